@@ -1,0 +1,44 @@
+/**
+ * `npm run bench`: what Rollcall does per second beside what the same machine does without it, in one run.
+ * `npm run bench -- operations batch` runs only the named parts; `--quick` shortens the rounds.
+ */
+import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { batchPart } from './part-batch.ts';
+import { memoryPart } from './part-memory.ts';
+import { operationsPart } from './part-operations.ts';
+import { scalePart } from './part-scale.ts';
+import { canPin } from './processes.ts';
+import { say } from './report.ts';
+
+/** How long and how often each thing is measured. */
+export interface Pace {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
+  operations: operationsPart,
+  batch: batchPart,
+  memory: memoryPart,
+  scale: scalePart,
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' } },
+});
+const unknown = positionals.filter((part) => !Object.hasOwn(PARTS, part));
+if (unknown.length > 0) {
+  console.error(`no such part: ${unknown.join(', ')}; there are ${Object.keys(PARTS).join(', ')}`);
+  process.exit(2);
+}
+
+const [cpu] = cpus();
+say(
+  `Machine: ${cpu?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()} ${arch()}, Node ${process.version}`,
+);
+say(canPin ? 'Server on one core, load on another.' : 'Cores cannot be pinned here: ratios are rough.');
+say();
+const pace: Pace = values.quick ? { rounds: 1, seconds: 1 } : { rounds: 3, seconds: 3 };
+for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS)) await PARTS[part]?.(pace);

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import type { Pace } from './bench.ts';
+import { type Child, freshDirectory, residentBytes, startServer } from './processes.ts';
+import { say, table, verdict, whole } from './report.ts';
+
+const IDLE_TARGET = 120 * 1_024 ** 2;
+const PRESENCE_TARGET = 500;
+const PRESENT = 100_000;
+
+/** Resident memory of an idle server, and what one ephemeral presence adds to it. */
+export async function memoryPart(_pace: Pace): Promise<void> {
+  say('### Memory');
+  say();
+  const idle = await idleBytes();
+  const presence = presenceBytes();
+  const megabytes = (bytes: number) => `${(bytes / 1_024 ** 2).toFixed(1)} MB`;
+  table(
+    ['what', 'measured', 'target', ''],
+    [
+      ['idle server, resident', megabytes(idle), `≤ ${megabytes(IDLE_TARGET)}`, verdict(idle <= IDLE_TARGET)],
+      [
+        `one of ${whole(PRESENT)} ephemeral presences, heap`,
+        `${whole(presence)} bytes`,
+        `≤ ${PRESENCE_TARGET} bytes`,
+        verdict(presence <= PRESENCE_TARGET),
+      ],
+    ],
+  );
+}
+
+async function idleBytes(): Promise<number> {
+  const server: Child = await startServer(
+    'rollcall-server.ts',
+    JSON.stringify({ dataDir: freshDirectory() }),
+  );
+  await fetch(`http://127.0.0.1:${server.port}/healthz`);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const bytes = residentBytes(server.pid);
+  await server.stop();
+  return bytes;
+}
+
+function presenceBytes(): number {
+  const script = new URL('./presence-memory.ts', import.meta.url).pathname;
+  const text = execFileSync(process.execPath, ['--expose-gc', script, String(PRESENT)], { encoding: 'utf8' });
+  return (JSON.parse(text) as { bytes: number }).bytes;
+}

@@ -1,0 +1,13 @@
+export * from './batch.ts';
+export * from './errors.ts';
+export * from './group.ts';
+export * from './inspect.ts';
+export * from './json.ts';
+export * as limits from './limits.ts';
+export * from './membership.ts';
+export * from './order.ts';
+export * from './preferences.ts';
+export * from './presence.ts';
+export * from './project.ts';
+export * from './user.ts';
+export * from './values.ts';

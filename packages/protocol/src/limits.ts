@@ -1,0 +1,36 @@
+/** Every limit of the public API, in one place (docs/api.md lists them; a test holds the two together). */
+
+/** Longest partner-specific ID, in Unicode code points. */
+export const ID_MAX_LENGTH = 320;
+/** Longest user, group or project name, and longest short name, in code points. */
+export const NAME_MAX_LENGTH = 256;
+export const EMAIL_MAX_LENGTH = 320;
+export const URL_MAX_LENGTH = 2_048;
+/** Largest `metadata` object, in bytes of its JSON text. */
+export const METADATA_MAX_BYTES = 16 * 1_024;
+
+export const LOCATION_MAX_PAIRS = 16;
+/** Longest key and longest value of a location, in code points. */
+export const LOCATION_TEXT_MAX_LENGTH = 1_024;
+
+export const PAGE_DEFAULT_LIMIT = 1_000;
+export const PAGE_MAX_LIMIT = 10_000;
+
+export const BATCH_MAX_USERS = 10_000;
+export const BATCH_MAX_GROUPS = 1_000;
+
+/** How many places one error message names before it goes on with a count. */
+export const PROBLEMS_NAMED = 20;
+
+export const BODY_DEFAULT_LIMIT_BYTES = 32 * 1_024 * 1_024;
+
+/** Oldest accepted token, and the life of an access token, in seconds. */
+export const TOKEN_MAX_AGE_SECONDS = 24 * 60 * 60;
+/** Allowed difference between the host's clock and ours, in seconds. */
+export const CLOCK_TOLERANCE_SECONDS = 30;
+/** How long a rotated secret goes on being accepted unless the caller says otherwise, in seconds. */
+export const ROTATION_DEFAULT_OVERLAP_SECONDS = 86_400;
+/** Longest overlap of two secrets: a year. */
+export const ROTATION_MAX_OVERLAP_SECONDS = 366 * 86_400;
+
+export const REQUEST_ID_MAX_LENGTH = 128;

@@ -1,0 +1,84 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import { answerClientError } from './http/client-errors.ts';
+import { addCallers, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
+import { addBodies } from './http/plugins/bodies.ts';
+import { addRequestChecks } from './http/plugins/check-requests.ts';
+import { addErrors, answerFailure } from './http/plugins/errors.ts';
+import { addObservation } from './http/plugins/observe.ts';
+import { addRateLimit } from './http/plugins/rate-limit.ts';
+import { addRequestContext, requestId, startAnswer } from './http/plugins/request-context.ts';
+import { addUnmatched } from './http/plugins/unmatched.ts';
+import { parseQueryString } from './http/query-string.ts';
+import { RequestHistogram } from './http/request-histogram.ts';
+import { batchRoutes } from './http/routes/batch.ts';
+import { groupPresenceRoutes } from './http/routes/group-presence.ts';
+import { groupRoutes } from './http/routes/groups.ts';
+import { healthRoutes } from './http/routes/health.ts';
+import { memberRoutes } from './http/routes/members.ts';
+import { preferenceRoutes } from './http/routes/preferences.ts';
+import { projectRoutes } from './http/routes/projects.ts';
+import { GROUPS, ORGANIZATIONS } from './http/routes/route-words.ts';
+import { authorizeRoutes, revokeRoutes } from './http/routes/tokens.ts';
+import { userPresenceRoutes } from './http/routes/user-presence.ts';
+import { userRoutes } from './http/routes/users.ts';
+import type { Services } from './services.ts';
+
+/** Longest that a request may take to arrive, in milliseconds: the largest body over a slow line. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/** Builds the HTTP application. Opens no port: `listen` or `inject` does. */
+export function buildApp(services: Services): FastifyInstance {
+  const { authenticator, log, settings } = services;
+  const histogram = new RequestHistogram();
+  const app = Fastify({
+    // Fastify would make a child logger per request; ours writes what is worth writing.
+    logger: false,
+    bodyLimit: settings.bodyLimitBytes,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: 'idle' as never,
+    genReqId: requestId,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (_error, request, reply) => {
+      startAnswer(request, reply);
+      observeUnmatched(request, reply);
+      refuseBadPath(request).catch((refusal) => answerFailure(refusal, request, reply, log));
+    },
+    // An ID may be long, and a longer one is told what is wrong with it.
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER, querystringParser: parseQueryString as never },
+  });
+  addRequestContext(app);
+  addCallers(app);
+  addBodies(app);
+  addErrors(app, log);
+  const observeUnmatched = addObservation(app, log, histogram);
+  const refuseBadPath = addUnmatched(app, authenticator, observeUnmatched);
+  addRequestChecks(app);
+  addRoutes(app, services, histogram);
+  return app;
+}
+
+/** One scope per kind of caller, so that no route can end up with another's key. */
+function addRoutes(app: FastifyInstance, services: Services, histogram: RequestHistogram): void {
+  app.register(async (open) => {
+    healthRoutes(open, services, histogram);
+    authorizeRoutes(open, services);
+  });
+  app.register(async (project) => {
+    requireProject(project, services.authenticator);
+    await addRateLimit(project, services.settings.rateLimitPerSecond);
+    for (const words of [GROUPS, ORGANIZATIONS]) {
+      groupRoutes(project, services, words);
+      memberRoutes(project, services, words);
+      groupPresenceRoutes(project, services, words);
+    }
+    userRoutes(project, services);
+    preferenceRoutes(project, services);
+    userPresenceRoutes(project, services);
+    batchRoutes(project, services);
+    revokeRoutes(project, services);
+  });
+  app.register(async (customer) => {
+    requireCustomer(customer, services.authenticator);
+    projectRoutes(customer, services);
+  });
+}

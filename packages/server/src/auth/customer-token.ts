@@ -1,0 +1,31 @@
+import type { CustomerCaller } from '../core/caller.ts';
+import { tokenFailure } from '../core/token-failure.ts';
+import type { Store } from '../store/store.ts';
+import type { Jwt } from './jwt.ts';
+import { isClientToken, isId, type Resolver, type Verified } from './resolver.ts';
+import { isSignedWith, secretKey } from './signature.ts';
+import { tokenLife } from './token-life.ts';
+
+/** The claim that names the customer. */
+export const CUSTOMER_CLAIM = 'customer_id';
+
+const invalid = (why: string) => tokenFailure('invalid_customer_token', `the customer token ${why}`);
+
+export function customerTokenResolver(store: Store): Resolver<CustomerCaller> {
+  return (token, now) => {
+    if (isClientToken(token) || !Object.hasOwn(token.claims, CUSTOMER_CLAIM)) return null;
+    return callerOf(store, token, now);
+  };
+}
+
+async function callerOf(store: Store, token: Jwt, now: number): Promise<Verified<CustomerCaller>> {
+  const customerId = token.claims[CUSTOMER_CLAIM];
+  const customer = isId(customerId) ? await store.findCustomer(customerId) : null;
+  // One message for both: whether a customer exists is not for strangers to find out.
+  if (customer === null || !(await isSignedWith(token, secretKey(customer.secret)))) {
+    throw invalid("is not signed with a customer's secret");
+  }
+  const life = tokenLife(token.claims, now);
+  if (life.state !== 'current') throw invalid('is not within its time');
+  return { caller: Object.freeze({ customerId: customer.id }), endsAt: life.endsAt };
+}

@@ -1,0 +1,77 @@
+import type { ErrorCode } from '@rollcall/protocol';
+import type { Caller } from '../core/caller.ts';
+import { tokenFailure } from '../core/token-failure.ts';
+import type { ProjectRecord, Store } from '../store/store.ts';
+import type { Jwt } from './jwt.ts';
+import { isId, type Resolver, type Verified } from './resolver.ts';
+import { isSignedWith, secretKey } from './signature.ts';
+import { tokenLife } from './token-life.ts';
+
+/** A kind of token that is signed with a project's secret: under which claim it names the project, and how it fails. */
+interface ProjectTokenKind {
+  readonly claim: string;
+  readonly name: string;
+  readonly notFound: ErrorCode;
+  readonly invalid: ErrorCode;
+}
+
+export const PROJECT_TOKEN: ProjectTokenKind = {
+  claim: 'project_id',
+  name: 'project',
+  notFound: 'project_not_found',
+  invalid: 'invalid_project_token',
+};
+
+/** The same thing under a project's older name. */
+export const APP_TOKEN: ProjectTokenKind = {
+  claim: 'app_id',
+  name: 'app',
+  notFound: 'application_not_found',
+  invalid: 'invalid_app_token',
+};
+
+export function projectTokenResolver(store: Store, kind: ProjectTokenKind): Resolver<Caller> {
+  return (token, now) => (Object.hasOwn(token.claims, kind.claim) ? callerOf(store, kind, token, now) : null);
+}
+
+async function callerOf(
+  store: Store,
+  kind: ProjectTokenKind,
+  token: Jwt,
+  now: number,
+): Promise<Verified<Caller>> {
+  const { caller: project, endsAt } = await verifyProjectToken(store, kind, token, now);
+  return { caller: Object.freeze({ projectId: project.id, project: project.key, sessionId: null }), endsAt };
+}
+
+/**
+ * The project that the token names and is signed by.
+ * @throws ServiceError the kind's `notFound` and `invalid`
+ */
+export async function verifyProjectToken(
+  store: Store,
+  kind: ProjectTokenKind,
+  token: Jwt,
+  now: number,
+): Promise<Verified<ProjectRecord>> {
+  const id = token.claims[kind.claim];
+  if (!isId(id)) throw tokenFailure(kind.invalid, `${kind.claim} of the ${kind.name} token is not an ID`);
+  const project = await store.findProject(id);
+  if (project === null)
+    throw tokenFailure(kind.notFound, `the ${kind.name} ID ${id} of the token does not exist`);
+  const signedUntil = await signatureEnd(token, project);
+  if (signedUntil <= now)
+    throw tokenFailure(kind.invalid, `the ${kind.name} token is not signed with the project's secret`);
+  const life = tokenLife(token.claims, now);
+  if (life.state !== 'current')
+    throw tokenFailure(kind.invalid, `the ${kind.name} token is not within its time`);
+  return { caller: project, endsAt: Math.min(life.endsAt, signedUntil) };
+}
+
+/** Until when the token's signature is good: for ever, to the end of the previous secret, or (0) not at all. */
+async function signatureEnd(token: Jwt, project: ProjectRecord): Promise<number> {
+  if (await isSignedWith(token, secretKey(project.secret))) return Number.POSITIVE_INFINITY;
+  const { previousSecret, previousValidUntil } = project;
+  if (previousSecret === null || previousValidUntil === null) return 0;
+  return (await isSignedWith(token, secretKey(previousSecret))) ? previousValidUntil : 0;
+}

@@ -1,0 +1,23 @@
+import { tokenFailure } from '../core/token-failure.ts';
+import type { TokenIssuer } from '../core/token-service.ts';
+import type { Store } from '../store/store.ts';
+import { parseJwt } from './jwt.ts';
+import { APP_TOKEN, verifyProjectToken } from './project-token.ts';
+import { isClientToken } from './resolver.ts';
+import { serviceKeyOf } from './service-key.ts';
+import { mintAccessToken } from './sign.ts';
+
+/** Signs access tokens with the service's own key, for those who present an app token. */
+export function createTokenIssuer(store: Store): TokenIssuer {
+  const serviceKey = serviceKeyOf(store);
+  return {
+    async projectOfAppToken(signedAppToken, now) {
+      const token = parseJwt(signedAppToken);
+      if (token === null || isClientToken(token)) {
+        throw tokenFailure('invalid_app_token', 'signed_app_token is not an app token (a JWT with app_id)');
+      }
+      return (await verifyProjectToken(store, APP_TOKEN, token, now)).caller;
+    },
+    signAccessToken: async (sessionId, issuedAt) => mintAccessToken(sessionId, await serviceKey(), issuedAt),
+  };
+}

@@ -1,0 +1,38 @@
+import { type JsonObject, limits } from '@rollcall/protocol';
+
+const TOLERANCE_MS = limits.CLOCK_TOLERANCE_SECONDS * 1_000;
+const MAX_AGE_MS = limits.TOKEN_MAX_AGE_SECONDS * 1_000;
+
+/** Whether a token's time has come and not gone. `endsAt` is the first millisecond at which it is no longer good. */
+export type TokenLife =
+  | { readonly state: 'current'; readonly endsAt: number }
+  /** Its `exp` has passed, or it is older than a day. */
+  | { readonly state: 'ended' }
+  /** It can never be good, or not yet: no usable time in it, one that lies ahead, or more than a day to go. */
+  | { readonly state: 'unfit' };
+
+/**
+ * Reads `iat`, `exp` and `nbf` (seconds) against `now` (milliseconds), with the contract's tolerance between the two
+ * clocks. `iat` or `exp` is required. Where only `exp` is there, the age cannot be known, so what remains may not be
+ * longer than a whole life.
+ */
+export function tokenLife(claims: JsonObject, now: number): TokenLife {
+  const issuedAt = instant(claims.iat);
+  const expiresAt = instant(claims.exp);
+  const notBefore = instant(claims.nbf);
+  if (issuedAt === false || expiresAt === false || notBefore === false) return { state: 'unfit' };
+  if (issuedAt === null && expiresAt === null) return { state: 'unfit' };
+  const latest = now + TOLERANCE_MS;
+  if ((issuedAt ?? now) > latest || (notBefore ?? now) > latest) return { state: 'unfit' };
+  if (issuedAt === null && (expiresAt ?? now) > latest + MAX_AGE_MS) return { state: 'unfit' };
+  // A day and the tolerance are still allowed, hence the millisecond after them.
+  const oldAt = issuedAt === null ? Number.POSITIVE_INFINITY : issuedAt + MAX_AGE_MS + TOLERANCE_MS + 1;
+  const endsAt = Math.min(oldAt, (expiresAt ?? Number.POSITIVE_INFINITY) + TOLERANCE_MS);
+  return now < endsAt ? { state: 'current', endsAt } : { state: 'ended' };
+}
+
+/** A time claim in milliseconds; null when absent, false when it is not a time. */
+function instant(claim: unknown): number | null | false {
+  if (claim === undefined) return null;
+  return typeof claim === 'number' && Number.isFinite(claim) ? claim * 1_000 : false;
+}

@@ -1,0 +1,58 @@
+import type { Verified } from './resolver.ts';
+
+/** How many tokens are remembered, and the longest header that is: together a bound on memory. */
+const MAX_ENTRIES = 10_000;
+const MAX_HEADER_LENGTH = 2_048;
+/** After this the store is asked again, so that what another process changed takes effect within a second. */
+const FRESH_MS = 1_000;
+
+interface Entry<C> {
+  readonly caller: C;
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * Remembers who a header speaks for, for a second at most: looking up costs a hash of the header where verifying costs
+ * an HMAC and a read. Only what was verified is kept, so strangers cannot fill it.
+ */
+export class VerifiedCache<C extends object> {
+  /** In order of verification, so the oldest come first. */
+  readonly #entries = new Map<string, Entry<C>>();
+  #generation = 0;
+
+  /** Take it before verifying and hand it to {@link put}: what {@link clear} overtook may be stale and is not kept. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The caller, when the header was verified less than a second ago and its token has not ended since. */
+  find(header: string, now: number): C | undefined {
+    const entry = this.#entries.get(header);
+    // `from` too, because a clock that was set back must not make an entry last.
+    if (entry === undefined || now < entry.from || now >= entry.until) return undefined;
+    return entry.caller;
+  }
+
+  /** Remembers what was verified; `startedAt` is when verifying began, because the store may have changed since. */
+  put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
+    if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
+    this.#entries.delete(header);
+    this.#dropOldest(startedAt);
+    const until = Math.min(startedAt + FRESH_MS, verified.endsAt);
+    this.#entries.set(header, { caller: verified.caller, from: startedAt, until });
+  }
+
+  clear(): void {
+    this.#generation += 1;
+    this.#entries.clear();
+  }
+
+  /** Makes room, and lets go of what nobody asked for again. */
+  #dropOldest(now: number): void {
+    for (const [header, entry] of this.#entries) {
+      if (now < entry.until && this.#entries.size < MAX_ENTRIES) return;
+      this.#entries.delete(header);
+    }
+  }
+}

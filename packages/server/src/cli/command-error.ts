@@ -1,0 +1,14 @@
+/** A command could not do what was asked. The message is one line for the operator, without any secret. */
+export class CommandError extends Error {
+  /** 1: it failed; 2: it was asked wrongly. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.name = 'CommandError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** The command was asked wrongly: exit code 2. */
+export const usageError = (message: string) => new CommandError(message, 2);

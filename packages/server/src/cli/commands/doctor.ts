@@ -1,0 +1,52 @@
+import process from 'node:process';
+import { Command } from 'commander';
+import { loadSettings } from '../../config/settings.ts';
+import { CommandError } from '../command-error.ts';
+import { type Check, clockCheck, nodeCheck } from '../doctor/check.ts';
+import { dataDirectoryCheck, freeSpaceCheck } from '../doctor/directory-checks.ts';
+import { serverChecks } from '../doctor/server-checks.ts';
+import { storeCheck } from '../doctor/store-check.ts';
+import { withExamples } from '../examples.ts';
+import { printJson, printLine } from '../output.ts';
+import { addSettingOptions } from '../setting-options.ts';
+import type { StoreFlags } from '../with-store.ts';
+
+interface DoctorFlags extends StoreFlags {
+  readonly url?: string;
+  readonly json?: true;
+}
+
+/** `rollcall doctor`: what may be wrong on this machine, and what to do about it. */
+export function doctorCommand(): Command {
+  const command = new Command('doctor')
+    .description('Check this machine, the data directory, the store and a running server.')
+    .option('--url <url>', 'the server to ask (default: where the settings say; then it need not run)')
+    .option('--json', 'print an array of {name, outcome, found, advice}');
+  addSettingOptions(command, ['dataDir']).action(examine);
+  return withExamples(
+    command,
+    ['rollcall doctor', 'ends with 1 when something has to be done'],
+    ['rollcall doctor --url http://127.0.0.1:9000', 'a server that must be there'],
+  );
+}
+
+async function examine(flags: DoctorFlags): Promise<void> {
+  const settings = loadSettings(process.env, { dataDir: flags.dataDir });
+  const checks: Check[] = [
+    nodeCheck(),
+    clockCheck(),
+    dataDirectoryCheck(settings),
+    freeSpaceCheck(settings),
+    storeCheck(settings),
+    ...(await serverChecks(settings, flags.url)),
+  ];
+  if (flags.json === true) printJson(checks);
+  else for (const check of checks) printCheck(check);
+  const failed = checks.filter(({ outcome }) => outcome === 'failed').length;
+  if (failed > 0) throw new CommandError(`${failed} of ${checks.length} checks failed`);
+}
+
+function printCheck({ name, outcome, found, advice }: Check): void {
+  printLine(`${outcome.padEnd(7)}  ${name}: ${found}`);
+  if (advice !== null) printLine(`         ${advice}`);
+}

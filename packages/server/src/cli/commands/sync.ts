@@ -1,0 +1,69 @@
+import process from 'node:process';
+import { Command } from 'commander';
+import { systemClock } from '../../core/clock.ts';
+import { CommandError } from '../command-error.ts';
+import { withExamples } from '../examples.ts';
+import { printJson, printLine } from '../output.ts';
+import { applyLines } from '../roster/apply-lines.ts';
+import { batchLimits } from '../roster/batch-planner.ts';
+import { LineCheck } from '../roster/check-lines.ts';
+import {
+  addConnectionOptions,
+  type ConnectionFlags,
+  readConcurrency,
+  withConnection,
+} from '../roster/connection-options.ts';
+import { progressDisplay } from '../roster/progress-display.ts';
+import { findRosterFile } from '../roster/roster-file.ts';
+import { jsonSummary, textSummary } from '../roster/sync-report.ts';
+import { type SyncSummary, syncRoster } from '../roster/sync-roster.ts';
+
+interface SyncFlags extends ConnectionFlags {
+  readonly dryRun?: true;
+  readonly concurrency: number;
+  readonly quiet?: true;
+  readonly json?: true;
+}
+
+/** `rollcall sync FILE…`: makes the users and groups of a project what files say they are. */
+export function syncCommand(): Command {
+  const command = new Command('sync')
+    .description('Create and update users and groups from files, through the API of a running server.')
+    .argument('<file...>', 'JSON Lines, plain or gzip: one user or group a line; - is standard input');
+  addConnectionOptions(command)
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--concurrency <requests>', 'requests under way at once', readConcurrency, 4)
+    .option('--quiet', 'show no progress')
+    .option('--json', 'print the counts as a JSON object')
+    .action(sync);
+  return withExamples(
+    command,
+    ['rollcall sync roster.jsonl.gz', 'into the server on this machine; safe to repeat'],
+    ['rollcall sync users.jsonl groups.jsonl --dry-run', 'the files are read in this order'],
+    ['zcat roster.jsonl.gz | rollcall sync - --url https://rollcall.example --token "$TOKEN"', 'elsewhere'],
+  );
+}
+
+async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
+  const files = await Promise.all(paths.map(findRosterFile));
+  const dryRun = flags.dryRun === true;
+  const display = progressDisplay(process.stderr, systemClock, flags.quiet === true);
+  const limits = batchLimits();
+  const summary = await withConnection(flags, display.note, (connection) => {
+    const submit = dryRun ? new LineCheck(connection, limits).submit : applyLines(connection, limits);
+    return syncRoster({ files, submit, limits, concurrency: flags.concurrency, display, clock: systemClock });
+  });
+  if (flags.json === true) printJson(jsonSummary(summary, dryRun));
+  else printLine(textSummary(summary, dryRun));
+  throwIfIncomplete(summary, dryRun);
+}
+
+function throwIfIncomplete({ stopped, refused }: SyncSummary, dryRun: boolean): void {
+  if (stopped !== null) {
+    const advice = dryRun
+      ? ''
+      : '. It is safe to run the same command again: what is applied stays unchanged';
+    throw new CommandError(`stopped: ${stopped}${advice}`);
+  }
+  if (refused > 0) throw new CommandError(`${refused} ${refused === 1 ? 'line was' : 'lines were'} refused`);
+}

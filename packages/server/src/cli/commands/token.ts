@@ -1,0 +1,94 @@
+import { limits } from '@rollcall/protocol';
+import { Command } from 'commander';
+import { mintAppToken, mintCustomerToken, mintProjectToken } from '../../auth/sign.ts';
+import { systemClock } from '../../core/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { readId, readSecret, readTokenLife } from '../arguments.ts';
+import { CommandError, usageError } from '../command-error.ts';
+import { withExamples } from '../examples.ts';
+import { printJson, printLine } from '../output.ts';
+import { addSettingOptions } from '../setting-options.ts';
+import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
+
+interface TokenFlags extends StoreFlags {
+  readonly project?: string;
+  readonly secret?: string;
+  readonly app?: true;
+  /** True when no ID is given with it. */
+  readonly customer?: string | true;
+  readonly ttlSeconds: number;
+  readonly json?: true;
+}
+
+/** Whose secret signs the token. */
+interface Signer {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** `rollcall token`: a token on standard output and nothing else, so that a shell can take it into a variable. */
+export function tokenCommand(): Command {
+  const command = new Command('token')
+    .description('Print a token: a JWT that opens the API of one project, or of a customer.')
+    .option('--project <id>', 'the project (default: the only one of the store)', readId)
+    .option('--secret <secret>', 'the secret to sign with (default: read from the store)', readSecret)
+    .option('--app', "an app token: names the project as app_id, for hosts of the service's older clients")
+    .option('--customer [id]', 'a customer token: creates, lists and deletes projects', readId)
+    .option('--ttl-seconds <seconds>', 'how long it is good for', readTokenLife, limits.TOKEN_MAX_AGE_SECONDS)
+    .option('--json', 'print {token, kind, id, expires} instead');
+  addSettingOptions(command, ['dataDir']).action(printToken);
+  return withExamples(
+    command,
+    ['TOKEN=$(rollcall token)', 'a project token of the only project of ./data, for 24 hours'],
+    ['rollcall token --project acme --data-dir /var/lib/rollcall', 'of one of several projects'],
+    ['rollcall token --project acme --secret "$SECRET" --ttl-seconds 600', 'needs no store'],
+    ['rollcall token --customer', 'of the only customer, for /v1/projects'],
+  );
+}
+
+const MINTS = { project: mintProjectToken, app: mintAppToken, customer: mintCustomerToken } as const;
+
+async function printToken(flags: TokenFlags): Promise<void> {
+  const kind = kindOf(flags);
+  const { id, secret } = await signerOf(flags);
+  const now = systemClock.now();
+  const token = await MINTS[kind](id, secret, now, flags.ttlSeconds);
+  if (flags.json !== true) return printLine(token);
+  printJson({ token, kind, id, expires: new Date(now + flags.ttlSeconds * 1_000).toISOString() });
+}
+
+function kindOf(flags: TokenFlags): keyof typeof MINTS {
+  if (flags.customer === undefined) return flags.app === true ? 'app' : 'project';
+  if (flags.app === true || flags.project !== undefined) {
+    throw usageError('--customer goes with neither --app nor --project');
+  }
+  return 'customer';
+}
+
+function signerOf(flags: TokenFlags): Promise<Signer> {
+  const { project, customer, secret } = flags;
+  if (secret !== undefined) {
+    const id = typeof customer === 'string' ? customer : project;
+    if (id === undefined)
+      throw usageError('--secret needs the ID that it belongs to: --project or --customer <id>');
+    return Promise.resolve({ id, secret });
+  }
+  return withStore(flags, (store) =>
+    customer === undefined ? chosenProject(store, project) : chosenCustomer(store, customer),
+  );
+}
+
+async function chosenCustomer(store: Store, id: string | true): Promise<Signer> {
+  const customers = await store.listCustomers();
+  if (id !== true) {
+    const customer = customers.find((candidate) => candidate.id === id);
+    if (customer === undefined) throw new CommandError(`there is no customer ${id}`);
+    return customer;
+  }
+  const [only, ...others] = customers;
+  if (only === undefined)
+    throw new CommandError('there is no customer: make one with "rollcall customer create"');
+  if (others.length > 0)
+    throw usageError(`there are ${customers.length} customers: choose one with --customer <id>`);
+  return only;
+}

@@ -1,0 +1,31 @@
+import type { Settings } from '../../config/settings.ts';
+import { inspectStore, type StoreInspection, storeExists } from '../../wiring.ts';
+import { type Check, failed, ok, skipped } from './check.ts';
+
+const NAME = 'store';
+
+export function storeCheck(settings: Settings): Check {
+  if (!storeExists(settings)) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
+  try {
+    return judge(inspectStore(settings));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return failed(
+      NAME,
+      `it cannot be read: ${reason}`,
+      'Check who owns the files; restore a backup if they are damaged.',
+    );
+  }
+}
+
+function judge({ schemaVersion, latestSchemaVersion, damages }: StoreInspection): Check {
+  if (damages.length > 0) {
+    return failed(NAME, `it is damaged: ${damages.join('; ')}`, 'Stop the server and restore a backup.');
+  }
+  if (schemaVersion > latestSchemaVersion) {
+    const found = `schema version ${schemaVersion}, and this version knows ${latestSchemaVersion}`;
+    return failed(NAME, found, 'Run the newer Rollcall that wrote it.');
+  }
+  const pending = schemaVersion < latestSchemaVersion ? `, ${latestSchemaVersion} after the next start` : '';
+  return ok(NAME, `undamaged, schema version ${schemaVersion}${pending}`);
+}

@@ -1,0 +1,8 @@
+/** What bin/rollcall.mjs runs: the command line of this process. */
+import process from 'node:process';
+import { buildCli } from './cli.ts';
+import { endQuietlyWithoutReader, runCommand } from './run-command.ts';
+
+endQuietlyWithoutReader();
+const code = await runCommand(buildCli(), process.argv.slice(2));
+if (code !== 0) process.exitCode = code;

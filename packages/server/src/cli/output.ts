@@ -1,0 +1,23 @@
+import process from 'node:process';
+
+/** One line on standard output: what was asked for, and nothing else. */
+export const printLine = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** One line on standard error: what is said about the work. */
+export const noteLine = (line: string) => void process.stderr.write(`${line}\n`);
+
+export const printJson = (value: unknown) => printLine(JSON.stringify(value, null, 2));
+
+/** Rows in aligned columns under their heads. */
+export function printTable(heads: readonly string[], rows: readonly (readonly string[])[]): void {
+  const all = [heads, ...rows];
+  const widths = heads.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  for (const row of all) {
+    printLine(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+  }
+}

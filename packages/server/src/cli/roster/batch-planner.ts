@@ -1,0 +1,83 @@
+import { limits } from '@rollcall/protocol';
+import type { Entry } from './roster-entry.ts';
+
+/** What one request may hold. */
+export interface BatchLimits {
+  readonly users: number;
+  readonly groups: number;
+  /** Bytes of the request's body. Lowered in the course of a run when the server takes less. */
+  bytes: number;
+}
+
+/** Well within the server's default limit for a body, and more than a batch of ordinary lines needs. */
+const BATCH_BYTES = 4 * 1_024 * 1_024;
+
+export const batchLimits = (): BatchLimits => ({
+  users: limits.BATCH_MAX_USERS,
+  groups: limits.BATCH_MAX_GROUPS,
+  bytes: BATCH_BYTES,
+});
+
+/** What `{"users":[],"groups":[]}` takes. */
+const ENVELOPE_BYTES = 24;
+
+/**
+ * Consecutive lines that go in one request. The server applies a request's users before its groups; that has the same
+ * outcome as the order of the file as long as no user comes after a group that names them.
+ */
+export class Batch {
+  readonly entries: Entry[] = [];
+  readonly #users = new Set<string>();
+  readonly #groups = new Set<string>();
+  readonly #members = new Set<string>();
+  #userCount = 0;
+  #bytes = ENVELOPE_BYTES;
+
+  /** Whether the entry can follow in the same request. A batch takes any first entry, however large. */
+  admits(entry: Entry, limits: BatchLimits): boolean {
+    if (this.entries.length === 0) return true;
+    if (this.#bytes + entry.bytes + 1 > limits.bytes) return false;
+    if (entry.kind === 'group') return this.entries.length - this.#userCount < limits.groups;
+    return this.#userCount < limits.users && !(entry.id !== null && this.#members.has(entry.id));
+  }
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+    this.#bytes += entry.bytes + 1;
+    if (entry.kind === 'user') this.#userCount += 1;
+    if (entry.id !== null) (entry.kind === 'user' ? this.#users : this.#groups).add(entry.id);
+    for (const id of entry.members) this.#members.add(id);
+  }
+
+  /** Whether it matters which of the two is applied first: both write an ID, or one writes users whom the other names. */
+  conflictsWith(other: Batch): boolean {
+    return !(
+      this.#users.isDisjointFrom(other.#users) &&
+      this.#groups.isDisjointFrom(other.#groups) &&
+      this.#members.isDisjointFrom(other.#users) &&
+      this.#users.isDisjointFrom(other.#members)
+    );
+  }
+}
+
+/** Packs entries into batches, in order. Where the source fails, what came before it is still handed on. */
+export async function* planBatches(
+  entries: AsyncIterable<Entry>,
+  limits: BatchLimits,
+): AsyncGenerator<Batch> {
+  let batch = new Batch();
+  let failure: { readonly error: unknown } | null = null;
+  try {
+    for await (const entry of entries) {
+      if (!batch.admits(entry, limits)) {
+        yield batch;
+        batch = new Batch();
+      }
+      batch.add(entry);
+    }
+  } catch (error) {
+    failure = { error };
+  }
+  if (batch.entries.length > 0) yield batch;
+  if (failure !== null) throw failure.error;
+}

@@ -1,0 +1,81 @@
+import type { Batch } from './batch-planner.ts';
+import type { Origin } from './roster-entry.ts';
+
+/** A run that ended early: everything before the origin is settled, what is from there on may or may not be applied. */
+export class RunStopped extends Error {
+  readonly origin: Origin;
+
+  constructor(origin: Origin, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.origin = origin;
+  }
+}
+
+/**
+ * Settles batches, at most `concurrency` at once, with the outcome of settling one after the other: a batch starts
+ * when those before it have started and none that it conflicts with is under way. No batch starts after a failure.
+ * @throws RunStopped when settling a batch failed; what the source throws, after the batches under way are settled
+ */
+export async function runBatches(
+  batches: AsyncIterable<Batch>,
+  concurrency: number,
+  settle: (batch: Batch) => Promise<void>,
+): Promise<void> {
+  const running = new BatchesUnderWay(settle);
+  let sourceFailure: { readonly error: unknown } | null = null;
+  try {
+    for await (const batch of batches) {
+      await running.until(() => running.size < concurrency && !running.conflictWith(batch));
+      if (running.failed) break;
+      running.start(batch);
+    }
+  } catch (error) {
+    sourceFailure = { error };
+  }
+  await running.until(() => running.size === 0);
+  running.throwFirstFailure();
+  if (sourceFailure !== null) throw sourceFailure.error;
+}
+
+class BatchesUnderWay {
+  readonly #settle: (batch: Batch) => Promise<void>;
+  readonly #running = new Map<Batch, Promise<void>>();
+  /** In order of the file: the position is the batch's turn. */
+  readonly #failures: { readonly turn: number; readonly batch: Batch; readonly error: unknown }[] = [];
+  #started = 0;
+
+  constructor(settle: (batch: Batch) => Promise<void>) {
+    this.#settle = settle;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  get failed(): boolean {
+    return this.#failures.length > 0;
+  }
+
+  conflictWith(batch: Batch): boolean {
+    return this.#running.keys().some((other) => other.conflictsWith(batch));
+  }
+
+  start(batch: Batch): void {
+    const turn = this.#started++;
+    const settled = this.#settle(batch)
+      .catch((error: unknown) => void this.#failures.push({ turn, batch, error }))
+      .finally(() => this.#running.delete(batch));
+    this.#running.set(batch, settled);
+  }
+
+  /** Waits until the condition holds, or nothing is left that could bring it about. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition() && this.#running.size > 0) await Promise.race(this.#running.values());
+  }
+
+  throwFirstFailure(): void {
+    const [first] = this.#failures.sort((a, b) => a.turn - b.turn);
+    const entry = first?.batch.entries[0];
+    if (first !== undefined && entry !== undefined) throw new RunStopped(entry.origin, first.error);
+  }
+}

@@ -1,0 +1,91 @@
+import process from 'node:process';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type SettingKind, url, wholeNumber } from '../../config/setting-kinds.ts';
+import { systemClock } from '../../core/clock.ts';
+import { readId } from '../arguments.ts';
+import { usageError } from '../command-error.ts';
+import { addSettingOptions } from '../setting-options.ts';
+import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
+import { ApiConnection } from './api-connection.ts';
+import { fixedToken, mintedTokens, type TokenSource } from './token-source.ts';
+
+/** The options of commands that talk to a running server. */
+export interface ConnectionFlags extends StoreFlags {
+  readonly url: string;
+  readonly token?: string;
+  readonly projectId?: string;
+  readonly projectSecret?: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Adds where the server is and what opens it. */
+export function addConnectionOptions(command: Command): Command {
+  command
+    .option('--url <url>', 'the running server', readServerUrl, 'http://127.0.0.1:8080')
+    .option('--token <token>', 'a token of the project (ROLLCALL_TOKEN)', readToken)
+    .option('--project, --project-id <id>', 'the project (ROLLCALL_PROJECT_ID)', readId)
+    .option(
+      '--secret, --project-secret <secret>',
+      'its secret, to sign tokens with (ROLLCALL_PROJECT_SECRET)',
+    );
+  return addSettingOptions(command, ['dataDir']).addHelpText('after', CREDENTIALS);
+}
+
+const CREDENTIALS = `
+Without a token or a secret, the secret is read from the store in the data directory, as "rollcall token" does.
+A token ends after 24 hours at most; with a secret at hand, a new one is made as often as needed.`;
+
+/** How many requests are under way at once. */
+export const readConcurrency = (text: string): number => readAs(wholeNumber(1, 64), text);
+
+const readServerUrl = (text: string): string => readAs(url('http', 'https'), text);
+
+/** What can stand in a header (RFC 7230, 3.2.6), and no space. */
+const readToken = (text: string): string =>
+  readAs({ expected: 'a token', read: (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined) }, text);
+
+function readAs<Value>(kind: SettingKind<Value>, text: string): Value {
+  const value = kind.read(text);
+  if (value === undefined) throw new InvalidArgumentError(`Expected ${kind.expected}.`);
+  return value;
+}
+
+/** Opens the API for as long as `use` runs. */
+export async function withConnection<Result>(
+  flags: ConnectionFlags,
+  onRetry: (note: string) => void,
+  use: (connection: ApiConnection) => Promise<Result>,
+): Promise<Result> {
+  const tokens = await tokensFor(flags, process.env);
+  const connection = new ApiConnection({ url: new URL(flags.url), tokens, onRetry });
+  try {
+    return await use(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+/** What the flags name goes before what the environment names, and either before the store. */
+async function tokensFor(flags: ConnectionFlags, environment: Environment): Promise<TokenSource> {
+  if (flags.token !== undefined) return fixedToken(flags.token);
+  const id = flags.projectId ?? environment.ROLLCALL_PROJECT_ID;
+  if (flags.projectSecret !== undefined) return signedTokens(id, flags.projectSecret);
+  const named = flags.dataDir === undefined ? fromEnvironment(flags, environment) : null;
+  if (named !== null) return named;
+  const project = await withStore(flags, (store) => chosenProject(store, flags.projectId));
+  return mintedTokens(project, systemClock);
+}
+
+function fromEnvironment(flags: ConnectionFlags, environment: Environment): TokenSource | null {
+  const { ROLLCALL_TOKEN: token, ROLLCALL_PROJECT_ID: id, ROLLCALL_PROJECT_SECRET: secret } = environment;
+  if (flags.projectId === undefined && token) return fixedToken(readToken(token));
+  return id && secret && (flags.projectId ?? id) === id ? signedTokens(id, secret) : null;
+}
+
+function signedTokens(id: string | undefined, secret: string): TokenSource {
+  if (id === undefined || id === '') {
+    throw usageError('a secret needs the project that it belongs to: --project-id or ROLLCALL_PROJECT_ID');
+  }
+  return mintedTokens({ id, secret }, systemClock);
+}

@@ -1,0 +1,103 @@
+import type { Group, GroupEntry, User } from '@rollcall/protocol';
+import type { Static } from 'typebox';
+import { type ApiAnswer, type ApiConnection, ApiError, errorOf } from './api-connection.ts';
+import { orderedMap } from './ordered-map.ts';
+
+/** How many entries are asked for at once. */
+const PAGE = 1_000;
+
+/** What has been written so far. */
+export interface ExportCounts {
+  users: number;
+  groups: number;
+}
+
+/**
+ * A project as the text of a roster file: users, then groups, each in order of ID. Read page by page: what is created
+ * or removed in the meantime may be missing.
+ * @param concurrency how many groups are read at once
+ */
+export async function* exportRoster(
+  connection: ApiConnection,
+  concurrency: number,
+  counts: ExportCounts,
+): AsyncGenerator<string> {
+  for await (const users of userPages(connection)) {
+    counts.users += users.length;
+    yield users.map(userLine).join('');
+  }
+  for await (const group of orderedMap(groupIds(connection), concurrency, (id) =>
+    readGroup(connection, id),
+  )) {
+    if (group === null) continue;
+    counts.groups += 1;
+    yield groupLine(group);
+  }
+}
+
+async function* userPages(connection: ApiConnection): AsyncGenerator<User[]> {
+  let token: string | null = null;
+  do {
+    const answer = expectOk(await connection.request('GET', pagePath('/v1/users', token)));
+    const page = answer.json as { users: User[]; pagination: { token: string | null } };
+    yield page.users;
+    token = page.pagination.token;
+  } while (token !== null);
+}
+
+async function* groupIds(connection: ApiConnection): AsyncGenerator<string> {
+  let token: string | null = null;
+  do {
+    const answer = expectOk(await connection.request('GET', pagePath('/v1/groups', token)));
+    for (const { id } of answer.json as Static<typeof GroupEntry>[]) yield id;
+    token = nextToken(answer);
+  } while (token !== null);
+}
+
+const pagePath = (path: string, token: string | null) =>
+  `${path}?limit=${PAGE}${token === null ? '' : `&token=${encodeURIComponent(token)}`}`;
+
+/** The token of the page that a `Link` header (RFC 8288) names as the next one. */
+function nextToken({ headers }: ApiAnswer): string | null {
+  const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(String(headers.link ?? '')) ?? [];
+  return target === undefined ? null : new URL(target, 'http://server').searchParams.get('token');
+}
+
+/** Null where the group has gone since it was listed. */
+async function readGroup(connection: ApiConnection, id: string): Promise<Group | null> {
+  const answer = await connection.request('GET', `/v1/groups/${pathSegment(id)}`);
+  if (answer.status === 401 && errorOf(answer.json).error === 'group_not_found') return null;
+  return expectOk(answer).json as Group;
+}
+
+/** `.` and `..` are IDs too, which proxies would resolve. */
+const pathSegment = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
+
+function expectOk(answer: ApiAnswer): ApiAnswer {
+  if (answer.status === 200) return answer;
+  const { error, message } = errorOf(answer.json);
+  throw new ApiError(`the server answers ${answer.status} ${error}: ${message}`);
+}
+
+/** What is at its default is left out, so that what came from a file goes back as it was. */
+function userLine({ id, name, short_name, email, profile_picture_url, status, metadata }: User): string {
+  const texts = Object.entries({ name, short_name, email, profile_picture_url }).filter(
+    ([, value]) => value !== null,
+  );
+  return line({
+    type: 'user',
+    id,
+    ...Object.fromEntries(texts),
+    ...statusOf(status),
+    ...metadataOf(metadata),
+  });
+}
+
+function groupLine({ id, name, status, members, metadata }: Group): string {
+  return line({ type: 'group', id, name, ...statusOf(status), members, ...metadataOf(metadata) });
+}
+
+const statusOf = (status: string) => (status === 'active' ? {} : { status });
+const metadataOf = (metadata: Record<string, unknown>) =>
+  Object.keys(metadata).length === 0 ? {} : { metadata };
+const line = (item: object) => `${JSON.stringify(item)}\n`;

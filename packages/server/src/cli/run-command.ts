@@ -1,0 +1,45 @@
+import process from 'node:process';
+import { type Command, CommanderError } from 'commander';
+import { SettingsError } from '../config/settings.ts';
+import { CommandError } from './command-error.ts';
+import { noteLine } from './output.ts';
+
+/**
+ * Runs a command line and gives its exit code: 0 done, 1 failed, 2 bad usage. A failure is one line on standard error.
+ */
+export async function runCommand(program: Command, args: readonly string[]): Promise<number> {
+  throwInsteadOfExit(program);
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    noteLine(`rollcall: ${messageOf(error)}`);
+    if (error instanceof CommandError) return error.exitCode;
+    return error instanceof SettingsError ? 2 : 1;
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // The stack is for whoever looks for a defect, and asks for it.
+  return process.env.ROLLCALL_LOG_LEVEL === 'trace' ? (error.stack ?? error.message) : error.message;
+}
+
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride();
+  command.showHelpAfterError(`Run "${fullName(command)} --help" to see what it takes.`);
+  for (const inner of command.commands) throwInsteadOfExit(inner);
+}
+
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
+}
+
+/** For the start of a process: `rollcall … | head` closes the pipe when it has seen enough, which is no failure. */
+export function endQuietlyWithoutReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit();
+  });
+}

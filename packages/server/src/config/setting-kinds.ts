@@ -1,0 +1,58 @@
+import { Findings, Id, inspector, limits } from '@rollcall/protocol';
+
+/** How the text of a setting is read, and what is expected of it. The words complete "expected …". */
+export interface SettingKind<Value> {
+  readonly expected: string;
+  /** Undefined when the text is not of the kind. */
+  read(text: string): Value | undefined;
+}
+
+/** The shortest secret that is taken from settings, in characters. Secrets made here are longer. */
+export const SECRET_MIN_LENGTH = 16;
+
+/** Any text that is not empty. */
+export const text = (expected: string): SettingKind<string> => ({
+  expected,
+  read: (value) => (value === '' || value.includes('\0') ? undefined : value),
+});
+
+/** A whole number in decimal digits, within bounds. */
+export const wholeNumber = (minimum: number, maximum: number): SettingKind<number> => ({
+  expected: `a whole number from ${minimum} to ${maximum}`,
+  read(value) {
+    if (!/^\d{1,15}$/.test(value)) return undefined;
+    const number = Number(value);
+    return number >= minimum && number <= maximum ? number : undefined;
+  },
+});
+
+export const oneOf = <Choice extends string>(choices: readonly Choice[]): SettingKind<Choice> => ({
+  expected: `one of ${choices.join(', ')}`,
+  read: (value) => choices.find((choice) => choice === value),
+});
+
+/** An absolute URL with one of these schemes and a host. */
+export const url = (...schemes: readonly string[]): SettingKind<string> => ({
+  expected: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+  read(value) {
+    if (!schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`))) return undefined;
+    return URL.canParse(value) && new URL(value).hostname !== '' ? value : undefined;
+  },
+});
+
+const inspectId = inspector(Id);
+
+/** A partner-specific ID, by the rule of the API. */
+export const id: SettingKind<string> = {
+  expected: `an ID of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control or format character`,
+  read(value) {
+    const findings = new Findings();
+    inspectId(value, findings);
+    return findings.clean ? value : undefined;
+  },
+};
+
+export const secret: SettingKind<string> = {
+  expected: `a secret of at least ${SECRET_MIN_LENGTH} characters`,
+  read: (value) => (value.length >= SECRET_MIN_LENGTH ? value : undefined),
+};

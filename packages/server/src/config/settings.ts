@@ -1,0 +1,74 @@
+import {
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingDefinition,
+  type SettingName,
+  type Settings,
+} from './setting-definitions.ts';
+
+export { LOG_LEVELS, type LogLevel, type Settings } from './setting-definitions.ts';
+
+/** Settings that cannot be used. The message is one line for the operator, without any secret. */
+export class SettingsError extends Error {}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+/** Texts of flags by the setting they belong to. */
+export type FlagTexts = { readonly [Name in SettingName]?: string | undefined };
+
+/** A setting's value and where it came from. */
+export interface SettingSource {
+  readonly name: SettingName;
+  readonly from: 'flag' | 'environment' | 'default';
+  /** Absent where the default is taken. */
+  readonly text?: string;
+}
+
+/** Where each setting is taken from: a flag wins, and an empty variable counts as absent. */
+export function settingSources(environment: Environment, flags: FlagTexts = {}): SettingSource[] {
+  return SETTING_NAMES.map((name) => {
+    const flag = flags[name];
+    if (flag !== undefined) return { name, from: 'flag', text: flag };
+    const variable = environment[SETTINGS[name].env];
+    if (variable !== undefined && variable !== '') return { name, from: 'environment', text: variable };
+    return { name, from: 'default' };
+  });
+}
+
+/** Reads all settings. @throws SettingsError naming every bad value in one line */
+export function loadSettings(environment: Environment, flags: FlagTexts = {}): Settings {
+  const values = new Map<SettingName, Settings[SettingName]>();
+  const problems: string[] = [];
+  for (const source of settingSources(environment, flags)) {
+    const value = readSetting(source);
+    if (value === undefined) problems.push(badValue(source));
+    else values.set(source.name, value);
+  }
+  const settings = Object.fromEntries(values) as unknown as Settings;
+  if (problems.length === 0) problems.push(...halfPairs(settings));
+  if (problems.length > 0) throw new SettingsError(problems.join('; '));
+  return settings;
+}
+
+function readSetting({ name, text }: SettingSource): Settings[SettingName] | undefined {
+  const definition = SETTINGS[name] as SettingDefinition;
+  return text === undefined ? definition.default : definition.kind.read(text);
+}
+
+function badValue({ name, from, text = '' }: SettingSource): string {
+  const definition = SETTINGS[name] as SettingDefinition;
+  const given = definition.secret === true ? 'the value given' : JSON.stringify(text);
+  return `${from === 'flag' ? definition.flag : definition.env}: expected ${definition.kind.expected}, not ${given}`;
+}
+
+/** An ID without its secret, or the reverse, is half of a bootstrap pair. */
+function halfPairs(settings: Settings): string[] {
+  const pairs = [
+    ['customerId', 'customerSecret'],
+    ['projectId', 'projectSecret'],
+  ] as const;
+  return pairs
+    .filter(([id, secret]) => (settings[id] === null) !== (settings[secret] === null))
+    .map(
+      ([id, secret]) => `${SETTINGS[id].env} and ${SETTINGS[secret].env} go together: set both or neither`,
+    );
+}

@@ -1,0 +1,50 @@
+import { SETTING_NAMES, SETTINGS } from './setting-definitions.ts';
+import type { Environment } from './settings.ts';
+
+/** A variable that looks like a setting and is none: most likely a misspelling. */
+export interface UnknownVariable {
+  readonly name: string;
+  /** The setting that was probably meant; null when none is near. */
+  readonly nearest: string | null;
+}
+
+const PREFIX = 'ROLLCALL_';
+/** What the command line's clients and the test suites are told by. */
+const NOT_SETTINGS = /^ROLLCALL_(?:TOKEN$|TEST_)/;
+/** More changed letters than these are another word, not a misspelling. */
+const MISSPELLING_MAX_EDITS = 4;
+
+/** Variables of the environment that begin like a setting and are none. */
+export function unknownVariables(environment: Environment): UnknownVariable[] {
+  const known = SETTING_NAMES.map((name) => SETTINGS[name].env);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !NOT_SETTINGS.test(name) && !known.includes(name))
+    .sort()
+    .map((name) => ({ name, nearest: nearest(name, known) }));
+}
+
+/** One line for the operator. */
+export function describeUnknown({ name, nearest }: UnknownVariable): string {
+  return `${name} is not a setting${nearest === null ? '' : `: did you mean ${nearest}?`}`;
+}
+
+function nearest(name: string, known: readonly string[]): string | null {
+  const [best] = known
+    .map((candidate) => ({ candidate, edits: editDistance(name, candidate) }))
+    .sort((a, b) => a.edits - b.edits);
+  return best !== undefined && best.edits <= MISSPELLING_MAX_EDITS ? best.candidate : null;
+}
+
+/** How many letters have to be inserted, removed or replaced to turn one text into the other (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

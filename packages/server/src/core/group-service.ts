@@ -1,0 +1,104 @@
+import type { GroupWrite } from '@rollcall/protocol';
+import { Findings, Name } from '@rollcall/protocol';
+import type { Logger } from 'pino';
+import type { PresenceStore } from '../presence/presence-store.ts';
+import type { GroupRecord, Page, PageRequest, Precondition, ProjectKey, Store } from '../store/store.ts';
+import type { Clock } from './clock.ts';
+import { endPresence } from './departures.ts';
+import { findingsError, type Misfit } from './findings-error.ts';
+import { type GroupNoun, groupExists, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
+import { writeContext } from './write-context.ts';
+
+export interface GroupDependencies {
+  readonly store: Store;
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The rules of groups. `noun` is the caller's word for a group, which messages and the not-found code repeat. */
+export class GroupService {
+  readonly #store: Store;
+  readonly #presence: PresenceStore;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+
+  constructor({ store, presence, clock, log }: GroupDependencies) {
+    this.#store = store;
+    this.#presence = presence;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** @throws ServiceError `group_not_found` */
+  async find(project: ProjectKey, noun: GroupNoun, id: string): Promise<GroupRecord> {
+    const group = await this.#store.findGroup(project, id);
+    if (group === null) throw groupNotFound(noun, id);
+    return group;
+  }
+
+  list(project: ProjectKey, page: PageRequest): Promise<Page> {
+    return this.#store.listGroups(project, page);
+  }
+
+  /** Creates or updates, and says which. @throws ServiceError for unknown members, a missing name, a precondition */
+  async put(
+    project: ProjectKey,
+    noun: GroupNoun,
+    id: string,
+    write: GroupWrite,
+    precondition: Precondition,
+  ): Promise<'created' | 'updated'> {
+    const outcome = await this.#store.putGroup(project, id, write, writeContext(this.#clock, precondition));
+    switch (outcome.kind) {
+      case 'exists':
+        throw groupExists(noun, id);
+      case 'stale':
+        throw preconditionFailed(`${noun} ${id}`);
+      case 'unknownUsers':
+        throw unknownUsers(outcome.users);
+      case 'nameRequired':
+        throw findingsError(withName(new Findings()));
+    }
+    await endPresence(this.#presence, this.#log, project, outcome.effects.departures);
+    return outcome.kind === 'created' ? 'created' : 'updated';
+  }
+
+  /**
+   * Refuses a write that does not fit. Whether the name is missing depends on the group being there, and missing comes
+   * before invalid, so the store is asked when only values are wrong. A caller who requires the group to be there
+   * (`ifMatch`) is not creating it.
+   */
+  async refuse(
+    project: ProjectKey,
+    id: string,
+    { name }: GroupWrite,
+    precondition: Precondition,
+    misfit: Misfit,
+  ): Promise<never> {
+    const mayCreate = name === undefined && precondition.ifMatch === undefined;
+    if (mayCreate && misfit.unexpected.count === 0 && !(await this.#store.groupExists(project, id))) {
+      throw findingsError(withName(misfit));
+    }
+    throw findingsError(misfit);
+  }
+
+  /** Removes the group for good; its users stay. @throws ServiceError `group_not_found`, or a precondition */
+  async remove(project: ProjectKey, noun: GroupNoun, id: string, precondition: Precondition): Promise<void> {
+    const outcome = await this.#store.deleteGroup(project, id, writeContext(this.#clock, precondition));
+    if (outcome.kind === 'absent') throw groupNotFound(noun, id);
+    if (outcome.kind === 'stale') throw preconditionFailed(`${noun} ${id}`);
+    try {
+      await this.#presence.removeGroup({ project, groupId: id });
+    } catch (err) {
+      // The group is gone either way, and its presence cannot be read any more.
+      this.#log.error({ err }, 'presence of a deleted group was not cleared');
+    }
+  }
+}
+
+function withName<M extends Misfit>(misfit: M): M {
+  const { description } = Name as { readonly description?: string };
+  misfit.missing.add('name', `${description}, to create it`);
+  return misfit;
+}

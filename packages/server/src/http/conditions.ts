@@ -1,0 +1,40 @@
+/** Optimistic concurrency: ETags are revisions in quotes. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { Precondition, Revision } from '../store/store.ts';
+
+const UNCONDITIONAL: Precondition = Object.freeze({});
+
+export const etag = (revision: Revision) => `"${revision}"`;
+
+/** What the headers of a write require of the current state. */
+export function precondition(headers: IncomingHttpHeaders): Precondition {
+  const ifMatch = headers['if-match'];
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL;
+  return {
+    ...(ifMatch !== undefined && { ifMatch: revisions(ifMatch, false) }),
+    ...(ifNoneMatch !== undefined && { ifNoneMatch: revisions(ifNoneMatch, true) }),
+  };
+}
+
+/** Whether the reader already has this revision, so that 304 is the answer. */
+export function isFresh(headers: IncomingHttpHeaders, revision: Revision): boolean {
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifNoneMatch === undefined) return false;
+  const known = revisions(ifNoneMatch, true);
+  return known === '*' || known.includes(revision);
+}
+
+/** RFC 9110: `If-None-Match` compares weakly, `If-Match` strongly, so that a weak tag never matches there. */
+function revisions(header: string, weak: boolean): '*' | Revision[] {
+  if (header.trim() === '*') return '*';
+  return [...header.matchAll(/(W\/)?"([^"]*)"/g)]
+    .filter(([, isWeak]) => weak || isWeak === undefined)
+    .map(([, , revision = '']) => revision);
+}
+
+/** The whole answer to a reader whose copy is fresh: no body, and nothing about one. */
+export function notModified(reply: FastifyReply): undefined {
+  reply.code(304).removeHeader('content-type');
+}

@@ -1,0 +1,42 @@
+/** What our plugins add to Fastify's own types. */
+import type { Findings } from '@rollcall/protocol';
+import type { FastifyRequest } from 'fastify';
+import type { Caller, CustomerCaller } from '../core/caller.ts';
+import type { Misfit } from '../core/findings-error.ts';
+import type { PageRequest } from '../store/store.ts';
+
+/** A rule that a schema cannot state. `findings` names query parameters and body fields as messages show them. */
+export type RequestRule = (request: FastifyRequest, findings: Findings) => void;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls; set on every route that a project opens. */
+    caller: Caller;
+    /** Who calls; set on every route that a customer opens. */
+    customer: CustomerCaller;
+    /** What does not fit, on routes that take it upon themselves to refuse it; else null. */
+    misfit: Misfit | null;
+    /** Which page is asked for; set on every route with the page rule. */
+    page: PageRequest;
+  }
+
+  interface FastifyContextConfig {
+    /** Checked after the schemas, before the handler. */
+    readonly rule?: RequestRule;
+    /** The handler refuses what does not fit: the order of checks depends on what it finds. */
+    readonly refusesMisfit?: boolean;
+    /** The body goes to the handler as bytes, which checks them. */
+    readonly rawBody?: boolean;
+    /** No body is as good as `{}`. */
+    readonly bodyOptional?: boolean;
+  }
+
+  interface FastifySchema {
+    readonly operationId?: string;
+    readonly summary?: string;
+    readonly description?: string;
+    readonly tags?: readonly string[];
+    /** Left out of the API description. */
+    readonly hide?: boolean;
+  }
+}

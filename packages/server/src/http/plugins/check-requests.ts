@@ -1,0 +1,113 @@
+import { Findings, inspector, JsonObjectError, parseJsonObject } from '@rollcall/protocol';
+import type { FastifyInstance, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
+import type { TObject } from 'typebox';
+import { addMisfit, findingsError, type Misfit } from '../../core/findings-error.ts';
+import { ServiceError } from '../../core/service-error.ts';
+import { MalformedQuery, NO_QUERY, type RawQuery } from '../query-string.ts';
+import { queryReader } from '../query-values.ts';
+import { NOTHING } from '../schemas.ts';
+
+/**
+ * Checks path, query and body of every route against its schema, as one request: each step of the contract's order
+ * runs over all three before the next. Fastify's own validation stops at the first part that fails.
+ */
+export function addRequestChecks(app: FastifyInstance): void {
+  app.decorateRequest('misfit', null);
+  app.setValidatorCompiler(() => () => true);
+  // Bodies leave as the texts that presenters wrote; the response schemas describe them.
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.addHook('onRoute', (route) => {
+    route.preHandler = requestCheck(route);
+  });
+}
+
+type Part = (request: FastifyRequest, findings: Findings) => void;
+
+/** One part's findings, reused as long as nothing is found. */
+let clean = new Findings();
+
+function requestCheck({ schema = {}, config = {} }: RouteOptions): preHandlerHookHandler {
+  const path = schema.params === undefined ? null : pathCheck(schema.params as TObject);
+  const querySchema = (schema.querystring as TObject | undefined) ?? NOTHING;
+  const query = queryCheck(querySchema);
+  const queryRequired = querySchema.required !== undefined;
+  const body =
+    schema.body === undefined || config.rawBody ? null : bodyCheck(schema.body, config.bodyOptional);
+  const { rule, refusesMisfit = false } = config;
+  return (request, _reply, next) => {
+    refuseMalformedQuery(request.query);
+    let misfit: Findings | null = null;
+    if (body !== null) misfit = found(body, request, misfit, inBody);
+    if (path !== null) misfit = found(path, request, misfit, inPath);
+    if (queryRequired || request.query !== NO_QUERY) misfit = found(query, request, misfit, inQuery);
+    if (rule !== undefined) misfit = found(rule, request, misfit, inBody);
+    if (misfit !== null) {
+      if (!refusesMisfit) throw findingsError(misfit);
+      request.misfit = misfit;
+    }
+    next();
+  };
+}
+
+const inPath = (place: string) => `${place} in the path`;
+const inQuery = (place: string) => `query parameter ${place}`;
+const inBody = (place: string) => place;
+
+/** Runs the check of one part, and adds what it finds to what the parts before it found. */
+function found(
+  check: Part,
+  request: FastifyRequest,
+  before: Findings | null,
+  rename: (place: string) => string,
+): Findings | null {
+  check(request, clean);
+  if (clean.clean) return before;
+  const all = before ?? new Findings();
+  addMisfit(all, clean as Misfit, rename);
+  clean = new Findings();
+  return all;
+}
+
+function refuseMalformedQuery(query: unknown): void {
+  if (query instanceof MalformedQuery) {
+    const expected = 'expected escapes of UTF-8, such as %C3%A9';
+    throw new ServiceError('invalid_field', `invalid field query parameter ${query.parameter} (${expected})`);
+  }
+}
+
+/** An ID of printable ASCII, which nearly all are: it is legal, and the whole pattern costs several times more. */
+const PLAIN_ID = /^[\x20-\x7e]{1,320}$/;
+
+function pathCheck(schema: TObject): Part {
+  const inspect = inspector(schema);
+  return ({ params }, findings) => {
+    const { id } = params as { id: string };
+    if (!PLAIN_ID.test(id)) inspect(params, findings);
+  };
+}
+
+function queryCheck(schema: TObject): Part {
+  const read = queryReader(schema);
+  return (request, findings) => {
+    request.query = read(request.query as RawQuery, findings);
+  };
+}
+
+function bodyCheck(schema: unknown, optional = false): Part {
+  const inspect = inspector(schema as TObject);
+  return (request, findings) => {
+    const bytes = request.body as Uint8Array | undefined;
+    const absent = bytes === undefined || bytes.length === 0;
+    request.body = optional && absent ? {} : jsonObject(bytes);
+    inspect(request.body, findings);
+  };
+}
+
+function jsonObject(bytes: Uint8Array | undefined): object {
+  try {
+    return parseJsonObject(bytes);
+  } catch (error) {
+    if (error instanceof JsonObjectError) throw new ServiceError('invalid_request', error.message);
+    throw error;
+  }
+}

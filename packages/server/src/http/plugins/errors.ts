@@ -1,0 +1,61 @@
+import { STATUS_CODES } from 'node:http';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { ServiceError } from '../../core/service-error.ts';
+import { StoreUnavailableError } from '../../store/store.ts';
+import { sendError } from '../answer.ts';
+
+/** How long a caller should wait for an engine that is away, in seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** The one place where a failure becomes an answer. What is not of the vocabulary is logged whole and told as nothing. */
+export function addErrors(app: FastifyInstance, log: Logger): void {
+  app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, log));
+}
+
+export function answerFailure(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): void {
+  const refusal = refusalOf(error);
+  if (refusal === null || error instanceof StoreUnavailableError) {
+    const { method, routeOptions, id } = request;
+    log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
+  }
+  sendError(reply, refusal ?? new ServiceError('error', UNEXPECTED));
+}
+
+/** Says nothing of the failure itself: that is for the log. */
+const UNEXPECTED = 'something failed on our side; the log has it under the x-request-id of this answer';
+
+export const unavailable = (what = 'the store') =>
+  new ServiceError('error', `${what} cannot be reached right now; nothing was changed, try again`, {
+    status: 503,
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+  });
+
+function refusalOf(error: unknown): ServiceError | null {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof StoreUnavailableError) return unavailable();
+  return frameworkRefusal(error as Partial<FastifyError>);
+}
+
+/** What Fastify and Node refuse before a route is reached. */
+function frameworkRefusal({ code, statusCode }: Partial<FastifyError>): ServiceError | null {
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || code === 'FST_ERR_CTP_EMPTY_TYPE') {
+    return new ServiceError(
+      'invalid_request',
+      'the request body must be JSON: send Content-Type: application/json',
+    );
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ServiceError('invalid_request', 'the request body is larger than this server takes', {
+      status: 413,
+    });
+  }
+  if (statusCode === undefined || statusCode < 400 || statusCode > 499) return null;
+  const reason = STATUS_CODES[statusCode] ?? 'refused';
+  return new ServiceError('invalid_request', `the request cannot be read: ${reason}`, { status: statusCode });
+}

@@ -1,0 +1,41 @@
+/** The text of a query, decoded: a parameter that is repeated has all of its values. */
+export type RawQuery = Readonly<Record<string, string | string[]>>;
+
+/** Stands for a query with an escape that does not decode; it names the parameter. */
+export class MalformedQuery {
+  readonly parameter: string;
+  constructor(parameter: string) {
+    this.parameter = parameter;
+  }
+}
+
+/** The query of most requests. */
+export const NO_QUERY: RawQuery = Object.freeze(Object.create(null) as RawQuery);
+
+/**
+ * Decodes a query as browsers and `URLSearchParams` encode it (`+` is a space). Escapes that do not decode make it
+ * malformed, where other parsers hand on the raw text as if it had been meant.
+ */
+export function parseQueryString(text: string): RawQuery | MalformedQuery {
+  if (text === '') return NO_QUERY;
+  const query: Record<string, string | string[]> = Object.create(null);
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const rawName = equals === -1 ? pair : pair.slice(0, equals);
+    const name = decoded(rawName);
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1));
+    if (name === null || value === null) return new MalformedQuery(name ?? rawName);
+    const before = query[name];
+    query[name] = before === undefined ? value : [before, value].flat();
+  }
+  return query;
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,45 @@
+import { type Findings, inspector, parseJson } from '@rollcall/protocol';
+import type { TObject } from 'typebox';
+import type { RawQuery } from './query-string.ts';
+
+type Schema = { readonly type?: unknown };
+
+/** Reads a query by its schema: texts become the values they stand for, and what does not fit goes to `findings`. */
+export type QueryReader = (query: RawQuery, findings: Findings) => Record<string, unknown>;
+
+export function queryReader(schema: TObject): QueryReader {
+  const inspect = inspector(schema);
+  const properties = schema.properties as Record<string, Schema>;
+  return (query, findings) => {
+    const values: Record<string, unknown> = {};
+    for (const name in query) {
+      const text = query[name] as string | string[];
+      // A repeated parameter stays a list, which no schema takes.
+      values[name] = typeof text === 'string' ? typedValue(properties[name]?.type, text) : text;
+    }
+    inspect(values, findings);
+    return values;
+  };
+}
+
+/** A text that is not of the type stays a text, for the inspection to refuse. */
+function typedValue(type: unknown, text: string): unknown {
+  switch (type) {
+    case 'integer':
+      return /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    case 'object':
+      return jsonOrText(text);
+    default:
+      return text;
+  }
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}

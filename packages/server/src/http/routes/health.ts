@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import type { Services } from '../../services.ts';
+import { createRegistry } from '../metrics-registry.ts';
+import { unavailable } from '../plugins/errors.ts';
+import type { RequestHistogram } from '../request-histogram.ts';
+import { answers } from '../schemas.ts';
+
+const tags = ['operation'];
+const Ok = Type.Object({ status: Type.Literal('ok') });
+const OK = '{"status":"ok"}';
+
+/** What operators and their machines ask; none of it needs a token. */
+export function healthRoutes(app: FastifyInstance, services: Services, histogram: RequestHistogram): void {
+  alive(app);
+  ready(app, services);
+  metrics(app, histogram);
+}
+
+function alive(app: FastifyInstance): void {
+  const schema = {
+    operationId: 'healthz',
+    summary: 'Whether the process is alive',
+    tags,
+    response: answers(Ok),
+  };
+  app.get('/healthz', { schema }, async () => OK);
+}
+
+function ready(app: FastifyInstance, { readiness }: Services): void {
+  const schema = {
+    operationId: 'readyz',
+    summary: 'Whether the engine answers',
+    tags,
+    response: answers(Ok),
+  };
+  app.get('/readyz', { schema }, async () => {
+    const failing = await readiness.failing();
+    if (failing.length > 0) throw unavailable(failing.join(', '));
+    return OK;
+  });
+}
+
+function metrics(app: FastifyInstance, histogram: RequestHistogram): void {
+  const registry = createRegistry(histogram);
+  const schema = {
+    operationId: 'metrics',
+    summary: 'Metrics in the text format of Prometheus',
+    tags,
+    produces: ['text/plain'],
+    response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },
+  };
+  app.get('/metrics', { schema }, async (_request, reply) => {
+    reply.type(registry.contentType);
+    return registry.text();
+  });
+}

@@ -1,0 +1,60 @@
+import { Done, MemberList, MembersChange } from '@rollcall/protocol';
+import type { FastifyInstance } from 'fastify';
+import { inspectMembersChange } from '../../core/membership-service.ts';
+import { chunks } from '../../core/paging.ts';
+import type { Services } from '../../services.ts';
+import { done } from '../answer.ts';
+import { precondition } from '../conditions.ts';
+import type { RequestRule } from '../fastify-types.ts';
+import { listBody, pageRule, totalTail } from '../paged-list.ts';
+import { answers, IdInPath, PageQuery } from '../schemas.ts';
+import type { ById, GroupWords } from './route-words.ts';
+
+/** The members of a group. */
+export function memberRoutes(app: FastifyInstance, services: Services, words: GroupWords): void {
+  listMembers(app, services, words);
+  changeMembers(app, services, words);
+}
+
+const membersOf = (id: string) => ['members', id];
+
+function listMembers(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
+  const { memberships, pageTokens } = services;
+  const schema = {
+    operationId: `list${Noun}Members`,
+    summary: `List the members of a ${noun}, in order of ID`,
+    tags,
+    params: IdInPath,
+    querystring: PageQuery,
+    response: answers(MemberList),
+  };
+  const config = { rule: pageRule(pageTokens, ({ params }) => membersOf((params as ById['Params']).id)) };
+  app.get<ById>(`${path}/:id/members`, { schema, config }, (request) => {
+    const { caller, params, page } = request;
+    const list = chunks((chunk) => memberships.list(caller.project, noun, params.id, chunk), page);
+    return listBody(list, { head: '{"users":[', tail: totalTail(pageTokens, request, membersOf(params.id)) });
+  });
+}
+
+const rule: RequestRule = ({ body }, findings) => inspectMembersChange(body as MembersChange, findings);
+
+function changeMembers(
+  app: FastifyInstance,
+  services: Services,
+  { path, Noun, noun, tags }: GroupWords,
+): void {
+  const schema = {
+    operationId: `change${Noun}Members`,
+    summary: `Add members to a ${noun} and remove others`,
+    tags,
+    params: IdInPath,
+    body: MembersChange,
+    response: answers(Done),
+  };
+  const url = `${path}/:id/members`;
+  app.post<ById & { Body: MembersChange }>(url, { schema, config: { rule } }, async (request) => {
+    const { caller, params, body, headers } = request;
+    await services.memberships.change(caller.project, noun, params.id, body, precondition(headers));
+    return done(`updated members of ${noun} ${params.id}`);
+  });
+}

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino';
+import { type Authenticator, createAuthenticator } from './auth/authenticator.ts';
+import { createTokenIssuer } from './auth/token-issuer.ts';
+import type { Settings } from './config/settings.ts';
+import { BatchService } from './core/batch-service.ts';
+import type { Clock } from './core/clock.ts';
+import { GroupService } from './core/group-service.ts';
+import { MembershipService } from './core/membership-service.ts';
+import { PageTokens } from './core/page-token.ts';
+import { PreferenceService } from './core/preference-service.ts';
+import { PresenceReading } from './core/presence-reading.ts';
+import { PresenceService } from './core/presence-service.ts';
+import { createProjectService, type ProjectService } from './core/project-service.ts';
+import { Readiness } from './core/readiness.ts';
+import { createTokenService, type TokenService } from './core/token-service.ts';
+import { UserService } from './core/user-service.ts';
+import type { Engine } from './wiring.ts';
+
+/** All that the HTTP application stands on. */
+export interface Services {
+  readonly authenticator: Authenticator;
+  readonly tokens: TokenService;
+  readonly projects: ProjectService;
+  readonly groups: GroupService;
+  readonly memberships: MembershipService;
+  readonly users: UserService;
+  readonly preferences: PreferenceService;
+  readonly presence: PresenceService;
+  readonly presenceReading: PresenceReading;
+  readonly batches: BatchService;
+  readonly readiness: Readiness;
+  readonly pageTokens: PageTokens;
+  readonly settings: Pick<Settings, 'bodyLimitBytes' | 'rateLimitPerSecond'>;
+  readonly log: Logger;
+  /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
+  close(): void;
+}
+
+/** Builds the core on an engine. */
+export async function createServices(
+  engine: Engine,
+  clock: Clock,
+  settings: Settings,
+  log: Logger,
+): Promise<Services> {
+  const { store, presence, broker } = engine;
+  const { presenceTtlSeconds } = settings;
+  const pageTokens = new PageTokens(await store.serviceKey());
+  const dependencies = { store, presence, clock, log };
+  const authenticator = createAuthenticator({ store, broker, clock });
+  const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
+  const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
+  return {
+    authenticator,
+    tokens,
+    projects: createProjectService({ store, presence, broker, clock }),
+    groups: new GroupService(dependencies),
+    memberships: new MembershipService(dependencies),
+    users: new UserService(dependencies),
+    preferences: new PreferenceService(store),
+    presence: presenceService,
+    presenceReading: new PresenceReading(dependencies),
+    batches: new BatchService(dependencies),
+    readiness: new Readiness(engine),
+    pageTokens,
+    settings,
+    log,
+    close() {
+      presenceService.close();
+      tokens.close();
+      authenticator.close();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import type { FastifyInstance } from 'fastify';
+import { type Logger, pino } from 'pino';
+import { announcement } from './announcement.ts';
+import { buildApp } from './app.ts';
+import { createConfigured, createFirst } from './bootstrap.ts';
+import type { Settings } from './config/settings.ts';
+import { type Clock, systemClock } from './core/clock.ts';
+import { takeDataDirectory } from './data-directory.ts';
+import { createServices } from './services.ts';
+import { checkEngine, closeEngine, type Engine, openEngine } from './wiring.ts';
+
+export interface RunningServer {
+  /** Where this machine reaches it: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /**
+   * Stops listening, lets requests in flight finish (for `drainMs` at most), commits what is queued and gives
+   * everything back. Idempotent.
+   */
+  close(): Promise<void>;
+}
+
+/** The address cannot be listened on. The message is one line for the operator. */
+export class ListenError extends Error {}
+
+export interface StartOptions {
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  /** Where the credentials of a first start are shown, once. Default: standard output. */
+  readonly announce?: (text: string) => void;
+  /** How long closing waits for the requests in flight, in milliseconds. Default: 10 seconds. */
+  readonly drainMs?: number;
+}
+
+const DRAIN_MS = 10_000;
+const IDLE_SWEEP_MS = 50;
+
+/**
+ * Starts a server. When any step fails, what the steps before it opened is closed again.
+ * @throws SettingsError, DataDirectoryError, ListenError, or what the store fails with
+ */
+export async function start(settings: Settings, options: StartOptions = {}): Promise<RunningServer> {
+  checkEngine(settings);
+  await using opened = new AsyncDisposableStack();
+  const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
+  opened.defer(takeDataDirectory(settings.dataDir));
+  const engine = opened.adopt(await openEngine(settings), closeEngine);
+  await createConfigured(engine.store, settings, clock.now());
+  const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
+  const app = opened.adopt(buildApp(services), (built) => closeApp(built, drainMs));
+  const url = await listen(app, settings);
+  await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
+  log.info({ url, dataDir: settings.dataDir }, 'listening');
+  return running(url, opened.move());
+}
+
+function running(url: string, opened: AsyncDisposableStack): RunningServer {
+  let closing: Promise<void> | undefined;
+  return {
+    url,
+    close() {
+      closing ??= opened.disposeAsync();
+      return closing;
+    },
+  };
+}
+
+/** After listening, so that a start that fails to listen has not used up the one showing of the secrets. */
+async function announceFirst(
+  engine: Engine,
+  settings: Settings,
+  url: string,
+  clock: Clock,
+  announce: (text: string) => void,
+): Promise<void> {
+  const first = await createFirst(engine.store, clock.now());
+  if (first !== null)
+    announce(await announcement(first, { url, dataDir: settings.dataDir, now: clock.now() }));
+}
+
+/** Waits for the requests in flight, and cuts off what is left of them when the time is up. */
+async function closeApp(app: FastifyInstance, drainMs: number): Promise<void> {
+  // A connection whose last request has been answered is kept for a next one that will not come.
+  const sweeping = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  let limit: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    limit = setTimeout(resolve, drainMs);
+  });
+  await Promise.race([app.close(), timeUp]).finally(() => {
+    clearInterval(sweeping);
+    clearTimeout(limit);
+    app.server.closeAllConnections();
+  });
+}
+
+async function listen(app: FastifyInstance, { host, port }: Settings): Promise<string> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    throw new ListenError(reasonOf(error, `port ${port} of ${host}`), { cause: error });
+  }
+  return urlOf(app);
+}
+
+function reasonOf(error: unknown, place: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return `${place} is in use: stop what listens there, or choose another --port`;
+  if (code === 'EACCES') return `${place} may not be used by this account: choose a --port above 1023`;
+  return `cannot listen on ${place}: ${message}`;
+}
+
+function urlOf(app: FastifyInstance): string {
+  const [bound] = app.addresses() as AddressInfo[];
+  if (bound === undefined) throw new Error('the server listens nowhere');
+  const host = LOCAL_ADDRESSES.get(bound.address) ?? bound.address;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+}
+
+/** Where this machine reaches what listens everywhere. */
+const LOCAL_ADDRESSES = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
+
+const printLine = (text: string) => void process.stdout.write(`${text}\n`);

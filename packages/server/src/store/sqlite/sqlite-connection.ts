@@ -1,0 +1,50 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+/** How long a statement waits for another process (the command line) to finish its write, in milliseconds. */
+const BUSY_TIMEOUT_MS = 5_000;
+/** Address space for reading the file in place, without copying pages; the kernel keeps in memory what is used. */
+const MMAP_BYTES = 16 * 1_024 ** 3;
+
+export type Row = SQLInputValue[];
+
+/** A statement whose rows come as arrays of columns, the cheapest form. */
+export interface Statement {
+  get(...parameters: SQLInputValue[]): Row | undefined;
+  all(...parameters: SQLInputValue[]): Row[];
+  iterate(...parameters: SQLInputValue[]): Iterable<Row>;
+  /** The number of rows changed. */
+  run(...parameters: SQLInputValue[]): number;
+  /** Runs an INSERT and gives the number of its row. */
+  insert(...parameters: SQLInputValue[]): number;
+}
+
+/** One connection to the store's file, with the pragmas that every connection needs and its prepared statements. */
+export class SqliteConnection {
+  readonly database: DatabaseSync;
+  /** The text of every statement prepared here; tests look at their query plans. */
+  readonly sql: string[] = [];
+
+  constructor(file: string, options: { readOnly: boolean }) {
+    this.database = new DatabaseSync(file, { readOnly: options.readOnly, timeout: BUSY_TIMEOUT_MS });
+    this.database.exec(`PRAGMA mmap_size = ${MMAP_BYTES}; PRAGMA temp_store = MEMORY`);
+    if (!options.readOnly) this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  }
+
+  /** Prepares a statement, once, for the life of the connection. */
+  prepare(sql: string): Statement {
+    this.sql.push(sql);
+    const statement: StatementSync = this.database.prepare(sql);
+    statement.setReturnArrays(true);
+    return {
+      get: (...parameters) => statement.get(...parameters) as unknown as Row | undefined,
+      all: (...parameters) => statement.all(...parameters) as unknown as Row[],
+      iterate: (...parameters) => statement.iterate(...parameters) as unknown as Iterable<Row>,
+      run: (...parameters) => Number(statement.run(...parameters).changes),
+      insert: (...parameters) => Number(statement.run(...parameters).lastInsertRowid),
+    };
+  }
+
+  close(): void {
+    if (this.database.isOpen) this.database.close();
+  }
+}

@@ -1,0 +1,72 @@
+import { ProjectGoneError } from '../store.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { RollBack, type WriteOperations, writeOperations } from './sqlite-operations.ts';
+import type { WriteFailure, WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
+
+/** SQLite's codes for "not now": busy, locked, read-only, I/O error, full, cannot open. The low byte is the primary code. */
+const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 13, 14]);
+
+/** Runs many operations in one transaction and one flush, each in a savepoint of its own. */
+export class GroupCommit {
+  readonly #connection: SqliteConnection;
+  readonly #operations: WriteOperations;
+  readonly #begin;
+  readonly #commit;
+  readonly #savepoint;
+  readonly #release;
+  readonly #rollBackTo;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#operations = writeOperations(connection);
+    this.#begin = connection.prepare('BEGIN IMMEDIATE');
+    this.#commit = connection.prepare('COMMIT');
+    this.#savepoint = connection.prepare('SAVEPOINT operation');
+    this.#release = connection.prepare('RELEASE operation');
+    this.#rollBackTo = connection.prepare('ROLLBACK TO operation');
+  }
+
+  /** Runs the requests in order; when it returns, what is answered is on disk. Never throws. */
+  run(requests: readonly WriteRequest[]): WriteReply[] {
+    try {
+      this.#begin.run();
+      const replies = requests.map((request) => this.#runOne(request));
+      this.#commit.run();
+      return replies;
+    } catch (error) {
+      // The transaction is lost, and with it what every one of them did.
+      if (this.#connection.database.isTransaction) this.#connection.database.exec('ROLLBACK');
+      const failure = toFailure(error);
+      return requests.map(([number]) => [number, failure]);
+    }
+  }
+
+  /** Removes a slice of what deleted projects left behind. True when there may be more. */
+  purge(): boolean {
+    const [reply] = this.run([[0, 'purge', []]]);
+    return reply !== undefined && reply[1] === null && reply[2] === true;
+  }
+
+  /** @throws what SQLite threw when the whole transaction is gone with it. */
+  #runOne([number, name, parameters]: WriteRequest): WriteReply {
+    this.#savepoint.run();
+    try {
+      const operation = this.#operations[name] as (...parameters: unknown[]) => unknown;
+      const answer = operation(...parameters);
+      this.#release.run();
+      return [number, null, answer];
+    } catch (error) {
+      if (!this.#connection.database.isTransaction) throw error;
+      this.#rollBackTo.run();
+      this.#release.run();
+      return error instanceof RollBack ? [number, null, error.answer] : [number, toFailure(error)];
+    }
+  }
+}
+
+function toFailure(error: unknown): WriteFailure {
+  const { message, stack, errcode } = error as Error & { errcode?: number };
+  if (error instanceof ProjectGoneError) return { kind: 'projectGone', message, stack };
+  const kind = errcode !== undefined && UNAVAILABLE_CODES.has(errcode & 0xff) ? 'unavailable' : 'defect';
+  return { kind, message, stack };
+}

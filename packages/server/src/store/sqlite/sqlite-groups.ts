@@ -1,0 +1,177 @@
+import type { GroupWrite, Status } from '@rollcall/protocol';
+import type {
+  DeleteOutcome,
+  GroupRecord,
+  Page,
+  PageRequest,
+  ProjectKey,
+  PutGroupOutcome,
+  WriteContext,
+} from '../store.ts';
+import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import { toGroup } from './sqlite-group-row.ts';
+import { departed, type MembershipWrites, type Replacement, type UserNumbers } from './sqlite-members.ts';
+import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
+import { toPage } from './sqlite-pages.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { readMembersInPieces, type SnapshotPool } from './sqlite-snapshots.ts';
+
+/** Largest member list that is read in one go, on the event loop: some 2 ms. */
+const MEMBERS_AT_ONCE = 10_000;
+
+/** Reads of groups, on the main thread. */
+export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
+  const find = reader.prepare(`
+    SELECT name, status, metadata, workspace IS NOT NULL, revision, member_count,
+      CASE WHEN member_count <= ${MEMBERS_AT_ONCE}
+        THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
+    FROM groups g WHERE project_no = ? AND id = ?`);
+  const exists = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
+  const follows = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id > ? LIMIT 1');
+  const page = reader.prepare(`
+    SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status
+        || '","metadata":' || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}', ','),
+      count(*), max(id)
+    FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ?)`);
+
+  return {
+    async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {
+      const row = find.get(project, id);
+      if (row === undefined) return null;
+      return row[6] === null
+        ? readMembersInPieces(snapshots, project, id)
+        : toGroup(id, row, row[6] as string);
+    },
+    exists: (project: ProjectKey, id: string): boolean => exists.get(project, id) !== undefined,
+    list(project: ProjectKey, { after, limit }: PageRequest): Page {
+      const hasMore = (last: string) => follows.get(project, last) !== undefined;
+      return toPage(page.get(project, after ?? '', limit) as Row, limit, hasMore);
+    },
+  };
+}
+
+interface StoredGroup {
+  readonly groupNo: number;
+  readonly id: string;
+  readonly name: string;
+  readonly status: Status;
+  readonly metadata: string;
+  readonly memberCount: number;
+  readonly revision: string;
+}
+
+/** Writes of groups, on the writer's thread. */
+export class GroupWrites {
+  readonly #find;
+  readonly #insert;
+  readonly #update;
+  readonly #delete;
+  readonly #connect;
+  readonly #memberships: MembershipWrites;
+
+  constructor(connection: SqliteConnection, memberships: MembershipWrites) {
+    this.#memberships = memberships;
+    this.#find = connection.prepare(`
+      SELECT group_no, name, status, metadata, member_count, revision FROM groups WHERE project_no = ? AND id = ?`);
+    this.#insert = connection.prepare(`
+      INSERT INTO groups (project_no, id, name, status, metadata, member_count, revision) VALUES (?, ?, ?, ?, ?, ?, ?)`);
+    this.#update = connection.prepare(
+      'UPDATE groups SET name = ?, status = ?, metadata = ?, member_count = ?, revision = ? WHERE group_no = ?',
+    );
+    this.#delete = connection.prepare('DELETE FROM groups WHERE group_no = ?');
+    this.#connect = connection.prepare(`
+      UPDATE groups SET revision = iif((workspace IS NULL) = (?1 IS NULL), revision, ?2), workspace = ?1
+      WHERE project_no = ?3 AND id = ?4`);
+  }
+
+  exists(project: ProjectKey, id: string): boolean {
+    return this.#find.get(project, id) !== undefined;
+  }
+
+  /** `userNumbers` looks users up; a batch shares one among its groups. */
+  put(
+    project: ProjectKey,
+    id: string,
+    write: GroupWrite,
+    context: WriteContext,
+    userNumbers: UserNumbers = this.#memberships.userNumbers(project),
+  ): PutGroupOutcome {
+    const group = this.#read(project, id);
+    const name = write.name ?? group?.name;
+    if (name === undefined) return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
+    const members =
+      write.members === undefined
+        ? null
+        : this.#memberships.planReplacement(group, write.members, userNumbers);
+    if (members !== null && members.unknown.count > 0)
+      return { kind: 'unknownUsers', users: members.unknown.sample() };
+    const failure = preconditionFailure(context, group?.revision ?? null);
+    if (failure !== null) return failure;
+    const after = {
+      name,
+      status: write.status ?? group?.status ?? 'active',
+      metadata: write.metadata === undefined ? (group?.metadata ?? '{}') : JSON.stringify(write.metadata),
+      memberCount: members?.count ?? group?.memberCount ?? 0,
+    };
+    return group === null
+      ? this.#create(project, id, after, members, context)
+      : this.#change(group, after, members, context);
+  }
+
+  delete(project: ProjectKey, id: string, context: WriteContext): DeleteOutcome {
+    const group = this.#read(project, id);
+    if (preconditionFailure(context, group?.revision ?? null) !== null) return { kind: 'stale' };
+    if (group === null) return { kind: 'absent' };
+    const members = this.#memberships.removeGroupEverywhere(group);
+    this.#delete.run(group.groupNo);
+    return { kind: 'deleted', effects: departed(id, members) };
+  }
+
+  connect(project: ProjectKey, id: string, workspace: string | null, context: WriteContext): boolean {
+    return this.#connect.run(workspace, context.revision, project, id) > 0;
+  }
+
+  #read(project: ProjectKey, id: string): StoredGroup | null {
+    const row = this.#find.get(project, id);
+    if (row === undefined) return null;
+    const [groupNo, name, status, metadata, memberCount, revision] = row as [
+      number,
+      string,
+      Status,
+      string,
+      number,
+      string,
+    ];
+    return { groupNo, id, name, status, metadata, memberCount, revision };
+  }
+
+  #create(
+    project: ProjectKey,
+    id: string,
+    after: Pick<StoredGroup, 'name' | 'status' | 'metadata' | 'memberCount'>,
+    members: Replacement | null,
+    context: WriteContext,
+  ): PutGroupOutcome {
+    const { name, status, metadata, memberCount } = after;
+    const groupNo = this.#insert.insert(project, id, name, status, metadata, memberCount, context.revision);
+    if (members !== null) this.#memberships.replace({ groupNo, id }, members);
+    return { kind: 'created', effects: NO_EFFECTS };
+  }
+
+  #change(
+    before: StoredGroup,
+    after: Pick<StoredGroup, 'name' | 'status' | 'metadata' | 'memberCount'>,
+    members: Replacement | null,
+    context: WriteContext,
+  ): PutGroupOutcome {
+    const { name, status, metadata, memberCount } = after;
+    const sameMembers = members === null || members.added.size + members.removed.size === 0;
+    if (sameMembers && name === before.name && status === before.status && metadata === before.metadata) {
+      return { kind: 'unchanged', effects: NO_EFFECTS };
+    }
+    this.#update.run(name, status, metadata, memberCount, context.revision, before.groupNo);
+    if (members === null) return { kind: 'updated', effects: NO_EFFECTS };
+    this.#memberships.replace(before, members);
+    return { kind: 'updated', effects: departed(before.id, [...members.removed.keys()]) };
+  }
+}

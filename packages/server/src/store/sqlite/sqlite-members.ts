@@ -1,0 +1,217 @@
+import type { ChangeMembersOutcome, PageRequest, ProjectKey, TotalPage, WriteContext } from '../store.ts';
+import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import { IdCollector, NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
+import { inside, toPage } from './sqlite-pages.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+
+/** Reads of memberships from both sides, on the main thread. */
+export function memberReads(reader: SqliteReader) {
+  const group = reader.prepare('SELECT group_no, member_count FROM groups WHERE project_no = ? AND id = ?');
+  const members = reader.prepare(`
+    SELECT json_group_array(json_object('id', id, 'name', name, 'email', email)), count(*), max(id) FROM (
+      SELECT m.user_id AS id, u.name, u.email FROM memberships m CROSS JOIN users u ON u.user_no = m.user_no
+      WHERE m.group_no = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?)`);
+  const memberFollows = reader.prepare(
+    'SELECT 1 FROM memberships WHERE group_no = ? AND user_id > ? LIMIT 1',
+  );
+  const user = reader.prepare('SELECT user_no FROM users WHERE project_no = ? AND id = ?');
+  const userGroups = reader.prepare(`
+    SELECT json_group_array(json_object('id', id, 'name', name, 'status', status)), count(*), max(id) FROM (
+      SELECT g.id, g.name, g.status FROM user_groups ug CROSS JOIN groups g ON g.group_no = ug.group_no
+      WHERE ug.user_no = ? AND ug.group_id > ? ORDER BY ug.group_id LIMIT ?)`);
+  const groupFollows = reader.prepare('SELECT 1 FROM user_groups WHERE user_no = ? AND group_id > ? LIMIT 1');
+  const groupCount = reader.prepare('SELECT count(*) FROM user_groups WHERE user_no = ?');
+
+  const pageOf = (row: Row, limit: number, hasMore: (last: string) => boolean) => {
+    const page = toPage(row, limit, hasMore);
+    return { ...page, items: inside(page.items) };
+  };
+  return {
+    list(project: ProjectKey, id: string, { after, limit }: PageRequest): TotalPage | null {
+      const found = group.get(project, id);
+      if (found === undefined) return null;
+      const [groupNo = 0, total] = found;
+      const rows = members.get(groupNo, after ?? '', limit) as Row;
+      const hasMore = (last: string) => memberFollows.get(groupNo, last) !== undefined;
+      return { ...pageOf(rows, limit, hasMore), total: total as number };
+    },
+    groupsOf(project: ProjectKey, id: string, { after, limit }: PageRequest): TotalPage | null {
+      const found = user.get(project, id);
+      if (found === undefined) return null;
+      const [userNo = 0] = found;
+      const rows = userGroups.get(userNo, after ?? '', limit) as Row;
+      const hasMore = (last: string) => groupFollows.get(userNo, last) !== undefined;
+      return { ...pageOf(rows, limit, hasMore), total: groupCount.get(userNo)?.[0] as number };
+    },
+  };
+}
+
+/** A group as membership changes need it. */
+export interface GroupRef {
+  readonly groupNo: number;
+  readonly id: string;
+}
+
+/** Numbers of users by ID, looked up once per write. Null where there is no such user. */
+export type UserNumbers = (id: string) => number | null;
+
+/** Writes of memberships, on the writer's thread. Both tables of them change here and nowhere else. */
+export class MembershipWrites {
+  readonly #userNo;
+  readonly #group;
+  readonly #setCount;
+  readonly #members;
+  readonly #isMember;
+  readonly #add;
+  readonly #addReverse;
+  readonly #remove;
+  readonly #removeReverse;
+  readonly #removePresence;
+  readonly #groupsOfUser;
+  readonly #removeUser;
+  readonly #loseMember;
+  readonly #removeGroup;
+  readonly #removeGroupPresence;
+
+  constructor(connection: SqliteConnection) {
+    const prepare = (sql: string) => connection.prepare(sql);
+    this.#userNo = prepare('SELECT user_no FROM users WHERE project_no = ? AND id = ?');
+    this.#group = prepare(
+      'SELECT group_no, member_count, revision FROM groups WHERE project_no = ? AND id = ?',
+    );
+    this.#setCount = prepare('UPDATE groups SET member_count = ?, revision = ? WHERE group_no = ?');
+    this.#members = prepare('SELECT user_id, user_no FROM memberships WHERE group_no = ?');
+    this.#isMember = prepare('SELECT user_no FROM memberships WHERE group_no = ? AND user_id = ?');
+    this.#add = prepare('INSERT INTO memberships (group_no, user_id, user_no) VALUES (?, ?, ?)');
+    this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
+    this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');
+    this.#removeReverse = prepare('DELETE FROM user_groups WHERE user_no = ? AND group_id = ?');
+    this.#removePresence = prepare('DELETE FROM durable_presence WHERE group_no = ? AND user_id = ?');
+    this.#groupsOfUser = prepare('SELECT group_id, group_no FROM user_groups WHERE user_no = ?');
+    this.#removeUser = prepare('DELETE FROM user_groups WHERE user_no = ?');
+    this.#loseMember = prepare(
+      'UPDATE groups SET member_count = member_count - 1, revision = ? WHERE group_no = ?',
+    );
+    this.#removeGroup = prepare('DELETE FROM memberships WHERE group_no = ?');
+    this.#removeGroupPresence = prepare('DELETE FROM durable_presence WHERE group_no = ?');
+  }
+
+  /** Looks users up by ID, each once. `known` are users that this transaction has already seen. */
+  userNumbers(project: ProjectKey, known = new Map<string, number | null>()): UserNumbers {
+    return (id) => {
+      let userNo = known.get(id);
+      if (userNo === undefined) {
+        userNo = (this.#userNo.get(project, id)?.[0] as number | undefined) ?? null;
+        known.set(id, userNo);
+      }
+      return userNo;
+    };
+  }
+
+  change(
+    project: ProjectKey,
+    id: string,
+    change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    context: WriteContext,
+  ): ChangeMembersOutcome {
+    const row = this.#group.get(project, id);
+    if (row === undefined) return context.ifMatch === undefined ? { kind: 'absent' } : { kind: 'stale' };
+    const [groupNo, count, revision] = row as [number, number, string];
+    const group = { groupNo, id };
+    const added = this.#resolveNew(group, change.add, this.userNumbers(project));
+    if ('unknown' in added) return { kind: 'unknownUsers', users: added.unknown.sample() };
+    if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
+    const removed = this.#findMembers(group, change.remove);
+    if (added.size + removed.size === 0) return { kind: 'unchanged', effects: NO_EFFECTS };
+    this.#apply(group, added, removed);
+    this.#setCount.run(count + added.size - removed.size, context.revision, groupNo);
+    return { kind: 'updated', effects: departed(id, [...removed.keys()]) };
+  }
+
+  /** How the group's members would become exactly `desired`, or which of those do not exist. Changes nothing. */
+  planReplacement(group: GroupRef | null, desired: readonly string[], userNumbers: UserNumbers): Replacement {
+    const current = new Map(group === null ? [] : (this.#members.all(group.groupNo) as [string, number][]));
+    const added = new Map<string, number>();
+    const unknown = new IdCollector();
+    const wanted = new Set(desired);
+    for (const id of wanted) {
+      if (current.delete(id)) continue;
+      const userNo = userNumbers(id);
+      if (userNo === null) unknown.add(id);
+      else added.set(id, userNo);
+    }
+    return { added, removed: current, unknown, count: wanted.size };
+  }
+
+  replace(group: GroupRef, replacement: Replacement): void {
+    this.#apply(group, replacement.added, replacement.removed);
+  }
+
+  /** Removes a user's memberships and durable presence; the IDs of the groups they were in. */
+  removeUserEverywhere(userNo: number, id: string, revision: string): string[] {
+    const groups = this.#groupsOfUser.all(userNo) as [string, number][];
+    for (const [, groupNo] of groups) {
+      this.#remove.run(groupNo, id);
+      this.#removePresence.run(groupNo, id);
+      this.#loseMember.run(revision, groupNo);
+    }
+    this.#removeUser.run(userNo);
+    return groups.map(([groupId]) => groupId);
+  }
+
+  /** Removes all memberships and durable presence of a group; the IDs of its members. */
+  removeGroupEverywhere(group: GroupRef): string[] {
+    const members = this.#members.all(group.groupNo) as [string, number][];
+    for (const [, userNo] of members) this.#removeReverse.run(userNo, group.id);
+    this.#removeGroup.run(group.groupNo);
+    this.#removeGroupPresence.run(group.groupNo);
+    return members.map(([userId]) => userId);
+  }
+
+  #resolveNew(group: GroupRef, ids: readonly string[], userNumbers: UserNumbers) {
+    const added = new Map<string, number>();
+    const unknown = new IdCollector();
+    for (const id of new Set(ids)) {
+      if (this.#isMember.get(group.groupNo, id) !== undefined) continue;
+      const userNo = userNumbers(id);
+      if (userNo === null) unknown.add(id);
+      else added.set(id, userNo);
+    }
+    return unknown.count > 0 ? { unknown } : added;
+  }
+
+  #findMembers(group: GroupRef, ids: readonly string[]): Map<string, number> {
+    const found = new Map<string, number>();
+    for (const id of ids) {
+      const row = this.#isMember.get(group.groupNo, id);
+      if (row !== undefined) found.set(id, row[0] as number);
+    }
+    return found;
+  }
+
+  #apply(group: GroupRef, added: Map<string, number>, removed: Map<string, number>): void {
+    for (const [id, userNo] of removed) {
+      this.#remove.run(group.groupNo, id);
+      this.#removeReverse.run(userNo, group.id);
+      this.#removePresence.run(group.groupNo, id);
+    }
+    for (const [id, userNo] of added) {
+      this.#add.run(group.groupNo, id, userNo);
+      this.#addReverse.run(userNo, group.id, group.groupNo);
+    }
+  }
+}
+
+/** A change of a group's member list, worked out before anything is written. */
+export interface Replacement {
+  readonly added: Map<string, number>;
+  readonly removed: Map<string, number>;
+  readonly unknown: IdCollector;
+  /** How many members the group then has. */
+  readonly count: number;
+}
+
+/** The effects of members leaving a group. */
+export function departed(groupId: string, userIds: readonly string[]) {
+  return userIds.length === 0 ? NO_EFFECTS : { ...NO_EFFECTS, departures: [{ groupId, userIds }] };
+}

@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+
+const DIRECTORY = new URL('./migrations/', import.meta.url);
+
+/** The store was written by a newer version of Rollcall, whose schema this one does not know. */
+export class SchemaTooNewError extends Error {}
+
+interface Migration {
+  readonly number: number;
+  readonly file: string;
+}
+
+/** The migrations of this version, in order: `0001-initial.sql`, … */
+export function migrations(): Migration[] {
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => ({ number: Number.parseInt(file, 10), file }));
+}
+
+/**
+ * Brings the store to this version's schema, all or nothing; safe when several processes start at once, because the
+ * write lock is taken before the version is read. The version stands in the file's `user_version`.
+ * @throws SchemaTooNewError when the file has a later version than this program knows.
+ */
+export function migrate(database: DatabaseSync): void {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const version = schemaVersion(database);
+    const known = migrations();
+    const latest = known.at(-1)?.number ?? 0;
+    if (version > latest) {
+      throw new SchemaTooNewError(
+        `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
+      );
+    }
+    for (const { number, file } of known) {
+      if (number <= version) continue;
+      database.exec(readFileSync(new URL(file, DIRECTORY), 'utf8'));
+      database.exec(`PRAGMA user_version = ${number}`);
+    }
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+export function schemaVersion(database: DatabaseSync): number {
+  return Number(Object.values(database.prepare('PRAGMA user_version').get() ?? { version: 0 })[0]);
+}

@@ -1,0 +1,42 @@
+/** What the main thread and the writer's thread say to each other. */
+import type { WriteOperation } from './sqlite-operations.ts';
+
+export interface WriterOptions {
+  readonly file: string;
+  /** Most operations that share one commit. */
+  readonly maxOperationsPerCommit: number;
+  /** Size of the log at which it is folded into the file, in bytes. */
+  readonly checkpointBytes: number;
+}
+
+/** An operation asked for: its number, name and arguments. */
+export type WriteRequest = readonly [
+  number: number,
+  operation: WriteOperation,
+  parameters: readonly unknown[],
+];
+
+/** How an operation ended: its number and its answer, or why it failed. */
+export type WriteReply =
+  | readonly [number: number, failure: null, answer: unknown]
+  | readonly [number: number, failure: WriteFailure];
+
+export interface WriteFailure {
+  readonly kind: 'unavailable' | 'projectGone' | 'defect';
+  readonly message: string;
+  readonly stack: string | undefined;
+}
+
+export type ToWriter =
+  | { readonly type: 'write'; readonly requests: readonly WriteRequest[] }
+  /** The main thread holds no snapshot; `longReads` of others still do. */
+  | { readonly type: 'released'; readonly longReads: number }
+  | { readonly type: 'close' };
+
+export type FromWriter =
+  | { readonly type: 'ready' }
+  | { readonly type: 'refused'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
+  | { readonly type: 'done'; readonly replies: readonly WriteReply[] }
+  /** The log is long: let go of snapshots, so that it can be folded into the file and begun again. */
+  | { readonly type: 'release' }
+  | { readonly type: 'resume' };

@@ -1,0 +1,128 @@
+/**
+ * The writer's thread: the only place of this process where the store is written. It takes all operations that have
+ * arrived, commits them together (see GroupCommit) and answers them: a slow disk costs one wait for many callers, and
+ * none of it is on the event loop that serves requests.
+ */
+import { statSync } from 'node:fs';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { GroupCommit } from './sqlite-group-commit.ts';
+import { migrate, SchemaTooNewError } from './sqlite-migrate.ts';
+import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
+
+class WriterThread {
+  readonly #port: MessagePort;
+  readonly #options: WriterOptions;
+  readonly #connection: SqliteConnection;
+  readonly #commit: GroupCommit;
+  readonly #queue: WriteRequest[] = [];
+  #checkpointing = false;
+  #closing = false;
+
+  constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
+    this.#port = port;
+    this.#options = options;
+    this.#connection = connection;
+    this.#commit = new GroupCommit(connection);
+  }
+
+  serve(): void {
+    this.#port.on('message', (message: ToWriter) => {
+      this.#take(message);
+      this.#work();
+    });
+    this.#say({ type: 'ready' });
+    this.#purgeWhenIdle(true);
+  }
+
+  #say(message: FromWriter): void {
+    this.#port.postMessage(message);
+  }
+
+  #take(message: ToWriter): void {
+    if (message.type === 'write') for (const request of message.requests) this.#queue.push(request);
+    else if (message.type === 'released') this.#checkpoint(message.longReads);
+    else this.#closing = true;
+  }
+
+  /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was asked for. */
+  #work(): void {
+    for (;;) {
+      // What came while the last commit was being flushed is waiting in the port: it goes into the next one.
+      for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
+      if (this.#queue.length === 0) break;
+      const requests = this.#queue.splice(0, this.#options.maxOperationsPerCommit);
+      this.#say({ type: 'done', replies: this.#commit.run(requests) });
+      this.#requestCheckpoint();
+      if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purgeWhenIdle(true);
+    }
+    if (this.#closing) this.#end();
+  }
+
+  #receive(): ToWriter | null {
+    return (receiveMessageOnPort(this.#port)?.message as ToWriter | undefined) ?? null;
+  }
+
+  /**
+   * A long log slows reads and fills the disk, and it can begin anew only at a moment when no reader is in it; the main
+   * thread's reader nearly always is. So it is asked to step out, and the log is folded back when it says that it has.
+   */
+  #requestCheckpoint(): void {
+    if (this.#checkpointing) return;
+    const logBytes = statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (logBytes < this.#options.checkpointBytes) return;
+    this.#checkpointing = true;
+    this.#say({ type: 'release' });
+  }
+
+  #checkpoint(longReads: number): void {
+    // With long reads in the log, what they do not need is folded back and the rest waits: writers must not.
+    const mode = longReads === 0 ? 'TRUNCATE' : 'PASSIVE';
+    try {
+      this.#connection.database.exec(`PRAGMA wal_checkpoint(${mode})`);
+    } finally {
+      this.#checkpointing = false;
+      this.#say({ type: 'resume' });
+    }
+  }
+
+  /** Removes what deleted projects left, a slice between other work, as long as there is some. */
+  #purgeWhenIdle(mayHaveMore: boolean): void {
+    if (!mayHaveMore || this.#closing) return;
+    setImmediate(() => {
+      if (!this.#closing) this.#purgeWhenIdle(this.#commit.purge());
+    });
+  }
+
+  #end(): void {
+    this.#connection.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#connection.close();
+    this.#port.close();
+  }
+}
+
+function open(options: WriterOptions): SqliteConnection {
+  const connection = new SqliteConnection(options.file, { readOnly: false });
+  try {
+    migrate(connection.database);
+    // SQLite would fold the log back whenever a commit finds it long; here that is arranged with the readers.
+    connection.database.exec('PRAGMA wal_autocheckpoint = 0');
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function main(port: MessagePort, options: WriterOptions): void {
+  try {
+    new WriterThread(port, options, open(options)).serve();
+  } catch (error) {
+    const kind = error instanceof SchemaTooNewError ? 'schemaTooNew' : 'unavailable';
+    port.postMessage({ type: 'refused', kind, message: (error as Error).message } satisfies FromWriter);
+    port.close();
+  }
+}
+
+if (parentPort === null) throw new Error('this module runs on a worker thread');
+main(parentPort, workerData as WriterOptions);

@@ -1,0 +1,145 @@
+import { Worker } from 'node:worker_threads';
+import { ProjectGoneError, StoreUnavailableError } from '../store.ts';
+import { SchemaTooNewError } from './sqlite-migrate.ts';
+import type { WriteOperation, WriteOperations } from './sqlite-operations.ts';
+import type {
+  FromWriter,
+  ToWriter,
+  WriteFailure,
+  WriteReply,
+  WriteRequest,
+  WriterOptions,
+} from './sqlite-writer-protocol.ts';
+
+/** What the writer tells the reader's side. */
+export interface WriterEvents {
+  /** A commit is on disk: snapshots older than now are stale. Called before the writes resolve. */
+  onCommit(): void;
+  /** Let go of snapshots until `onResume`; answers how many long reads go on holding one. */
+  onRelease(): number;
+  onResume(): void;
+}
+
+interface Pending {
+  resolve(answer: unknown): void;
+  reject(error: Error): void;
+}
+
+/** The main thread's end of the writer: sends operations to its thread and resolves them when they are on disk. */
+export class SqliteWriter {
+  readonly #worker: Worker;
+  readonly #events: WriterEvents;
+  readonly #pending = new Map<number, Pending>();
+  readonly #exited: Promise<void>;
+  #outbox: WriteRequest[] = [];
+  #lastNumber = 0;
+  #failure: Error | null = null;
+
+  private constructor(worker: Worker, events: WriterEvents) {
+    this.#worker = worker;
+    this.#events = events;
+    this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()));
+    worker.on('message', (message: FromWriter) => this.#hear(message));
+    worker.on('error', (error) => this.#fail(error as Error));
+    worker.once('exit', () => this.#fail(new Error('the writer has ended')));
+  }
+
+  /** Starts the thread; resolves when the store is open and its schema up to date. @throws SchemaTooNewError */
+  static async start(options: WriterOptions, events: WriterEvents): Promise<SqliteWriter> {
+    const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), { workerData: options });
+    const first = await new Promise<FromWriter>((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+    });
+    if (first.type === 'refused') {
+      throw first.kind === 'schemaTooNew'
+        ? new SchemaTooNewError(first.message)
+        : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${first.message}`);
+    }
+    return new SqliteWriter(worker, events);
+  }
+
+  /** Runs one operation; resolves with its answer once it is committed and flushed. */
+  run<Name extends WriteOperation>(
+    name: Name,
+    ...parameters: Parameters<WriteOperations[Name]>
+  ): Promise<ReturnType<WriteOperations[Name]>> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) {
+        reject(new StoreUnavailableError('the store cannot be written', { cause: this.#failure }));
+        return;
+      }
+      this.#lastNumber += 1;
+      this.#pending.set(this.#lastNumber, { resolve: resolve as Pending['resolve'], reject });
+      // All that this turn of the event loop asks for goes over in one message.
+      if (this.#outbox.length === 0) setImmediate(() => this.#send());
+      this.#outbox.push([this.#lastNumber, name, parameters]);
+    });
+  }
+
+  /** Whether the thread is alive. @throws StoreUnavailableError */
+  check(): void {
+    if (this.#failure !== null)
+      throw new StoreUnavailableError('the store cannot be written', { cause: this.#failure });
+  }
+
+  /** Commits all that was asked for, folds the log back and ends the thread. */
+  async close(): Promise<void> {
+    this.#send();
+    this.#tell({ type: 'close' });
+    await this.#exited;
+  }
+
+  #tell(message: ToWriter): void {
+    this.#worker.postMessage(message);
+  }
+
+  #send(): void {
+    if (this.#outbox.length === 0) return;
+    const requests = this.#outbox;
+    this.#outbox = [];
+    try {
+      this.#tell({ type: 'write', requests });
+    } catch (error) {
+      for (const [number] of requests) this.#take(number)?.reject(error as Error);
+    }
+  }
+
+  #hear(message: FromWriter): void {
+    if (message.type === 'done') {
+      this.#events.onCommit();
+      for (const reply of message.replies) this.#settle(reply);
+    } else if (message.type === 'release') {
+      this.#tell({ type: 'released', longReads: this.#events.onRelease() });
+    } else if (message.type === 'resume') {
+      this.#events.onResume();
+    }
+  }
+
+  #settle([number, failure, answer]: WriteReply): void {
+    const pending = this.#take(number);
+    if (failure === null) pending?.resolve(answer);
+    else pending?.reject(toError(failure));
+  }
+
+  #take(number: number): Pending | undefined {
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    return pending;
+  }
+
+  #fail(error: Error): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#pending.values()) {
+      reject(new StoreUnavailableError('the store stopped before the write was confirmed', { cause: error }));
+    }
+    this.#pending.clear();
+  }
+}
+
+function toError({ kind, message, stack }: WriteFailure): Error {
+  if (kind === 'projectGone') return new ProjectGoneError('the project was deleted');
+  const error = kind === 'unavailable' ? new StoreUnavailableError(message) : new Error(message);
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ErrorCode } from '@rollcall/protocol';
+import { mintAccessToken } from '../../src/auth/sign.ts';
+import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
+import { createTokenService } from '../../src/core/token-service.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type AuthCase, assertTokenFailure, CUSTOMER, PROJECT, withAuth } from './auth-case.ts';
+import { type Forgery, forgedToken } from './forged-token.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const signed: Forgery = { secret: PROJECT.secret };
+
+const appToken = ({ seconds }: AuthCase) => forgedToken({ app_id: PROJECT.id, iat: seconds() }, signed);
+
+test('an app token is exchanged for an access token, which opens the same project for 24 hours', () =>
+  withAuth(async (auth) => {
+    const { authenticator, tokens, clock, project } = auth;
+    const { accessToken, expires } = await tokens.authorize(appToken(auth));
+    assert.equal(expires, clock.now() + DAY_MS);
+    const header = `Bearer ${accessToken}`;
+    const caller = await authenticator.authenticate(header);
+    assert.deepEqual([caller.projectId, caller.project], [PROJECT.id, project.key]);
+    assert.equal(typeof caller.sessionId, 'string');
+    clock.move(DAY_MS);
+    assert.equal((await authenticator.authenticate(header)).projectId, PROJECT.id);
+    clock.move(30_000);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
+  }));
+
+test('every exchange is a session of its own', () =>
+  withAuth(async (auth) => {
+    const [one, other] = [
+      await auth.tokens.authorize(appToken(auth)),
+      await auth.tokens.authorize(appToken(auth)),
+    ];
+    assert.notEqual(one.accessToken, other.accessToken);
+    await auth.tokens.revoke(await auth.authenticator.authenticate(`Bearer ${one.accessToken}`));
+    await assertTokenFailure(
+      () => auth.authenticator.authenticate(`Bearer ${one.accessToken}`),
+      'expired_access_token',
+    );
+    assert.equal(
+      (await auth.authenticator.authenticate(`Bearer ${other.accessToken}`)).projectId,
+      PROJECT.id,
+    );
+  }));
+
+test('an access token outlives the rotation of the secret with which it was asked for', () =>
+  withAuth(async (auth) => {
+    const { accessToken } = await auth.tokens.authorize(appToken(auth));
+    await auth.projects.rotateSecret({ customerId: CUSTOMER.id }, PROJECT.id, 0);
+    assert.equal((await auth.authenticator.authenticate(`Bearer ${accessToken}`)).projectId, PROJECT.id);
+  }));
+
+/** What is wrong with signed_app_token. */
+const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
+  ['empty', () => '', 'invalid_app_token'],
+  ['no JWT', () => 'token', 'invalid_app_token'],
+  [
+    'a header value',
+    (now) => `Bearer ${forgedToken({ app_id: PROJECT.id, iat: now }, signed)}`,
+    'invalid_app_token',
+  ],
+  [
+    'wrongly signed',
+    (now) => forgedToken({ app_id: PROJECT.id, iat: now }, { secret: 'x' }),
+    'invalid_app_token',
+  ],
+  [
+    'unsigned',
+    (now) => forgedToken({ app_id: PROJECT.id, iat: now }, { alg: 'none', signature: '' }),
+    'invalid_app_token',
+  ],
+  ['without time', () => forgedToken({ app_id: PROJECT.id }, signed), 'invalid_app_token'],
+  ['too old', (now) => forgedToken({ app_id: PROJECT.id, iat: now - 86_431 }, signed), 'invalid_app_token'],
+  [
+    'a project token',
+    (now) => forgedToken({ project_id: PROJECT.id, iat: now }, signed),
+    'invalid_app_token',
+  ],
+  [
+    'a client token',
+    (now) => forgedToken({ app_id: PROJECT.id, user_id: 'ada', iat: now }, signed),
+    'invalid_app_token',
+  ],
+  [
+    'of an unknown app',
+    (now) => forgedToken({ app_id: 'nobody', iat: now }, signed),
+    'application_not_found',
+  ],
+  [
+    'of an app that is no ID',
+    (now) => forgedToken({ app_id: ['wiki'], iat: now }, signed),
+    'invalid_app_token',
+  ],
+];
+
+test('what is no good app token buys no access token', (t) =>
+  withAuth(async ({ tokens, seconds }) => {
+    for (const [what, token, code] of REFUSED) {
+      await t.test(`${what} is ${code}`, async () => {
+        await assertTokenFailure(() => tokens.authorize(token(seconds())), code);
+      });
+    }
+  }));
+
+test('a revoked access token is expired at once', () =>
+  withAuth(async (auth) => {
+    const { authenticator, tokens } = auth;
+    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
+    const caller = await authenticator.authenticate(header);
+    assert.equal(authenticator.authenticate(header), caller, 'the token is in the cache');
+    await tokens.revoke(caller);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
+  }));
+
+test('only an access token can be revoked', () =>
+  withAuth(async (auth) => {
+    const caller = await auth.authenticator.authenticate(`Bearer ${appToken(auth)}`);
+    await assertTokenFailure(() => auth.tokens.revoke(caller), 'invalid_access_token');
+  }));
+
+test('an access token whose session is unknown, or whose project is gone, is invalid', () =>
+  withAuth(async (auth) => {
+    const { authenticator, tokens, projects, store, seconds } = auth;
+    const unknown = await mintAccessToken('unknown', await store.serviceKey(), seconds());
+    await assertTokenFailure(() => authenticator.authenticate(`Bearer ${unknown}`), 'invalid_access_token');
+    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
+    await authenticator.authenticate(header);
+    await projects.remove({ customerId: CUSTOMER.id }, PROJECT.id);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
+  }));
+
+test('expired_access_token is said only of tokens that this service signed', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock, tokens } = auth;
+    const { accessToken } = await tokens.authorize(appToken(auth));
+    const claims = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
+    clock.move(2 * DAY_MS);
+    await assertTokenFailure(
+      () => authenticator.authenticate(`Bearer ${accessToken}`),
+      'expired_access_token',
+    );
+    const forged = forgedToken(claims, { secret: 'guessed' });
+    await assertTokenFailure(() => authenticator.authenticate(`Bearer ${forged}`), 'invalid_access_token');
+  }));
+
+test('ended sessions are forgotten within the hour after the tolerance, and only those; their tokens stay expired', () =>
+  withAuth(async (auth) => {
+    const { clock, store, tokens, authenticator } = auth;
+    const session = async () => {
+      const { accessToken } = await tokens.authorize(appToken(auth));
+      return {
+        header: `Bearer ${accessToken}`,
+        ...(await authenticator.authenticate(`Bearer ${accessToken}`)),
+      };
+    };
+    // Ends 10 s before a sweep.
+    clock.move(HOUR_MS - 10_000);
+    const ended = await session();
+    clock.move(DAY_MS + 10_000 - HOUR_MS);
+    const running = await session();
+    clock.move(HOUR_MS);
+    await writesDone(store);
+    assert.notEqual(
+      await store.findSession(ended.sessionId ?? ''),
+      null,
+      'its token is still within the tolerance',
+    );
+    assert.equal((await authenticator.authenticate(ended.header)).projectId, PROJECT.id);
+    clock.move(HOUR_MS);
+    await writesDone(store);
+    assert.equal(await store.findSession(ended.sessionId ?? ''), null);
+    assert.notEqual(await store.findSession(running.sessionId ?? ''), null);
+    await assertTokenFailure(() => authenticator.authenticate(ended.header), 'expired_access_token');
+  }));
+
+/** Writes are done in order, so that a sweep which the clock set off has ended when this has. */
+const writesDone = (store: Store) => store.revokeSession('unknown');
+
+test('a token is revoked even when the broker cannot tell the others, who see it within a second', () =>
+  withAuth(async (auth) => {
+    const { store, clock, authenticator } = auth;
+    const cutOff = { ...auth.broker, publish: () => Promise.reject(new Error('cut off')) };
+    const tokens = createTokenService({ store, clock, broker: cutOff, issuer: createTokenIssuer(store) });
+    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
+    await tokens.revoke(await authenticator.authenticate(header));
+    clock.move(1_000);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
+    tokens.close();
+  }));

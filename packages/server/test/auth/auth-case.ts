@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ErrorCode } from '@rollcall/protocol';
+import { type Authenticator, createAuthenticator } from '../../src/auth/authenticator.ts';
+import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
+import type { Broker } from '../../src/broker/broker.ts';
+import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { createProjectService, type ProjectService } from '../../src/core/project-service.ts';
+import { ServiceError } from '../../src/core/service-error.ts';
+import { createTokenService, type TokenService } from '../../src/core/token-service.ts';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import type { PresenceStore } from '../../src/presence/presence-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { ProjectRecord, Store } from '../../src/store/store.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+export const CUSTOMER = { id: 'acme', secret: 'the secret of acme', name: 'Acme', createdAt: 0 };
+export const PROJECT = {
+  id: 'wiki',
+  customerId: 'acme',
+  name: 'Wiki',
+  secret: 'the secret of wiki',
+  createdAt: 0,
+};
+
+/** Everything around tokens, on the embedded engine. */
+export interface AuthCase {
+  readonly store: Store;
+  readonly broker: Broker;
+  readonly presence: PresenceStore;
+  readonly clock: MovedClock;
+  readonly authenticator: Authenticator;
+  readonly tokens: TokenService;
+  readonly projects: ProjectService;
+  readonly project: ProjectRecord;
+  /** Now, in seconds, as tokens have it. */
+  seconds(): number;
+}
+
+/** Runs `body` on a fresh store with one customer and one project, and sees that nothing is left behind. */
+export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-auth-'));
+  const clock = new MovedClock();
+  const store = await openSqliteStore({ dataDir });
+  const broker = createMemoryBroker();
+  const presence = createMemoryPresence();
+  const authenticator = createAuthenticator({ store, broker, clock });
+  const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
+  const projects = createProjectService({ store, presence, broker, clock });
+  try {
+    await store.createCustomer(CUSTOMER);
+    const made = await store.createProject(PROJECT);
+    assert.equal(made.kind, 'created');
+    const { project } = made as { project: ProjectRecord };
+    const seconds = () => Math.floor(clock.now() / 1_000);
+    await body({ store, broker, presence, clock, authenticator, tokens, projects, project, seconds });
+  } finally {
+    tokens.close();
+    authenticator.close();
+    await Promise.all([broker.close(), presence.close(), store.close()]);
+    await rm(dataDir, { recursive: true });
+  }
+  assert.equal(clock.timers, 0, 'a timer was left behind');
+}
+
+/** Sees that `attempt` is refused as a token failure: the code, 401, and the header that tells it from other 401s. */
+export async function assertTokenFailure(
+  attempt: () => unknown,
+  code: ErrorCode,
+  what: string = code,
+): Promise<ServiceError> {
+  const error = await refusal(attempt, what);
+  assert.equal(error.code, code, what);
+  assert.equal(error.status, 401, what);
+  assert.deepEqual(error.headers, { 'WWW-Authenticate': 'Bearer' }, what);
+  return error;
+}
+
+/** The ServiceError with which `attempt` is refused, whether it throws or rejects. */
+export async function refusal(attempt: () => unknown, what = 'the attempt'): Promise<ServiceError> {
+  try {
+    await attempt();
+  } catch (error) {
+    assert.ok(error instanceof ServiceError, `${what} failed with ${String(error)}`);
+    return error;
+  }
+  assert.fail(`${what} was not refused`);
+}

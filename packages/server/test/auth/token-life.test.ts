@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { tokenLife } from '../../src/auth/token-life.ts';
+
+const NOW = 1_800_000_000;
+const DAY = 86_400;
+
+/** Claims (seconds relative to now), then the state at now. */
+const CASES: [what: string, claims: Record<string, number>, state: string][] = [
+  ['issued now', { iat: 0 }, 'current'],
+  ['issued a day ago', { iat: -DAY }, 'current'],
+  ['issued a day and the tolerance ago', { iat: -DAY - 30 }, 'current'],
+  ['issued a moment longer ago', { iat: -DAY - 30.001 }, 'ended'],
+  ['issued a day and 31 s ago', { iat: -DAY - 31 }, 'ended'],
+  ['issued 30 s ahead', { iat: 30 }, 'current'],
+  ['issued 31 s ahead', { iat: 31 }, 'unfit'],
+  ['issued an hour ahead', { iat: 3_600 }, 'unfit'],
+  ['expires now', { exp: 0 }, 'current'],
+  ['expired 29 s ago', { exp: -29 }, 'current'],
+  ['expired 30 s ago', { exp: -30 }, 'ended'],
+  ['expires in a day', { exp: DAY }, 'current'],
+  ['expires in a day and the tolerance', { exp: DAY + 30 }, 'current'],
+  ['expires in a day and 31 s, age unknown', { exp: DAY + 31 }, 'unfit'],
+  ['expires in a week, issued now', { iat: 0, exp: 7 * DAY }, 'current'],
+  ['expires in a week, issued too long ago', { iat: -DAY - 31, exp: 7 * DAY }, 'ended'],
+  ['issued now, expired', { iat: 0, exp: -31 }, 'ended'],
+  ['issued ahead, expired', { iat: 31, exp: -31 }, 'unfit'],
+  ['not before now', { iat: 0, nbf: 0 }, 'current'],
+  ['not before 30 s from now', { iat: 0, nbf: 30 }, 'current'],
+  ['not before 31 s from now', { iat: 0, nbf: 31 }, 'unfit'],
+  ['not before, and no other time', { nbf: 0 }, 'unfit'],
+  ['no time at all', {}, 'unfit'],
+  ['fractions of a second', { iat: -0.5, exp: 0.5 }, 'current'],
+];
+
+for (const [what, relative, state] of CASES) {
+  test(`a token that is ${what} is ${state}`, () => {
+    const claims = Object.fromEntries(
+      Object.entries(relative).map(([name, seconds]) => [name, NOW + seconds]),
+    );
+    assert.equal(tokenLife(claims, NOW * 1_000).state, state);
+  });
+}
+
+test('a time that is not a finite number makes a token unfit, also beside one that is', () => {
+  for (const value of ['1800000000', null, true, [NOW], {}, Number.POSITIVE_INFINITY, Number.NaN]) {
+    for (const name of ['iat', 'exp', 'nbf']) {
+      assert.equal(
+        tokenLife({ iat: NOW, exp: NOW + 60, [name]: value }, NOW * 1_000).state,
+        'unfit',
+        `${name} ${value}`,
+      );
+    }
+  }
+});
+
+test('numbers too large for milliseconds are times like any other', () => {
+  assert.equal(tokenLife({ iat: 1e308 }, NOW * 1_000).state, 'unfit');
+  assert.equal(tokenLife({ exp: 1e308 }, NOW * 1_000).state, 'unfit');
+  assert.equal(tokenLife({ iat: -1e308 }, NOW * 1_000).state, 'ended');
+  assert.equal(tokenLife({ iat: NOW, exp: 1e308 }, NOW * 1_000).state, 'current');
+});
+
+test('the end of a token is the first millisecond at which it has ended', () => {
+  for (const claims of [
+    { iat: NOW - 100 },
+    { exp: NOW + 100 },
+    { iat: NOW, exp: NOW + 50 },
+    { iat: NOW - 5, exp: NOW + 9 * DAY },
+  ]) {
+    const life = tokenLife(claims, NOW * 1_000);
+    assert.equal(life.state, 'current');
+    const { endsAt } = life as { endsAt: number };
+    assert.equal(tokenLife(claims, endsAt - 1).state, 'current');
+    assert.equal(tokenLife(claims, endsAt).state, 'ended');
+  }
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAuthenticator } from '../../src/auth/authenticator.ts';
+import { mintProjectToken } from '../../src/auth/sign.ts';
+import { VerifiedCache } from '../../src/auth/verified-cache.ts';
+import type { Caller } from '../../src/core/caller.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type AuthCase, assertTokenFailure, CUSTOMER, PROJECT, withAuth } from './auth-case.ts';
+import { forgedToken } from './forged-token.ts';
+
+const owner = { customerId: CUSTOMER.id };
+
+const bearer = async ({ clock }: AuthCase) =>
+  `Bearer ${await mintProjectToken(PROJECT.id, PROJECT.secret, clock.now())}`;
+
+test('a header that was verified is answered without a promise, for a second', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock } = auth;
+    const header = await bearer(auth);
+    const first = authenticator.authenticate(header);
+    assert.ok(first instanceof Promise);
+    const caller = await first;
+    assert.equal(authenticator.authenticate(header), caller);
+    clock.move(999);
+    assert.equal(authenticator.authenticate(header), caller);
+    clock.move(1);
+    const again = authenticator.authenticate(header);
+    assert.ok(again instanceof Promise);
+    assert.deepEqual(await again, caller);
+  }));
+
+test('what another process changed takes effect within a second', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock, store, project } = auth;
+    const header = await bearer(auth);
+    await authenticator.authenticate(header);
+    await store.rotateSecret(project.key, 'a new secret', clock.now());
+    clock.move(1_000);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+  }));
+
+test('what this process changed takes effect at once', () =>
+  withAuth(async (auth) => {
+    const { authenticator, projects } = auth;
+    const header = await bearer(auth);
+    await authenticator.authenticate(header);
+    await projects.rotateSecret(owner, PROJECT.id, 0);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+    await projects.remove(owner, PROJECT.id);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
+  }));
+
+test('a remembered token does not outlive its end, nor that of the previous secret', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock, projects, seconds } = auth;
+    const ending = `Bearer ${forgedToken({ project_id: PROJECT.id, exp: seconds() - 30 + 0.5 }, { secret: PROJECT.secret })}`;
+    await authenticator.authenticate(ending);
+    clock.move(500);
+    await assertTokenFailure(() => authenticator.authenticate(ending), 'invalid_project_token');
+
+    const header = await bearer(auth);
+    await projects.rotateSecret(owner, PROJECT.id, 1);
+    clock.move(999);
+    await authenticator.authenticate(header);
+    clock.move(1);
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+  }));
+
+test('a clock that is set back does not prolong what is remembered', () =>
+  withAuth(async (auth) => {
+    const { authenticator, clock } = auth;
+    const header = await bearer(auth);
+    await authenticator.authenticate(header);
+    clock.jump(-10_000);
+    assert.ok(authenticator.authenticate(header) instanceof Promise);
+  }));
+
+test('a verification that a change overtakes is not remembered', () =>
+  withAuth(async (auth) => {
+    const { broker, clock, projects } = auth;
+    const gate = Promise.withResolvers<void>();
+    const reading = Promise.withResolvers<void>();
+    const authenticator = createAuthenticator({ store: heldStore(auth.store, reading, gate), broker, clock });
+    const header = await bearer(auth);
+    const overtaken = authenticator.authenticate(header);
+    await reading.promise;
+    await projects.rotateSecret(owner, PROJECT.id, 0);
+    gate.resolve();
+    await overtaken;
+    await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
+    authenticator.close();
+  }));
+
+/** The store itself, but what it read of a project waits at the gate before it is handed on. */
+function heldStore(
+  store: Store,
+  reading: PromiseWithResolvers<void>,
+  gate: PromiseWithResolvers<void>,
+): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member = Reflect.get(target, name, target);
+      if (name !== 'findProject') return typeof member === 'function' ? member.bind(target) : member;
+      return async (id: string) => {
+        const project = await target.findProject(id);
+        reading.resolve();
+        await gate.promise;
+        return project;
+      };
+    },
+  });
+}
+
+test('refusals are not remembered', () =>
+  withAuth(async (auth) => {
+    const { authenticator, store } = auth;
+    const header = `Bearer ${await mintProjectToken('later', PROJECT.secret, auth.clock.now())}`;
+    await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
+    await store.createProject({ ...PROJECT, id: 'later' });
+    assert.equal((await authenticator.authenticate(header)).projectId, 'later');
+  }));
+
+test('memory is bounded: the oldest make room, and long headers are not kept', () => {
+  const cache = new VerifiedCache<Caller>();
+  const caller = { projectId: PROJECT.id, project: 1, sessionId: null };
+  const verified = { caller, endsAt: 5_000 };
+  for (let index = 0; index <= 10_000; index += 1)
+    cache.put(`header ${index}`, verified, 1_000, cache.generation);
+  assert.equal(cache.find('header 0', 1_000), undefined);
+  assert.equal(cache.find('header 1', 1_000), caller);
+  assert.equal(cache.find('header 10000', 1_000), caller);
+  cache.put('x'.repeat(2_049), verified, 1_000, cache.generation);
+  assert.equal(cache.find('x'.repeat(2_049), 1_000), undefined);
+  cache.put('x'.repeat(2_048), verified, 1_000, cache.generation);
+  assert.equal(cache.find('x'.repeat(2_048), 1_000), caller);
+});
+
+test('a closed authenticator listens to the broker no more', () =>
+  withAuth(async (auth) => {
+    const { authenticator, broker } = auth;
+    const header = await bearer(auth);
+    authenticator.close();
+    const caller = await authenticator.authenticate(header);
+    await broker.publish({ type: 'project', projectId: PROJECT.id });
+    assert.equal(authenticator.authenticate(header), caller);
+    authenticator.close();
+  }));

@@ -1,0 +1,140 @@
+/** The real command line in processes of its own. */
+import assert from 'node:assert/strict';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Readable } from 'node:stream';
+import { withDataDir } from '../support/server.ts';
+
+const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
+
+export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
+export const PROJECT = { id: 'staging', secret: 'the secret of staging' };
+
+/** A server that makes these has nothing to announce. */
+export const KNOWN = [
+  ...['--customer-id', CUSTOMER.id, '--customer-secret', CUSTOMER.secret],
+  ...['--project-id', PROJECT.id, '--project-secret', PROJECT.secret],
+];
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+}
+
+/** What the tests of the machine set must not reach the program. */
+function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
+  );
+  return { ...Object.fromEntries(kept), ...extra };
+}
+
+class CliProcess {
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #ended: Promise<Ended>;
+  #stdout = '';
+  #stderr = '';
+  #onOutput: () => void = () => {};
+
+  constructor(args: readonly string[], { env, cwd }: CommandOptions) {
+    this.#child = spawn(process.execPath, [ENTRY, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: cleanEnvironment(env),
+      cwd,
+    });
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text;
+      this.#onOutput();
+    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+    });
+    this.#ended = once(this.#child, 'close').then(([code, signal]) => {
+      this.#onOutput();
+      return { code, signal, stdout: this.#stdout, stderr: this.#stderr };
+    });
+  }
+
+  get ended(): Promise<Ended> {
+    return this.#ended;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get running(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** The first match in standard output, as soon as it is there. */
+  async output(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.#stdout);
+      if (match !== null) return match;
+      if (!this.running) throw new Error(`it ended without ${pattern}: ${this.#stdout}${this.#stderr}`);
+      await new Promise<void>((resolve) => {
+        this.#onOutput = resolve;
+      });
+    }
+  }
+}
+
+/** Runs a command to its end. */
+export function rollcall(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return new CliProcess(args, options).ended;
+}
+
+/** Runs a command that must succeed in silence on standard error, and gives what it printed. */
+export async function rollcallOk(args: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const { code, stdout, stderr } = await rollcall(args, options);
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+  return stdout;
+}
+
+export interface ServeProcess {
+  readonly url: string;
+  readonly process: Pick<CliProcess, 'ended' | 'output' | 'signal' | 'stdout'>;
+}
+
+/** A server in a process of its own, on a free port, for as long as `use` runs. It may end in the meantime. */
+export async function withServe<Result>(
+  dataDir: string,
+  args: readonly string[],
+  use: (server: ServeProcess) => Promise<Result>,
+  options: CommandOptions = {},
+): Promise<Result> {
+  const child = new CliProcess(['serve', '--port', '0', '--data-dir', dataDir, ...args], options);
+  try {
+    const [, url = ''] = await child.output(/"url":"([^"]+)".*"msg":"listening"/);
+    return await use({ url, process: child });
+  } finally {
+    child.signal('SIGKILL');
+    await child.ended;
+  }
+}
+
+/** A data directory with a store that has the known customer and project, and no server. */
+export function withSeededStore<Result>(use: (dataDir: string) => Promise<Result>): Promise<Result> {
+  return withDataDir(undefined, async (dataDir) => {
+    await withServe(dataDir, KNOWN, async ({ process: server }) => {
+      server.signal('SIGTERM');
+      assert.equal((await server.ended).code, 0);
+    });
+    return use(dataDir);
+  });
+}

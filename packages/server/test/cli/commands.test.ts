@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { buildCli } from '../../src/cli/cli.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
+import { send } from '../support/http-client.ts';
+import { jwtPart, seconds } from '../support/jwt.ts';
+import { withDataDir } from '../support/server.ts';
+import {
+  CUSTOMER,
+  KNOWN,
+  PROJECT,
+  rollcall,
+  rollcallOk,
+  type ServeProcess,
+  withSeededStore,
+  withServe,
+} from './cli-process.ts';
+
+/** All commands by their full names. */
+function allCommands(command: Command, name = ''): [string[], Command][] {
+  const path = name === '' ? [] : name.split(' ');
+  return [
+    [path, command],
+    ...command.commands.flatMap((inner) => allCommands(inner, `${name} ${inner.name()}`.trim())),
+  ];
+}
+
+/** Runs a command line in this process: for what needs no store and ends before anything is done. */
+async function parse(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = buildCli();
+  const printed = { stdout: '', stderr: '' };
+  for (const [, command] of allCommands(program)) {
+    command.configureOutput({
+      writeOut: (text) => {
+        printed.stdout += text;
+      },
+      writeErr: (text) => {
+        printed.stderr += text;
+      },
+    });
+  }
+  return { code: await runCommand(program, args), ...printed };
+}
+
+describe('every command', () => {
+  for (const [path, command] of allCommands(buildCli())) {
+    const name = ['rollcall', ...path].join(' ');
+    test(`${name} --help explains it, with examples where it does something`, async () => {
+      const { code, stdout } = await parse([...path, '--help']);
+      assert.equal(code, 0);
+      assert.ok(stdout.startsWith(`Usage: ${name}`), stdout);
+      if (command.commands.length === 0) assert.match(stdout, /\nExamples:\n {2}\$ .*rollcall/);
+    });
+
+    test(`${name} with an unknown option ends with 2`, async () => {
+      const required = command.options
+        .filter((option) => option.mandatory)
+        .flatMap(({ long }) => [long ?? '', 'x']);
+      const { code, stdout, stderr } = await parse([...path, ...required, '--no-such-option']);
+      assert.equal(code, 2);
+      assert.match(stderr, /unknown option '--no-such-option'/);
+      assert.equal(stdout, '');
+    });
+  }
+
+  test('an unknown command ends with 2 and names the nearest', async () => {
+    const { code, stderr } = await rollcall(['projcet', 'list']);
+    assert.equal(code, 2);
+    assert.match(stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
+  });
+
+  test('no command at all ends with 2 and shows the help', async () => {
+    const { code, stderr } = await rollcall([]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^Usage: rollcall/);
+  });
+
+  const opening = [
+    ['token'],
+    ['token', '--customer'],
+    ['project', 'list'],
+    ['project', 'create', 'x'],
+    ['project', 'delete', 'x', '--yes'],
+    ['customer', 'list'],
+    ['customer', 'create', 'x'],
+    ['group', 'connect', 'g', '--workspace', 'w'],
+  ];
+  for (const args of opening) {
+    test(`rollcall ${args.join(' ')} where there is no store says so, ends with 1 and makes none`, () =>
+      withDataDir(undefined, async (parent) => {
+        const dataDir = join(parent, 'data');
+        const { code, stdout, stderr } = await rollcall([...args, '--data-dir', dataDir]);
+        assert.equal(code, 1);
+        assert.match(stderr, /^rollcall: there is no store in [^\n]+\n$/);
+        assert.equal(stdout, '');
+        assert.ok(!existsSync(dataDir));
+      }));
+  }
+});
+
+describe('beside a running server', () => {
+  let server: ServeProcess;
+  let dataDir: string;
+  let finish: () => void;
+  let done: Promise<void>;
+
+  before(async () => {
+    await new Promise<void>((started, fail) => {
+      done = withDataDir(undefined, (directory) =>
+        withServe(directory, KNOWN, async (running) => {
+          server = running;
+          dataDir = directory;
+          const stopped = new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+          started();
+          await stopped;
+        }),
+      );
+      done.catch(fail);
+    });
+  });
+  after(() => {
+    finish();
+    return done;
+  });
+
+  const ok = (...args: string[]) => rollcallOk([...args, '--data-dir', dataDir]);
+  const refused = (...args: string[]) => rollcall([...args, '--data-dir', dataDir]);
+  const get = (path: string, token: string) =>
+    send(server.url, 'GET', path, { headers: { authorization: `Bearer ${token.trim()}` } });
+
+  test('rollcall token prints a token of the only project and nothing else', async () => {
+    const token = await ok('token');
+    assert.match(token, /^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    assert.equal((await get('/v1/groups', token)).status, 200);
+  });
+
+  test('rollcall token --app is what /v1/authorize takes', async () => {
+    const signed = (await ok('token', '--app')).trim();
+    const answer = await send(server.url, 'POST', '/v1/authorize', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ signed_app_token: signed }),
+    });
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal((await get('/v1/groups', answer.json<{ access_token: string }>().access_token)).status, 200);
+  });
+
+  test('rollcall token --customer opens /v1/projects', async () => {
+    assert.equal((await get('/v1/projects', await ok('token', '--customer'))).status, 200);
+    assert.equal((await get('/v1/projects', await ok('token', '--customer', CUSTOMER.id))).status, 200);
+  });
+
+  test('rollcall token --ttl-seconds --json says when it ends, and so does the token', async () => {
+    const before = seconds(Date.now());
+    const printed = JSON.parse(await ok('token', '--ttl-seconds', '600', '--json'));
+    const after = seconds(Date.now());
+    assert.deepEqual(Object.keys(printed), ['token', 'kind', 'id', 'expires']);
+    assert.equal(printed.kind, 'project');
+    assert.equal(printed.id, PROJECT.id);
+    const claims = JSON.parse(Buffer.from(printed.token.split('.')[1], 'base64url').toString());
+    assert.ok(claims.exp >= before + 600 && claims.exp <= after + 600, String(claims.exp));
+    assert.ok(Math.abs(Date.parse(printed.expires) - claims.exp * 1_000) < 1_000);
+  });
+
+  test('rollcall token with --project and --secret needs no store', async () => {
+    const token = await rollcallOk(['token', '--project', PROJECT.id, '--secret', PROJECT.secret], {
+      cwd: '/',
+    });
+    assert.equal((await get('/v1/groups', token)).status, 200);
+    assert.ok(token.startsWith(jwtPart({ alg: 'HS512', typ: 'JWT' })));
+  });
+
+  const badUsage: [string, string[], RegExp][] = [
+    ['a life above 24 hours', ['token', '--ttl-seconds', '86401'], /from 1 to 86400/],
+    ['a secret of nobody', ['token', '--secret', PROJECT.secret], /--secret needs the ID/],
+    ['a customer’s project token', ['token', '--customer', '--app'], /--customer goes with neither/],
+    ['an ID that is none', ['project', 'rename', 'a\u200bb', 'x'], /an ID of 1 to 320/],
+    ['a name that is none', ['project', 'create', ''], /a string of 1 to 256/],
+    ['an overlap that is none', ['project', 'rotate-secret', 'x', '--overlap-seconds', '-1'], /whole number/],
+    ['a group without its workspace', ['group', 'connect', 'g'], /--workspace/],
+    ['deleting without --yes', ['project', 'delete', PROJECT.id], /--yes/],
+  ];
+  for (const [what, args, line] of badUsage) {
+    test(`${what} is bad usage: exit code 2`, async () => {
+      const { code, stdout, stderr } = await refused(...args);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, line);
+      assert.equal(stdout, '');
+    });
+  }
+
+  const failures: [string, string[], RegExp][] = [
+    ['a token', ['token', '--project', 'nobody'], /there is no project nobody/],
+    ['a customer token', ['token', '--customer', 'nobody'], /there is no customer nobody/],
+    ['a rename', ['project', 'rename', 'nobody', 'x'], /there is no project nobody/],
+    ['a rotation', ['project', 'rotate-secret', 'nobody'], /there is no project nobody/],
+    ['a deletion', ['project', 'delete', 'nobody', '--yes'], /there is no project nobody/],
+    ['a project', ['project', 'create', 'x', '--customer', 'nobody'], /there is no customer nobody/],
+    [
+      'a connection',
+      ['group', 'connect', 'nobody', '--workspace', 'w'],
+      /there is no group nobody in project staging/,
+    ],
+  ];
+  for (const [what, args, line] of failures) {
+    test(`${what} of what is not there fails: exit code 1`, async () => {
+      const { code, stdout, stderr } = await refused(...args);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, line);
+      assert.equal(stdout, '');
+    });
+  }
+
+  test('a project is created, renamed, rotated and deleted, and the server goes by it', async () => {
+    const created = JSON.parse(await ok('project', 'create', 'Second', '--id', 'second', '--json'));
+    assert.deepEqual(Object.keys(created), ['id', 'secret', 'name', 'created_at']);
+    const token = await rollcallOk(['token', '--project', 'second', '--secret', created.secret]);
+    await until(async () => (await get('/v1/groups', token)).status === 200);
+
+    const taken = await refused('project', 'create', 'Again', '--id', 'second');
+    assert.equal(taken.code, 1);
+    assert.match(taken.stderr, /the project second already exists/);
+
+    await ok('project', 'rename', 'second', 'Renamed');
+    const listed = JSON.parse(await ok('project', 'list', '--json'));
+    assert.deepEqual(
+      listed.map(({ id, name, customer_id }: Record<string, string>) => [id, name, customer_id]),
+      [
+        ['second', 'Renamed', CUSTOMER.id],
+        [PROJECT.id, PROJECT.id, CUSTOMER.id],
+      ],
+    );
+    assert.ok(!JSON.stringify(listed).includes('secret'));
+    assert.match(await ok('project', 'list'), /^ID +NAME +CUSTOMER +CREATED\nsecond +Renamed +acme +\S+Z\n/);
+
+    const several = await refused('token');
+    assert.equal(several.code, 2);
+    assert.match(several.stderr, /there are 2 projects \(second, staging\): choose one with --project/);
+
+    const rotated = JSON.parse(
+      await ok('project', 'rotate-secret', 'second', '--overlap-seconds', '0', '--json'),
+    );
+    assert.deepEqual(Object.keys(rotated), ['secret', 'previous_valid_until']);
+    await until(async () => (await get('/v1/groups', token)).status === 401);
+    const fresh = await ok('token', '--project', 'second');
+    assert.equal((await get('/v1/groups', fresh)).status, 200);
+
+    assert.equal(await ok('project', 'delete', 'second', '--yes'), 'deleted project second\n');
+    await until(async () => (await get('/v1/groups', fresh)).text.includes('project_not_found'));
+  });
+
+  test('a group is connected and disconnected', async () => {
+    const token = (await ok('token')).trim();
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    await send(server.url, 'PUT', '/v1/groups/g%2F1', { headers, body: '{"name": "G"}' });
+    const connected = async () => (await get('/v1/groups/g%2F1', token)).json<Record<string, unknown>>();
+
+    assert.equal(
+      await ok('group', 'connect', 'g/1', '--workspace', 'T1'),
+      'connected group g/1 to workspace T1\n',
+    );
+    await until(async () => (await connected()).connectedToMessenger === true);
+    assert.equal(await ok('group', 'disconnect', 'g/1'), 'disconnected group g/1\n');
+    await until(async () => (await connected()).connectedToMessenger === false);
+  });
+
+  test('a customer is created with its secret shown once', async () => {
+    const created = JSON.parse(await ok('customer', 'create', 'Other Inc.', '--id', 'other', '--json'));
+    assert.deepEqual(Object.keys(created), ['id', 'secret', 'name', 'created_at']);
+    const listed = await ok('customer', 'list', '--json');
+    assert.deepEqual(
+      JSON.parse(listed).map(({ id, name }: Record<string, string>) => [id, name]),
+      [
+        [CUSTOMER.id, CUSTOMER.id],
+        ['other', 'Other Inc.'],
+      ],
+    );
+    assert.ok(!listed.includes(created.secret));
+    const again = await refused('customer', 'create', 'Other Inc.', '--id', 'other');
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /the customer other already exists/);
+    const several = await refused('project', 'create', 'x');
+    assert.equal(several.code, 2);
+    assert.match(several.stderr, /there are 2 customers: choose one with --customer/);
+  });
+
+  test('rollcall doctor finds nothing wrong', async () => {
+    const checks = JSON.parse(await ok('doctor', '--url', server.url, '--json'));
+    assert.deepEqual(
+      checks.map(({ name, outcome }: Record<string, string>) => `${name}: ${outcome}`),
+      [
+        'Node',
+        'clock',
+        'data directory',
+        'free space',
+        'store',
+        'server alive',
+        'server ready',
+        'server clock',
+      ].map((name) => `${name}: ok`),
+    );
+    assert.match(await ok('doctor', '--url', server.url), /^ok {7}Node: /);
+  });
+});
+
+describe('rollcall config check', () => {
+  test('shows every setting, its value and where it comes from, but no secret', async () => {
+    const { code, stdout, stderr } = await rollcall(['config', 'check', '--port', '9000'], {
+      env: { ROLLCALL_PROJECT_ID: 'p', ROLLCALL_PROJECT_SECRET: PROJECT.secret, ROLLCALL_PROT: '1' },
+    });
+    assert.equal(code, 0);
+    assert.match(stdout, /^ROLLCALL_PORT +9000 +flag$/m);
+    assert.match(stdout, /^ROLLCALL_PROJECT_ID +p +environment$/m);
+    assert.match(stdout, /^ROLLCALL_PROJECT_SECRET +\(set, not shown\) +environment$/m);
+    assert.match(stdout, /^ROLLCALL_HOST +127.0.0.1 +default$/m);
+    assert.match(stdout, /^ROLLCALL_CUSTOMER_ID +- +default$/m);
+    assert.equal(stderr, 'warning: ROLLCALL_PROT is not a setting: did you mean ROLLCALL_PORT?\n');
+    assert.ok(!stdout.includes(PROJECT.secret));
+  });
+
+  test('--json shows the same', async () => {
+    const { settings, warnings } = JSON.parse(
+      await rollcallOk(['config', 'check', '--json', '--port', '9000']),
+    );
+    assert.deepEqual(settings[1], { name: 'ROLLCALL_PORT', value: 9000, from: 'flag' });
+    assert.deepEqual(warnings, []);
+  });
+
+  test('ends as the start would: 2, with the same line', async () => {
+    const bad = await rollcall(['config', 'check', '--port', 'x']);
+    assert.equal(bad.code, 2);
+    assert.equal(bad.stderr, (await rollcall(['serve', '--port', 'x'])).stderr);
+    assert.equal((await rollcall(['config', 'check', '--redis-url', 'redis://cache'])).code, 2);
+  });
+});
+
+describe('rollcall doctor', () => {
+  test('where nothing is yet skips the store and the server, and makes nothing', () =>
+    withDataDir(undefined, async (parent) => {
+      const args = ['doctor', '--json', '--data-dir', join(parent, 'data')];
+      const checks = JSON.parse(await rollcallOk(args, { env: { ROLLCALL_PORT: '1' } }));
+      assert.deepEqual(
+        checks.map(({ name, outcome }: Record<string, string>) => `${name}: ${outcome}`),
+        [
+          'Node: ok',
+          'clock: ok',
+          'data directory: ok',
+          'free space: ok',
+          'store: skipped',
+          'server: skipped',
+        ],
+      );
+      assert.deepEqual(readdirSync(parent), []);
+    }));
+
+  test('with a server that must be there and is not, says what to do and ends with 1', () =>
+    withSeededStore(async (dataDir) => {
+      const args = ['doctor', '--data-dir', dataDir, '--url', 'http://127.0.0.1:1'];
+      const { code, stdout, stderr } = await rollcall(args);
+      assert.equal(code, 1);
+      assert.match(
+        stdout,
+        /^failed {3}server: http:\/\/127.0.0.1:1 does not answer: .*\n {9}Start it, or correct --url\.$/m,
+      );
+      assert.match(stdout, /^ok {7}store: undamaged, schema version 1$/m);
+      assert.match(stderr, /^rollcall: 1 of 6 checks failed\n$/);
+    }));
+});
+
+const POLL_MS = 20;
+
+/** Waits for what a running server notices by itself, within the second that the contract gives it (and a slow machine ten). */
+async function until(reached: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await reached())) {
+    assert.ok(performance.now() < end, 'the server did not notice');
+    await setTimeout(POLL_MS);
+  }
+}

@@ -1,0 +1,30 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+
+export interface Upload {
+  /** Sends the other half and reads the answer. */
+  finish(): Promise<{ status: number | undefined; text: string }>;
+}
+
+/** A PUT that the server has begun to read (it said "100 Continue") and of whose body it has one half. */
+export async function halfSent(url: string, headers: Record<string, string>, body: string): Promise<Upload> {
+  const length = String(Buffer.byteLength(body));
+  const put = request(url, {
+    method: 'PUT',
+    headers: { ...headers, expect: '100-continue', 'content-length': length },
+  });
+  const answered = once(put, 'response');
+  // A server that ends first is for `finish` to tell.
+  answered.catch(() => {});
+  put.flushHeaders();
+  await once(put, 'continue');
+  put.write(body.slice(0, 5));
+  return {
+    async finish() {
+      put.end(body.slice(5));
+      const [answer] = await answered;
+      const text = (await answer.setEncoding('utf8').toArray()).join('');
+      return { status: answer.statusCode, text };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { withDataDir } from '../support/server.ts';
+import { KNOWN } from './cli-process.ts';
+
+const LAUNCHER = join(import.meta.dirname, '../../bin/rollcall.mjs');
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function launch(node: string, args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(node, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const read = async () => {
+    const [stdout, stderr, [code]] = await Promise.all([
+      child.stdout.setEncoding('utf8').toArray(),
+      child.stderr.setEncoding('utf8').toArray(),
+      once(child, 'close'),
+    ]);
+    return { code, stdout: stdout.join(''), stderr: stderr.join('') };
+  };
+  return { child, ended: read() };
+}
+
+/** A Node of this machine that is too old to run TypeScript, if there is one. */
+function olderNode(): string | undefined {
+  const nodes = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
+  return nodes.find(
+    (node) =>
+      existsSync(node) && /^v(?:20|21|22|23)\./.test(execFileSync(node, ['--version'], { encoding: 'utf8' })),
+  );
+}
+
+const older = olderNode();
+const noOlder = older === undefined ? 'this machine has no Node from 20 to 23' : false;
+
+describe('the launcher', () => {
+  test('runs the command line on the Node that runs it, where that is new enough', async () => {
+    const { code, stdout } = await launch(process.execPath, [LAUNCHER, '--version']).ended;
+    assert.equal(code, 0);
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('on an older Node takes the one that npm installed, with output and exit code', {
+    skip: noOlder,
+  }, async () => {
+    const version = await launch(older ?? '', [LAUNCHER, '--version']).ended;
+    assert.deepEqual({ code: version.code, stderr: version.stderr }, { code: 0, stderr: '' });
+    const unknown = await launch(older ?? '', [LAUNCHER, 'no-such-command']).ended;
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.stderr, /unknown command/);
+  });
+
+  test('on an older Node passes signals on, and ends as the server does', { skip: noOlder }, () =>
+    withDataDir(undefined, async (dataDir) => {
+      const args = [LAUNCHER, 'serve', '--port', '0', '--data-dir', dataDir, ...KNOWN];
+      const { child, ended } = launch(older ?? '', args);
+      child.stdout?.on('data', (text: string) => {
+        if (text.includes('"listening"')) child.kill('SIGTERM');
+      });
+      const { code, stdout } = await ended;
+      assert.match(stdout, /"msg":"stopped"/);
+      assert.equal(code, 0);
+    }),
+  );
+
+  test('with no newer Node in reach says what is needed: exit code 2', { skip: noOlder }, () =>
+    withDataDir(undefined, async (directory) => {
+      const alone = join(directory, 'rollcall.mjs');
+      copyFileSync(LAUNCHER, alone);
+      const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
+      assert.equal(code, 2);
+      assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v2\d[^\n]+\n$/);
+    }),
+  );
+});

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { withDataDir } from '../support/server.ts';
+import { KNOWN, PROJECT, rollcall, withServe } from './cli-process.ts';
+import { halfSent } from './half-sent.ts';
+
+const bearer = () => `Bearer ${jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret)}`;
+const json = () => ({ authorization: bearer(), 'content-type': 'application/json' });
+const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
+
+describe('a start that cannot be', () => {
+  const refusals: [string, string[], Record<string, string>, RegExp][] = [
+    ['a bad value', ['--port', 'http'], {}, /^rollcall: --port: expected a whole number/],
+    [
+      'a bad variable',
+      [],
+      { ROLLCALL_LOG_LEVEL: 'loud' },
+      /^rollcall: ROLLCALL_LOG_LEVEL: expected one of trace/,
+    ],
+    [
+      'half a pair',
+      ['--project-id', 'p'],
+      {},
+      /^rollcall: ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET go together/,
+    ],
+    ['PostgreSQL', [], { ROLLCALL_DATABASE_URL: 'postgres://u:hunter2@db/x' }, /embedded engine only/],
+    ['Redis', ['--redis-url', 'redis://u:hunter2@cache'], {}, /embedded engine only/],
+  ];
+  for (const [what, args, env, line] of refusals) {
+    test(`${what}: one line, exit code 2, nothing made`, () =>
+      withFreshDir(async (dataDir) => {
+        const ended = await rollcall(['serve', '--data-dir', dataDir, ...args], { env });
+        assert.equal(ended.code, 2);
+        assert.match(ended.stderr, line);
+        assert.match(ended.stderr, /^[^\n]+\n$/);
+        assert.ok(!ended.stderr.includes('hunter2'), ended.stderr);
+        assert.equal(ended.stdout, '');
+        assert.deepEqual(readdirSync(dataDir), []);
+      }));
+  }
+
+  test('an unknown flag: exit code 2', async () => {
+    const ended = await rollcall(['serve', '--prot', '1']);
+    assert.equal(ended.code, 2);
+    assert.match(ended.stderr, /unknown option '--prot'/);
+  });
+
+  test('a port that is in use: one line, exit code 1', () =>
+    withFreshDir(async (dataDir) => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const ended = await rollcall(['serve', '--data-dir', dataDir, '--port', String(port)]);
+      other.close();
+      assert.equal(ended.code, 1);
+      assert.match(ended.stderr, new RegExp(`^rollcall: port ${port} of 127.0.0.1 is in use: [^\\n]+\\n$`));
+    }));
+
+  test('a data directory that cannot be made: one line, exit code 1', async () => {
+    const ended = await rollcall(['serve', '--port', '0', '--data-dir', '/dev/null/data']);
+    assert.equal(ended.code, 1);
+    assert.match(ended.stderr, /^rollcall: the data directory \/dev\/null\/data cannot be used: [^\n]+\n$/);
+  });
+
+  const stores: [string, (file: string) => void, RegExp][] = [
+    ['is none', (file) => writeFileSync(file, 'x'.repeat(10_000)), /not a database/],
+    ['a newer version wrote', writeNewerStore, /schema version 999 .* run the newer Rollcall/],
+  ];
+  for (const [what, write, line] of stores) {
+    test(`a store that ${what}: one line, exit code 1, and the doctor says it too`, () =>
+      withFreshDir(async (dataDir) => {
+        write(join(dataDir, 'rollcall.db'));
+        const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
+        assert.equal(ended.code, 1);
+        assert.match(ended.stderr, line);
+        assert.match(ended.stderr, /^rollcall: [^\n]+\n$/);
+        const doctor = await rollcall(['doctor', '--data-dir', dataDir], { env: { ROLLCALL_PORT: '1' } });
+        assert.equal(doctor.code, 1);
+        assert.match(doctor.stdout, /^failed {3}store: /m);
+      }));
+  }
+
+  test('a data directory that another server uses: one line, exit code 1, and the other goes on', () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, KNOWN, async ({ url }) => {
+        const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
+        assert.equal(ended.code, 1);
+        assert.match(ended.stderr, /^rollcall: another server uses the data directory [^\n]+\n$/);
+        assert.equal((await send(url, 'GET', '/healthz')).status, 200);
+      }),
+    ));
+});
+
+describe('a running server', () => {
+  test('warns once of variables that look like settings and are none', () =>
+    withFreshDir((dataDir) =>
+      withServe(
+        dataDir,
+        KNOWN,
+        async ({ process: server }) => {
+          assert.equal(server.stdout.match(/did you mean ROLLCALL_PORT\?/g)?.length, 1);
+        },
+        { env: { ROLLCALL_PROT: '1' } },
+      ),
+    ));
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal} lets a request in flight finish, and its write is kept`, () =>
+      withFreshDir(async (dataDir) => {
+        await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
+          const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+          server.signal(signal);
+          await server.output(/"msg":"stopping"/);
+          const answer = await upload.finish();
+          assert.equal(answer.status, 200, answer.text);
+          const ended = await server.ended;
+          assert.equal(ended.code, 0);
+          assert.equal(ended.stderr, '');
+          assert.match(ended.stdout, /"msg":"stopped"/);
+        });
+        await expectUser(dataDir, 'ada', 'Ada');
+      }));
+  }
+
+  test('a signal that npm and the launcher pass on once more is still one signal', () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, KNOWN, async ({ url, process: server }) => {
+        const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+        server.signal('SIGINT');
+        server.signal('SIGTERM');
+        await server.output(/"msg":"stopping"/);
+        assert.equal((await upload.finish()).status, 200);
+        assert.equal((await server.ended).code, 0);
+      }),
+    ));
+
+  test('a later signal ends it at once, whatever is in flight', () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, KNOWN, async ({ url, process: server }) => {
+        const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+        const signalling = setInterval(() => server.signal('SIGTERM'), 20);
+        const ended = await server.ended;
+        clearInterval(signalling);
+        assert.equal(ended.code, 1);
+        assert.match(ended.stdout, /"msg":"stopping at once"/);
+        await assert.rejects(upload.finish());
+      }),
+    ));
+
+  test('killed with SIGKILL, starts again on the same directory with what it acknowledged', () =>
+    withFreshDir(async (dataDir) => {
+      await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
+        const answer = await send(url, 'PUT', '/v1/users/ada', { headers: json(), body: '{"name": "Ada"}' });
+        assert.equal(answer.status, 200, answer.text);
+        server.signal('SIGKILL');
+        assert.equal((await server.ended).signal, 'SIGKILL');
+      });
+      await expectUser(dataDir, 'ada', 'Ada');
+    }));
+
+  test('never logs a secret or a token, at any level', () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, [...KNOWN, '--log-level', 'trace'], async ({ url, process: server }) => {
+        const headers = json();
+        await send(url, 'GET', '/v1/users', { headers });
+        await send(url, 'GET', '/v1/users', { headers: { authorization: `${headers.authorization}x` } });
+        server.signal('SIGTERM');
+        const { stdout, stderr } = await server.ended;
+        const [, , signature = 'none'] = headers.authorization.split('.');
+        for (const hidden of [...KNOWN.filter((word) => word.startsWith('the secret')), signature]) {
+          assert.ok(!`${stdout}${stderr}`.includes(hidden), `${hidden} is in the log`);
+        }
+      }),
+    ));
+});
+
+const noCurl = spawnSync('curl', ['--version']).error === undefined ? false : 'this machine has no curl';
+
+describe('a first start', () => {
+  test('prints one customer and one project, once', () =>
+    withFreshDir(async (dataDir) => {
+      const first = await withServe(dataDir, [], async ({ process: server }) => {
+        server.signal('SIGTERM');
+        return (await server.ended).stdout;
+      });
+      for (const line of [
+        /customer ID +cus_\S+\n/g,
+        /customer secret +\S+\n/g,
+        /project ID +prj_\S+\n/g,
+        /project secret +\S+\n/g,
+      ]) {
+        assert.equal(first.match(line)?.length, 1, `${line}`);
+      }
+      const second = await withServe(dataDir, [], async ({ process: server }) => {
+        server.signal('SIGTERM');
+        return (await server.ended).stdout;
+      });
+      for (const line of second.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line);
+    }));
+
+  test('logs none of the secrets that it prints', () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, ['--log-level', 'trace'], async ({ process: server }) => {
+        server.signal('SIGTERM');
+        const { stdout } = await server.ended;
+        const secrets = [...stdout.matchAll(/secret +(\S+)/g)].map(([, secret = '']) => secret);
+        const log = stdout.split('\n').filter((line) => line.startsWith('{'));
+        assert.equal(secrets.length, 2);
+        assert.ok(log.length > 0);
+        for (const secret of secrets) assert.ok(!log.join('\n').includes(secret), 'a secret is in the log');
+      }),
+    ));
+
+  test('prints lines that work as they are pasted', { skip: noCurl }, () =>
+    withFreshDir((dataDir) =>
+      withServe(dataDir, [], async ({ process: server }) => {
+        const [pasted] = await server.output(/^TOKEN=.*\n(?:curl .*\n)+/m);
+        const answers = execFileSync('sh', ['-eu', '-c', pasted], { encoding: 'utf8' }).trim().split('\n');
+        assert.deepEqual(
+          answers.map((answer) => JSON.parse(answer)),
+          [
+            { success: true, message: 'created user ada' },
+            { success: true, message: 'created group analysts' },
+            {
+              id: 'analysts',
+              name: 'Analysts',
+              status: 'active',
+              members: ['ada'],
+              connectedToMessenger: false,
+              metadata: {},
+            },
+          ],
+        );
+      }),
+    ),
+  );
+});
+
+function writeNewerStore(file: string): void {
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA user_version = 999');
+  database.close();
+}
+
+async function expectUser(dataDir: string, id: string, name: string): Promise<void> {
+  await withServe(dataDir, KNOWN, async ({ url }) => {
+    const answer = await send(url, 'GET', `/v1/users/${id}`, { headers: { authorization: bearer() } });
+    assert.equal(answer.json<{ name: string }>().name, name);
+  });
+}

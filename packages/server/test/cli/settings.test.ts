@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { SETTING_NAMES, SETTINGS, type SettingName } from '../../src/config/setting-definitions.ts';
+import { loadSettings, SettingsError } from '../../src/config/settings.ts';
+import { describeUnknown, unknownVariables } from '../../src/config/unknown-variables.ts';
+
+/** Runs the reader and gives the one line that it fails with. */
+function refusal(
+  environment: Record<string, string>,
+  flags: Parameters<typeof loadSettings>[1] = {},
+): string {
+  try {
+    loadSettings(environment, flags);
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    assert.ok(!error.message.includes('\n'), 'more than one line');
+    return error.message;
+  }
+  throw assert.fail('the settings were taken');
+}
+
+const SECRET = 'sixteen letters!';
+
+/** For each setting a value that is taken, and values that are not. */
+const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] }> = {
+  host: { good: { '0.0.0.0': '0.0.0.0', localhost: 'localhost' }, bad: ['a\0b'] },
+  port: { good: { '0': 0, '65535': 65_535 }, bad: ['65536', '-1', '80.5', '0x50', 'http', ' 80', '1e3'] },
+  dataDir: { good: { '/var/lib/rollcall': '/var/lib/rollcall' }, bad: ['a\0b'] },
+  databaseUrl: {
+    good: {
+      'postgres://a:b@db/rollcall': 'postgres://a:b@db/rollcall',
+      'postgresql://db': 'postgresql://db',
+    },
+    bad: ['mysql://db/rollcall', 'postgres://', 'db'],
+  },
+  redisUrl: {
+    good: { 'redis://cache:6379': 'redis://cache:6379', 'rediss://cache': 'rediss://cache' },
+    bad: ['cache:6379'],
+  },
+  presenceTtlSeconds: { good: { '1': 1, '86400': 86_400 }, bad: ['0', '86401', '30s'] },
+  bodyLimitBytes: { good: { '1024': 1_024, '536870912': 536_870_912 }, bad: ['1023', '536870913', '32MiB'] },
+  logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
+  rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
+  customerId: { good: { 'ac me/ü': 'ac me/ü' }, bad: ['a\u0007b', 'x'.repeat(321)] },
+  customerSecret: { good: { [SECRET]: SECRET }, bad: ['fifteen letters'] },
+  projectId: { good: { p: 'p' }, bad: ['a\u200bb', 'x'.repeat(321)] },
+  projectSecret: { good: { [SECRET]: SECRET }, bad: ['fifteen letters'] },
+};
+
+/** The other half of a pair, which no half goes without. */
+const PARTNERS: Partial<Record<SettingName, [SettingName, string]>> = {
+  customerId: ['customerSecret', SECRET],
+  customerSecret: ['customerId', 'c'],
+  projectId: ['projectSecret', SECRET],
+  projectSecret: ['projectId', 'p'],
+};
+
+describe('settings', () => {
+  test('every default is the contract’s', () => {
+    assert.deepEqual(loadSettings({}), {
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: './data',
+      databaseUrl: null,
+      redisUrl: null,
+      presenceTtlSeconds: 30,
+      bodyLimitBytes: 32 * 1_024 * 1_024,
+      logLevel: 'info',
+      rateLimitPerSecond: null,
+      customerId: null,
+      customerSecret: null,
+      projectId: null,
+      projectSecret: null,
+    });
+  });
+
+  test('a flag has the name of its variable, and both have the name of the setting', () => {
+    for (const name of SETTING_NAMES) {
+      const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      assert.equal(SETTINGS[name].flag, `--${words}`);
+      assert.equal(SETTINGS[name].env, `ROLLCALL_${words.replaceAll('-', '_').toUpperCase()}`);
+    }
+  });
+
+  for (const name of SETTING_NAMES) {
+    const { env, flag } = SETTINGS[name];
+    const partner = PARTNERS[name];
+    const others = partner === undefined ? {} : { [SETTINGS[partner[0]].env]: partner[1] };
+
+    test(`${env} takes what fits, from the environment and from ${flag}`, () => {
+      for (const [text, value] of Object.entries(CASES[name].good)) {
+        assert.deepEqual(loadSettings({ ...others, [env]: text })[name], value);
+        assert.deepEqual(loadSettings(others, { [name]: text })[name], value);
+      }
+    });
+
+    test(`${env} refuses what does not fit, naming itself and what is expected`, () => {
+      for (const text of CASES[name].bad) {
+        const expected = SETTINGS[name].kind.expected;
+        const fromEnvironment = refusal({ ...others, [env]: text });
+        assert.ok(fromEnvironment.startsWith(`${env}: expected ${expected}`), fromEnvironment);
+        const fromFlag = refusal(others, { [name]: text });
+        assert.ok(fromFlag.startsWith(`${flag}: expected ${expected}`), fromFlag);
+      }
+    });
+  }
+
+  test('a flag wins over its variable, also over a bad one', () => {
+    assert.equal(loadSettings({ ROLLCALL_PORT: '1' }, { port: '2' }).port, 2);
+    assert.equal(loadSettings({ ROLLCALL_PORT: 'x' }, { port: '2' }).port, 2);
+  });
+
+  test('an empty variable counts as absent, an empty flag is a bad value', () => {
+    const empty = Object.fromEntries(SETTING_NAMES.map((name) => [SETTINGS[name].env, '']));
+    assert.deepEqual(loadSettings(empty), loadSettings({}));
+    assert.match(refusal({}, { dataDir: '' }), /^--data-dir: expected a directory/);
+  });
+
+  test('all bad values are named in one line', () => {
+    const line = refusal({ ROLLCALL_PORT: 'x', ROLLCALL_LOG_LEVEL: 'loud' }, { presenceTtlSeconds: '0' });
+    assert.match(line, /ROLLCALL_PORT.*; --presence-ttl-seconds.*; ROLLCALL_LOG_LEVEL/);
+  });
+
+  test('half of a bootstrap pair is refused', () => {
+    assert.match(
+      refusal({ ROLLCALL_PROJECT_ID: 'p' }),
+      /ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET go together/,
+    );
+    assert.match(
+      refusal({ ROLLCALL_CUSTOMER_SECRET: SECRET }),
+      /ROLLCALL_CUSTOMER_ID and ROLLCALL_CUSTOMER_SECRET/,
+    );
+  });
+
+  test('a refusal repeats no secret', () => {
+    const hidden = 'hunter2';
+    const line = refusal({
+      ROLLCALL_PROJECT_SECRET: hidden,
+      ROLLCALL_CUSTOMER_SECRET: hidden,
+      ROLLCALL_DATABASE_URL: `mysql://root:${hidden}@db`,
+      ROLLCALL_REDIS_URL: hidden,
+    });
+    assert.ok(!line.includes(hidden), line);
+  });
+});
+
+describe('variables that are no settings', () => {
+  const lines = (...names: string[]) =>
+    unknownVariables(Object.fromEntries(names.map((name) => [name, 'x']))).map(describeUnknown);
+
+  test('are told with the setting that is nearest', () => {
+    assert.deepEqual(lines('ROLLCALL_PROT', 'ROLLCALL_DATADIR'), [
+      'ROLLCALL_DATADIR is not a setting: did you mean ROLLCALL_DATA_DIR?',
+      'ROLLCALL_PROT is not a setting: did you mean ROLLCALL_PORT?',
+    ]);
+  });
+
+  test('are told without one where none is near', () => {
+    assert.deepEqual(lines('ROLLCALL_FAVOURITE_COLOUR'), ['ROLLCALL_FAVOURITE_COLOUR is not a setting']);
+  });
+
+  test('of others, of the test suites, and settings themselves are not told', () => {
+    assert.deepEqual(
+      lines('PATH', 'ROLL', 'ROLLCALL_TOKEN', 'ROLLCALL_TEST_DATABASE_URL', 'ROLLCALL_PORT'),
+      [],
+    );
+  });
+});

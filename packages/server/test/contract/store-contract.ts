@@ -1,0 +1,53 @@
+/**
+ * The Store's contract as a library: an engine's test file calls {@link storeContract} with a way to make a store, and
+ * every rule of store/store.ts becomes a test of that engine. Nothing in it knows an engine.
+ */
+import { after, before, describe } from 'node:test';
+import { batchContract } from './store/batch-contract.ts';
+import { batchRefusalContract } from './store/batch-refusal-contract.ts';
+import { durabilityContract } from './store/durability-contract.ts';
+import { presenceContract } from './store/durable-presence-contract.ts';
+import { effectsContract } from './store/effects-contract.ts';
+import { groupContract } from './store/group-contract.ts';
+import { largeGroupContract } from './store/large-group-contract.ts';
+import { membershipContract } from './store/membership-contract.ts';
+import { pageContract } from './store/page-contract.ts';
+import { preconditionContract } from './store/precondition-contract.ts';
+import { preferencesContract } from './store/preferences-contract.ts';
+import { projectContract } from './store/project-contract.ts';
+import { raceContract } from './store/race-contract.ts';
+import { revisionContract } from './store/revision-contract.ts';
+import { sessionContract } from './store/session-contract.ts';
+import { type MakeStoreSpace, StoreLab } from './store/store-lab.ts';
+import { textContract } from './store/text-contract.ts';
+import { userContract } from './store/user-contract.ts';
+
+const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
+  'customers and projects': projectContract,
+  'sessions and the service key': sessionContract,
+  groups: groupContract,
+  memberships: membershipContract,
+  users: userContract,
+  'the batch': batchContract,
+  'refused batches': batchRefusalContract,
+  preferences: preferencesContract,
+  'durable presence': presenceContract,
+  pages: pageContract,
+  preconditions: preconditionContract,
+  revisions: revisionContract,
+  effects: effectsContract,
+  'large groups': largeGroupContract,
+  races: raceContract,
+  texts: textContract,
+  durability: durabilityContract,
+};
+
+/** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */
+export function storeContract(name: string, makeSpace: MakeStoreSpace): void {
+  describe(`the Store contract: ${name}`, () => {
+    const lab = new StoreLab(makeSpace);
+    before(() => lab.open());
+    after(() => lab.close());
+    for (const [subject, contract] of Object.entries(SUBJECTS)) describe(subject, () => contract(lab));
+  });
+}

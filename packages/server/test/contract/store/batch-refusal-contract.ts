@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BatchItems, Roster, StoreLab } from './store-lab.ts';
+
+export function batchRefusalContract(lab: StoreLab): void {
+  /** A project with one user and one group; whatever the batch is refused for, they stay as they are. */
+  const refused = async (items: BatchItems | Uint8Array, dryRun = false) => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    const before = await roster.everything();
+    const outcome = await roster.batch(items, dryRun);
+    assert.notEqual(outcome.kind, 'applied');
+    assert.deepEqual(await roster.everything(), before, 'nothing is applied');
+    return outcome;
+  };
+
+  const malformed: readonly [what: string, body: Uint8Array][] = [
+    ['no bytes', new Uint8Array()],
+    ['text that is not JSON', Buffer.from('{"users":[')],
+    ['an array', Buffer.from('[]')],
+    ['null', Buffer.from('null')],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ];
+  for (const [what, body] of malformed) {
+    test(`a body of ${what} is \`malformed\`, with a message`, async () => {
+      const outcome = await refused(body);
+      assert.ok(outcome.kind === 'malformed');
+      assert.match(outcome.message, /JSON|UTF-8|empty/);
+    });
+  }
+
+  const misfits: readonly [step: 'unexpected' | 'missing' | 'invalid', place: string, items: BatchItems][] = [
+    ['unexpected', 'people', { people: [] }],
+    ['unexpected', 'users[1].nick', { users: [{ id: 'new' }, { id: 'ann', nick: 'A' }] }],
+    ['unexpected', 'groups[0].connectedToMessenger', { groups: [{ id: 'g', connectedToMessenger: true }] }],
+    ['missing', 'users[1].id', { users: [{ id: 'new' }, { name: 'N' }] }],
+    ['missing', 'groups[0].id', { groups: [{ name: 'N' }] }],
+    [
+      'missing',
+      'groups[1].name',
+      {
+        groups: [
+          { id: 'g', name: 'N' },
+          { id: 'new', members: [] },
+        ],
+      },
+    ],
+    ['invalid', 'users', { users: {} }],
+    ['invalid', 'users[0].id', { users: [{ id: 7 }] }],
+    ['invalid', 'users[1].email', { users: [{ id: 'new' }, { id: 'ann', email: 'nowhere' }] }],
+    ['invalid', 'groups[0].members[1]', { groups: [{ id: 'g', members: ['ann', null] }] }],
+    ['invalid', 'groups[0].status', { groups: [{ id: 'g', status: 'gone' }] }],
+  ];
+  for (const [step, place, items] of misfits) {
+    test(`${place} can be ${step}: the batch is a \`misfit\` that names it`, async () => {
+      const outcome = await refused(items);
+      assert.ok(outcome.kind === 'misfit');
+      assert.equal(outcome.findings[step].count, 1);
+      assert.deepEqual(
+        outcome.findings[step].named.map((problem) => problem.place),
+        [place],
+      );
+      assert.equal(typeof outcome.findings[step].named[0]?.expected, 'string');
+    });
+  }
+
+  test('a group without a name is no problem where it exists, or an item before it names it', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    const outcome = await roster.batch({
+      groups: [
+        { id: 'g', members: [] },
+        { id: 'h', name: 'H' },
+        { id: 'h', members: ['ann'] },
+      ],
+    });
+    assert.equal(outcome.kind, 'applied');
+  });
+
+  test('an item after it does not name a group: order counts', async () => {
+    const outcome = await refused({
+      groups: [
+        { id: 'h', members: [] },
+        { id: 'h', name: 'H' },
+      ],
+    });
+    assert.ok(outcome.kind === 'misfit');
+    assert.deepEqual(
+      outcome.findings.missing.named.map(({ place }) => place),
+      ['groups[0].name'],
+    );
+  });
+
+  test('a missing name is found also where other items are invalid: missing comes before invalid', async () => {
+    const outcome = await refused({ users: [{ id: 'ann', email: 'nowhere' }], groups: [{ id: 'new' }] });
+    assert.ok(outcome.kind === 'misfit');
+    assert.deepEqual(
+      outcome.findings.missing.named.map(({ place }) => place),
+      ['groups[0].name'],
+    );
+  });
+
+  test('a missing name is said before unknown users', async () => {
+    const outcome = await refused({ groups: [{ id: 'g', members: ['nobody'] }, { id: 'new' }] });
+    assert.equal(outcome.kind, 'misfit');
+  });
+
+  test('of many problems twenty are named and all are counted', async () => {
+    const outcome = await refused({
+      groups: Array.from({ length: 50 }, (_, index) => ({ id: `new${index}` })),
+    });
+    assert.ok(outcome.kind === 'misfit');
+    assert.equal(outcome.findings.missing.count, 50);
+    assert.deepEqual(
+      outcome.findings.missing.named.map(({ place }) => place),
+      Array.from({ length: 20 }, (_, index) => `groups[${index}].name`),
+    );
+  });
+
+  const tooMany: readonly [place: string, items: () => BatchItems][] = [
+    ['users', () => ({ users: Array.from({ length: 10_001 }, (_, index) => ({ id: `u${index}` })) })],
+    [
+      'groups',
+      () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `g${index}`, name: 'N' })) }),
+    ],
+  ];
+  for (const [place, items] of tooMany) {
+    test(`more ${place} than a batch takes are \`invalid\``, async () => {
+      const outcome = await refused(items());
+      assert.ok(outcome.kind === 'misfit');
+      assert.deepEqual(
+        outcome.findings.invalid.named.map((problem) => problem.place),
+        [place],
+      );
+    });
+  }
+
+  test('unknown users are named item by item, each with its place', async () => {
+    const outcome = await refused({
+      users: [{ id: 'new' }],
+      groups: [
+        { id: 'h', name: 'H', members: ['zed', 'new', 'moe', 'zed'] },
+        { id: 'g', members: ['ann'] },
+        { id: 'g', members: ['moe'] },
+      ],
+    });
+    assert.deepEqual(outcome, {
+      kind: 'unknownUsers',
+      count: 2,
+      references: [
+        { place: 'groups[0].members', users: { count: 2, ids: ['zed', 'moe'] } },
+        { place: 'groups[2].members', users: { count: 1, ids: ['moe'] } },
+      ],
+    });
+  });
+
+  test('unknown users are named in every item of a group that the batch would make, not only in the first', async () => {
+    const outcome = await refused({
+      groups: [{ id: 'h', name: 'H', members: ['zed'] }, { id: 'h', members: ['moe'] }, { id: 'h', members: ['ann'] }],
+    });
+    assert.ok(outcome.kind === 'unknownUsers');
+    assert.deepEqual(outcome.references.map(({ place }) => place), ['groups[0].members', 'groups[1].members']);
+  });
+
+  test('of many items with unknown users the first twenty are named and all are counted', async () => {
+    const groups = Array.from({ length: 30 }, (_, index) => ({
+      id: `h${index}`,
+      name: 'H',
+      members: [`u${index}`],
+    }));
+    const outcome = await refused({ groups });
+    assert.ok(outcome.kind === 'unknownUsers');
+    assert.equal(outcome.count, 30);
+    assert.deepEqual(
+      outcome.references.map(({ place }) => place),
+      Array.from({ length: 20 }, (_, index) => `groups[${index}].members`),
+    );
+  });
+
+  test('of many unknown users in one item the first twenty are named and all are counted', async () => {
+    const members = Array.from({ length: 100 }, (_, index) => `u${100 - index}`);
+    const outcome = await refused({ groups: [{ id: 'g', members }] });
+    assert.ok(outcome.kind === 'unknownUsers');
+    assert.deepEqual(outcome.references[0]?.users, { count: 100, ids: members.slice(0, 20) });
+  });
+
+  test('an error in the last item undoes everything before it', async () => {
+    const users = Array.from({ length: 500 }, (_, index) => ({ id: `u${index}`, name: 'N' }));
+    const groups = Array.from({ length: 100 }, (_, index) => ({
+      id: `h${index}`,
+      name: 'H',
+      members: [`u${index}`],
+    }));
+    const outcome = await refused({
+      users: [{ id: 'ann', status: 'deleted' }, ...users],
+      groups: [
+        { id: 'g', name: 'Renamed', members: [] },
+        ...groups,
+        { id: 'last', name: 'L', members: ['nobody'] },
+      ],
+    });
+    assert.equal(outcome.kind, 'unknownUsers');
+  });
+
+  const faults: readonly BatchItems[] = [
+    { users: [{ id: 'ann', nick: 'A' }] },
+    { groups: [{ id: 'new' }] },
+    { users: [{ id: 'new' }], groups: [{ id: 'g', members: ['new', 'nobody'] }] },
+  ];
+  test('a dry run is refused as the batch itself would be', async () => {
+    for (const items of faults) assert.deepEqual(await refused(items, true), await refused(items, false));
+  });
+
+  test('a refused batch does not spoil one that waits beside it', async () => {
+    const roster: Roster = await lab.project();
+    const outcomes = await Promise.all([
+      roster.batch({ users: [{ id: 'one' }] }),
+      roster.batch({ users: [{ id: 'two' }], groups: [{ id: 'g', name: 'G', members: ['nobody'] }] }),
+      roster.batch(Buffer.from('{')),
+      roster.batch({ users: [{ id: 'three' }] }),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['applied', 'unknownUsers', 'malformed', 'applied'],
+    );
+    assert.equal((await roster.user('one')).status, 'active');
+    assert.equal((await roster.user('three')).status, 'active');
+    assert.equal(await lab.store.findUser(roster.key, 'two'), null);
+  });
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProjectGoneError, type Store } from '../../../src/store/store.ts';
+import { idsOf, newRoster, numbered, Roster, START, type StoreLab } from './store-lab.ts';
+
+export function durabilityContract(lab: StoreLab): void {
+  /** Runs each step on a newly opened store of the same data. */
+  const reopening = async (...steps: readonly ((store: Store) => Promise<unknown>)[]) => {
+    const space = await lab.makeSpace();
+    try {
+      for (const step of steps) {
+        const store = await space.open();
+        try {
+          await step(store);
+        } finally {
+          await store.close();
+        }
+      }
+    } finally {
+      await space.remove();
+    }
+  };
+
+  test('everything is there when the store is opened again', async () => {
+    let before: unknown;
+    let key: Roster['key'] = '';
+    const snapshot = async (store: Store) => ({
+      roster: await new Roster(store, key).everything(),
+      customers: await store.listCustomers(),
+      projects: await store.listProjects(null),
+      session: await store.findSession('session'),
+      serviceKey: Buffer.from(await store.serviceKey()).toString('hex'),
+    });
+    await reopening(
+      async (store) => {
+        const roster = await newRoster(store);
+        key = roster.key;
+        await roster.groupOf('g', ...numbered('u', 100));
+        await roster.putUser('u000001', { name: 'N', status: 'deleted', metadata: { a: '\0' } });
+        await roster.putGroup('g', { status: 'deleted', metadata: { b: 1 } });
+        await roster.putGroup('g', { status: 'active' });
+        await roster.connectGroup('g', 'W1');
+        await store.putPreferences(key, 'u000002', { sendViaEmail: false });
+        const place = { userId: 'u000003', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+        assert.equal((await store.putDurablePresence(key, place, roster.next())).kind, 'set');
+        await store.rotateSecret(key, 'rotated', START);
+        await store.createSession({ id: 'session', project: key, expiresAt: START });
+        await store.revokeSession('session');
+        before = await snapshot(store);
+      },
+      async (store) => assert.deepEqual(await snapshot(store), before),
+      async (store) => assert.deepEqual(await snapshot(store), before),
+    );
+  });
+
+  test('a store opened again goes on where it was: keys, revisions and counts', async () => {
+    let first: Roster['key'] = '';
+    await reopening(
+      async (store) => {
+        const roster = await newRoster(store);
+        first = roster.key;
+        await roster.users('ann', 'bob');
+      },
+      async (store) => {
+        const roster = new Roster(store, first);
+        assert.equal((await roster.putUser('ann', {})).kind, 'unchanged');
+        assert.equal((await roster.putUser('cid', {})).kind, 'created');
+        assert.equal((await roster.listUsers({ after: null, limit: 1 })).total, 3);
+        const other = await newRoster(store);
+        assert.notEqual(other.key, first);
+        assert.deepEqual(await idsOf(other.listUsers), []);
+      },
+    );
+  });
+
+  test('closing lets the writes under way finish', async () => {
+    let key: Roster['key'] = '';
+    const ids = numbered('u', 50);
+    await reopening(
+      async (store) => {
+        const roster = await newRoster(store);
+        key = roster.key;
+        const writes = ids.map((id) => roster.putUser(id, {}));
+        await Promise.all([store.close(), ...writes]);
+      },
+      async (store) => assert.deepEqual(await idsOf(new Roster(store, key).listUsers), ids),
+    );
+  });
+
+  test('closing is idempotent, also when it is asked for twice at once', async () => {
+    await reopening(async (store) => {
+      await Promise.all([store.close(), store.close()]);
+      await store.close();
+    });
+  });
+
+  test('a deleted project stays deleted, and its key dead', async () => {
+    let dead: Roster['key'] = '';
+    await reopening(
+      async (store) => {
+        const roster = await newRoster(store);
+        dead = roster.key;
+        await roster.groupOf('g', ...numbered('u', 3_000));
+        assert.equal(await store.deleteProject(dead), true);
+      },
+      async (store) => {
+        assert.deepEqual(await store.listProjects(null), []);
+        await assert.rejects(new Roster(store, dead).putUser('u000000', {}), ProjectGoneError);
+        const other = await newRoster(store);
+        assert.notEqual(other.key, dead);
+        assert.deepEqual(await idsOf(other.listGroups), []);
+      },
+    );
+  });
+}

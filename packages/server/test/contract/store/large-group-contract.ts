@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compareCodePoints } from '@rollcall/protocol';
+import { departuresOf, idsOf, joined, numbered, type Roster, type StoreLab } from './store-lab.ts';
+
+const SIZE = 20_000;
+
+export function largeGroupContract(lab: StoreLab): void {
+  /** A project whose group `large` has 20,000 members. */
+  const withLargeGroup = async () => {
+    const roster = await lab.project();
+    const ids = numbered('u', SIZE);
+    await roster.users(...ids.slice(0, SIZE / 2));
+    await roster.users(...ids.slice(SIZE / 2));
+    await roster.putGroup('large', { name: 'Large', members: [...ids].reverse() });
+    return { roster, ids };
+  };
+
+  test('a group of 20,000 members is read as one sorted JSON array, page by page, and left', async () => {
+    const { roster, ids } = await withLargeGroup();
+    assert.equal(await joined((await roster.group('large')).members), JSON.stringify(ids));
+    assert.deepEqual(await idsOf(roster.membersOf('large'), 7_000), ids);
+    assert.equal((await roster.membersOf('large')({ after: 'u019998', limit: 3 })).total, SIZE);
+    assert.equal((await roster.putGroup('large', { members: ids })).kind, 'unchanged');
+    assert.equal(departuresOf(await roster.deleteGroup('large')).length, SIZE);
+    assert.equal((await roster.listUsers({ after: null, limit: 1 })).total, SIZE);
+  });
+
+  test('what changes while the members are being read is not in them: they are of one state', async () => {
+    const { roster, ids } = await withLargeGroup();
+    const { members, revision } = await roster.group('large');
+    await roster.changeMembers('large', { remove: [ids[0] as string, ids[SIZE - 1] as string] });
+    await roster.deleteUser(ids[SIZE / 2] as string);
+    await roster.putUser('zed', {});
+    await roster.changeMembers('large', { add: ['zed'] });
+    assert.equal(await joined(members), JSON.stringify(ids));
+    const now = await roster.group('large');
+    assert.notEqual(now.revision, revision);
+    const left = ids.filter((_, index) => index !== 0 && index !== SIZE / 2 && index !== SIZE - 1);
+    assert.equal(await joined(now.members), JSON.stringify([...left, 'zed']));
+  });
+
+  test('readers who race with writers get the members that go with the revision', async () => {
+    const { roster, ids } = await withLargeGroup();
+    const halves = [ids.slice(0, 12_000), ids.slice(4_000)];
+    const states = new Map([[await roster.groupRevision('large'), JSON.stringify(ids)]]);
+    const writing = (async () => {
+      for (let round = 0; round < 4; round += 1) {
+        const context = roster.next();
+        const members = halves[round % 2] as string[];
+        states.set(context.revision, JSON.stringify(members));
+        await lab.store.putGroup(roster.key, 'large', { members }, context);
+      }
+    })();
+    for (let round = 0; round < 8; round += 1) await assertOneState(roster, states);
+    await writing;
+    await assertOneState(roster, states);
+  });
+
+  test('a reader who breaks off holds nothing: others go on reading and writing', async () => {
+    const { roster, ids } = await withLargeGroup();
+    for (let round = 0; round < 30; round += 1) {
+      const { members } = await roster.group('large');
+      assert.notEqual(typeof members, 'undefined');
+      if (typeof members === 'string') continue;
+      for await (const piece of members) {
+        assert.ok(piece.startsWith('['));
+        break;
+      }
+    }
+    await roster.changeMembers('large', { remove: [ids[0] as string] });
+    assert.equal(await joined((await roster.group('large')).members), JSON.stringify(ids.slice(1)));
+  });
+
+  test('a list of members is one JSON array at every size around those of pieces', async () => {
+    const roster = await lab.project();
+    const ids = numbered('u', 10_001).map((id, index) => (index % 1_000 === 7 ? `"\\\u{1f600}${id}` : id));
+    ids.sort(compareCodePoints);
+    await roster.users(...ids.slice(0, 6_000));
+    await roster.users(...ids.slice(6_000));
+    for (const size of [0, 1, 999, 1_000, 1_001, 5_000, 9_999, 10_000, 10_001]) {
+      await roster.putGroup('g', { name: 'G', members: ids.slice(0, size) });
+      assert.equal(
+        await joined((await roster.group('g')).members),
+        JSON.stringify(ids.slice(0, size)),
+        `${size}`,
+      );
+    }
+  });
+}
+
+async function assertOneState(roster: Roster, states: ReadonlyMap<string, string>): Promise<void> {
+  const { revision, members } = await roster.group('large');
+  assert.ok(
+    (await joined(members)) === states.get(revision),
+    `the members are those of revision ${revision}`,
+  );
+}

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Precondition } from '../../../src/store/store.ts';
+import { idsOf, type Roster, type StoreLab } from './store-lab.ts';
+
+/** What a write under a precondition comes to: by whether the resource is there. `now` stands for its revision. */
+interface Case {
+  readonly condition: string;
+  of(now: string): Precondition;
+  readonly present: 'goes on' | 'stale' | 'exists';
+  readonly missing: 'goes on' | 'stale';
+}
+
+const CASES: readonly Case[] = [
+  { condition: 'none', of: () => ({}), present: 'goes on', missing: 'goes on' },
+  { condition: 'ifMatch *', of: () => ({ ifMatch: '*' }), present: 'goes on', missing: 'stale' },
+  {
+    condition: 'ifMatch the revision',
+    of: (now) => ({ ifMatch: [now] }),
+    present: 'goes on',
+    missing: 'stale',
+  },
+  {
+    condition: 'ifMatch several, one the revision',
+    of: (now) => ({ ifMatch: ['x', now, 'y'] }),
+    present: 'goes on',
+    missing: 'stale',
+  },
+  { condition: 'ifMatch another', of: () => ({ ifMatch: ['x'] }), present: 'stale', missing: 'stale' },
+  { condition: 'ifMatch an empty list', of: () => ({ ifMatch: [] }), present: 'stale', missing: 'stale' },
+  { condition: 'ifNoneMatch *', of: () => ({ ifNoneMatch: '*' }), present: 'exists', missing: 'goes on' },
+  {
+    condition: 'ifNoneMatch the revision',
+    of: (now) => ({ ifNoneMatch: ['x', now] }),
+    present: 'stale',
+    missing: 'goes on',
+  },
+  {
+    condition: 'ifNoneMatch another',
+    of: () => ({ ifNoneMatch: ['x'] }),
+    present: 'goes on',
+    missing: 'goes on',
+  },
+  {
+    condition: 'ifMatch the revision, ifNoneMatch another',
+    of: (now) => ({ ifMatch: [now], ifNoneMatch: ['x'] }),
+    present: 'goes on',
+    missing: 'stale',
+  },
+  {
+    condition: 'ifMatch another, ifNoneMatch another',
+    of: () => ({ ifMatch: ['x'], ifNoneMatch: ['y'] }),
+    present: 'stale',
+    missing: 'stale',
+  },
+  {
+    condition: 'ifMatch and ifNoneMatch the revision',
+    of: (now) => ({ ifMatch: [now], ifNoneMatch: [now] }),
+    present: 'stale',
+    missing: 'stale',
+  },
+];
+
+/** A write that takes preconditions. */
+interface Operation {
+  readonly name: string;
+  /** What it answers when it goes on; without the resource it may create it or find it absent. */
+  readonly goesOn: 'updated' | 'deleted';
+  readonly goesOnMissing: 'created' | 'absent';
+  run(roster: Roster, condition: Precondition): Promise<{ kind: string }>;
+  revision(roster: Roster): Promise<string>;
+}
+
+const ofGroup = (roster: Roster) => roster.groupRevision('g');
+const ofUser = (roster: Roster) => roster.userRevision('ann');
+
+const OPERATIONS: readonly Operation[] = [
+  {
+    name: 'putGroup',
+    goesOn: 'updated',
+    goesOnMissing: 'created',
+    run: (roster, condition) => roster.putGroup('g', { name: 'Renamed' }, condition),
+    revision: ofGroup,
+  },
+  {
+    name: 'changeMembers',
+    goesOn: 'updated',
+    goesOnMissing: 'absent',
+    run: (roster, condition) => roster.changeMembers('g', { remove: ['ann'] }, condition),
+    revision: ofGroup,
+  },
+  {
+    name: 'deleteGroup',
+    goesOn: 'deleted',
+    goesOnMissing: 'absent',
+    run: (roster, condition) => roster.deleteGroup('g', condition),
+    revision: ofGroup,
+  },
+  {
+    name: 'putUser',
+    goesOn: 'updated',
+    goesOnMissing: 'created',
+    run: (roster, condition) => roster.putUser('ann', { name: 'Renamed' }, condition),
+    revision: ofUser,
+  },
+  {
+    name: 'deleteUser',
+    goesOn: 'deleted',
+    goesOnMissing: 'absent',
+    run: (roster, condition) => roster.deleteUser('ann', condition),
+    revision: ofUser,
+  },
+];
+
+export function preconditionContract(lab: StoreLab): void {
+  for (const operation of OPERATIONS) {
+    // Only what can create has an answer of its own for "it is there already".
+    const answer = (expected: Case['present']) => {
+      if (expected === 'goes on') return operation.goesOn;
+      return expected === 'exists' && operation.goesOnMissing === 'created' ? 'exists' : 'stale';
+    };
+
+    for (const { condition, of, present, missing } of CASES) {
+      test(`${operation.name} with ${condition}: ${answer(present)}`, async () => {
+        const roster = await lab.project();
+        await roster.groupOf('g', 'ann');
+        const before = await roster.everything();
+        const { kind } = await operation.run(roster, of(await operation.revision(roster)));
+        assert.equal(kind, answer(present));
+        if (present !== 'goes on') assert.deepEqual(await roster.everything(), before, 'nothing changes');
+      });
+
+      const expected = missing === 'stale' ? 'stale' : operation.goesOnMissing;
+      test(`${operation.name} with ${condition} where nothing is there: ${expected}`, async () => {
+        const roster = await lab.project();
+        assert.equal((await operation.run(roster, of('r1'))).kind, expected);
+        if (expected !== 'created') {
+          assert.deepEqual(await idsOf(roster.listGroups), []);
+          assert.deepEqual(await idsOf(roster.listUsers), []);
+        }
+      });
+    }
+  }
+
+  test('a precondition is checked also when nothing would change', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    assert.equal((await roster.putGroup('g', {}, { ifMatch: ['x'] })).kind, 'stale');
+    assert.equal((await roster.changeMembers('g', {}, { ifMatch: ['x'] })).kind, 'stale');
+    assert.equal((await roster.putUser('ann', {}, { ifNoneMatch: '*' })).kind, 'exists');
+  });
+
+  test('what is referenced is checked before conflicts: unknown users before `exists` and `stale`', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    const members = ['nobody'];
+    assert.equal(
+      (await roster.putGroup('g', { name: 'N', members }, { ifNoneMatch: '*' })).kind,
+      'unknownUsers',
+    );
+    assert.equal((await roster.putGroup('g', { members }, { ifMatch: ['x'] })).kind, 'unknownUsers');
+    assert.equal(
+      (await roster.changeMembers('g', { add: members }, { ifMatch: ['x'] })).kind,
+      'unknownUsers',
+    );
+  });
+
+  test('an update that must find the group needs no name to be refused', async () => {
+    const roster = await lab.project();
+    assert.equal((await roster.putGroup('g', { status: 'active' }, { ifMatch: '*' })).kind, 'stale');
+  });
+
+  test('of racing writes with the same ifMatch exactly one goes on', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    const ifMatch = [await roster.groupRevision('g')];
+    const writes = Array.from({ length: 20 }, (_, index) =>
+      roster.putGroup('g', { name: `N${index}` }, { ifMatch }),
+    );
+    const kinds = (await Promise.all(writes)).map(({ kind }) => kind);
+    assert.deepEqual(kinds.sort(), [...Array(19).fill('stale'), 'updated']);
+  });
+}

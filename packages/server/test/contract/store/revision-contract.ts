@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Roster, StoreLab } from './store-lab.ts';
+
+type Step = readonly [what: string, run: (roster: Roster) => Promise<unknown>];
+
+const CHANGES_GROUP: readonly Step[] = [
+  ['its name', (roster) => roster.putGroup('g', { name: 'Renamed' })],
+  ['its status', (roster) => roster.putGroup('g', { status: 'deleted' })],
+  ['its metadata', (roster) => roster.putGroup('g', { metadata: { a: 1 } })],
+  ['its list of members', (roster) => roster.putGroup('g', { members: ['ann'] })],
+  ['an added member', (roster) => roster.changeMembers('g', { add: ['cid'] })],
+  ['a removed member', (roster) => roster.changeMembers('g', { remove: ['ann'] })],
+  ['the deletion of a member', (roster) => roster.deleteUser('ann')],
+  ['a batch', (roster) => roster.applied({ groups: [{ id: 'g', name: 'Renamed' }] })],
+  ['a batch that changes members', (roster) => roster.applied({ groups: [{ id: 'g', members: [] }] })],
+  ['its connection', (roster) => roster.connectGroup('g', 'W1')],
+];
+
+const KEEPS_GROUP: readonly Step[] = [
+  [
+    'the same again',
+    (roster) => roster.putGroup('g', { name: 'g', status: 'active', members: ['bob', 'ann'] }),
+  ],
+  ['the same metadata', (roster) => roster.putGroup('g', { metadata: {} })],
+  ['a write of nothing', (roster) => roster.putGroup('g', {})],
+  [
+    'adding a member and removing a stranger',
+    (roster) => roster.changeMembers('g', { add: ['ann'], remove: ['cid'] }),
+  ],
+  ['the same in a batch', (roster) => roster.applied({ groups: [{ id: 'g', name: 'g' }] })],
+  ['a disconnection of what is not connected', (roster) => roster.connectGroup('g', null)],
+  ['a refused write', (roster) => roster.putGroup('g', { name: 'Renamed', members: ['nobody'] })],
+  ['a dry run', (roster) => roster.batch({ groups: [{ id: 'g', name: 'Renamed' }] }, true)],
+  ['a new name of a member', (roster) => roster.putUser('ann', { name: 'Ann' })],
+  ['a status of a member', (roster) => roster.putUser('ann', { status: 'deleted' })],
+  ['the deletion of a stranger', (roster) => roster.deleteUser('cid')],
+  ['a write of another group', (roster) => roster.putGroup('h', { name: 'Renamed', members: ['ann'] })],
+  ['the deletion of another group', (roster) => roster.deleteGroup('h')],
+];
+
+const CHANGES_USER: readonly Step[] = [
+  ['a name', (roster) => roster.putUser('ann', { name: 'Ann' })],
+  ['a status', (roster) => roster.putUser('ann', { status: 'deleted' })],
+  ['metadata', (roster) => roster.putUser('ann', { metadata: { a: 1 } })],
+  ['a batch', (roster) => roster.applied({ users: [{ id: 'ann', email: 'ann@example.org' }] })],
+];
+
+const KEEPS_USER: readonly Step[] = [
+  ['the same again', (roster) => roster.putUser('ann', { status: 'active', metadata: {}, email: '' })],
+  ['the same in a batch', (roster) => roster.applied({ users: [{ id: 'ann', status: 'active' }] })],
+  ['preferences', (roster) => roster.store.putPreferences(roster.key, 'ann', { sendViaEmail: false })],
+  ['joining and leaving groups', (roster) => roster.putGroup('h', { members: ['ann'] })],
+  ['the deletion of a group', (roster) => roster.deleteGroup('g')],
+  ['a write of another user', (roster) => roster.putUser('bob', { name: 'Bob' })],
+  ['a dry run', (roster) => roster.batch({ users: [{ id: 'ann', name: 'Ann' }] }, true)],
+];
+
+export function revisionContract(lab: StoreLab): void {
+  const stocked = async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann', 'bob');
+    await roster.groupOf('h', 'cid');
+    return roster;
+  };
+
+  test('a resource has the revision of the write that made it', async () => {
+    const roster = await lab.project();
+    const context = roster.next();
+    await lab.store.putGroup(roster.key, 'g', { name: 'G' }, context);
+    assert.equal(await roster.groupRevision('g'), context.revision);
+    await lab.store.putUser(roster.key, 'ann', {}, { ...context, revision: 'another' });
+    assert.equal(await roster.userRevision('ann'), 'another');
+  });
+
+  for (const [what, run] of CHANGES_GROUP) {
+    test(`a group's revision changes with ${what}`, async () => {
+      const roster = await stocked();
+      const before = await roster.groupRevision('g');
+      await run(roster);
+      assert.notEqual(await roster.groupRevision('g'), before);
+    });
+  }
+
+  for (const [what, run] of KEEPS_GROUP) {
+    test(`a group's revision stays with ${what}`, async () => {
+      const roster = await stocked();
+      const before = await roster.groupRevision('g');
+      await run(roster);
+      assert.equal(await roster.groupRevision('g'), before);
+    });
+  }
+
+  for (const [what, run] of CHANGES_USER) {
+    test(`a user's revision changes with ${what}`, async () => {
+      const roster = await stocked();
+      const before = await roster.userRevision('ann');
+      await run(roster);
+      assert.notEqual(await roster.userRevision('ann'), before);
+    });
+  }
+
+  for (const [what, run] of KEEPS_USER) {
+    test(`a user's revision stays with ${what}`, async () => {
+      const roster = await stocked();
+      const before = await roster.userRevision('ann');
+      await run(roster);
+      assert.equal(await roster.userRevision('ann'), before);
+    });
+  }
+
+  test('a group made again has another revision than the one that was deleted', async () => {
+    const roster = await stocked();
+    const before = await roster.groupRevision('g');
+    await roster.deleteGroup('g');
+    await roster.groupOf('g', 'ann', 'bob');
+    assert.notEqual(await roster.groupRevision('g'), before);
+  });
+}

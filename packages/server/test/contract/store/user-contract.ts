@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { UserWrite } from '@rollcall/protocol';
+import { entriesIn, entriesOf, idsOf, type StoreLab } from './store-lab.ts';
+
+const FULL: Required<UserWrite> = {
+  name: 'Ann',
+  short_name: 'A',
+  email: 'ann@example.org',
+  profile_picture_url: 'https://example.org/ann.png',
+  status: 'deleted',
+  metadata: { team: 'red' },
+};
+
+const FULL_RECORD = {
+  id: 'ann',
+  name: 'Ann',
+  shortName: 'A',
+  email: 'ann@example.org',
+  profilePictureUrl: 'https://example.org/ann.png',
+  status: 'deleted',
+  metadata: '{"team":"red"}',
+};
+
+export function userContract(lab: StoreLab): void {
+  const readBack = async (roster: Awaited<ReturnType<StoreLab['project']>>) => {
+    const { revision, createdAt, updatedAt, ...fields } = await roster.user('ann');
+    return { revision, createdAt, updatedAt, fields: { ...pick(fields) } };
+  };
+
+  test('only an ID is needed: a user is born active, with nothing else set', async () => {
+    const roster = await lab.project();
+    const context = roster.next();
+    const { now, revision } = context;
+    assert.equal((await lab.store.putUser(roster.key, 'ann', {}, context)).kind, 'created');
+    assert.deepEqual(await readBack(roster), {
+      revision,
+      createdAt: now,
+      updatedAt: now,
+      fields: {
+        id: 'ann',
+        name: null,
+        shortName: null,
+        email: null,
+        profilePictureUrl: null,
+        status: 'active',
+        metadata: '{}',
+      },
+    });
+  });
+
+  test('a user can be created with every field, deleted among them', async () => {
+    const roster = await lab.project();
+    assert.equal((await roster.putUser('ann', FULL)).kind, 'created');
+    assert.deepEqual((await readBack(roster)).fields, FULL_RECORD);
+  });
+
+  const updates: readonly [what: string, write: UserWrite, expected: Partial<Record<string, unknown>>][] = [
+    ['name', { name: 'New' }, { name: 'New' }],
+    ['short_name', { short_name: 'N' }, { shortName: 'N' }],
+    ['email', { email: 'new@example.org' }, { email: 'new@example.org' }],
+    ['profile_picture_url', { profile_picture_url: 'http://x.org/' }, { profilePictureUrl: 'http://x.org/' }],
+    ['status', { status: 'active' }, { status: 'active' }],
+    ['metadata', { metadata: {} }, { metadata: '{}' }],
+    ['an e-mail address to ""', { email: '' }, { email: null }],
+    ['an e-mail address to null', { email: null }, { email: null }],
+    ['a short name to null', { short_name: null }, { shortName: null }],
+    ['a picture to null', { profile_picture_url: null }, { profilePictureUrl: null }],
+  ];
+  for (const [what, write, expected] of updates) {
+    test(`an update of ${what} changes only that, and the time of the update`, async () => {
+      const roster = await lab.project();
+      await roster.putUser('ann', FULL);
+      const before = await readBack(roster);
+      const context = roster.next();
+      assert.equal((await lab.store.putUser(roster.key, 'ann', write, context)).kind, 'updated');
+      assert.deepEqual(await readBack(roster), {
+        revision: context.revision,
+        createdAt: before.createdAt,
+        updatedAt: context.now,
+        fields: { ...FULL_RECORD, ...expected },
+      });
+    });
+  }
+
+  test('a write of what is already so is `unchanged`, and leaves the time of the update', async () => {
+    const roster = await lab.project();
+    await roster.putUser('ann', FULL);
+    const before = await roster.user('ann');
+    assert.equal((await roster.putUser('ann', FULL)).kind, 'unchanged');
+    assert.equal((await roster.putUser('ann', {})).kind, 'unchanged');
+    assert.deepEqual(await roster.user('ann'), before);
+  });
+
+  test('clearing what is not set is `unchanged`', async () => {
+    const roster = await lab.project();
+    await roster.users('ann');
+    const write = { email: '', short_name: null, profile_picture_url: null };
+    assert.equal((await roster.putUser('ann', write)).kind, 'unchanged');
+  });
+
+  test('a deleted user stays deleted when the name is updated', async () => {
+    const roster = await lab.project();
+    await roster.putUser('ann', { status: 'deleted' });
+    await roster.putUser('ann', { name: 'Renamed' });
+    assert.equal((await roster.user('ann')).status, 'deleted');
+  });
+
+  test('a user set deleted keeps memberships and preferences', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    await lab.store.putPreferences(roster.key, 'ann', { sendViaEmail: false });
+    await roster.putUser('ann', { status: 'deleted' });
+    assert.deepEqual(await roster.members('g'), ['ann']);
+    assert.equal((await lab.store.findPreferences(roster.key, 'ann'))?.sendViaEmail, false);
+  });
+
+  test('the list of users shows whole users as the API does, of either status', async () => {
+    const roster = await lab.project();
+    await roster.putUser('bob', {});
+    await roster.putUser('ann', FULL);
+    await roster.putUser('ann', { name: 'Anna' });
+    const bob = await roster.user('bob');
+    const ann = await roster.user('ann');
+    assert.deepEqual(await entriesOf(roster.listUsers), [
+      {
+        id: 'ann',
+        ...FULL,
+        name: 'Anna',
+        created_at: new Date(ann.createdAt).toISOString(),
+        updated_at: new Date(ann.updatedAt).toISOString(),
+      },
+      {
+        id: 'bob',
+        name: null,
+        short_name: null,
+        email: null,
+        profile_picture_url: null,
+        status: 'active',
+        metadata: {},
+        created_at: new Date(bob.createdAt).toISOString(),
+        updated_at: new Date(bob.updatedAt).toISOString(),
+      },
+    ]);
+  });
+
+  test('times are kept and listed to the millisecond', async () => {
+    const roster = await lab.project();
+    const times = [0, 1, 999, 1_000, 59_999, 1_735_689_599_999, 1_772_366_400_001, 4_102_444_799_995];
+    for (const [index, now] of times.entries()) {
+      await lab.store.putUser(roster.key, `u${index}`, {}, { now, revision: 'r' });
+    }
+    const found = await Promise.all(times.map((_, index) => roster.user(`u${index}`)));
+    assert.deepEqual(
+      found.map((user) => user.createdAt),
+      times,
+    );
+    const listed = await entriesOf(roster.listUsers);
+    assert.deepEqual(
+      listed.map((user) => user.created_at),
+      times.map((now) => new Date(now).toISOString()),
+    );
+  });
+
+  test('the total of a page of users counts them all, through creation, batch and deletion', async () => {
+    const roster = await lab.project();
+    const total = async () => (await roster.listUsers({ after: 'b', limit: 1 })).total;
+    await roster.users('a', 'b', 'c');
+    assert.equal(await total(), 3);
+    await roster.putUser('d', {});
+    await roster.putUser('d', { name: 'D' });
+    await roster.applied({ users: [{ id: 'd' }, { id: 'e' }, { id: 'e' }] });
+    assert.equal(await total(), 5);
+    await roster.deleteUser('a');
+    await roster.deleteUser('a');
+    assert.equal(await total(), 4);
+    await roster.batch({ users: [{ id: 'x' }] }, true);
+    await roster.batch({ users: [{ id: 'x' }], groups: [{ id: 'g', name: 'N', members: ['nobody'] }] });
+    assert.equal(await total(), 4);
+    assert.equal(entriesIn(await roster.listUsers({ after: null, limit: 9 })).length, 4);
+  });
+
+  test('a deleted user takes memberships and preferences along', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann', 'bob');
+    await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
+    assert.equal((await roster.deleteUser('ann')).kind, 'deleted');
+    assert.equal(await lab.store.findUser(roster.key, 'ann'), null);
+    assert.deepEqual(await idsOf(roster.listUsers), ['bob']);
+    assert.deepEqual(await roster.members('g'), ['bob']);
+    assert.equal(await lab.store.findPreferences(roster.key, 'ann'), null);
+    assert.equal(await lab.store.listUserGroups(roster.key, 'ann', { after: null, limit: 1 }), null);
+  });
+
+  test('deleting a user who is not there is `absent`', async () => {
+    const roster = await lab.project();
+    assert.deepEqual(await roster.deleteUser('ann'), { kind: 'absent' });
+  });
+
+  test('a user made again after deletion starts from nothing', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    await roster.putUser('ann', FULL);
+    await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
+    await roster.deleteUser('ann');
+    const context = roster.next();
+    assert.equal((await lab.store.putUser(roster.key, 'ann', {}, context)).kind, 'created');
+    const { name, status, metadata, createdAt } = await roster.user('ann');
+    assert.deepEqual([name, status, metadata, createdAt], [null, 'active', '{}', context.now]);
+    assert.deepEqual(await roster.members('g'), []);
+    assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), {
+      sendViaMessenger: true,
+      sendViaEmail: true,
+    });
+  });
+}
+
+/** The fields of the record that the port names; a driver may carry more. */
+function pick(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(FULL_RECORD).map((field) => [field, record[field]]));
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LineError, readEntry } from '../../src/cli/roster/roster-entry.ts';
+
+const read = (text: string | Uint8Array) =>
+  readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl');
+
+describe('a line', () => {
+  test('is sent without its type, and otherwise as it is', () => {
+    const entry = read('{"nick": 1, "type": "user", "id": "ada", "metadata": {"__proto__": {"n": 1.50}}}\r');
+    assert.equal(entry?.kind, 'user');
+    assert.equal(entry?.id, 'ada');
+    assert.equal(entry?.json, '{"nick":1,"id":"ada","metadata":{"__proto__":{"n":1.5}}}');
+    assert.deepEqual(entry?.origin, { file: 'roster.jsonl', line: 7 });
+  });
+
+  test('tells its size in bytes, not characters', () => {
+    const entry = read('{"type":"user","id":"é😀"}');
+    assert.equal(entry?.bytes, Buffer.byteLength('{"id":"é😀"}'));
+  });
+
+  test('names the members of a group, and leaves what is no ID for the server to refuse', () => {
+    assert.deepEqual(read('{"type":"group","id":"g","members":["a",1,"b"]}')?.members, ['a', 'b']);
+    assert.deepEqual(read('{"type":"group","id":"g","members":"a"}')?.members, []);
+    assert.deepEqual(read('{"type":"user","id":"u","members":["a"]}')?.members, []);
+  });
+
+  test('without an ID that is a string is for the server to refuse', () => {
+    assert.equal(read('{"type":"user"}')?.id, null);
+    assert.equal(read('{"type":"user","id":5}')?.id, null);
+  });
+
+  for (const blank of ['', ' \t', '\r', '\ufeff']) {
+    test(`that is blank (${JSON.stringify(blank)}) is passed over`, () => assert.equal(read(blank), null));
+  }
+});
+
+describe('a line cannot be sent that', () => {
+  const deep = `{"type":"user","id":"u","metadata":${'['.repeat(100_000)}1e400${']'.repeat(100_000)}}`;
+  const cases: [what: string, text: string | Uint8Array, reason: RegExp][] = [
+    ['is not JSON', '{"type":"user",}', /not valid JSON/],
+    ['is no object', '["user"]', /not a JSON object/],
+    ['is null', 'null', /not a JSON object/],
+    ['is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), /not valid UTF-8/],
+    ['has no type', '{"id":"u"}', /type is missing: expected "user" or "group"/],
+    ['has an unknown type', '{"type":"team","id":"u"}', /unknown type: expected "user" or "group"/],
+    ['has a type that is no string', '{"type":["user"],"id":"u"}', /unknown type/],
+    [
+      'has a number that would change',
+      '{"type":"user","id":"u","metadata":{"n":1e400}}',
+      /1e400 cannot be kept/,
+    ],
+    ['is nested deeper than can be read with care', deep, /nested too deeply/],
+  ];
+  for (const [what, text, reason] of cases) {
+    test(what, () => {
+      assert.throws(
+        () => read(text),
+        (error) => error instanceof LineError && reason.test(error.message),
+      );
+    });
+  }
+
+  test('is longer than the reader holds', () => {
+    assert.throws(() => readEntry({ number: 1, bytes: null }, 'f'), /longer than \d+ bytes/);
+  });
+});

@@ -1,0 +1,491 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { buildIds } from '../support/build.ts';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+
+const server = oneServer();
+
+type Counts = { created: number; updated: number; unchanged: number };
+type Done = { success: boolean; message: string; users: Counts; groups: Counts };
+
+const NONE: Counts = { created: 0, updated: 0, unchanged: 0 };
+const counts = (changed: Partial<Counts>): Counts => ({ ...NONE, ...changed });
+
+const batch = (project: Project, body: unknown, query = '') => project.post(`/v1/batch${query}`, body);
+const applied = async (project: Project, body: unknown, query = '') =>
+  expectOk<Done>(await batch(project, body, query));
+
+/** A project with the users u1 and u2, and the group g of both. */
+async function projectWithBoth(): Promise<Project> {
+  const project = await server.project();
+  await project.seed({
+    users: [
+      { id: 'u1', name: 'Ann', email: 'ann@example.com' },
+      { id: 'u2', name: 'Bea' },
+    ],
+    groups: [{ id: 'g', name: 'G', members: ['u1', 'u2'], metadata: { a: 1 } }],
+  });
+  return project;
+}
+
+describe('POST /v1/batch applies', () => {
+  test('new IDs are created, and the answer counts and says so', async () => {
+    const project = await server.project();
+    const body = {
+      users: [{ id: 'u1', name: 'Ann', email: 'ann@example.com' }, { id: 'u2' }],
+      groups: [{ id: 'g', name: 'G', members: ['u2', 'u1'] }],
+    };
+    assert.deepEqual(await applied(project, body), {
+      success: true,
+      message: 'batch updated 2 users and 1 group',
+      users: counts({ created: 2 }),
+      groups: counts({ created: 1 }),
+    });
+    assert.deepEqual(await project.group('g'), {
+      id: 'g',
+      name: 'G',
+      status: 'active',
+      members: ['u1', 'u2'],
+      metadata: {},
+      connectedToMessenger: false,
+    });
+    assert.equal((await project.user('u1')).email, 'ann@example.com');
+  });
+
+  test('the message agrees in number', async () => {
+    const project = await server.project();
+    const body = { users: [{ id: 'u' }], groups: ['g', 'h'].map((id) => ({ id, name: id })) };
+    assert.equal((await applied(project, body)).message, 'batch updated 1 user and 2 groups');
+  });
+
+  test('existing IDs are updated with the supplied data alone', async () => {
+    const project = await projectWithBoth();
+    const body = { users: [{ id: 'u1', name: 'Anna' }], groups: [{ id: 'g', metadata: { b: 2 } }] };
+    const done = await applied(project, body);
+    assert.deepEqual([done.users, done.groups], [counts({ updated: 1 }), counts({ updated: 1 })]);
+    const { name, email } = await project.user('u1');
+    assert.deepEqual([name, email], ['Anna', 'ann@example.com']);
+    const group = await project.group('g');
+    assert.deepEqual([group.name, group.metadata, group.members], ['G', { b: 2 }, ['u1', 'u2']]);
+  });
+
+  test('members are exhaustive, and repeated IDs count once', async () => {
+    const project = await projectWithBoth();
+    await applied(project, { users: [{ id: 'u3' }], groups: [{ id: 'g', members: ['u3', 'u2', 'u3'] }] });
+    assert.deepEqual((await project.group('g')).members, ['u2', 'u3']);
+    await applied(project, { groups: [{ id: 'g', members: [] }] });
+    assert.deepEqual((await project.group('g')).members, []);
+  });
+
+  test('groups can name users of the same call, wherever the lists stand in the body', async () => {
+    const project = await server.project();
+    const body = '{"groups": [{"id": "g", "name": "G", "members": ["u"]}], "users": [{"id": "u"}]}';
+    expectOk(await project.send('POST', '/v1/batch', body));
+    assert.deepEqual((await project.group('g')).members, ['u']);
+  });
+
+  test('what is as it was counts as unchanged', async () => {
+    const project = await projectWithBoth();
+    const body = {
+      users: [{ id: 'u1', name: 'Ann' }, { id: 'u2', name: 'Beatrice' }, { id: 'u3' }, { id: 'u1' }],
+      groups: [
+        { id: 'g', name: 'G', members: ['u2', 'u1', 'u2'], metadata: { a: 1 }, status: 'active' },
+        { id: 'h', name: 'H' },
+      ],
+    };
+    const done = await applied(project, body);
+    assert.deepEqual(done.users, { created: 1, updated: 1, unchanged: 2 });
+    assert.deepEqual(done.groups, { created: 1, updated: 0, unchanged: 1 });
+  });
+
+  test('the same batch twice is unchanged the second time', async () => {
+    const project = await server.project();
+    const users = buildIds('u', 12).map((id) => ({
+      id,
+      name: id,
+      email: `${id}@example.com`,
+      metadata: { id },
+    }));
+    const groups = [{ id: 'g', name: 'G', members: buildIds('u', 12), metadata: { z: [1.5, null], a: 'ä' } }];
+    await applied(project, { users, groups });
+    const again = await project.unchanged(() => applied(project, { users, groups }));
+    assert.deepEqual([again.users, again.groups], [counts({ unchanged: 12 }), counts({ unchanged: 1 })]);
+  });
+
+  test('items of a list apply in order, and the counts add up to its length', async () => {
+    const project = await server.project();
+    const body = {
+      users: [
+        { id: 'u', name: 'First', short_name: 'F' },
+        { id: 'u', name: 'Second' },
+        { id: 'u', name: 'Second' },
+      ],
+      groups: [
+        { id: 'g', name: 'First', members: ['u'] },
+        { id: 'g', status: 'deleted' },
+        { id: 'g', name: 'Last', members: [] },
+      ],
+    };
+    const done = await applied(project, body);
+    assert.deepEqual(done.users, { created: 1, updated: 1, unchanged: 1 });
+    assert.deepEqual(done.groups, { created: 1, updated: 2, unchanged: 0 });
+    const user = await project.user('u');
+    assert.deepEqual([user.name, user.short_name], ['Second', 'F']);
+    const group = await project.group('g');
+    assert.deepEqual([group.name, group.status, group.members], ['Last', 'deleted', []]);
+  });
+
+  test('status is taken for users and groups, created or updated, in both directions', async () => {
+    const project = await server.project();
+    const statusOf = async () => [(await project.user('u')).status, (await project.group('g')).status];
+    for (const status of ['deleted', 'active', 'deleted']) {
+      await applied(project, { users: [{ id: 'u', status }], groups: [{ id: 'g', name: 'G', status }] });
+      assert.deepEqual(await statusOf(), [status, status]);
+    }
+    await applied(project, { users: [{ id: 'u', name: 'New' }], groups: [{ id: 'g', name: 'New' }] });
+    assert.deepEqual(await statusOf(), ['deleted', 'deleted']);
+  });
+
+  test('every field of a user is taken, and null clears where it clears', async () => {
+    const project = await server.project();
+    const fields = {
+      name: 'Ann',
+      short_name: 'A',
+      email: 'ann@example.com',
+      profile_picture_url: 'https://example.com/a.png',
+      status: 'deleted',
+      metadata: { a: 1 },
+    };
+    await applied(project, { users: [{ id: 'u', ...fields }] });
+    const { created_at, updated_at, ...read } = await project.user('u');
+    assert.deepEqual(read, { id: 'u', ...fields });
+    assert.ok(created_at <= updated_at);
+    await applied(project, { users: [{ id: 'u', short_name: null, email: '', profile_picture_url: null }] });
+    const cleared = await project.user('u');
+    assert.deepEqual([cleared.short_name, cleared.email, cleared.profile_picture_url], [null, null, null]);
+  });
+
+  test('{} and empty lists are a batch of nothing', async () => {
+    const project = await projectWithBoth();
+    await project.unchanged(async () => {
+      for (const body of [{}, { users: [] }, { groups: [] }, { users: [], groups: [] }]) {
+        assert.deepEqual(await applied(project, body), {
+          success: true,
+          message: 'batch updated 0 users and 0 groups',
+          users: NONE,
+          groups: NONE,
+        });
+      }
+    });
+  });
+});
+
+/** What is right in a batch that is wrong elsewhere: none of it may be applied. */
+const GOOD = {
+  users: [{ id: 'u1', name: 'Changed' }, { id: 'new' }],
+  groups: [
+    { id: 'g', members: [], status: 'deleted' },
+    { id: 'newgroup', name: 'New' },
+  ],
+};
+const withUser = (user: unknown) => ({ ...GOOD, users: [...GOOD.users, user] });
+const withGroup = (group: unknown) => ({ ...GOOD, groups: [...GOOD.groups, group] });
+
+describe('POST /v1/batch refuses the whole when a part is wrong', () => {
+  const wrong: [
+    code: 'unexpected_field' | 'missing_field' | 'invalid_field',
+    body: unknown,
+    places: string[],
+  ][] = [
+    ['unexpected_field', withUser({ id: 'x', nick: 'y' }), ['users[2].nick', 'id', 'short_name', 'metadata']],
+    ['unexpected_field', withUser({ id: 'x', created_at: 'y' }), ['users[2].created_at']],
+    ['unexpected_field', withGroup({ id: 'x', name: 'X', add: [] }), ['groups[2].add', 'id', 'members']],
+    ['unexpected_field', { ...GOOD, organizations: [] }, ['organizations', 'users', 'groups']],
+    ['missing_field', withUser({ name: 'X' }), ['users[2].id']],
+    ['missing_field', withUser({}), ['users[2].id']],
+    ['missing_field', withGroup({ name: 'X' }), ['groups[2].id']],
+    ['missing_field', withGroup({ id: 'x' }), ['groups[2].name']],
+    ['missing_field', withGroup({ id: 'x', members: ['u1'] }), ['groups[2].name']],
+    ['invalid_field', withUser({ id: 7 }), ['users[2].id']],
+    ['invalid_field', withUser({ id: '' }), ['users[2].id']],
+    ['invalid_field', withUser({ id: 'x', name: null }), ['users[2].name']],
+    ['invalid_field', withUser({ id: 'x', email: 'not an address' }), ['users[2].email']],
+    ['invalid_field', withUser({ id: 'x', status: 'gone' }), ['users[2].status']],
+    ['invalid_field', withUser({ id: 'x', profile_picture_url: '/x' }), ['users[2].profile_picture_url']],
+    ['invalid_field', withUser({ id: 'x', metadata: { k: 'x'.repeat(16_384) } }), ['users[2].metadata']],
+    ['invalid_field', withUser({ id: 'x', name: 'a\u0000' }), ['users[2].name']],
+    ['invalid_field', withUser('x'), ['users[2]']],
+    ['invalid_field', withUser(null), ['users[2]']],
+    ['invalid_field', withUser(['x']), ['users[2]']],
+    ['invalid_field', withGroup({ id: 'x', name: '' }), ['groups[2].name']],
+    ['invalid_field', withGroup({ id: 'x', name: null }), ['groups[2].name']],
+    ['invalid_field', withGroup({ id: 'x', name: 'X', members: null }), ['groups[2].members']],
+    ['invalid_field', withGroup({ id: 'x', name: 'X', members: ['u1', 7] }), ['groups[2].members[1]']],
+    ['invalid_field', withGroup({ id: 'x', name: 'X', status: 1 }), ['groups[2].status']],
+    ['invalid_field', withGroup(7), ['groups[2]']],
+    ['invalid_field', { ...GOOD, users: null }, ['users']],
+    ['invalid_field', { ...GOOD, users: {} }, ['users']],
+    ['invalid_field', { ...GOOD, groups: null }, ['groups']],
+    ['invalid_field', { ...GOOD, groups: 'g' }, ['groups']],
+  ];
+  for (const [code, body, places] of wrong) {
+    test(`${code} at ${places[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
+      const project = await projectWithBoth();
+      const answer = await project.unchanged(() => batch(project, body));
+      expectRefused(answer, 400, code, ...places);
+    });
+  }
+
+  test('an unknown member names its item: nothing is applied', async () => {
+    const project = await projectWithBoth();
+    const answer = await project.unchanged(() =>
+      batch(project, withGroup({ id: 'x', name: 'X', members: ['u1', 'nobody'] })),
+    );
+    expectNotFound(answer, 'user_not_found', 'groups[2].members', 'nobody');
+  });
+
+  test('malformed JSON after much that is right: nothing is applied', async () => {
+    const project = await projectWithBoth();
+    for (const text of [
+      '',
+      '[]',
+      '7',
+      'null',
+      '"{}"',
+      `${JSON.stringify(GOOD)}}`,
+      JSON.stringify(GOOD).slice(0, -1),
+    ]) {
+      const answer = await project.unchanged(() => project.send('POST', '/v1/batch', text));
+      expectRefused(answer, 400, 'invalid_request');
+    }
+  });
+
+  test('a name is not missing where the group is there, or was made by an earlier item', async () => {
+    const project = await projectWithBoth();
+    await applied(project, { groups: [{ id: 'g' }, { id: 'h', name: 'H' }, { id: 'h', status: 'deleted' }] });
+    assert.equal((await project.group('h')).status, 'deleted');
+    const late = { groups: [{ id: 'late' }, { id: 'late', name: 'Late' }] };
+    expectRefused(await batch(project, late), 400, 'missing_field', 'groups[0].name');
+  });
+
+  test('a member who is made by nobody is unknown even when another item names the ID', async () => {
+    const project = await projectWithBoth();
+    const body = { groups: [{ id: 'h', name: 'H', members: ['g'] }] };
+    expectNotFound(await batch(project, body), 'user_not_found', 'groups[0].members', 'g');
+  });
+});
+
+describe('the steps of a batch run over the whole of it', () => {
+  const unexpected = { id: 'a', nick: 1 };
+  const missing = {};
+  const invalid = { id: 7 };
+
+  test('unexpected in the last group comes before missing and invalid in the first users', async () => {
+    const project = await server.project();
+    const body = {
+      users: [missing, invalid],
+      groups: [
+        { id: 'g', name: 'G' },
+        { ...unexpected, name: 'X' },
+      ],
+    };
+    const message = expectRefused(await batch(project, body), 400, 'unexpected_field', 'groups[1].nick');
+    assert.doesNotMatch(message, /users\[/);
+  });
+
+  test('missing comes before invalid, also the name of a group that would be created', async () => {
+    const project = await server.project();
+    const body = { users: [invalid], groups: [{ id: 'g' }] };
+    const message = expectRefused(await batch(project, body), 400, 'missing_field', 'groups[0].name');
+    assert.doesNotMatch(message, /users\[/);
+  });
+
+  test('invalid comes before unknown users', async () => {
+    const project = await server.project();
+    const body = { users: [{ id: 'u', name: 7 }], groups: [{ id: 'g', name: 'G', members: ['nobody'] }] };
+    const message = expectRefused(await batch(project, body), 400, 'invalid_field', 'users[0].name');
+    assert.doesNotMatch(message, /nobody/);
+  });
+
+  test('every item that failed at the step is named', async () => {
+    const project = await server.project();
+    const body = { users: [invalid, { id: 'u' }, { id: 'v', name: '' }], groups: [{ id: 'g', name: 7 }] };
+    const places = ['users[0].id', 'users[2].name', 'groups[0].name'];
+    expectRefused(await batch(project, body), 400, 'invalid_field', ...places);
+    const groups = ['x', 'y'].map((id) => ({ id }));
+    const unnamed = await batch(project, { users: [missing], groups });
+    expectRefused(unnamed, 400, 'missing_field', 'users[0].id', 'groups[0].name', 'groups[1].name');
+    const lost = ['x', 'y'].map((id) => ({ id, name: id, members: [`nobody-${id}`] }));
+    const answer = await batch(project, { groups: lost });
+    expectNotFound(
+      answer,
+      'user_not_found',
+      'groups[0].members',
+      'groups[1].members',
+      'nobody-x',
+      'nobody-y',
+    );
+  });
+
+  const many = Array.from({ length: 25 }, (_, index) => index);
+  const over: [
+    code: 'unexpected_field' | 'missing_field' | 'invalid_field',
+    body: unknown,
+    place: (n: number) => string,
+  ][] = [
+    ['unexpected_field', { users: many.map((n) => ({ id: `u${n}`, nick: n })) }, (n) => `users[${n}].nick`],
+    ['missing_field', { users: many.map(() => ({})) }, (n) => `users[${n}].id`],
+    ['missing_field', { groups: many.map((n) => ({ id: `g${n}` })) }, (n) => `groups[${n}].name`],
+    ['invalid_field', { users: many.map((n) => ({ id: n })) }, (n) => `users[${n}].id`],
+  ];
+  for (const [code, body, place] of over) {
+    test(`${code}: of 25 such as ${place(0)} the first 20 are named and 5 counted`, async () => {
+      const project = await server.project();
+      const named = many.slice(0, 20).map(place);
+      const message = expectRefused(await batch(project, body), 400, code, ...named, '5 more');
+      assert.ok(!message.includes(place(20)), message);
+    });
+  }
+
+  test('user_not_found: of 25 groups with unknown members the first 20 are named and 5 counted', async () => {
+    const project = await server.project();
+    const groups = many.map((n) => ({ id: `g${n}`, name: 'G', members: ['nobody'] }));
+    const named = many.slice(0, 20).map((n) => `groups[${n}].members`);
+    const message = expectNotFound(await batch(project, { groups }), 'user_not_found', ...named, '5 more');
+    assert.doesNotMatch(message, /groups\[20\]/);
+  });
+});
+
+describe('the limits of a batch', () => {
+  const users = (count: number) => buildIds('u', count).map((id) => ({ id }));
+  const groups = (count: number) => buildIds('g', count).map((id) => ({ id, name: id }));
+
+  test('10,000 users and 1,000 groups are taken', async () => {
+    const project = await server.project();
+    const done = await applied(project, { users: users(10_000), groups: groups(1_000) });
+    assert.deepEqual([done.users, done.groups], [counts({ created: 10_000 }), counts({ created: 1_000 })]);
+    assert.equal(done.message, 'batch updated 10000 users and 1000 groups');
+  });
+
+  test('one user or one group more is invalid_field naming the limit, and nothing is applied', async () => {
+    const project = await server.project();
+    await project.unchanged(async () => {
+      expectRefused(await batch(project, { users: users(10_001) }), 400, 'invalid_field', 'users', '10000');
+      expectRefused(await batch(project, { groups: groups(1_001) }), 400, 'invalid_field', 'groups', '1000');
+    });
+  });
+});
+
+describe('POST /v1/batch?dry_run=true', () => {
+  test('answers the counts of what it would do, and does nothing', async () => {
+    const project = await projectWithBoth();
+    const body = {
+      users: [{ id: 'u1', name: 'Anna' }, { id: 'u2' }, { id: 'u3' }],
+      groups: [
+        { id: 'g', members: ['u3'] },
+        { id: 'h', name: 'H' },
+      ],
+    };
+    const dry = await project.unchanged(() => applied(project, body, '?dry_run=true'));
+    const { message, ...rest } = await applied(project, body);
+    assert.deepEqual([dry.success, dry.users, dry.groups], [true, rest.users, rest.groups]);
+    assert.deepEqual(dry.users, { created: 1, updated: 1, unchanged: 1 });
+    assert.deepEqual(dry.groups, { created: 1, updated: 1, unchanged: 0 });
+    assert.notEqual(dry.message, message, 'the message of a dry run must not claim that something was done');
+  });
+
+  test('answers the same checks', async () => {
+    const project = await projectWithBoth();
+    const bodies = [
+      { users: [{ nick: 1 }] },
+      { groups: [{ id: 'x' }] },
+      { users: [{ id: 7 }] },
+      { groups: [{ id: 'x', name: 'X', members: ['nobody'] }] },
+    ];
+    for (const body of bodies) {
+      const dry = await batch(project, body, '?dry_run=true');
+      const real = await batch(project, body);
+      assert.deepEqual([dry.status, dry.json()], [real.status, real.json()]);
+    }
+  });
+
+  test('dry_run=false applies; another value is invalid_field, another parameter unexpected_field', async () => {
+    const project = await projectWithBoth();
+    await applied(project, { users: [{ id: 'x' }] }, '?dry_run=false');
+    assert.deepEqual(await project.userIds(), ['u1', 'u2', 'x']);
+    await project.unchanged(async () => {
+      for (const value of ['', '1', 'yes', 'TRUE', 'true&dry_run=true']) {
+        const answer = await batch(project, { users: [{ id: 'y' }] }, `?dry_run=${value}`);
+        expectRefused(answer, 400, 'invalid_field', 'dry_run', 'true');
+      }
+      const answer = await batch(project, { users: [{ id: 'y' }] }, '?dryrun=true');
+      expectRefused(answer, 400, 'unexpected_field', 'dryrun', 'dry_run');
+    });
+  });
+});
+
+describe('racing batches', () => {
+  test('batches that name the same users and groups in opposite orders all apply, each as a whole', async () => {
+    const project = await server.project();
+    const ids = buildIds('x', 40);
+    const bodyOf = (racer: number) => {
+      const order = racer % 2 === 0 ? ids : ids.toReversed();
+      const name = `racer ${racer}`;
+      return {
+        users: order.map((id) => ({ id, name })),
+        groups: order.map((id) => ({
+          id,
+          name,
+          members: racer % 2 === 0 ? ids.slice(0, 20) : ids.slice(20),
+        })),
+      };
+    };
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, racer) => batch(project, bodyOf(racer))),
+    );
+    for (const answer of answers) expectOk(answer);
+    const names = [...(await project.users()), ...(await project.groups())].map(({ name }) => name);
+    assert.equal(new Set(names).size, 1, `a mixture: ${[...new Set(names)]}`);
+    const members = await Promise.all(ids.map(async (id) => (await project.group(id)).members.join()));
+    assert.equal(new Set(members).size, 1);
+  });
+
+  test('a batch that fails among others that do not leaves nothing behind', async () => {
+    const project = await server.project();
+    const good = (n: number) => ({
+      users: [{ id: `u${n}` }],
+      groups: [{ id: `g${n}`, name: 'G', members: [`u${n}`] }],
+    });
+    const bad = (n: number) => ({
+      users: [{ id: `bad${n}` }],
+      groups: [{ id: `bad${n}`, name: 'B', members: ['nobody'] }],
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => batch(project, n % 2 === 0 ? good(n) : bad(n))),
+    );
+    for (const [n, answer] of answers.entries()) {
+      if (n % 2 === 0) expectOk(answer);
+      else expectNotFound(answer, 'user_not_found', 'nobody');
+    }
+    const even = Array.from({ length: 10 }, (_, n) => 2 * n);
+    assert.deepEqual(await project.userIds(), even.map((n) => `u${n}`).sort());
+    assert.deepEqual(await project.groupIds(), even.map((n) => `g${n}`).sort());
+  });
+
+  test('deletions and batches of the same group never leave members of a group that is gone', async () => {
+    const project = await server.project();
+    await project.seedUsers('u');
+    const body = { groups: [{ id: 'g', name: 'G', members: ['u'] }] };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        n % 2 === 0 ? batch(project, body) : project.delete('/v1/groups/g'),
+      ),
+    );
+    for (const { status } of answers) assert.ok(status === 200 || status === 401, String(status));
+    await project.delete('/v1/groups/g');
+    expectDone(await project.put('/v1/groups/g', { name: 'Again' }));
+    assert.deepEqual((await project.group('g')).members, []);
+  });
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { expectCreated, expectDone, expectNotFound, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+
+const server = oneServer();
+
+const ABSENT = { 'if-none-match': '*' };
+
+/** A project with the group g of u, and the user u. */
+async function projectWithBoth() {
+  const project = await server.project();
+  await project.seed({
+    users: [{ id: 'u', name: 'Ann' }],
+    groups: [{ id: 'g', name: 'G', members: ['u'], metadata: { a: 1 } }],
+  });
+  return project;
+}
+
+describe('POST /v1/groups', () => {
+  test('creates with all fields: 201 and the message of a creation', async () => {
+    const project = await server.project();
+    await project.seedUsers('u');
+    const group = { id: '45/6', name: 'Sales', status: 'deleted', members: ['u', 'u'], metadata: { a: 1 } };
+    const answer = await project.post('/v1/groups', group);
+    expectCreated(answer);
+    assert.deepEqual(answer.json(), { success: true, message: 'created group 45/6' });
+    assert.deepEqual(await project.group('45/6'), { ...group, members: ['u'], connectedToMessenger: false });
+  });
+
+  test('a group that is there, of whatever status, is group_already_exists and is not changed', async () => {
+    const project = await projectWithBoth();
+    for (const status of ['active', 'deleted']) {
+      expectDone(await project.put('/v1/groups/g', { status }));
+      const answer = await project.unchanged(() =>
+        project.post('/v1/groups', { id: 'g', name: 'Other', status: 'active', members: [] }),
+      );
+      expectRefused(answer, 409, 'group_already_exists', 'g');
+    }
+  });
+
+  test('a group that was removed can be created again', async () => {
+    const project = await projectWithBoth();
+    expectDone(await project.delete('/v1/groups/g'));
+    expectCreated(await project.post('/v1/groups', { id: 'g', name: 'Again' }), 'created group g');
+  });
+
+  test('id and name are required; both are named where both are missing', async () => {
+    const project = await projectWithBoth();
+    await project.unchanged(async () => {
+      expectRefused(await project.post('/v1/groups', { name: 'N' }), 400, 'missing_field', 'id');
+      expectRefused(await project.post('/v1/groups', { id: 'n' }), 400, 'missing_field', 'name');
+      expectRefused(await project.post('/v1/groups', {}), 400, 'missing_field', 'id', 'name');
+      expectRefused(await project.post('/v1/groups', { id: 'g' }), 400, 'missing_field', 'name');
+    });
+  });
+
+  test('another field is unexpected_field, and the message lists the expected ones', async () => {
+    const project = await projectWithBoth();
+    const answer = await project.post('/v1/groups', { id: 'n', name: 'N', nick: 'x' });
+    expectRefused(answer, 400, 'unexpected_field', 'nick', 'id', 'name', 'status', 'members', 'metadata');
+  });
+
+  test('a wrong ID is invalid_field', async () => {
+    const project = await projectWithBoth();
+    for (const id of [7, null, '', 'x'.repeat(321), 'a\u0000', ['g'], {}]) {
+      const answer = await project.unchanged(() => project.post('/v1/groups', { id, name: 'N' }));
+      expectRefused(answer, 400, 'invalid_field', 'id');
+    }
+  });
+
+  test('unknown members come before the conflict: what is referenced is checked first', async () => {
+    const project = await projectWithBoth();
+    await project.unchanged(async () => {
+      for (const id of ['g', 'new']) {
+        const answer = await project.post('/v1/groups', { id, name: 'N', members: ['nobody'] });
+        expectNotFound(answer, 'user_not_found', 'nobody');
+      }
+    });
+  });
+});
+
+describe('POST /v1/users', () => {
+  test('creates: only the ID is needed, all fields are taken', async () => {
+    const project = await server.project();
+    const answer = await project.post('/v1/users', { id: 'u' });
+    expectCreated(answer);
+    assert.deepEqual(answer.json(), { success: true, message: 'created user u' });
+    const fields = {
+      name: 'Ann',
+      short_name: 'A',
+      email: 'ann@example.com',
+      profile_picture_url: 'https://example.com/a.png',
+      status: 'deleted',
+      metadata: { a: [1] },
+    };
+    expectCreated(await project.post('/v1/users', { id: 'v', ...fields }));
+    const { created_at, updated_at, ...rest } = await project.user('v');
+    assert.deepEqual(rest, { id: 'v', ...fields });
+    assert.equal(created_at, updated_at);
+  });
+
+  test('a user who is there is user_already_exists and is not changed', async () => {
+    const project = await projectWithBoth();
+    for (const body of [{ id: 'u' }, { id: 'u', name: 'Other', status: 'deleted' }]) {
+      const answer = await project.unchanged(() => project.post('/v1/users', body));
+      expectRefused(answer, 409, 'user_already_exists', 'u');
+    }
+  });
+
+  test('a missing ID is missing_field, a wrong one invalid_field, another field unexpected_field', async () => {
+    const project = await projectWithBoth();
+    await project.unchanged(async () => {
+      expectRefused(await project.post('/v1/users', {}), 400, 'missing_field', 'id');
+      expectRefused(await project.post('/v1/users', { id: 7 }), 400, 'invalid_field', 'id');
+      const answer = await project.post('/v1/users', { id: 'n', nick: 'x' });
+      expectRefused(answer, 400, 'unexpected_field', 'nick', 'id', 'name', 'short_name', 'email');
+    });
+  });
+});
+
+describe('PUT with If-None-Match: *', () => {
+  test('creates with 200', async () => {
+    const project = await server.project();
+    expectDone(await project.put('/v1/groups/g', { name: 'G' }, ABSENT), 'created group g');
+    expectDone(await project.put('/v1/users/u', { name: 'U' }, ABSENT), 'created user u');
+  });
+
+  test('what is there is 409 and is not changed', async () => {
+    const project = await projectWithBoth();
+    await project.unchanged(async () => {
+      const group = await project.put('/v1/groups/g', { name: 'Other' }, ABSENT);
+      expectRefused(group, 409, 'group_already_exists', 'g');
+      const user = await project.put('/v1/users/u', { name: 'Other' }, ABSENT);
+      expectRefused(user, 409, 'user_already_exists', 'u');
+    });
+  });
+});
+
+describe('racing creations', () => {
+  const TWENTY = Array.from({ length: 20 }, (_, index) => index);
+  const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
+
+  for (const [path, code, noun] of [
+    ['/v1/groups', 'group_already_exists', 'group'],
+    ['/v1/users', 'user_already_exists', 'user'],
+  ] as const) {
+    test(`of twenty POSTs of one ${noun} one creates and nineteen conflict`, async () => {
+      const project = await server.project();
+      const answers = await Promise.all(
+        TWENTY.map((racer) => project.post(path, { id: 'x', name: `racer ${racer}` })),
+      );
+      assert.deepEqual(statuses(answers), [201, ...Array(19).fill(409)]);
+      const winner = answers.findIndex(({ status }) => status === 201);
+      for (const loser of answers.filter(({ status }) => status === 409)) expectRefused(loser, 409, code);
+      const read = noun === 'group' ? await project.group('x') : await project.user('x');
+      assert.equal(read.name, `racer ${winner}`);
+    });
+
+    test(`of twenty PUTs of one ${noun} with If-None-Match: * one creates and nineteen conflict`, async () => {
+      const project = await server.project();
+      const answers = await Promise.all(
+        TWENTY.map((racer) => project.put(`${path}/x`, { name: `racer ${racer}` }, ABSENT)),
+      );
+      assert.deepEqual(statuses(answers), [200, ...Array(19).fill(409)]);
+    });
+
+    test(`of twenty plain PUTs of one ${noun} one says created, and nineteen say updated`, async () => {
+      const project = await server.project();
+      const answers = await Promise.all(
+        TWENTY.map((racer) => project.put(`${path}/x`, { name: `racer ${racer}` })),
+      );
+      const messages = answers.map((answer) => answer.json<{ message: string }>().message).sort();
+      assert.deepEqual(messages, [`created ${noun} x`, ...Array(19).fill(`updated ${noun} x`)]);
+    });
+  }
+});

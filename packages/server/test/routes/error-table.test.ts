@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, describe, test } from 'node:test';
+import type { ErrorCode } from '@rollcall/protocol';
+import { clockedServer } from '../support/clocked-server.ts';
+import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import type { Answer } from '../support/http-client.ts';
+import { jwt } from '../support/jwt.ts';
+import type { Project } from '../support/project-client.ts';
+import { withServer } from '../support/server.ts';
+
+const server = clockedServer();
+
+/** The table of the specification, section 7, row by row: status, code, and a request that gets it. */
+const ROWS: readonly [number, ErrorCode, (project: Project) => Promise<Answer>][] = [
+  [400, 'invalid_request', (p) => p.send('PUT', '/v1/groups/g', '[]')],
+  [400, 'unexpected_field', (p) => p.put('/v1/groups/g', { nick: 'N' })],
+  [400, 'missing_field', (p) => p.put('/v1/groups/new', {})],
+  [400, 'invalid_field', (p) => p.put('/v1/groups/g', { name: 7 })],
+  [401, 'application_not_found', (p) => signedBy(p, { app_id: 'no-such' })],
+  [401, 'project_not_found', (p) => signedBy(p, { project_id: 'no-such' })],
+  [401, 'user_not_found', (p) => p.put('/v1/groups/g', { members: ['nobody'] })],
+  [401, 'group_not_found', (p) => p.get('/v1/groups/nowhere')],
+  [401, 'organization_not_found', (p) => p.get('/v1/organizations/nowhere')],
+  [401, 'missing_authorization_header', () => server.call(null, 'GET', '/v1/groups')],
+  [401, 'invalid_authorization_header', () => server.call('no-jwt', 'GET', '/v1/groups')],
+  [401, 'invalid_app_token', (p) => signedBy({ ...p, secret: 'wrong' }, { app_id: p.id })],
+  [401, 'invalid_project_token', (p) => signedBy({ ...p, secret: 'wrong' }, { project_id: p.id })],
+  [401, 'invalid_customer_token', () => server.call(server.customerToken({ exp: 1 }), 'GET', '/v1/projects')],
+  [401, 'invalid_access_token', (p) => signedBy(p, {})],
+  [401, 'expired_access_token', (p) => withRevokedToken(p)],
+  [409, 'group_already_exists', (p) => p.post('/v1/groups', { id: 'g', name: 'G' })],
+  [409, 'user_already_exists', (p) => p.post('/v1/users', { id: 'u' })],
+];
+
+const signedBy = ({ secret }: Pick<Project, 'secret'>, claims: object) =>
+  server.call(jwt({ iat: server.now(), ...claims }, secret), 'GET', '/v1/groups');
+
+async function withRevokedToken({ id, secret }: Project): Promise<Answer> {
+  const signed_app_token = jwt({ app_id: id, iat: server.now() }, secret);
+  const authorized = await server.call(null, 'POST', '/v1/authorize', { signed_app_token });
+  const token = expectOk<{ access_token: string }>(authorized).access_token;
+  expectDone(await server.call(token, 'DELETE', '/v1/authorize'));
+  return server.call(token, 'GET', '/v1/groups');
+}
+
+/** Of the specification's table: `error` has the test below; `message_not_appendable` waits for threads. */
+const ELSEWHERE = ['error', 'message_not_appendable'];
+const reached = new Set<string>(ELSEWHERE);
+
+describe('the error table', () => {
+  for (const [status, code, provoke] of ROWS) {
+    test(`${code} is reached with ${status}, and its body is exactly error and message`, async () => {
+      const project = await server.project();
+      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      const message = expectRefused(await provoke(project), status, code);
+      assert.ok(message.length > 10, `an explanation, not "${message}"`);
+      reached.add(code);
+    });
+  }
+
+  after(() => assert.equal(reached.size, 20, 'every row of the specification is reached'));
+
+  test('group_already_exists and user_already_exists are also what If-None-Match: * gets', async () => {
+    const project = await server.project();
+    await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G' }] });
+    const once = { 'if-none-match': '*' };
+    expectRefused(await project.put('/v1/groups/g', { name: 'G' }, once), 409, 'group_already_exists', 'g');
+    expectRefused(await project.put('/v1/users/u', { name: 'U' }, once), 409, 'user_already_exists', 'u');
+  });
+
+  test('the same missing group is group_not_found on every route that names it', async () => {
+    const project = await server.project();
+    await project.seedUsers('u');
+    const answers = [
+      await project.get('/v1/groups/nowhere'),
+      await project.delete('/v1/groups/nowhere'),
+      await project.get('/v1/groups/nowhere/members'),
+      await project.post('/v1/groups/nowhere/members', {}),
+      await project.post('/v1/groups/nowhere/members', { add: ['u'] }),
+      await project.get('/v1/groups/nowhere/presence'),
+      await project.get('/v1/users/u/presence?groupID=nowhere'),
+      await project.put('/v1/users/u/presence', { groupID: 'nowhere', location: { p: '1' } }),
+    ];
+    for (const answer of answers) expectRefused(answer, 401, 'group_not_found', 'nowhere');
+  });
+
+  test('under its older name it is organization_not_found on every route', async () => {
+    const project = await server.project();
+    await project.seedUsers('u');
+    const answers = [
+      await project.get('/v1/organizations/nowhere'),
+      await project.delete('/v1/organizations/nowhere'),
+      await project.get('/v1/organizations/nowhere/members'),
+      await project.post('/v1/organizations/nowhere/members', { add: ['u'] }),
+      await project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: { p: '1' } }),
+    ];
+    for (const answer of answers) expectRefused(answer, 401, 'organization_not_found', 'nowhere');
+  });
+
+  test('the same missing user is user_not_found on every route that names them', async () => {
+    const project = await server.project();
+    await project.seed({ groups: [{ id: 'g', name: 'G' }] });
+    const preference = { key: 'notification_channels', value: {} };
+    const answers = [
+      await project.get('/v1/users/nobody'),
+      await project.delete('/v1/users/nobody'),
+      await project.get('/v1/users/nobody/groups'),
+      await project.get('/v1/users/nobody/preferences'),
+      await project.put('/v1/users/nobody/preferences', preference),
+      await project.put('/v1/nobody/preferences', preference),
+      await project.get('/v1/users/nobody/presence?groupID=g'),
+      await project.put('/v1/users/nobody/presence', { groupID: 'g', location: { p: '1' } }),
+      await project.put('/v1/groups/g', { members: ['nobody'] }),
+      await project.put('/v1/groups/new', { name: 'New', members: ['nobody'] }),
+      await project.post('/v1/groups', { id: 'new', name: 'New', members: ['nobody'] }),
+      await project.post('/v1/groups/g/members', { add: ['nobody'] }),
+      await project.post('/v1/batch', { groups: [{ id: 'g', members: ['nobody'] }] }),
+    ];
+    for (const answer of answers) expectRefused(answer, 401, 'user_not_found', 'nobody');
+  });
+});
+
+test('an unexpected failure is 500 error with a fixed message: no stack, no SQL, no secret', async () => {
+  await withServer({}, async ({ dataDir, request, projectSecret }) => {
+    assert.equal((await request('PUT', '/v1/groups/g', { body: { name: 'G' } })).status, 200);
+    damage(dataDir);
+    const messages = new Set<string>();
+    for (const [method, path, body] of [
+      ['PUT', '/v1/groups/g', { name: 'Changed' }],
+      ['PUT', '/v1/users/u', { name: 'U' }],
+      ['POST', '/v1/batch', { users: [{ id: 'u' }] }],
+    ] as const) {
+      const answer = await request(method, path, { body });
+      assert.ok(
+        answer.status === 500 || answer.status === 503,
+        `${method} ${path}: ${answer.status} ${answer.text}`,
+      );
+      messages.add(expectRefused(answer as Answer, answer.status, 'error'));
+      if (answer.status === 503) assert.match(String(answer.headers['retry-after']), /^\d+$/);
+      assert.doesNotMatch(
+        answer.text,
+        /sqlite|select |insert |update |no such|table|column|\.ts|at .*\(|node:/i,
+      );
+      assert.ok(!answer.text.includes(projectSecret));
+    }
+    assert.equal(messages.size, 1, [...messages].join(' / '));
+  });
+});
+
+/** Renames every table of the store behind the server's back: what an unforeseen defect looks like from outside. */
+function damage(dataDir: string): void {
+  const file = readdirSync(dataDir).find((name) => /\.(db|sqlite3?)$/.test(name));
+  assert.ok(file !== undefined, `a database in ${readdirSync(dataDir)}`);
+  const database = new DatabaseSync(join(dataDir, file));
+  database.exec('PRAGMA busy_timeout = 5000');
+  const tables = database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .all();
+  for (const { name } of tables) {
+    if (/project|customer|session|setting|meta|migration|version/i.test(String(name))) continue;
+    database.exec(`ALTER TABLE "${name}" RENAME TO "${name}_away"`);
+  }
+  database.close();
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clockedServer } from '../support/clocked-server.ts';
+import { OPEN_PATHS } from '../support/endpoints.ts';
+import { expectDone, expectRefused } from '../support/expect.ts';
+
+const server = clockedServer();
+
+describe('the endpoints of the operator', () => {
+  for (const path of OPEN_PATHS) {
+    test(`GET ${path} needs no token, and does not look at one`, async () => {
+      for (const headers of [{}, { authorization: 'nonsense' }, { authorization: 'Bearer a.b.c' }]) {
+        assert.equal((await server.bare('GET', path, headers)).status, 200);
+      }
+    });
+
+    test(`GET ${path} ignores a body`, async () => {
+      const headers = { 'content-type': 'application/json' };
+      assert.equal((await server.bare('GET', path, headers, '{')).status, 200);
+    });
+  }
+
+  test('/healthz and /readyz say in JSON that all is well', async () => {
+    for (const path of ['/healthz', '/readyz']) {
+      const answer = await server.bare('GET', path);
+      assert.match(String(answer.headers['content-type']), /^application\/json/);
+      assert.equal(typeof answer.json(), 'object');
+    }
+  });
+
+  test('/openapi.json is OpenAPI 3.1 and has every endpoint of the specification', async () => {
+    const api = (await server.bare('GET', '/openapi.json')).json<{
+      openapi: string;
+      paths: Record<string, Record<string, unknown>>;
+    }>();
+    assert.match(api.openapi, /^3\.1\./);
+    const described = Object.entries(api.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path.replace(/\{[^}]*\}/g, '*')}`),
+    );
+    const specified = [
+      'PUT /v1/groups/*',
+      'POST /v1/groups/*/members',
+      'GET /v1/groups',
+      'GET /v1/groups/*/members',
+      'GET /v1/groups/*',
+      'DELETE /v1/groups/*',
+      'GET /v1/users/*/preferences',
+      'PUT /v1/*/preferences',
+      'PUT /v1/users/*/presence',
+      'POST /v1/batch',
+    ];
+    for (const endpoint of specified) assert.ok(described.includes(endpoint), `${endpoint} is not described`);
+  });
+});
+
+/** A line of the Prometheus text format 0.0.4: a comment, or a sample. */
+const COMMENT = /^# (HELP|TYPE) [a-zA-Z_:][a-zA-Z0-9_:]* .+$/;
+const LABEL = '[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\\\\n]|\\\\["\\\\n])*"';
+const SAMPLE = new RegExp(
+  `^[a-zA-Z_:][a-zA-Z0-9_:]*(\\{(${LABEL}(,${LABEL})*,?)?\\})? (NaN|[+-]?Inf|-?[0-9.]+(e[+-]?[0-9]+)?)( [0-9]+)?$`,
+);
+
+async function metrics(): Promise<string[]> {
+  const answer = await server.bare('GET', '/metrics');
+  assert.match(String(answer.headers['content-type']), /^text\/plain; version=0\.0\.4/);
+  return answer.text.split('\n').filter((line) => line !== '');
+}
+
+/** All samples that count requests, added up. */
+async function requestsCounted(): Promise<number> {
+  const counts = (await metrics()).filter((line) =>
+    /^[a-z_]*request[a-z_]*_count[{ ]|^[a-z_]*requests_total[{ ]/.test(line),
+  );
+  assert.ok(counts.length > 0, 'requests are counted');
+  return counts.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+describe('GET /metrics', () => {
+  test('is a page of the Prometheus text format, each metric with its type', async () => {
+    const lines = await metrics();
+    for (const line of lines) assert.match(line, line.startsWith('#') ? COMMENT : SAMPLE);
+    const types = new Set(
+      lines.filter((line) => line.startsWith('# TYPE')).map((line) => line.split(' ')[2]),
+    );
+    for (const line of lines.filter((each) => !each.startsWith('#'))) {
+      const name = line.match(/^[a-zA-Z0-9_:]+/)?.[0] ?? '';
+      assert.ok(
+        types.has(name) || types.has(name.replace(/_(bucket|sum|count|total)$/, '')),
+        `${name} has no type`,
+      );
+    }
+    assert.equal(new Set(lines).size, lines.length, 'no line twice');
+  });
+
+  test('counts the requests', async () => {
+    const project = await server.project();
+    const before = await requestsCounted();
+    for (let count = 0; count < 5; count += 1) await project.get('/v1/groups');
+    assert.ok((await requestsCounted()) >= before + 5);
+  });
+
+  test('does not grow with the IDs, the paths and the methods that callers make up', async () => {
+    const project = await server.project();
+    const visit = async (name: string) => {
+      expectDone(await project.put(`/v1/groups/${name}`, { name: 'G' }));
+      await project.get(`/v1/nowhere/${name}`);
+      await project.get(`/v1/groups/%ZZ${name}`);
+      await project.send('PROPFIND', `/v1/groups/${name}`);
+    };
+    await visit('first');
+    const before = (await metrics()).length;
+    for (let count = 0; count < 20; count += 1) await visit(`metric-${count}`);
+    const after = await metrics();
+    assert.ok(after.length <= before + 5, `${before} lines became ${after.length}`);
+    assert.ok(!after.some((line) => line.includes('metric-')), 'no ID is a label');
+  });
+
+  test('holds no secret and no token', async () => {
+    const project = await server.project();
+    await project.get('/v1/groups');
+    const text = (await metrics()).join('\n');
+    for (const secret of [project.secret, project.token, server.raw.customerSecret])
+      assert.ok(!text.includes(secret));
+  });
+});
+
+test('a wrong method on an open path is 405, without a token', async () => {
+  const answer = await server.bare('POST', '/healthz');
+  expectRefused(answer, 405, 'invalid_request');
+});

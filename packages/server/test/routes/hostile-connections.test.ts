@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { clockedServer } from '../support/clocked-server.ts';
+import { expectDone } from '../support/expect.ts';
+import type { Project } from '../support/project-client.ts';
+import { RawConnection, statuses } from '../support/raw-connection.ts';
+
+const server = clockedServer();
+let project: Project;
+
+before(async () => {
+  project = await server.project();
+  expectDone(await project.put('/v1/groups/g', { name: 'G' }));
+});
+
+/** The head of a request with the project's token. */
+const head = (line: string, ...headers: string[]) =>
+  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${project.token}`, ...headers, '', ''].join('\r\n');
+
+const open = () => new RawConnection(server.raw.url);
+const alive = async () => assert.equal((await project.get('/v1/groups/g')).status, 200, 'the server lives');
+
+describe('connections that break off', () => {
+  test('an upload that ends before its Content-Length changes nothing', async () => {
+    const connection = open();
+    connection.write(
+      `${head('PUT /v1/groups/g', 'Content-Type: application/json', 'Content-Length: 1000')}{"name":"Cut"}`,
+    );
+    connection.end();
+    const text = await connection.closed();
+    assert.ok(
+      statuses(text).every((status) => status >= 400 && status < 500),
+      text,
+    );
+    assert.equal((await project.group('g')).name, 'G');
+  });
+
+  test('an upload whose sender vanishes changes nothing', async () => {
+    for (let count = 0; count < 20; count += 1) {
+      const connection = open();
+      connection.write(
+        `${head('POST /v1/batch', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}5\r\n{"use\r\n`,
+      );
+      connection.destroy();
+    }
+    await alive();
+    assert.deepEqual(await project.users(), []);
+  });
+
+  test('a caller who hangs up before the answer harms nobody', async () => {
+    for (let count = 0; count < 50; count += 1) {
+      const connection = open();
+      connection.write(head('GET /v1/groups'));
+      connection.destroy();
+    }
+    await alive();
+  });
+
+  test('a slow upload is taken when it arrives byte by byte, and holds nobody up', async () => {
+    const connection = open();
+    const body = '{"name":"Slow"}';
+    connection.write(
+      head('PUT /v1/groups/slow', 'Content-Type: application/json', `Content-Length: ${body.length}`),
+    );
+    for (const byte of body.slice(0, -1)) {
+      connection.write(byte);
+      await alive();
+    }
+    connection.write(body.slice(-1));
+    const text = await connection.received((sofar) => sofar.includes('}'));
+    assert.deepEqual(statuses(text), [200]);
+    connection.destroy();
+    assert.equal((await project.group('slow')).name, 'Slow');
+  });
+});
+
+describe('pipelined requests', () => {
+  test('are answered in order', async () => {
+    const connection = open();
+    const put = (name: string) => {
+      const body = JSON.stringify({ name });
+      return `${head('PUT /v1/groups/piped', 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}`;
+    };
+    const names = Array.from({ length: 10 }, (_, index) => `N${index}`);
+    connection.write(names.map((name) => put(name) + head('GET /v1/nowhere')).join(''));
+    const text = await connection.received((sofar) => statuses(sofar).length === 20 && sofar.endsWith('}'));
+    connection.destroy();
+    assert.deepEqual(
+      statuses(text),
+      names.flatMap(() => [200, 404]),
+    );
+  });
+
+  test('after a refusal of an unread body are not taken out of that body', async () => {
+    const connection = open();
+    const smuggled = head('DELETE /v1/groups/g');
+    const refused = head(
+      'PUT /v1/groups/g',
+      'Content-Type: text/plain',
+      `Content-Length: ${smuggled.length}`,
+    );
+    connection.write(refused + smuggled + head('GET /v1/groups/g', 'Connection: close'));
+    const text = await connection.closed();
+    connection.destroy();
+    assert.ok(!text.includes('deleted group'), text);
+    assert.equal(statuses(text)[0], 400);
+    await alive();
+  });
+});
+
+describe('what is not HTTP', () => {
+  const NONSENSE: readonly [string, string][] = [
+    ['a greeting', 'HELLO\r\n\r\n'],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['no version', 'GET /v1/groups\r\n\r\n'],
+    ['another version', 'GET /v1/groups HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a negative length', 'PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
+    [
+      'two lengths',
+      'PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+    ],
+    [
+      'length and chunks',
+      'PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a chunk of no length',
+      'PUT /v1/groups/g HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n',
+    ],
+    ['a line break in a header', 'GET /healthz HTTP/1.1\r\nHost: x\r\nX: a\nb\x00c\r\n\r\n'],
+    ['spaces in the path', 'GET /v1/groups/a b HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a path of control bytes', 'GET /\x01\x02 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['nothing but line breaks', '\r\n\r\n\r\n\r\n'],
+  ];
+  for (const [title, text] of NONSENSE) {
+    test(`${title} is refused, and the server lives`, async () => {
+      const connection = open();
+      connection.write(Buffer.from(text, 'latin1'));
+      connection.end();
+      const answers = statuses(await connection.closed());
+      assert.ok(
+        answers.every((status) => status >= 400 && status < 506 && status !== 500),
+        `${answers}`,
+      );
+      connection.destroy();
+      await alive();
+    });
+  }
+
+  test('a refusal of it has the error body', async () => {
+    const connection = open();
+    connection.write('GET /v1/groups HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n');
+    const text = await connection.closed();
+    const body = JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)) as { error: string };
+    assert.deepEqual(Object.keys(body).sort(), ['error', 'message']);
+    assert.equal(body.error, 'invalid_request');
+    assert.match(text, /^HTTP\/1\.1 400 /);
+    assert.match(text, /\r\nx-request-id: \S+\r\n/i);
+  });
+
+  test('a request for a whole URL, as proxies get it, is answered without failing', async () => {
+    const connection = open();
+    connection.write(head('GET http://elsewhere.example/v1/groups/g', 'Connection: close'));
+    const [status = 0] = statuses(await connection.closed());
+    assert.ok(status === 200 || (status >= 400 && status < 500), String(status));
+  });
+
+  test('Expect: 100-continue is answered', async () => {
+    const connection = open();
+    const body = '{"name":"G"}';
+    connection.write(
+      head(
+        'PUT /v1/groups/g',
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+        'Expect: 100-continue',
+        'Connection: close',
+      ),
+    );
+    await connection.received((sofar) => sofar.includes('100 Continue'));
+    connection.write(body);
+    assert.deepEqual(statuses(await connection.closed()), [100, 200]);
+  });
+});

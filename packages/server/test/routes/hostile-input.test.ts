@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { clockedServer } from '../support/clocked-server.ts';
+import { DATA_ENDPOINTS } from '../support/endpoints.ts';
+import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import type { Project } from '../support/project-client.ts';
+import { expectInVocabulary } from '../support/vocabulary.ts';
+
+const server = clockedServer();
+let project: Project;
+const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
+
+before(async () => {
+  project = await server.project();
+  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+});
+after(async () => {
+  assert.equal((await project.get('/v1/groups/g')).status, 200, 'the server lives');
+});
+
+/** Writes metadata as a text, and says what the server makes of it. */
+const putMetadata = (json: string) =>
+  project.send('PUT', '/v1/groups/meta', `{"name":"G","metadata":${json}}`);
+
+/** The metadata as it was sent is what is read, in a single group and in the list. */
+async function expectKept(json: string): Promise<void> {
+  expectDone(await putMetadata(json));
+  const read = (await project.get('/v1/groups/meta')).text;
+  assert.deepEqual((JSON.parse(read) as { metadata: unknown }).metadata, JSON.parse(json));
+  const listed = expectOk<{ id: string; metadata: unknown }[]>(await project.get('/v1/groups'));
+  assert.deepEqual(listed.find(({ id }) => id === 'meta')?.metadata, JSON.parse(json));
+}
+
+describe('deep and large JSON', () => {
+  const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
+  const DEEP: readonly [string, string][] = [
+    ['30,000 arrays', nested('[', ']', 30_000)],
+    ['30,000 objects', `${'{"a":'.repeat(30_000)}1${'}'.repeat(30_000)}`],
+    ['30,000 objects in a field', `{"name":"G","metadata":${'{"a":'.repeat(30_000)}1${'}'.repeat(30_001)}`],
+    ['30,000 arrays in a field', `{"name":"G","metadata":{"a":${nested('[', ']', 30_000)}}}`],
+    ['30,000 arrays as members', `{"name":"G","members":${nested('[', ']', 30_000)}}`],
+    ['30,000 arrays as users', `{"users":${nested('[', ']', 30_000)}}`],
+    ['30,000 arrays as a value', `{"key":"notification_channels","value":${nested('[', ']', 30_000)}}`],
+    [
+      '30,000 objects as a location',
+      `{"groupID":"g","location":${'{"a":'.repeat(30_000)}1${'}'.repeat(30_001)}`,
+    ],
+    ['30,000 open brackets', '['.repeat(30_000)],
+  ];
+  for (const [title, body] of DEEP) {
+    test(`${title} are refused by every write`, async () => {
+      for (const { method, path } of WRITES) {
+        const answer = await project.send(method, path, body);
+        assert.equal(answer.status, 400, `${method} ${path}: ${answer.text.slice(0, 300)}`);
+        expectInVocabulary(answer);
+      }
+    });
+  }
+
+  test('10 MB of [ are refused', async () => {
+    const body = Buffer.alloc(10_000_000, '[');
+    for (const path of ['/v1/groups/g', '/v1/batch']) {
+      expectRefused(
+        await project.send(path === '/v1/batch' ? 'POST' : 'PUT', path, body),
+        400,
+        'invalid_request',
+      );
+    }
+  });
+
+  test('a million unexpected fields and a million wrong members get a short answer', async () => {
+    const fields = Array.from({ length: 200_000 }, (_, index) => `"f${index}":0`).join(',');
+    const members = `[${'7,'.repeat(999_999)}7]`;
+    for (const [body, code] of [
+      [`{${fields}}`, 'unexpected_field'],
+      [`{"name":"G","members":${members}}`, 'invalid_field'],
+    ] as const) {
+      const answer = await project.send('PUT', '/v1/groups/g', body);
+      expectRefused(answer, 400, code);
+      assert.ok(answer.text.length < 5_000, `${answer.text.length} bytes`);
+    }
+  });
+
+  test('a long name of an unexpected field is not repeated at length', async () => {
+    const answer = await project.send('PUT', '/v1/groups/g', JSON.stringify({ ['x'.repeat(1_000_000)]: 1 }));
+    expectRefused(answer, 400, 'unexpected_field');
+    assert.ok(answer.text.length < 20_000, `${answer.text.length} bytes`);
+  });
+
+  test('a key that is given twice has one meaning: what the check saw is what is stored', async () => {
+    expectDone(await project.send('PUT', '/v1/groups/twice', '{"name":7,"name":"Good"}'));
+    assert.equal((await project.group('twice')).name, 'Good');
+    expectRefused(
+      await project.send('PUT', '/v1/groups/twice', '{"name":"Good","name":7}'),
+      400,
+      'invalid_field',
+    );
+    const batch = '{"groups":[{"id":"twice","name":"A","name":"B"}],"groups":[{"id":"twice","name":"C"}]}';
+    expectOk(await project.send('POST', '/v1/batch', batch));
+    assert.equal((await project.group('twice')).name, 'C');
+  });
+});
+
+describe('metadata is read back as written, or refused', () => {
+  const KEPT: readonly string[] = [
+    '{"a":0.1,"b":-0.1,"c":1e-7,"d":1e21,"e":1.5e300,"f":5e-324}',
+    '{"a":9007199254740991,"b":-9007199254740991,"c":9007199254740992}',
+    '{"a":1.0,"b":1e0,"c":100e-2}',
+    '{"a":1.7976931348623157e308}',
+    '{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}},"toString":1,"":2}',
+    '{"a":{"__proto__":null},"b":[{"__proto__":[]}]}',
+    '{"a":[[],{},"",null,true,false,[null]]}',
+    '{"a":"\\u2028\\u2029 \\u0001 \\u001f \\" \\\\ / < > &"}',
+    '{"👋 \\ud83d\\udc4b":"\\uffff \\ue000"}',
+    '{"1":"a","0":"b","10":"c"}',
+    '{"$ref":"#","$where":"1","; DROP TABLE groups; --":"\' OR 1=1"}',
+  ];
+  for (const json of KEPT) test(`${json.slice(0, 60)} is kept`, () => expectKept(json));
+
+  test('a negative zero is a zero, and stays a number', async () => {
+    expectDone(await putMetadata('{"a":-0,"b":-0.0}'));
+    const { metadata } = expectOk<{ metadata: Record<string, number> }>(await project.get('/v1/groups/meta'));
+    assert.ok(metadata.a === 0 && metadata.b === 0);
+  });
+
+  const REFUSED: readonly string[] = [
+    '{"a":1e400}',
+    '{"a":-1e400}',
+    '{"a":9007199254740993}',
+    '{"a":[{"b":123456789012345678901234567890}]}',
+    '{"a":0.1234567890123456789}',
+    '{"a":1e-400}',
+    `{"a":1${'0'.repeat(400)}}`,
+    '[]',
+    '"{}"',
+    'null',
+    '1e400',
+    'true',
+  ];
+  for (const json of REFUSED) {
+    test(`${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
+      expectRefused(await putMetadata(json), 400, 'invalid_field', 'metadata');
+      const batch = `{"users":[{"id":"u","metadata":${json}}]}`;
+      expectRefused(
+        await project.send('POST', '/v1/batch', batch),
+        400,
+        'invalid_field',
+        'users[0].metadata',
+      );
+    });
+  }
+
+  test('such a number anywhere else is a wrong value like any other', async () => {
+    for (const number of ['1e400', '9007199254740993', '0.12345678901234567890']) {
+      expectRefused(
+        await project.send('PUT', '/v1/groups/g', `{"name":${number}}`),
+        400,
+        'invalid_field',
+        'name',
+      );
+      expectRefused(
+        await project.send('PUT', '/v1/groups/g', `{"nick":${number}}`),
+        400,
+        'unexpected_field',
+        'nick',
+      );
+      expectRefused(await project.send('PUT', '/v1/groups/g', number), 400, 'invalid_request');
+      const location = `{"groupID":"g","location":{"page":${number}}}`;
+      expectRefused(
+        await project.send('PUT', '/v1/users/u/presence', location),
+        400,
+        'invalid_field',
+        'location',
+      );
+    }
+  });
+
+  for (const depth of [500, 999, 1_001, 2_000, 8_000]) {
+    test(`nested ${depth} deep within 16 KiB it is kept or refused, and the list still reads`, async () => {
+      const json = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+      const answer = await putMetadata(json);
+      expectInVocabulary(answer);
+      if (answer.status === 200) await expectKept(json);
+      assert.equal((await project.get('/v1/groups')).status, 200);
+      const batch = await project.send('POST', '/v1/batch', `{"groups":[{"id":"meta","metadata":${json}}]}`);
+      assert.equal(batch.status, answer.status, 'the batch agrees');
+      expectDone(await putMetadata('{}'));
+    });
+  }
+
+  test('16 KiB are kept, one byte more is invalid_field; bytes count, not characters', async () => {
+    const sized = (bytes: number, filler: string) => {
+      const room = bytes - '{"a":""}'.length;
+      const unit = Buffer.byteLength(filler);
+      return `{"a":"${filler.repeat(Math.floor(room / unit))}${'x'.repeat(room % unit)}"}`;
+    };
+    for (const filler of ['x', 'ü', '🎉']) {
+      await expectKept(sized(16_384, filler));
+      expectRefused(await putMetadata(sized(16_385, filler)), 400, 'invalid_field', 'metadata');
+    }
+    await expectKept(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
+  });
+});
+
+describe('texts that stores cannot hold', () => {
+  const LONE = ['"\\ud800"', '"\\udc00 x"', '"a\\ud83d"', '"\\ude00\\ud83d"'];
+  const NUL = ['"\\u0000"', '"a\\u0000b"', '"a\\u0000"'];
+
+  test('a lone surrogate or a NUL in a name is invalid_field and nothing is stored', async () => {
+    for (const text of [...LONE, ...NUL]) {
+      expectRefused(
+        await project.send('PUT', '/v1/groups/g', `{"name":${text}}`),
+        400,
+        'invalid_field',
+        'name',
+      );
+      expectRefused(
+        await project.send('PUT', '/v1/users/u', `{"name":${text}}`),
+        400,
+        'invalid_field',
+        'name',
+      );
+      expectRefused(
+        await project.send('PUT', '/v1/users/u', `{"short_name":${text}}`),
+        400,
+        'invalid_field',
+        'short_name',
+      );
+      expectRefused(
+        await project.send('PUT', '/v1/users/u', `{"email":${text}}`),
+        400,
+        'invalid_field',
+        'email',
+      );
+      const batch = `{"users":[{"id":"u","name":${text}}]}`;
+      expectRefused(await project.send('POST', '/v1/batch', batch), 400, 'invalid_field', 'users[0].name');
+    }
+    assert.equal((await project.group('g')).name, 'G');
+  });
+
+  test('in an ID they are invalid_field', async () => {
+    for (const text of [
+      ...LONE,
+      ...NUL,
+      '"\\u200b"',
+      '"\\u00ad"',
+      '"\\n"',
+      '"\\ue000"',
+      '"\\uffff"',
+      '"\\ufeff"',
+      '""',
+    ]) {
+      expectRefused(
+        await project.send('PUT', '/v1/groups/g', `{"members":[${text}]}`),
+        400,
+        'invalid_field',
+        'members',
+      );
+      expectRefused(await project.send('POST', '/v1/users', `{"id":${text}}`), 400, 'invalid_field', 'id');
+      const presence = `{"groupID":${text},"location":{"p":"1"}}`;
+      expectRefused(
+        await project.send('PUT', '/v1/users/u/presence', presence),
+        400,
+        'invalid_field',
+        'groupID',
+      );
+    }
+  });
+
+  test('in a location and in metadata they are kept as written or refused, never stored as something else', async () => {
+    for (const text of [...LONE, ...NUL]) {
+      for (const location of [`{"p":${text}}`, `{${text}:"p"}`]) {
+        for (const durable of [false, true]) {
+          const body = `{"groupID":"g","location":${location},"durable":${durable}}`;
+          const answer = await project.send('PUT', '/v1/users/u/presence', body);
+          expectInVocabulary(answer);
+          if (answer.status !== 200) continue;
+          const query = encodeURIComponent(location);
+          const { users } = expectOk<{ users: unknown[] }>(
+            await project.get(`/v1/groups/g/presence?location=${query}`),
+          );
+          assert.equal(users.length, 1, `${location} is found again`);
+          assert.ok(JSON.stringify(users).includes(JSON.stringify(JSON.parse(location))), location);
+        }
+      }
+      const answer = await putMetadata(`{"a":${text}}`);
+      expectInVocabulary(answer);
+      if (answer.status === 200) await expectKept(`{"a":${text}}`);
+    }
+  });
+});
+
+describe('IDs without measure', () => {
+  const LONG = [
+    'x'.repeat(321),
+    'x'.repeat(10_000),
+    'x'.repeat(1_000_000),
+    'ü'.repeat(400),
+    '🎉'.repeat(321),
+  ];
+
+  test('in bodies they are invalid_field, and the answer does not repeat them', async () => {
+    for (const id of LONG) {
+      const answers = [
+        await project.post('/v1/users', { id }),
+        await project.put('/v1/groups/g', { members: ['u', id] }),
+        await project.post('/v1/groups/g/members', { remove: [id] }),
+        await project.post('/v1/batch', { users: [{ id }] }),
+        await project.put('/v1/users/u/presence', { groupID: id, location: { p: '1' } }),
+      ];
+      for (const answer of answers) {
+        expectRefused(answer, 400, 'invalid_field');
+        assert.ok(answer.text.length < 5_000, `${answer.text.length} bytes`);
+      }
+    }
+  });
+
+  test('in paths they are invalid_field, or the request line is too long', async () => {
+    for (const id of LONG.slice(0, 2)) {
+      const answer = await project.get(`/v1/groups/${id}`);
+      expectInVocabulary(answer);
+      assert.equal(answer.status, 400);
+    }
+    const { status } = await project.get(`/v1/groups/${'x'.repeat(200_000)}`).catch(() => ({ status: 431 }));
+    assert.ok([400, 414, 431].includes(status), String(status));
+  });
+
+  test('text that means something to SQL, shells and templates is text', async () => {
+    for (const id of [
+      "' OR '1'='1",
+      '"; DROP TABLE groups; --',
+      '$(id)',
+      '#{7*7}',
+      '{{7*7}}',
+      '%s%n',
+      '<script>',
+      '../../x',
+      '*',
+      '_',
+      'null',
+      'undefined',
+      'true',
+      '0',
+      '-1',
+      'NaN',
+    ]) {
+      const path = `/v1/groups/${encodeURIComponent(id).replaceAll('.', '%2E')}`;
+      expectDone(await project.put(path, { name: id }), `created group ${id}`);
+      assert.equal((await project.group(id)).name, id);
+      expectDone(await project.delete(path));
+    }
+  });
+});
+
+describe('query strings and headers without measure', () => {
+  test('thousands of query parameters are a refusal', async () => {
+    const some = Array.from({ length: 2_000 }, (_, index) => `p${index}=1`)
+      .join('&')
+      .slice(0, 14_000);
+    expectRefused(await project.get(`/v1/groups?${some}`), 400, 'unexpected_field', 'p0');
+    expectRefused(
+      await project.get(`/v1/groups?${'limit=1&'.repeat(1_700)}limit=1`),
+      400,
+      'invalid_field',
+      'limit',
+    );
+    expectInVocabulary(await project.get(`/v1/groups?${'&'.repeat(14_000)}`));
+    expectInVocabulary(await project.get(`/v1/groups?${'limit[a]'.repeat(100)}=1`));
+  });
+
+  test('a header of 100 KB is refused, and the server answers the next request', async () => {
+    const status = await project
+      .get('/v1/groups', { 'x-large': 'x'.repeat(100_000) })
+      .then((answer) => answer.status)
+      .catch(() => 431);
+    assert.equal(status, 431);
+    assert.equal((await project.get('/v1/groups')).status, 200);
+  });
+
+  test('conditions of any form are answered, never 500', async () => {
+    const values = [
+      '',
+      '"',
+      '""',
+      '*, *',
+      'W/"a"',
+      '"a", "b"',
+      ',',
+      'a'.repeat(5_000),
+      '"\xe9"',
+      "' OR 1=1",
+      `${'"a",'.repeat(2_000)}"a"`,
+    ];
+    for (const value of values) {
+      for (const name of ['if-match', 'if-none-match']) {
+        const headers = { [name]: value };
+        for (const answer of [
+          await project.get('/v1/groups/g', headers),
+          await project.put('/v1/groups/g', { name: 'G' }, headers),
+          await project.post('/v1/groups/g/members', { add: ['u'] }, headers),
+        ]) {
+          assert.ok(answer.status < 500, `${name}: ${value.slice(0, 20)}: ${answer.text}`);
+          if (answer.status >= 400) expectInVocabulary(answer);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { buildIds } from '../support/build.ts';
+import { expectOk, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+import { LISTS, tokenOf, withToken } from '../support/paged-lists.ts';
+import type { PageInfo } from '../support/project-client.ts';
+
+const server = oneServer();
+
+const SEVEN = buildIds('e', 7);
+
+for (const list of LISTS) {
+  describe(`a token of ${list.name}`, () => {
+    test('a token goes on where it was even when the entry before it and the one after it are gone', async () => {
+      const project = await server.project();
+      await list.add(project, SEVEN);
+      const token = await tokenOf(project, list);
+      for (const id of SEVEN.slice(0, 2)) expectOk(await list.remove(project, id));
+      assert.deepEqual(list.read(await withToken(project, list, token), list.path).ids, SEVEN.slice(2, 3));
+    });
+
+    test('a token can be used again and with another limit', async () => {
+      const project = await server.project();
+      await list.add(project, SEVEN);
+      const token = encodeURIComponent(await tokenOf(project, list));
+      for (const limit of [6, 2, 6]) {
+        const path = `${list.path}?limit=${limit}&token=${token}`;
+        assert.deepEqual(list.read(await project.get(path), path).ids, SEVEN.slice(1, 1 + limit));
+      }
+    });
+
+    test('what is no token is invalid_field', async () => {
+      const project = await server.project();
+      await list.add(project, SEVEN);
+      const wrong = [
+        '',
+        'e1',
+        'null',
+        '%00',
+        'e30=',
+        'AAAAAAAAAAAAAAAA',
+        '..',
+        '%F0%9F%98%80',
+        'A'.repeat(4_000),
+      ];
+      for (const token of wrong) {
+        const answer = await project.get(`${list.path}?token=${token}`);
+        expectRefused(answer, 400, 'invalid_field', 'token');
+      }
+      const token = encodeURIComponent(await tokenOf(project, list));
+      const twice = await project.get(`${list.path}?token=${token}&token=${token}`);
+      expectRefused(twice, 400, 'invalid_field', 'token');
+    });
+
+    test('a token of another project is invalid_field', async () => {
+      const [project, other] = await Promise.all([server.project(), server.project()]);
+      await Promise.all([list.add(project, SEVEN), list.add(other, SEVEN)]);
+      const token = await tokenOf(other, list);
+      assert.equal((await withToken(other, list, token)).status, 200);
+      expectRefused(await withToken(project, list, token), 400, 'invalid_field', 'token');
+    });
+
+    test('a token of another list is invalid_field', async () => {
+      const project = await server.project();
+      for (const each of LISTS) await each.add(project, SEVEN);
+      for (const other of LISTS.filter((each) => each !== list)) {
+        const token = await tokenOf(project, other);
+        expectRefused(await withToken(project, list, token), 400, 'invalid_field', 'token');
+      }
+    });
+
+    test('a token of which any character was changed, added or taken is invalid_field', async () => {
+      const project = await server.project();
+      await list.add(project, SEVEN);
+      const token = await tokenOf(project, list);
+      const changed = [...token].map((character, index) => {
+        const other = character === 'A' ? 'B' : 'A';
+        return token.slice(0, index) + other + token.slice(index + 1);
+      });
+      const answers = await Promise.all(
+        [...changed, `${token}A`, token.slice(0, -1), token.slice(1)].map((each) =>
+          withToken(project, list, each),
+        ),
+      );
+      for (const answer of answers) expectRefused(answer, 400, 'invalid_field', 'token');
+    });
+  });
+}
+
+describe('a token is of one list', () => {
+  test('of the members of one group and not of another', async () => {
+    const project = await server.project();
+    await project.seedUsers(...SEVEN);
+    await project.seed({ groups: ['g', 'h'].map((id) => ({ id, name: id, members: SEVEN })) });
+    const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/groups/g/members?limit=2'));
+    const token = encodeURIComponent(String(page.pagination.token));
+    expectOk(await project.get(`/v1/groups/g/members?token=${token}`));
+    expectRefused(await project.get(`/v1/groups/h/members?token=${token}`), 400, 'invalid_field', 'token');
+  });
+
+  test('of the groups of one user and not of another', async () => {
+    const project = await server.project();
+    await project.seedUsers('u', 'v');
+    await project.seed({ groups: SEVEN.map((id) => ({ id, name: id, members: ['u', 'v'] })) });
+    const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/users/u/groups?limit=2'));
+    const token = encodeURIComponent(String(page.pagination.token));
+    expectOk(await project.get(`/v1/users/u/groups?token=${token}`));
+    expectRefused(await project.get(`/v1/users/v/groups?token=${token}`), 400, 'invalid_field', 'token');
+  });
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clockedServer } from '../support/clocked-server.ts';
+import { expectRefused } from '../support/expect.ts';
+import type { Answer } from '../support/http-client.ts';
+import { jwt } from '../support/jwt.ts';
+
+const limited = clockedServer({ settings: { rateLimitPerSecond: 5 } });
+const unlimited = clockedServer();
+
+const rateLimitHeaders = (answer: Answer) =>
+  Object.keys(answer.headers).filter((name) => /^(x-)?ratelimit/.test(name));
+const times = <Value>(count: number, make: () => Promise<Value>) =>
+  Promise.all(Array.from({ length: count }, make));
+const allowed = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200);
+const refused = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 429);
+
+describe('the rate limit', () => {
+  test('is off by default: nothing is refused and no header speaks of it', async () => {
+    const project = await unlimited.project();
+    const answers = await times(200, () => project.get('/v1/groups'));
+    assert.equal(allowed(answers).length, 200);
+    assert.deepEqual(answers.flatMap(rateLimitHeaders), []);
+  });
+
+  test('when set answers 429 invalid_request with Retry-After to what is over it', async () => {
+    const project = await limited.project();
+    const answers = await times(60, () => project.get('/v1/groups'));
+    // The requests take a fraction of a second; even over two boundaries of the window no more than these pass.
+    assert.ok(
+      allowed(answers).length >= 5 && allowed(answers).length <= 15,
+      `${allowed(answers).length} passed`,
+    );
+    assert.equal(allowed(answers).length + refused(answers).length, 60);
+    for (const answer of refused(answers)) {
+      expectRefused(answer, 429, 'invalid_request');
+      assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+      assert.equal(answer.headers['www-authenticate'], undefined);
+    }
+  });
+
+  test('tells with RateLimit headers where the caller stands, on what passes and on what does not', async () => {
+    const project = await limited.project();
+    const answers = await times(20, () => project.get('/v1/groups'));
+    assert.ok(refused(answers).length > 0);
+    for (const answer of answers) {
+      assert.ok(
+        answer.headers['ratelimit-limit'] !== undefined || answer.headers.ratelimit !== undefined,
+        'RateLimit',
+      );
+      assert.match(JSON.stringify(answer.headers), /ratelimit[^,]*5/);
+    }
+  });
+
+  test('is of each project: what one uses up is not missing to another', async () => {
+    const [greedy, modest] = [await limited.project(), await limited.project()];
+    const first = await times(40, () => greedy.get('/v1/groups'));
+    assert.ok(refused(first).length > 0);
+    assert.equal((await modest.get('/v1/groups')).status, 200);
+  });
+
+  test('counts a project’s requests together, whichever token, method and path they have', async () => {
+    const project = await limited.project();
+    const appToken = jwt({ app_id: project.id, iat: limited.now() }, project.secret);
+    const answers = await times(20, async () => [
+      await project.get('/v1/users'),
+      await limited.call(appToken, 'GET', '/v1/groups'),
+      await project.put('/v1/groups/g', { name: 'G' }),
+    ]);
+    assert.ok(allowed(answers.flat()).length <= 25, `${allowed(answers.flat()).length} passed`);
+  });
+
+  test('is not used up by forged tokens that name the project', async () => {
+    const project = await limited.project();
+    const forged = jwt({ project_id: project.id, iat: limited.now() }, 'wrong');
+    for (const answer of await times(40, () => limited.call(forged, 'GET', '/v1/groups')))
+      assert.notEqual(answer.status, 200);
+    assert.equal((await project.get('/v1/groups')).status, 200);
+  });
+
+  test('does not touch health and metrics', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      for (const answer of await times(20, () => limited.bare('GET', path))) assert.equal(answer.status, 200);
+    }
+  });
+});

@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { ErrorCode } from '@rollcall/protocol';
+import { clockedServer } from '../support/clocked-server.ts';
+import { DATA_ENDPOINTS, type Endpoint } from '../support/endpoints.ts';
+import { expectDone, expectRefused } from '../support/expect.ts';
+import type { Answer } from '../support/http-client.ts';
+import type { Project } from '../support/project-client.ts';
+
+const server = clockedServer();
+let project: Project;
+
+before(async () => {
+  project = await server.project();
+  await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+});
+
+/** Every endpoint that reads a body. */
+const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
+/** Those of them in which no field is required, so that `{}` fits. */
+const ALL_OPTIONAL = ['PUT /v1/groups/g', 'POST /v1/groups/g/members', 'POST /v1/batch', 'PUT /v1/users/u'];
+const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
+
+/** Sends a body that is given as text or bytes, as JSON. */
+const sendRaw = ({ method, path }: Endpoint, body: string | Uint8Array, headers = {}) =>
+  project.send(method, path, body, headers);
+
+async function expectInvalidRequest(answer: Promise<Answer>): Promise<void> {
+  expectRefused(await answer, 400, 'invalid_request');
+}
+
+describe('invalid_request: the body is not a JSON object', () => {
+  const NOT_OBJECTS: readonly [string, string | Uint8Array][] = [
+    ['malformed JSON', '{"name":'],
+    ['two JSON texts', '{}{}'],
+    ['a trailing comma', '{"name":"G",}'],
+    ['single quotes', "{'name':'G'}"],
+    ['a comment', '{/* name */}'],
+    ['NaN', '{"name":NaN}'],
+    ['a lone control character in a text', '{"name":"a\nb"}'],
+    ['an array', '[]'],
+    ['an array of objects', '[{"name":"G"}]'],
+    ['a text', '"name"'],
+    ['a number', '1'],
+    ['true', 'true'],
+    ['null', 'null'],
+    ['only spaces', '  \n '],
+    ['a form', 'name=G'],
+    ['bytes that are not UTF-8', Uint8Array.of(0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d)],
+    ['an overlong UTF-8 sequence', Uint8Array.of(0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d)],
+    ['a surrogate encoded in UTF-8', Uint8Array.of(0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d)],
+    ['UTF-16', Buffer.from('{"name":"G"}', 'utf16le')],
+  ];
+  for (const endpoint of WRITES) {
+    test(`${nameOf(endpoint)} refuses malformed JSON and JSON that is not an object`, async () => {
+      for (const [title, body] of NOT_OBJECTS) {
+        const answer = await sendRaw(endpoint, body);
+        assert.equal(answer.status, 400, `${title}: ${answer.status} ${answer.text}`);
+        expectRefused(answer, 400, 'invalid_request');
+      }
+    });
+
+    test(`${nameOf(endpoint)} refuses a body of length zero`, async () => {
+      await expectInvalidRequest(sendRaw(endpoint, ''));
+      await expectInvalidRequest(project.send(endpoint.method, endpoint.path));
+      await expectInvalidRequest(
+        project.send(endpoint.method, endpoint.path, undefined, { 'content-type': 'application/json' }),
+      );
+    });
+
+    test(`${nameOf(endpoint)} refuses a body in another content type`, async () => {
+      const body = JSON.stringify(endpoint.body);
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'application/xml',
+        'multipart/form-data',
+      ]) {
+        await expectInvalidRequest(sendRaw(endpoint, body, { 'content-type': type }));
+      }
+      for (const type of ['application/jsonx', 'json', 'x', '', ';', 'application/', 'a'.repeat(5_000)]) {
+        await expectInvalidRequest(sendRaw(endpoint, body, { 'content-type': type }));
+      }
+    });
+  }
+
+  test('a body without a content type is in another content type', async () => {
+    const { url } = project;
+    const answer = await fetch(`${url}/v1/groups/untyped`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${project.token}` },
+      body: new Blob([new TextEncoder().encode('{"name":"G"}')]),
+    });
+    assert.equal(answer.status, 400);
+    assert.equal(((await answer.json()) as { error: string }).error, 'invalid_request');
+  });
+
+  test('application/json in any case and with parameters is JSON', async () => {
+    for (const type of [
+      'APPLICATION/JSON',
+      'application/json; charset=utf-8',
+      'application/json;charset=UTF-8',
+      'application/json ; x=y',
+    ]) {
+      const answer = await project.send('PUT', '/v1/groups/typed', '{"name":"G"}', { 'content-type': type });
+      assert.equal(answer.status, 200, `${type}: ${answer.text}`);
+    }
+  });
+
+  test('spaces around the object are JSON', async () => {
+    expectDone(await project.send('PUT', '/v1/groups/spaced', ' \r\n\t{ "name" : "G" } \n'));
+  });
+});
+
+describe('an empty object', () => {
+  for (const endpoint of WRITES) {
+    const legal = ALL_OPTIONAL.includes(nameOf(endpoint)) || endpoint.path.startsWith('/v1/organizations/g');
+    test(`${nameOf(endpoint)}: {} is ${legal ? 'legal, every field is optional' : 'missing_field'}`, async () => {
+      const answer = await sendRaw(endpoint, '{}');
+      if (legal) assert.equal(answer.status, 200, answer.text);
+      else expectRefused(answer, 400, 'missing_field');
+    });
+  }
+});
+
+describe('unexpected_field', () => {
+  for (const endpoint of WRITES) {
+    test(`${nameOf(endpoint)} names the field and lists the expected ones`, async () => {
+      const answer = await sendRaw(endpoint, JSON.stringify({ ...endpoint.body, nick: 'N' }));
+      expectRefused(answer, 400, 'unexpected_field', 'nick', ...Object.keys(endpoint.body ?? {}));
+    });
+
+    test(`${nameOf(endpoint)} takes names that objects have by themselves for unexpected fields`, async () => {
+      for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
+        const fields = JSON.stringify(endpoint.body).slice(1, -1);
+        const answer = await sendRaw(endpoint, `{${fields},${JSON.stringify(name)}:{"x":1}}`);
+        expectRefused(answer, 400, 'unexpected_field', name);
+      }
+    });
+  }
+
+  test('names every unexpected field', async () => {
+    expectRefused(
+      await project.put('/v1/groups/g', { one: 1, two: 2, name: 'G' }),
+      400,
+      'unexpected_field',
+      'one',
+      'two',
+    );
+  });
+
+  test('says the place inside batch items and preference values', async () => {
+    const batch = {
+      users: [{ id: 'a' }, { id: 'b', nick: 'B' }],
+      groups: [{ id: 'c', name: 'C', colour: 'red' }],
+    };
+    expectRefused(
+      await project.post('/v1/batch', batch),
+      400,
+      'unexpected_field',
+      'users[1].nick',
+      'groups[0].colour',
+    );
+    const preference = { key: 'notification_channels', value: { sendViaPigeon: true } };
+    expectRefused(
+      await project.put('/v1/u/preferences', preference),
+      400,
+      'unexpected_field',
+      'value.sendViaPigeon',
+      'sendViaMessenger',
+    );
+  });
+
+  test('read-only fields are unexpected on a write', async () => {
+    for (const field of [{ id: 'g' }, { connectedToMessenger: true }]) {
+      expectRefused(
+        await project.put('/v1/groups/g', field),
+        400,
+        'unexpected_field',
+        Object.keys(field)[0] ?? '',
+      );
+    }
+    for (const field of [{ id: 'u' }, { created_at: '2026-01-01T00:00:00Z' }]) {
+      expectRefused(
+        await project.put('/v1/users/u', field),
+        400,
+        'unexpected_field',
+        Object.keys(field)[0] ?? '',
+      );
+    }
+  });
+});
+
+describe('the order of checks: the first failure answers', () => {
+  /** Each request fails at the named step and at all later ones. */
+  const PRESENCE = '/v1/users/nobody/presence';
+  const STEPS: readonly [string, string, number, ErrorCode][] = [
+    ['the body is a JSON object', '[{"nick":1,"groupID":7}]', 400, 'invalid_request'],
+    ['unknown fields', '{"nick":1,"groupID":7}', 400, 'unexpected_field'],
+    ['missing fields', '{"groupID":7}', 400, 'missing_field'],
+    ['field types and values', '{"groupID":"nothing","location":7}', 400, 'invalid_field'],
+    ['what is referenced exists', '{"groupID":"g","location":{"p":"1"}}', 401, 'user_not_found'],
+  ];
+
+  test('authentication comes before the body', async () => {
+    for (const [, body] of STEPS) {
+      const headers = { 'content-type': 'application/json' };
+      expectRefused(await server.bare('PUT', PRESENCE, headers, body), 401, 'missing_authorization_header');
+    }
+  });
+
+  test('authentication comes before content types, query parameters and malformed IDs', async () => {
+    const xml = { 'content-type': 'text/xml' };
+    expectRefused(await server.bare('PUT', '/v1/groups/g', xml, '<g/>'), 401, 'missing_authorization_header');
+    for (const path of ['/v1/groups/a%00b?nick=1', '/v1/groups?limit=x', '/v1/groups/%C2%AD']) {
+      expectRefused(await server.bare('GET', path), 401, 'missing_authorization_header');
+    }
+  });
+
+  for (const [step, body, status, code] of STEPS) {
+    test(`${step} comes before the steps after it: ${code}`, async () => {
+      expectRefused(await project.send('PUT', PRESENCE, body), status, code);
+    });
+  }
+
+  test('references come before conflicts', async () => {
+    const group = { id: 'g', name: 'G', members: ['nobody'] };
+    expectRefused(await project.post('/v1/groups', group), 401, 'user_not_found', 'nobody');
+    expectRefused(await project.post('/v1/groups', { id: 'g', name: 'G' }), 409, 'group_already_exists', 'g');
+  });
+
+  test('field values come before references and conflicts', async () => {
+    expectRefused(
+      await project.post('/v1/groups', { id: 'g', name: 7, members: ['nobody'] }),
+      400,
+      'invalid_field',
+      'name',
+    );
+    expectRefused(
+      await project.post('/v1/groups/nowhere/members', { add: ['x'], remove: ['x'] }),
+      400,
+      'invalid_field',
+      'x',
+    );
+    expectRefused(await project.post('/v1/users', { id: 'u', email: 'no' }), 400, 'invalid_field', 'email');
+  });
+
+  test('where several fields fail at the same step, the message lists them all', async () => {
+    expectRefused(await project.put('/v1/users/u/presence', {}), 400, 'missing_field', 'groupID', 'location');
+    expectRefused(await project.put('/v1/u/preferences', {}), 400, 'missing_field', 'key', 'value');
+    const wrong = { name: 7, status: 'gone', metadata: [], members: 'u' };
+    expectRefused(await project.put('/v1/groups/g', wrong), 400, 'invalid_field', ...Object.keys(wrong));
+  });
+
+  test('in a batch each step runs over the whole request before the next', async () => {
+    const batch = (...groups: unknown[]) => project.post('/v1/batch', { users: [{ id: 7 }], groups });
+    expectRefused(
+      await batch({ name: 'G' }, { id: 'a', nick: 1 }),
+      400,
+      'unexpected_field',
+      'groups[1].nick',
+    );
+    expectRefused(await batch({ name: 'G' }), 400, 'missing_field', 'groups[0].id');
+    expectRefused(
+      await batch({ id: 'a', name: 'A', members: ['nobody'] }),
+      400,
+      'invalid_field',
+      'users[0].id',
+    );
+    const unknown = await project.post('/v1/batch', {
+      groups: [{ id: 'a', name: 'A', members: ['nobody'] }],
+    });
+    expectRefused(unknown, 401, 'user_not_found', 'groups[0]', 'nobody');
+  });
+
+  test('a refused request changes nothing', async () => {
+    const own = await server.project();
+    await own.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    await own.unchanged(async () => {
+      await own.put('/v1/groups/g', { name: 'Changed', nick: 1 });
+      await own.put('/v1/groups/g', { name: 'Changed', members: ['nobody'] });
+      await own.put('/v1/groups/g', { name: 'Changed', status: 'gone' });
+      await own.post('/v1/groups/g/members', { remove: ['u'], add: ['nobody'] });
+      await own.post('/v1/batch', { users: [{ id: 'new' }], groups: [{ id: 'g', members: ['nobody'] }] });
+      await own.put('/v1/users/u', { name: 'Changed', email: 'no' });
+    });
+  });
+});
+
+describe('a body where none is read', () => {
+  const READS: readonly Endpoint[] = DATA_ENDPOINTS.filter(({ method }) => method === 'GET');
+
+  test('GET ignores a body and its content type', async () => {
+    for (const { path } of READS) {
+      for (const [type, body] of [
+        ['application/json', '{"a":'],
+        ['text/xml', '<a/>'],
+        ['application/json', ''],
+      ] as const) {
+        const answer = await project.send('GET', path, body, { 'content-type': type });
+        assert.equal(answer.status, 200, `GET ${path} ${type}: ${answer.text}`);
+      }
+    }
+  });
+
+  test('GET with Content-Type: application/json and no body is what several clients send', async () => {
+    for (const { path } of READS) {
+      const answer = await project.send('GET', path, undefined, { 'content-type': 'application/json' });
+      assert.equal(answer.status, 200, `GET ${path}: ${answer.text}`);
+    }
+  });
+
+  test('DELETE ignores a body and its content type', async () => {
+    const bodies = [
+      ['application/json', undefined],
+      ['application/json', ''],
+      ['application/json', '{"a":'],
+      ['text/xml', '<a/>'],
+      ['application/json', '[]'],
+    ] as const;
+    for (const [type, body] of bodies) {
+      expectDone(await project.put('/v1/groups/short-lived', { name: 'G' }));
+      expectDone(
+        await project.send('DELETE', '/v1/groups/short-lived', body, { 'content-type': type }),
+        'short-lived',
+      );
+      expectDone(await project.put('/v1/users/short-lived', {}));
+      expectDone(
+        await project.send('DELETE', '/v1/users/short-lived', body, { 'content-type': type }),
+        'short-lived',
+      );
+    }
+  });
+});
+
+describe('a body over the limit', () => {
+  const small = clockedServer({ settings: { bodyLimitBytes: 2_000 } });
+  const bodyOf = (bytes: number) => {
+    const frame = '{"name":"G","metadata":{"a":""}}';
+    return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
+  };
+
+  test('is 413 invalid_request; at the limit it is taken', async () => {
+    const own = await small.project();
+    expectDone(await own.send('PUT', '/v1/groups/g', bodyOf(2_000)));
+    expectRefused(await own.send('PUT', '/v1/groups/g', bodyOf(2_001)), 413, 'invalid_request');
+  });
+
+  test('is 413 also without Content-Length', async () => {
+    const own = await small.project();
+    const answer = await own.send('PUT', '/v1/groups/g', bodyOf(3_000), { 'transfer-encoding': 'chunked' });
+    expectRefused(answer, 413, 'invalid_request');
+  });
+
+  test('of a caller without a token is missing_authorization_header: authentication comes first', async () => {
+    const headers = { 'content-type': 'application/json' };
+    expectRefused(
+      await small.bare('PUT', '/v1/groups/g', headers, bodyOf(3_000)),
+      401,
+      'missing_authorization_header',
+    );
+  });
+
+  test('is 413 for the batch too', async () => {
+    const own = await small.project();
+    expectRefused(
+      await own.send('POST', '/v1/batch', `{"users":[]${' '.repeat(3_000)}}`),
+      413,
+      'invalid_request',
+    );
+  });
+});

@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ErrorCode } from '@rollcall/protocol';
+import { clockedServer } from '../support/clocked-server.ts';
+import { DATA_ENDPOINTS, projectEndpoints } from '../support/endpoints.ts';
+import { expectRefused } from '../support/expect.ts';
+import type { Answer } from '../support/http-client.ts';
+import {
+  base64url,
+  type Claims,
+  jwt,
+  jwtOfText,
+  jwtPart,
+  rsaJwt,
+  unsignedJwt,
+  withPart,
+} from '../support/jwt.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+const clock = new MovedClock();
+const server = clockedServer({ clock });
+const NOW = Math.floor(clock.now() / 1000);
+const DAY = 86_400;
+
+interface Kind {
+  readonly name: string;
+  readonly claim: string;
+  readonly opens: string;
+  readonly invalid: ErrorCode;
+  readonly unknown: ErrorCode;
+}
+
+const PROJECT_KIND: Kind = {
+  name: 'project token',
+  claim: 'project_id',
+  opens: '/v1/groups',
+  invalid: 'invalid_project_token',
+  unknown: 'project_not_found',
+};
+const KINDS: readonly Kind[] = [
+  PROJECT_KIND,
+  {
+    name: 'app token',
+    claim: 'app_id',
+    opens: '/v1/groups',
+    invalid: 'invalid_app_token',
+    unknown: 'application_not_found',
+  },
+  {
+    name: 'customer token',
+    claim: 'customer_id',
+    opens: '/v1/projects',
+    invalid: 'invalid_customer_token',
+    unknown: 'invalid_customer_token',
+  },
+];
+
+/** Whom a token of the kind names, and with what it is signed. */
+const holder = ({ claim }: Kind) =>
+  claim === 'customer_id'
+    ? { id: server.raw.customerId, secret: server.raw.customerSecret }
+    : { id: server.raw.projectId, secret: server.raw.projectSecret };
+
+const present = (kind: Kind, token: string) => server.call(token, 'GET', kind.opens);
+
+/** A token of the kind with these claims beside its own, rightly signed. */
+function sign(kind: Kind, claims: Claims, shape = {}): string {
+  const { id, secret } = holder(kind);
+  return jwt({ [kind.claim]: id, ...claims }, secret, shape);
+}
+
+/** Every failure of a token is a 401 that asks for a new one. */
+function expectTokenFailure(answer: Answer, ...codes: ErrorCode[]): void {
+  assert.equal(answer.status, 401, answer.text);
+  const { error } = answer.json<{ error: ErrorCode }>();
+  assert.ok(codes.includes(error), `${error} is none of ${codes}`);
+  expectRefused(answer, 401, error);
+  assert.match(String(answer.headers['www-authenticate']), /^Bearer\b/);
+}
+
+const ACCEPTED: readonly [string, Claims][] = [
+  ['issued just now', { iat: NOW }],
+  ['issued 29 s in the future, within the clock tolerance', { iat: NOW + 29 }],
+  ['issued a minute less than 24 hours ago', { iat: NOW - DAY + 60 }],
+  ['issued 24 hours and 29 s ago, within the clock tolerance', { iat: NOW - DAY - 29 }],
+  ['that has exp and no iat', { exp: NOW + 60 }],
+  ['that expired 29 s ago, within the clock tolerance', { iat: NOW - 60, exp: NOW - 29 }],
+  ['whose nbf has been reached', { iat: NOW, nbf: NOW }],
+  ['whose nbf is 29 s ahead, within the clock tolerance', { iat: NOW, nbf: NOW + 29 }],
+  [
+    'with claims that mean nothing here',
+    { iat: NOW, iss: 'x', aud: ['y'], sub: 'z', jti: '1', role: { a: 1 } },
+  ],
+];
+
+const REFUSED: readonly [string, Claims][] = [
+  ['issued 31 s in the future', { iat: NOW + 31 }],
+  ['issued an hour in the future', { iat: NOW + 3_600 }],
+  ['issued 24 hours and 31 s ago', { iat: NOW - DAY - 31 }],
+  ['issued too long ago, though exp is ahead', { iat: NOW - 2 * DAY, exp: NOW + 60 }],
+  ['that expired 31 s ago', { iat: NOW - 60, exp: NOW - 31 }],
+  ['that expired and has no iat', { exp: NOW - 31 }],
+  ['whose nbf is 31 s ahead', { iat: NOW, nbf: NOW + 31 }],
+  ['with neither iat nor exp', {}],
+  ['whose iat is a text', { iat: String(NOW) }],
+  ['whose iat is null', { iat: null }],
+  ['whose iat is an object', { iat: {} }],
+  ['whose iat is in milliseconds', { iat: NOW * 1000 }],
+  ['whose iat is negative', { iat: -1 }],
+  ['whose exp is a text', { iat: NOW, exp: String(NOW + 60) }],
+  ['whose exp is null', { iat: NOW, exp: null }],
+  ['whose exp is true', { iat: NOW, exp: true }],
+  ['whose nbf is a text', { iat: NOW, nbf: String(NOW) }],
+  ['whose nbf is an array', { iat: NOW, nbf: [NOW] }],
+];
+
+for (const kind of KINDS) {
+  describe(`a ${kind.name}`, () => {
+    for (const alg of ['HS512', 'HS384', 'HS256'] as const) {
+      test(`signed with ${alg} is accepted`, async () => {
+        assert.equal((await present(kind, sign(kind, { iat: NOW }, { alg }))).status, 200);
+      });
+    }
+
+    for (const [title, claims] of ACCEPTED) {
+      test(`${title} is accepted`, async () => {
+        const answer = await present(kind, sign(kind, claims));
+        assert.equal(answer.status, 200, answer.text);
+      });
+    }
+
+    for (const [title, claims] of REFUSED) {
+      test(`${title} is ${kind.invalid}`, async () => {
+        expectTokenFailure(await present(kind, sign(kind, claims)), kind.invalid);
+      });
+    }
+
+    test(`whose iat is no number a clock can have is ${kind.invalid}`, async () => {
+      const { id, secret } = holder(kind);
+      for (const iat of ['1e999', '-1e999', '1e300', '-0.5e300']) {
+        const token = jwtOfText(`{"${kind.claim}":"${id}","iat":${iat}}`, secret);
+        expectTokenFailure(await present(kind, token), kind.invalid);
+      }
+    });
+
+    test(`signed with another secret is ${kind.invalid}`, async () => {
+      const claims = { [kind.claim]: holder(kind).id, iat: NOW };
+      for (const secret of [
+        'wrong',
+        '',
+        holder(kind).secret.slice(1),
+        `${holder(kind).secret} `,
+        holder(kind).id,
+      ]) {
+        expectTokenFailure(await present(kind, jwt(claims, secret)), kind.invalid);
+      }
+    });
+
+    test(`that names an ID which does not exist is ${kind.unknown}`, async () => {
+      for (const id of [
+        'no-such',
+        '',
+        '__proto__',
+        'constructor',
+        'x'.repeat(5_000),
+        'NUL \0',
+        '\ud800',
+        "' OR 1=1 --",
+      ]) {
+        const answer = await present(kind, jwt({ [kind.claim]: id, iat: NOW }, holder(kind).secret));
+        expectTokenFailure(answer, kind.unknown, kind.invalid);
+      }
+      const plain = jwt({ [kind.claim]: 'no-such', iat: NOW }, holder(kind).secret);
+      expectTokenFailure(await present(kind, plain), kind.unknown);
+    });
+
+    test('whose ID is not a text opens nothing', async () => {
+      for (const id of [1, null, true, [holder(kind).id], { id: holder(kind).id }]) {
+        const answer = await present(kind, jwt({ [kind.claim]: id, iat: NOW }, holder(kind).secret));
+        expectTokenFailure(answer, kind.invalid, 'invalid_access_token', 'invalid_customer_token');
+      }
+    });
+
+    test(`with alg none, in any spelling, is ${kind.invalid}`, async () => {
+      const claims = { [kind.claim]: holder(kind).id, iat: NOW };
+      for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
+        expectTokenFailure(await present(kind, unsignedJwt(claims, alg)), kind.invalid);
+        const signed = sign(kind, { iat: NOW }, { header: { alg } });
+        expectTokenFailure(await present(kind, signed), kind.invalid);
+      }
+    });
+
+    test(`with alg RS256 is ${kind.invalid}, properly signed or not`, async () => {
+      expectTokenFailure(
+        await present(kind, rsaJwt({ [kind.claim]: holder(kind).id, iat: NOW })),
+        kind.invalid,
+      );
+      const confused = sign(kind, { iat: NOW }, { alg: 'HS256', header: { alg: 'RS256' } });
+      expectTokenFailure(await present(kind, confused), kind.invalid);
+    });
+
+    test(`whose header names another algorithm than it was signed with is ${kind.invalid}`, async () => {
+      for (const alg of [
+        'HS256',
+        'HS384',
+        'HS1',
+        'hs512',
+        'ES512',
+        'HS512 ',
+        null,
+        ['HS512'],
+        {},
+        512,
+        undefined,
+      ]) {
+        const token = sign(kind, { iat: NOW }, { header: { alg } });
+        expectTokenFailure(await present(kind, token), kind.invalid);
+      }
+    });
+
+    test(`with a changed payload, or a changed, cut or absent signature, is ${kind.invalid}`, async () => {
+      const token = sign(kind, { iat: NOW });
+      const other = jwtPart({ [kind.claim]: holder(kind).id, iat: NOW + 1 });
+      const flip = (part: string) => (part.startsWith('A') ? 'B' : 'A') + part.slice(1);
+      expectTokenFailure(
+        await present(
+          kind,
+          withPart(token, 1, () => other),
+        ),
+        kind.invalid,
+      );
+      expectTokenFailure(await present(kind, withPart(token, 2, flip)), kind.invalid);
+      expectTokenFailure(
+        await present(
+          kind,
+          withPart(token, 2, (part) => part.slice(0, -8)),
+        ),
+        kind.invalid,
+      );
+      expectTokenFailure(
+        await present(
+          kind,
+          withPart(token, 2, (part) => part + part),
+        ),
+        kind.invalid,
+      );
+      expectTokenFailure(
+        await present(
+          kind,
+          withPart(token, 2, () => ''),
+        ),
+        kind.invalid,
+      );
+    });
+
+    test('with user_id is a client token, which opens no server endpoint: invalid_access_token', async () => {
+      for (const claims of [{ user_id: 'u' }, { user_id: 'u', group_id: 'g' }]) {
+        const answer = await present(kind, sign(kind, { iat: NOW, ...claims }));
+        if (kind.claim === 'customer_id') assert.notEqual(answer.status, 500);
+        else expectTokenFailure(answer, 'invalid_access_token');
+      }
+    });
+  });
+}
+
+describe('the Authorization header', () => {
+  const unauthorized = (authorization: string) => server.bare('GET', '/v1/groups', { authorization });
+  const good = () => sign(PROJECT_KIND, { iat: NOW });
+
+  test('that is absent is missing_authorization_header, and the message asks for a bearer token', async () => {
+    const answer = await server.call(null, 'GET', '/v1/groups');
+    expectTokenFailure(answer, 'missing_authorization_header');
+    assert.match(answer.text, /bearer token/i);
+  });
+
+  test('is asked for by every endpoint of the specification and of the contract', async () => {
+    for (const { method, path, body } of [...DATA_ENDPOINTS, ...projectEndpoints('p')]) {
+      const answer = await server.call(null, method, path, body);
+      assert.equal(answer.status, 401, `${method} ${path}: ${answer.text}`);
+      expectTokenFailure(answer, 'missing_authorization_header');
+    }
+  });
+
+  test('without the prefix Bearer is invalid_authorization_header', async () => {
+    const values = [
+      good(),
+      `Basic ${good()}`,
+      `Token ${good()}`,
+      `Bearer:${good()}`,
+      `Bearer${good()}`,
+      'Bearer',
+      'x',
+    ];
+    for (const value of values) expectTokenFailure(await unauthorized(value), 'invalid_authorization_header');
+  });
+
+  test('compares the scheme without regard to case', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
+      assert.equal((await unauthorized(`${scheme} ${good()}`)).status, 200);
+    }
+  });
+
+  test('whose token is not three base64url parts is invalid_authorization_header', async () => {
+    const [header = '', payload = '', signature = ''] = good().split('.');
+    const tokens = [
+      'abc',
+      '..',
+      `${header}.${payload}`,
+      `${good()}.${signature}`,
+      `${header}..${signature}`,
+      `.${payload}.${signature}`,
+      `${header}!.${payload}.${signature}`,
+      `${header}.${payload}.sig+nature/`,
+      `${header}.${payload}.${signature} more`,
+    ];
+    for (const token of tokens) {
+      expectTokenFailure(await unauthorized(`Bearer ${token}`), 'invalid_authorization_header');
+    }
+  });
+
+  test('whose token has anything but JSON objects in its first two parts is invalid_authorization_header', async () => {
+    const [header = '', payload = '', signature = ''] = good().split('.');
+    for (const text of ['[]', '"text"', '1', 'null', '{', '{"a":1}}', 'not json']) {
+      const part = base64url(text);
+      expectTokenFailure(
+        await unauthorized(`Bearer ${header}.${part}.${signature}`),
+        'invalid_authorization_header',
+      );
+      expectTokenFailure(
+        await unauthorized(`Bearer ${part}.${payload}.${signature}`),
+        'invalid_authorization_header',
+      );
+    }
+    const notUtf8 = base64url(Uint8Array.of(0x7b, 0xff, 0x7d));
+    expectTokenFailure(
+      await unauthorized(`Bearer ${header}.${notUtf8}.${signature}`),
+      'invalid_authorization_header',
+    );
+  });
+
+  test('whose token is nested 5,000 deep is a refusal like any other', async () => {
+    const deep = `{"a":${'['.repeat(3_000)}${']'.repeat(3_000)}}`;
+    expectTokenFailure(
+      await server.call(jwtOfText(deep, server.raw.projectSecret), 'GET', '/v1/groups'),
+      'invalid_access_token',
+      'invalid_authorization_header',
+    );
+  });
+});
+
+describe('a token of the wrong kind', () => {
+  const SIGNED = () => server.raw.projectSecret;
+
+  test('with none of the claims is invalid_access_token', async () => {
+    for (const claims of [
+      { iat: NOW },
+      { iat: NOW, sub: 'x' },
+      { iat: NOW, projectId: server.raw.projectId },
+    ]) {
+      expectTokenFailure(
+        await server.call(jwt(claims, SIGNED()), 'GET', '/v1/groups'),
+        'invalid_access_token',
+      );
+    }
+  });
+
+  test('a customer token on any data endpoint is invalid_access_token', async () => {
+    for (const { method, path, body } of DATA_ENDPOINTS) {
+      const answer = await server.call(server.customerToken(), method, path, body);
+      assert.equal(answer.status, 401, `${method} ${path}: ${answer.text}`);
+      expectTokenFailure(answer, 'invalid_access_token');
+    }
+  });
+
+  test('a client token on any data endpoint is invalid_access_token', async () => {
+    const { projectId: id, projectSecret } = server.raw;
+    for (const claim of ['project_id', 'app_id']) {
+      const token = jwt({ [claim]: id, user_id: 'u', group_id: 'g', iat: NOW }, projectSecret);
+      for (const { method, path, body } of DATA_ENDPOINTS) {
+        expectTokenFailure(await server.call(token, method, path, body), 'invalid_access_token');
+      }
+    }
+  });
+
+  test('a user_id of any type makes a client token, so that no mistake of a browser opens more', async () => {
+    const { projectId, projectSecret } = server.raw;
+    for (const user_id of [null, '', 0, false, {}, []]) {
+      const token = jwt({ project_id: projectId, user_id, iat: NOW }, projectSecret);
+      expectTokenFailure(
+        await server.call(token, 'GET', '/v1/groups'),
+        'invalid_access_token',
+        'invalid_project_token',
+      );
+    }
+  });
+
+  test('a project or app token on any endpoint of /v1/projects is invalid_customer_token', async () => {
+    const { projectId, projectSecret } = server.raw;
+    for (const claim of ['project_id', 'app_id']) {
+      const token = jwt({ [claim]: projectId, iat: NOW }, projectSecret);
+      for (const { method, path, body } of projectEndpoints(projectId)) {
+        expectTokenFailure(await server.call(token, method, path, body), 'invalid_customer_token');
+      }
+    }
+  });
+});
+
+describe('a token that was accepted', () => {
+  test('is accepted again, and no longer when it gets too old', async () => {
+    const server = ownServer;
+    const token = sign(PROJECT_KIND, { iat: NOW });
+    for (let count = 0; count < 3; count += 1)
+      assert.equal((await server.call(token, 'GET', '/v1/groups')).status, 200);
+    movedOwn.move((DAY + 31) * 1000);
+    expectTokenFailure(await server.call(token, 'GET', '/v1/groups'), 'invalid_project_token');
+  });
+
+  test('is accepted no longer than its exp', async () => {
+    const now = ownServer.now();
+    const token = sign(PROJECT_KIND, { iat: now, exp: now + 60 });
+    assert.equal((await ownServer.call(token, 'GET', '/v1/groups')).status, 200);
+    movedOwn.move(89_000);
+    assert.equal((await ownServer.call(token, 'GET', '/v1/groups')).status, 200);
+    movedOwn.move(2_000);
+    expectTokenFailure(await ownServer.call(token, 'GET', '/v1/groups'), 'invalid_project_token');
+  });
+});
+
+/** The server whose clock the tests above may move. */
+const movedOwn = new MovedClock();
+const ownServer = clockedServer({ clock: movedOwn });

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { PageInfo, Project } from '../support/project-client.ts';
+
+const server = oneServer();
+
+type UserGroups = { groups: { id: string; name: string; status: string }[]; pagination: PageInfo };
+
+/** A project with the user u in the groups a, b (deleted) and c, and not in d. */
+async function projectWithGroups(): Promise<Project> {
+  const project = await server.project();
+  await project.seed({
+    users: [{ id: 'u' }, { id: 'v' }],
+    groups: [
+      { id: 'c', name: 'Cc', members: ['u', 'v'] },
+      { id: 'a', name: 'Aa', members: ['u'] },
+      { id: 'b', name: 'Bb', members: ['u'], status: 'deleted' },
+      { id: 'd', name: 'Dd', members: ['v'] },
+    ],
+  });
+  return project;
+}
+
+const groupsOf = async (project: Project, query = '') =>
+  expectOk<UserGroups>(await project.get(`/v1/users/u/groups${query}`));
+const idsOf = ({ groups }: UserGroups) => groups.map(({ id }) => id);
+
+describe('GET /v1/users/<ID>/groups', () => {
+  test('answers exactly id, name and status of each group, deleted ones too, and the pagination', async () => {
+    const project = await projectWithGroups();
+    assert.deepEqual(await groupsOf(project), {
+      groups: [
+        { id: 'a', name: 'Aa', status: 'active' },
+        { id: 'b', name: 'Bb', status: 'deleted' },
+        { id: 'c', name: 'Cc', status: 'active' },
+      ],
+      pagination: { token: null, total: 3 },
+    });
+  });
+
+  test('a user of no group has an empty list', async () => {
+    const project = await server.project();
+    await project.seedUsers('u');
+    assert.deepEqual(await groupsOf(project), { groups: [], pagination: { token: null, total: 0 } });
+  });
+
+  test('follows every way to join and leave', async () => {
+    const project = await projectWithGroups();
+    expectDone(await project.post('/v1/groups/d/members', { add: ['u'] }));
+    expectDone(await project.post('/v1/groups/a/members', { remove: ['u'] }));
+    assert.deepEqual(idsOf(await groupsOf(project)), ['b', 'c', 'd']);
+    expectDone(await project.put('/v1/groups/c', { members: ['v'] }));
+    expectDone(await project.delete('/v1/groups/b'));
+    assert.deepEqual(idsOf(await groupsOf(project)), ['d']);
+    await project.seed({ groups: [{ id: 'e', name: 'Ee', members: ['u'] }] });
+    assert.deepEqual((await groupsOf(project)).pagination, { token: null, total: 2 });
+  });
+
+  test('a user who is set deleted still belongs to their groups', async () => {
+    const project = await projectWithGroups();
+    expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
+    assert.deepEqual(idsOf(await groupsOf(project)), ['a', 'b', 'c']);
+  });
+
+  test('pages with limit and token', async () => {
+    const project = await projectWithGroups();
+    const first = await groupsOf(project, '?limit=2');
+    assert.deepEqual([idsOf(first), first.pagination.total], [['a', 'b'], 3]);
+    const token = encodeURIComponent(String(first.pagination.token));
+    const rest = await groupsOf(project, `?limit=2&token=${token}`);
+    assert.deepEqual([idsOf(rest), rest.pagination], [['c'], { token: null, total: 3 }]);
+  });
+
+  test('a missing user is user_not_found', async () => {
+    const project = await projectWithGroups();
+    expectNotFound(await project.get('/v1/users/nobody/groups'), 'user_not_found', 'nobody');
+  });
+
+  test('another query parameter is unexpected_field, and the message lists the expected ones', async () => {
+    const project = await projectWithGroups();
+    const answer = await project.get('/v1/users/u/groups?status=active');
+    expectRefused(answer, 400, 'unexpected_field', 'status', 'limit', 'token');
+  });
+});

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { User } from '@rollcall/protocol';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+
+const server = oneServer();
+
+const FIELDS = {
+  name: 'Ann',
+  short_name: 'A',
+  email: 'ann@example.com',
+  profile_picture_url: 'https://example.com/ann.png',
+  status: 'active',
+  metadata: { team: 'blue' },
+};
+const UNSET = {
+  name: null,
+  short_name: null,
+  email: null,
+  profile_picture_url: null,
+  status: 'active',
+  metadata: {},
+};
+const ISO_UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
+
+/** A project with the user u, all of whose fields are set. */
+async function projectWithUser() {
+  const project = await server.project();
+  expectDone(await project.put('/v1/users/u', FIELDS), 'created');
+  return project;
+}
+
+/** A user without the times, which differ from run to run. */
+function timeless({ created_at, updated_at, ...rest }: User): Omit<User, 'created_at' | 'updated_at'> {
+  assert.match(created_at, ISO_UTC);
+  assert.match(updated_at, ISO_UTC);
+  return rest;
+}
+
+describe('PUT /v1/users/<ID>', () => {
+  test('only the ID is needed to create; every other field is unset', async () => {
+    const project = await server.project();
+    const answer = await project.put('/v1/users/u', {});
+    assert.deepEqual(answer.json(), { success: true, message: 'created user u' });
+    assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...UNSET });
+  });
+
+  test('all fields can be supplied, and are read back with id, created_at and updated_at', async () => {
+    const project = await projectWithUser();
+    assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS });
+  });
+
+  test('an existing user is updated, and the message says so', async () => {
+    const project = await projectWithUser();
+    const answer = await project.put('/v1/users/u', { name: 'Bea' });
+    assert.deepEqual(answer.json(), { success: true, message: 'updated user u' });
+  });
+
+  test('{} is an update of nothing', async () => {
+    const project = await projectWithUser();
+    expectDone(await project.put('/v1/users/u', {}));
+    assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS });
+  });
+
+  test('created_at stays; updated_at never goes back', async () => {
+    const project = await projectWithUser();
+    const before = await project.user('u');
+    expectDone(await project.put('/v1/users/u', { name: 'Bea' }));
+    const after = await project.user('u');
+    assert.equal(after.created_at, before.created_at);
+    assert.ok(Date.parse(after.updated_at) >= Date.parse(before.updated_at));
+    assert.ok(Date.parse(before.updated_at) >= Date.parse(before.created_at));
+  });
+
+  const changes: [field: keyof typeof FIELDS, value: unknown, clears: boolean][] = [
+    ['name', 'Bea', false],
+    ['short_name', 'B', true],
+    ['email', 'bea@example.org', true],
+    ['profile_picture_url', 'http://example.org/b.png', true],
+    ['status', 'deleted', false],
+    ['metadata', { other: 1 }, false],
+  ];
+  for (const [field, value, clears] of changes) {
+    test(`${field}: absent keeps, a value replaces, and nothing else changes`, async () => {
+      const project = await projectWithUser();
+      expectDone(await project.put('/v1/users/u', { [field]: value }));
+      assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS, [field]: value });
+    });
+
+    test(`${field}: null ${clears ? 'clears' : 'is invalid_field and changes nothing'}`, async () => {
+      const project = await projectWithUser();
+      const write = () => project.put('/v1/users/u', { [field]: null });
+      if (clears) {
+        expectDone(await write());
+        assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS, [field]: null });
+      } else {
+        expectRefused(await project.unchanged(write), 400, 'invalid_field', field);
+      }
+    });
+  }
+
+  test('an empty email clears too, and reads null', async () => {
+    const project = await projectWithUser();
+    expectDone(await project.put('/v1/users/u', { email: '' }));
+    assert.equal((await project.user('u')).email, null);
+    expectDone(await project.put('/v1/users/new', { email: '' }));
+    assert.equal((await project.user('new')).email, null);
+  });
+
+  test('a deleted user is still a record, stays deleted when updated, and is active again when told', async () => {
+    const project = await projectWithUser();
+    expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
+    for (const change of [{}, { name: 'Bea' }, { metadata: {} }, { email: null }]) {
+      expectDone(await project.put('/v1/users/u', change));
+      assert.equal((await project.user('u')).status, 'deleted');
+    }
+    expectDone(await project.put('/v1/users/u', { status: 'active' }));
+    assert.equal((await project.user('u')).status, 'active');
+  });
+
+  test('a user can be created deleted', async () => {
+    const project = await server.project();
+    expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
+    assert.equal((await project.user('u')).status, 'deleted');
+  });
+});
+
+describe('the values of user fields', () => {
+  const url = (length: number) => `https://example.com/${'p'.repeat(length - 'https://example.com/'.length)}`;
+  const email = (length: number) => `${'a'.repeat(length - '@example.com'.length)}@example.com`;
+  const accepted: [field: string, values: unknown[]][] = [
+    ['name', ['x', 'x'.repeat(256), '😀'.repeat(256), '  ', 'line\nfeed']],
+    ['short_name', ['x', 'x'.repeat(256), '😀'.repeat(256)]],
+    ['email', ['a@b', 'a.b+c@mail.example.com', 'jürgen@bücher.example', "o'hara@example.ie", email(320)]],
+    ['profile_picture_url', ['http://a', 'HTTPS://example.com/a b'.replace(' ', '%20'), url(2_048)]],
+    ['metadata', [{}, { deep: [{ er: null }] }, { k: 'x'.repeat(16_384 - 8) }]],
+  ];
+  for (const [field, values] of accepted) {
+    test(`${field}: what is within the limits is kept as it is`, async () => {
+      const project = await server.project();
+      for (const value of values) {
+        expectDone(await project.put('/v1/users/u', { [field]: value }));
+        const user: Record<string, unknown> = await project.user('u');
+        assert.deepEqual(user[field], value);
+      }
+    });
+  }
+
+  test('email: 320 characters beyond the first plane count as 320', async () => {
+    const project = await server.project();
+    const address = `${'😀'.repeat(308)}@example.com`;
+    expectDone(await project.put('/v1/users/u', { email: address }));
+    assert.equal((await project.user('u')).email, address);
+  });
+
+  const texts = [7, true, [], {}, 'nul \u0000', 'lone \udc00'];
+  const refused: [field: string, values: unknown[]][] = [
+    ['name', ['', 'x'.repeat(257), '😀'.repeat(257), ...texts]],
+    ['short_name', ['x'.repeat(257), '😀'.repeat(257), ...texts]],
+    ['email', ['ann', '@', 'a@', '@b', 'a b@c.example', 'a@b@c', 'a@b\n', email(321), ...texts]],
+    ['email', [`${'😀'.repeat(309)}@example.com`]],
+    [
+      'profile_picture_url',
+      [
+        '',
+        '/a.png',
+        '//a/b.png',
+        'a.png',
+        'ftp://a/b',
+        'javascript:alert(1)',
+        'data:image/png;base64,AA==',
+        url(2_049),
+      ],
+    ],
+    ['profile_picture_url', ['http://', 'https://', 'https:// a/b', 'http://a\n', ...texts]],
+    ['status', ['', 'inactive', 'Deleted', 0, false, ['active']]],
+    ['metadata', [[], 'text', 7, true, { k: 'x'.repeat(16_384 - 7) }]],
+  ];
+  for (const [field, values] of refused) {
+    test(`${field}: what is not allowed is invalid_field, names the field and changes nothing (${values.length} values)`, async () => {
+      const project = await projectWithUser();
+      await project.unchanged(async () => {
+        for (const value of values) {
+          const answer = await project.put('/v1/users/u', { name: 'Bea', [field]: value });
+          expectRefused(answer, 400, 'invalid_field', field);
+        }
+      });
+    });
+  }
+
+  for (const field of ['id', 'created_at', 'updated_at', 'groups', 'nick', 'profilePictureUrl']) {
+    test(`${field} is unexpected_field, and the message lists the fields that are expected`, async () => {
+      const project = await projectWithUser();
+      const answer = await project.unchanged(() => project.put('/v1/users/u', { name: 'Bea', [field]: 'x' }));
+      expectRefused(answer, 400, 'unexpected_field', field, ...Object.keys(FIELDS));
+    });
+  }
+});
+
+describe('GET and DELETE /v1/users/<ID>', () => {
+  test('a missing user is user_not_found on both, and the message names the user', async () => {
+    const project = await server.project();
+    expectNotFound(await project.get('/v1/users/nobody'), 'user_not_found', 'nobody');
+    expectNotFound(await project.delete('/v1/users/nobody'), 'user_not_found', 'nobody');
+  });
+
+  test('a deleted resource is gone for good, and the message says so', async () => {
+    const project = await projectWithUser();
+    const answer = await project.delete('/v1/users/u');
+    assert.deepEqual(answer.json(), { success: true, message: 'deleted user u' });
+    expectNotFound(await project.get('/v1/users/u'), 'user_not_found');
+    assert.deepEqual(await project.userIds(), []);
+  });
+
+  test('memberships, preferences and presence go with the user, and do not come back with the ID', async () => {
+    const project = await projectWithUser();
+    await project.seed({ groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    const preference = { key: 'notification_channels', value: { sendViaEmail: false } };
+    expectDone(await project.put('/v1/u/preferences', preference));
+    for (const durable of [true, false]) {
+      const presence = { groupID: 'g', location: { page: '1' }, durable };
+      expectDone(await project.put('/v1/users/u/presence', presence));
+    }
+    expectDone(await project.delete('/v1/users/u'));
+    assert.deepEqual((await project.group('g')).members, []);
+    expectDone(await project.put('/v1/users/u', {}), 'created user u');
+    assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...UNSET });
+    assert.deepEqual((await project.group('g')).members, []);
+    const [preferences] = expectOk<unknown[]>(await project.get('/v1/users/u/preferences'));
+    assert.deepEqual(preferences, { notification_channels: { sendViaMessenger: true, sendViaEmail: true } });
+    expectDone(await project.post('/v1/groups/g/members', { add: ['u'] }));
+    assert.deepEqual(expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence')).users, []);
+  });
+
+  test('two projects have users with the same ID that know nothing of each other', async () => {
+    const [one, other] = await Promise.all([projectWithUser(), server.project()]);
+    expectNotFound(await other.get('/v1/users/u'), 'user_not_found');
+    expectNotFound(await other.delete('/v1/users/u'), 'user_not_found');
+    assert.equal((await one.user('u')).name, 'Ann');
+  });
+});
+
+describe('a user who is set deleted', () => {
+  test('cannot be marked present, disappears from presence, and reappears when active again', async () => {
+    const project = await projectWithUser();
+    await project.seed({ groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+    const presence = { groupID: 'g', location: { page: '1' } };
+    const present = async () =>
+      expectOk<{ users: { id: string }[] }>(await project.get('/v1/groups/g/presence')).users.map(
+        ({ id }) => id,
+      );
+    expectDone(await project.put('/v1/users/u/presence', presence));
+    assert.deepEqual(await present(), ['u']);
+    await project.seed({ users: [{ id: 'u', status: 'deleted' }] });
+    assert.deepEqual(await present(), []);
+    expectNotFound(await project.put('/v1/users/u/presence', presence), 'user_not_found', 'u');
+    await project.seed({ users: [{ id: 'u', status: 'active' }] });
+    assert.deepEqual(await present(), ['u']);
+  });
+
+  test('is deleted across all groups they belong to, and stays a member of them', async () => {
+    const project = await projectWithUser();
+    await project.seed({
+      users: [{ id: 'u', status: 'deleted' }],
+      groups: ['g', 'h'].map((id) => ({ id, name: id, members: ['u'] })),
+    });
+    for (const id of ['g', 'h']) {
+      assert.deepEqual((await project.group(id)).members, ['u']);
+      const presence = { groupID: id, location: { page: '1' } };
+      expectNotFound(await project.put('/v1/users/u/presence', presence), 'user_not_found');
+    }
+  });
+});

@@ -1,0 +1,56 @@
+/**
+ * What `npm test` runs: every packages/<name>/test/<...>.test.ts, each file in a process of its own. Arguments select
+ * the files whose path contains one of them. The last line printed is the count, for people and scripts alike; the exit
+ * code is 0 only when tests ran and none failed.
+ */
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+
+const ROOT = join(import.meta.dirname, '../../..');
+/** Test files mostly wait for the disk, but simulations do not: more at once than cores only makes all of them slow. */
+const CONCURRENCY = Math.min(4, availableParallelism());
+/** No file needs a tenth of this; a hang becomes a failure that names its file. */
+const FILE_TIMEOUT_MS = 300_000;
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+function testFiles(patterns: readonly string[]): string[] {
+  return globSync('packages/*/test/**/*.test.ts', { cwd: ROOT })
+    .filter((path) => patterns.length === 0 || patterns.some((pattern) => path.includes(pattern)))
+    .sort()
+    .map((path) => join(ROOT, path));
+}
+
+/** Runs the files and prints a report as it goes. */
+async function runTests(files: readonly string[]): Promise<Counts> {
+  let counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const events = run({ files: [...files], concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS });
+  events.on('test:summary', (summary) => {
+    // There is one summary per file, and one of all of them.
+    if (summary.file === undefined) counts = countsOf(summary);
+  });
+  for await (const text of events.compose(spec)) process.stdout.write(text);
+  return counts;
+}
+
+function countsOf({ counts, success }: { counts: Record<string, number>; success: boolean }): Counts {
+  const { passed = 0, failed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
+  const broken = failed + cancelled;
+  // A suite whose hook fails is a failure that no test of it counts.
+  return { passed, failed: success ? broken : Math.max(1, broken), skipped: skipped + todo };
+}
+
+const files = testFiles(process.argv.slice(2));
+const { passed, failed, skipped } =
+  files.length === 0 ? { passed: 0, failed: 0, skipped: 0 } : await runTests(files);
+if (passed + failed === 0) process.stdout.write('no test ran\n');
+process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+process.exitCode = passed > 0 && failed === 0 ? 0 : 1;

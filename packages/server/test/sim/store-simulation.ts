@@ -1,0 +1,274 @@
+/**
+ * Random operations on an engine and on the naive model, side by side: every outcome and, again and again, everything
+ * that can be read must be the same. Several projects run at once on one store, with the same IDs in each; within a
+ * project some operations race, and then the engine must be where one of their orders leads.
+ */
+import assert from 'node:assert/strict';
+import type { BatchOutcome, Effects, LocationFilter, ProjectKey, Store } from '../../src/store/store.ts';
+import { entriesOf, joined, type MakeStoreSpace } from '../contract/store/store-lab.ts';
+import { Random } from './random.ts';
+import { StoreModel } from './store-model.ts';
+import { GROUPS, type Step, StepSource, USERS } from './store-steps.ts';
+
+export interface SimulationSize {
+  readonly projects: number;
+  /** Of each project, each time that the store is opened. */
+  readonly rounds: number;
+  readonly openings: number;
+}
+
+const CUSTOMER = { id: 'customer', secret: 's', name: 'C', createdAt: 0 };
+const RACE = 0.3;
+const DELETED_PROJECT = 0.01;
+/** Rounds between two comparisons of everything, where nothing raced. */
+const LOOK_EVERY = 8;
+const FILTERS: readonly LocationFilter[] = [
+  null,
+  { location: '{"page":"1"}', partial: false },
+  { location: '{"page":"1"}', partial: true },
+];
+
+/** Runs a simulation. @throws Error that names the seed and the last operations, caused by the difference */
+export async function simulateStore(
+  makeSpace: MakeStoreSpace,
+  seed: number,
+  size: SimulationSize,
+): Promise<number> {
+  const space = await makeSpace();
+  const runs = Array.from({ length: size.projects }, (_, index) => new ProjectRun(seed, index));
+  try {
+    for (let opening = 0; opening < size.openings; opening += 1) {
+      const store = await space.open();
+      try {
+        await Promise.all(runs.map((run) => run.run(store, size.rounds)));
+      } finally {
+        await store.close();
+      }
+    }
+  } finally {
+    await space.remove();
+  }
+  return runs.reduce((sum, { steps }) => sum + steps, 0);
+}
+
+/** One project of the engine, and the model that it is held against. */
+class ProjectRun {
+  readonly #name: string;
+  readonly #random: Random;
+  readonly #source: StepSource;
+  readonly #history: string[] = [];
+  #model = new StoreModel();
+  #engineKey: ProjectKey | null = null;
+  #modelKey: ProjectKey = 0;
+  steps = 0;
+
+  constructor(seed: number, index: number) {
+    this.#name = `seed ${seed}, project ${index}`;
+    this.#random = new Random(seed * 1_000 + index);
+    this.#source = new StepSource(this.#random);
+  }
+
+  async run(store: Store, rounds: number): Promise<void> {
+    try {
+      if (this.#engineKey === null) await this.#createProject(store);
+      for (let round = 0; round < rounds; round += 1) await this.#round(store, round);
+      await this.#compareAll(store);
+    } catch (error) {
+      const operations = this.#history.slice(-12).join('\n  ');
+      throw new Error(`${this.#name}: the engine and the model differ after\n  ${operations}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #round(store: Store, round: number): Promise<void> {
+    if (this.#random.chance(DELETED_PROJECT)) await this.#deleteProject(store);
+    const racing = this.#random.chance(RACE) ? 2 + this.#random.below(2) : 1;
+    const steps = Array.from({ length: racing }, () => this.#source.write());
+    this.steps += racing;
+    this.#history.push(steps.map(({ text }) => text).join('\n  | '));
+    const outcomes = await Promise.all(steps.map((step) => step.run(store, this.#key)));
+    if (racing > 1) await this.#settleRace(store, steps, outcomes);
+    else await this.#compareOutcomes(steps, outcomes, this.#model);
+    if (round % LOOK_EVERY === 0) await this.#compareAll(store);
+  }
+
+  /** Goes on from the one order of the steps that explains what the engine did. */
+  async #settleRace(store: Store, steps: readonly Step[], outcomes: readonly unknown[]): Promise<void> {
+    const limit = this.#pageLimit();
+    const found = await everything(store, this.#key, limit);
+    const differences: unknown[] = [];
+    for (const order of ordersOf(steps.length)) {
+      const model = this.#model.copy();
+      try {
+        await this.#compareOutcomes(at(steps, order), at(outcomes, order), model);
+        assert.deepEqual(found, await everything(model, this.#modelKey, limit));
+        this.#model = model;
+        return;
+      } catch (difference) {
+        differences.push(difference);
+      }
+    }
+    throw new AggregateError(differences, 'no order of the racing operations leads to this');
+  }
+
+  async #compareOutcomes(
+    steps: readonly Step[],
+    outcomes: readonly unknown[],
+    model: StoreModel,
+  ): Promise<void> {
+    for (const [index, step] of steps.entries()) {
+      const before = model.copy();
+      const expected = await step.run(model, this.#modelKey);
+      const isMember = async (of: StoreModel, ...pair: [string, string]) =>
+        (await of.standing(this.#modelKey, ...pair)).member;
+      const isEffect: IsEffect = {
+        departure: async (...pair) => (await isMember(before, ...pair)) && !(await isMember(model, ...pair)),
+        turn: async (user) => (await before.findUser(this.#modelKey, user)) !== null,
+      };
+      assert.deepEqual(
+        await comparable(outcomes[index], isEffect),
+        await comparable(expected, isEffect),
+        step.text,
+      );
+    }
+  }
+
+  async #compareAll(store: Store): Promise<void> {
+    const limit = this.#pageLimit();
+    const expected = await everything(this.#model, this.#modelKey, limit);
+    assert.deepEqual(await everything(store, this.#key, limit), expected);
+  }
+
+  /** Another length each time: where pages are cut must not matter. */
+  #pageLimit(): number {
+    return 1 + this.#random.below(4);
+  }
+
+  async #createProject(store: Store): Promise<void> {
+    await store.createCustomer(CUSTOMER);
+    await this.#model.createCustomer(CUSTOMER);
+    const project = { id: this.#name, customerId: CUSTOMER.id, name: 'P', secret: 's', createdAt: 0 };
+    const [made, modelled] = [await store.createProject(project), await this.#model.createProject(project)];
+    assert.ok(made.kind === 'created' && modelled.kind === 'created');
+    this.#engineKey = made.project.key;
+    this.#modelKey = modelled.project.key;
+  }
+
+  /** The project goes and comes again under its ID, empty. */
+  async #deleteProject(store: Store): Promise<void> {
+    this.#history.push('the project is deleted and made again');
+    assert.equal(await store.deleteProject(this.#key), true);
+    await this.#model.deleteProject(this.#modelKey);
+    await this.#createProject(store);
+  }
+
+  get #key(): ProjectKey {
+    assert.ok(this.#engineKey !== null);
+    return this.#engineKey;
+  }
+}
+
+/** All that can be read of a project. */
+async function everything(store: Store, key: ProjectKey, limit: number): Promise<unknown> {
+  const page = { after: null, limit: 100 };
+  const [groups, users, ofGroups, ofUsers] = await Promise.all([
+    entriesOf((request) => store.listGroups(key, request), limit),
+    entriesOf((request) => store.listUsers(key, request), limit),
+    Promise.all(GROUPS.map((id) => groupView(store, key, id, limit))),
+    Promise.all(USERS.map((id) => userView(store, key, id, limit))),
+  ]);
+  const { total } = await store.listUsers(key, { ...page, limit: 1 });
+  return { groups, users, total, ofGroups, ofUsers };
+}
+
+async function groupView(store: Store, key: ProjectKey, id: string, limit: number): Promise<unknown> {
+  const group = await store.findGroup(key, id);
+  const first = await store.listMembers(key, id, { after: null, limit: 1 });
+  const page = { after: null, limit: limit * 2 };
+  return {
+    group: group && { ...group, members: await joined(group.members) },
+    exists: await store.groupExists(key, id),
+    total: first?.total,
+    members:
+      first &&
+      (await entriesOf(async (request) => (await store.listMembers(key, id, request)) ?? first, limit)),
+    presence: await Promise.all(FILTERS.map((filter) => store.listDurablePresence(key, id, filter, page))),
+    durable: await Promise.all(USERS.map((user) => store.findDurablePresence(key, id, user))),
+    presentable: await store.presentable(key, id, USERS),
+    standing: await store.standing(key, id, USERS[limit % USERS.length] as string),
+  };
+}
+
+async function userView(store: Store, key: ProjectKey, id: string, limit: number): Promise<unknown> {
+  const user = await store.findUser(key, id);
+  const first = await store.listUserGroups(key, id, { after: null, limit: 1 });
+  return {
+    // The fields of the port: a driver's record may carry more.
+    user: user && [user.name, user.shortName, user.email, user.profilePictureUrl, user.status, user.metadata],
+    times: user && [user.createdAt, user.updatedAt, user.revision],
+    preferences: await store.findPreferences(key, id),
+    total: first?.total,
+    groups:
+      first &&
+      (await entriesOf(async (request) => (await store.listUserGroups(key, id, request)) ?? first, limit)),
+  };
+}
+
+/**
+ * What of a batch's effects the port settles: what is so after it and was not before. Who left and came back within
+ * it, came and left, or was created and turned, may be named or not.
+ */
+interface IsEffect {
+  departure(group: string, user: string): Promise<boolean>;
+  turn(user: string): Promise<boolean>;
+}
+
+/** An outcome without what a driver may word or arrange as it likes. */
+async function comparable(outcome: unknown, isEffect: IsEffect): Promise<unknown> {
+  if (typeof outcome !== 'object' || outcome === null) return outcome;
+  const { kind } = outcome as BatchOutcome;
+  if (kind === 'malformed') return { kind };
+  if ('findings' in outcome) return { kind, findings: placesOf((outcome as Misfit).findings) };
+  if (!('effects' in outcome)) return outcome;
+  return { ...outcome, effects: await comparableEffects(outcome.effects as Effects, isEffect) };
+}
+
+type Misfit = Extract<BatchOutcome, { kind: 'misfit' }>;
+
+const placesOf = ({ unexpected, missing, invalid }: Misfit['findings']) =>
+  [unexpected, missing, invalid].map(({ count, named }) => ({
+    count,
+    places: named.map(({ place }) => place).sort(),
+  }));
+
+async function comparableEffects(effects: Effects, isEffect: IsEffect): Promise<unknown> {
+  const pairs = effects.departures.flatMap(({ groupId, userIds }) =>
+    userIds.map((user) => [groupId, user] as const),
+  );
+  const departures = await those(pairs, (pair) => isEffect.departure(...pair));
+  return {
+    departures: [...new Set(departures.map(String))].sort(),
+    deactivated: (await those(effects.deactivated, isEffect.turn)).sort(),
+    reactivated: (await those(effects.reactivated, isEffect.turn)).sort(),
+  };
+}
+
+async function those<Value>(
+  values: readonly Value[],
+  test: (value: Value) => Promise<boolean>,
+): Promise<Value[]> {
+  const passed = await Promise.all(values.map(test));
+  return values.filter((_, index) => passed[index]);
+}
+
+const at = <Value>(values: readonly Value[], order: readonly number[]) =>
+  order.map((index) => values[index] as Value);
+
+/** Every order of the numbers below `count`, the natural one first. */
+function ordersOf(count: number): number[][] {
+  if (count === 0) return [[]];
+  return ordersOf(count - 1).flatMap((order) =>
+    Array.from({ length: count }, (_, back) => order.toSpliced(order.length - back, 0, count - 1)),
+  );
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../src/core/clock.ts';
+
+interface Timer {
+  readonly intervalMs: number;
+  readonly task: () => void;
+  dueAt: number;
+}
+
+/**
+ * A clock that stands still until a test moves it. As on a real machine, timers follow the time that passes and not
+ * the time of day, which may jump.
+ */
+export class MovedClock implements Clock {
+  #elapsed = 0;
+  #epoch: number;
+  readonly #timers = new Set<Timer>();
+
+  /** @param start milliseconds since the epoch; a fixed day, so that a failure repeats. */
+  constructor(start: number = Date.UTC(2026, 0, 15, 12)) {
+    this.#epoch = start;
+  }
+
+  now(): number {
+    return this.#epoch + this.#elapsed;
+  }
+
+  /** How many timers wait: none after everything that took the clock has been closed. */
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  every(intervalMs: number, task: () => void): () => void {
+    if (!(intervalMs > 0)) throw new RangeError(`a timer needs an interval above 0 ms, not ${intervalMs}`);
+    const timer = { intervalMs, task, dueAt: this.#elapsed + intervalMs };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** Lets `ms` pass: timers fire in order of their due times, and each task reads its own due time on the clock. */
+  move(ms: number): void {
+    if (!(ms >= 0)) throw new RangeError(`time passes forwards only, not by ${ms} ms; see jump()`);
+    const end = this.#elapsed + ms;
+    for (let timer = this.#nextDue(end); timer !== null; timer = this.#nextDue(end)) {
+      this.#elapsed = timer.dueAt;
+      timer.dueAt += timer.intervalMs;
+      timer.task();
+    }
+    this.#elapsed = end;
+  }
+
+  /** Sets the time of day forwards or back (negative), as an operator or NTP does; no time passes and no timer fires. */
+  jump(ms: number): void {
+    this.#epoch += ms;
+  }
+
+  #nextDue(end: number): Timer | null {
+    let next: Timer | null = null;
+    for (const timer of this.#timers) {
+      if (timer.dueAt <= end && (next === null || timer.dueAt < next.dueAt)) next = timer;
+    }
+    return next;
+  }
+}

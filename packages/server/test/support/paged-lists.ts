@@ -1,0 +1,139 @@
+/** The paged lists of the API behind one interface, so that what the contract says of every list is tested on each. */
+import assert from 'node:assert/strict';
+import { expectDone, expectOk } from './expect.ts';
+import type { Answer } from './http-client.ts';
+import { type PageInfo, type Project, segment } from './project-client.ts';
+
+export interface ReadPage {
+  readonly ids: string[];
+  /** The path of the next page, or null when nothing follows. */
+  readonly next: string | null;
+  /** Absent where the list has none. */
+  readonly total?: number;
+}
+
+/** A paged list of the API, and how entries come into it and go. */
+export interface PagedList {
+  readonly name: string;
+  readonly path: string;
+  read(answer: Answer, path: string): ReadPage;
+  add(project: Project, ids: readonly string[]): Promise<void>;
+  remove(project: Project, id: string): Promise<Answer>;
+}
+
+/** Reads a page whose token is in its `pagination`. */
+export const readEnvelope =
+  (key: 'users' | 'groups', pageInfo: readonly string[] = ['token', 'total']) =>
+  (answer: Answer, path: string): ReadPage => {
+    const body = expectOk<Record<'users' | 'groups', { id: string }[]> & { pagination: PageInfo }>(answer);
+    assert.deepEqual(Object.keys(body).sort(), ['pagination', key].sort());
+    assert.deepEqual(Object.keys(body.pagination).sort(), pageInfo);
+    const { token, total } = body.pagination;
+    const limit = new URL(path, 'http://host').searchParams.get('limit');
+    const next =
+      token === null
+        ? null
+        : `${path.split('?')[0]}?${new URLSearchParams({ limit: limit ?? '1000', token })}`;
+    return { ids: body[key].map(({ id }) => id), next, total };
+  };
+
+/** Reads a page whose next one is in the `Link` header. */
+export function readLinked(answer: Answer, path: string): ReadPage {
+  const ids = expectOk<{ id: string }[]>(answer).map(({ id }) => id);
+  const { link } = answer.headers;
+  if (link === undefined) return { ids, next: null };
+  const target = /^<([^>]+)>\s*;\s*rel="?next"?$/.exec(String(link))?.[1];
+  assert.ok(target !== undefined, `unreadable Link header ${link}`);
+  const { pathname, search } = new URL(target, `http://host${path}`);
+  return { ids, next: pathname + search };
+}
+
+export const LISTS: readonly PagedList[] = [
+  {
+    name: 'groups',
+    path: '/v1/groups',
+    read: readLinked,
+    add: (project, ids) => project.seed({ groups: ids.map((id) => ({ id, name: 'G' })) }),
+    remove: (project, id) => project.delete(`/v1/groups/${segment(id)}`),
+  },
+  {
+    name: 'users',
+    path: '/v1/users',
+    read: readEnvelope('users'),
+    add: (project, ids) => project.seedUsers(...ids),
+    remove: (project, id) => project.delete(`/v1/users/${segment(id)}`),
+  },
+  {
+    name: 'members of a group',
+    path: '/v1/groups/the%20group/members',
+    read: readEnvelope('users'),
+    async add(project, ids) {
+      await project.seedUsers(...ids);
+      await project.put('/v1/groups/the%20group', { name: 'G' });
+      expectDone(await project.post('/v1/groups/the%20group/members', { add: ids }));
+    },
+    remove: (project, id) => project.post('/v1/groups/the%20group/members', { remove: [id] }),
+  },
+  {
+    name: 'groups of a user',
+    path: '/v1/users/the%20user/groups',
+    read: readEnvelope('groups'),
+    async add(project, ids) {
+      const groups = ids.map((id) => ({ id, name: 'G', members: ['the user'] }));
+      await project.seed({ users: [{ id: 'the user' }], groups });
+    },
+    remove: (project, id) => project.put(`/v1/groups/${segment(id)}`, { members: [] }),
+  },
+  {
+    name: 'users present in a group',
+    path: '/v1/groups/the%20place/presence',
+    read: readEnvelope('users', ['token']),
+    async add(project, ids) {
+      await project.seedUsers(...ids);
+      await project.put('/v1/groups/the%20place', { name: 'G' });
+      expectDone(await project.post('/v1/groups/the%20place/members', { add: ids }));
+      for (const id of ids) expectDone(await setPresent(project, id, { absent: false }));
+    },
+    remove: (project, id) => setPresent(project, id, { absent: true }),
+  },
+];
+
+const setPresent = (project: Project, id: string, flags: { absent: boolean }) =>
+  project.put(`/v1/users/${segment(id)}/presence`, {
+    groupID: 'the place',
+    location: { page: '1' },
+    ...flags,
+  });
+
+/** Reads a list page by page to its end; `between` runs after each page but the last. */
+export async function readThrough(
+  project: Project,
+  list: PagedList,
+  limit: number,
+  between: (page: ReadPage, number: number) => Promise<void> = async () => {},
+): Promise<string[][]> {
+  const pages: string[][] = [];
+  let path: string | null = `${list.path}?limit=${limit}`;
+  while (path !== null) {
+    const page: ReadPage = list.read(await project.get(path), path);
+    assert.ok(page.ids.length <= limit, `a page of ${page.ids.length} where ${limit} was asked for`);
+    pages.push(page.ids);
+    assert.ok(pages.length < 100, 'the pages do not end');
+    if (page.next !== null) await between(page, pages.length);
+    path = page.next;
+  }
+  return pages;
+}
+
+/** The token of the page after the first, of one entry. */
+export async function tokenOf(project: Project, list: PagedList): Promise<string> {
+  const path = `${list.path}?limit=1`;
+  const { next } = list.read(await project.get(path), path);
+  const token = new URL(String(next), 'http://host').searchParams.get('token');
+  assert.ok(token !== null, `no token for ${list.name}`);
+  return token;
+}
+
+/** The page of one entry that the token names. */
+export const withToken = (project: Project, list: PagedList, token: string) =>
+  project.get(`${list.path}?limit=1&token=${encodeURIComponent(token)}`);

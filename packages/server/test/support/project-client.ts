@@ -1,0 +1,122 @@
+/** A host's view of one project: requests with its token, and readings of its whole state. */
+import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
+import type { Group, GroupEntry, GroupItem, User, UserItem } from '@rollcall/protocol';
+import type { Static } from 'typebox';
+import { expectOk } from './expect.ts';
+import { type Answer, send } from './http-client.ts';
+
+export interface PageInfo {
+  readonly token: string | null;
+  readonly total: number;
+}
+export type GroupListEntry = Static<typeof GroupEntry>;
+export type UserPage = { users: User[]; pagination: PageInfo };
+
+type Headers = Record<string, string>;
+
+/** A path segment for an ID, whatever it holds: also the dots that URL readers resolve. */
+export function segment(id: string): string {
+  return encodeURIComponent(id).replaceAll('.', '%2E');
+}
+
+export class Project {
+  readonly url: string;
+  readonly id: string;
+  readonly secret: string;
+  readonly token: string;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(url: string, id: string, secret: string, token: string) {
+    this.url = url;
+    this.id = id;
+    this.secret = secret;
+    this.token = token;
+  }
+
+  get(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('GET', path, undefined, headers);
+  }
+
+  put(path: string, body: unknown, headers: Headers = {}): Promise<Answer> {
+    return this.send('PUT', path, JSON.stringify(body), headers);
+  }
+
+  post(path: string, body: unknown, headers: Headers = {}): Promise<Answer> {
+    return this.send('POST', path, JSON.stringify(body), headers);
+  }
+
+  delete(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.send('DELETE', path, undefined, headers);
+  }
+
+  /** Sends a body as it is, as JSON. */
+  send(method: string, path: string, body?: string | Uint8Array, headers: Headers = {}): Promise<Answer> {
+    const type: Headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const outgoing = { ...type, authorization: `Bearer ${this.token}`, ...headers };
+    return send(this.url, method, path, {
+      headers: outgoing,
+      agent: this.#agent,
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  /** Makes what a test starts from. */
+  async seed(batch: { users?: readonly UserItem[]; groups?: readonly GroupItem[] }): Promise<void> {
+    expectOk(await this.post('/v1/batch', batch));
+  }
+
+  /** Makes users of whom only the ID matters. */
+  async seedUsers(...ids: string[]): Promise<void> {
+    await this.seed({ users: ids.map((id) => ({ id })) });
+  }
+
+  async group(id: string): Promise<Group> {
+    return expectOk(await this.get(`/v1/groups/${segment(id)}`));
+  }
+
+  async user(id: string): Promise<User> {
+    return expectOk(await this.get(`/v1/users/${segment(id)}`));
+  }
+
+  async groups(): Promise<GroupListEntry[]> {
+    return expectOk(await this.get('/v1/groups'));
+  }
+
+  async users(): Promise<User[]> {
+    return expectOk<UserPage>(await this.get('/v1/users?limit=10000')).users;
+  }
+
+  async groupIds(): Promise<string[]> {
+    return (await this.groups()).map(({ id }) => id);
+  }
+
+  async userIds(): Promise<string[]> {
+    return (await this.users()).map(({ id }) => id);
+  }
+
+  /** Everything that can be read of groups and users, with the revisions: equal texts, nothing happened in between. */
+  async state(): Promise<unknown> {
+    const [groups, users] = await Promise.all([this.groupIds(), this.users()]);
+    const read = await Promise.all(
+      groups.map(async (id) => {
+        const answer = await this.get(`/v1/groups/${segment(id)}`);
+        return { group: expectOk(answer), etag: answer.headers.etag };
+      }),
+    );
+    return { groups: read, users };
+  }
+
+  /** Runs `request` and asserts that it changed nothing. */
+  async unchanged<Result>(request: () => Promise<Result>): Promise<Result> {
+    const before = await this.state();
+    const result = await request();
+    assert.deepEqual(await this.state(), before, 'the request changed something');
+    return result;
+  }
+
+  /** Ends the connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+}

@@ -1,0 +1,159 @@
+/** A whole server in this process, for tests that speak HTTP to it. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
+import { type RunningServer, start } from '../../src/start.ts';
+import { type Answer, send } from './http-client.ts';
+import { jwt, seconds } from './jwt.ts';
+
+const CUSTOMER = { id: 'test-customer', secret: 'test-customer-secret' };
+const PROJECT = { id: 'test-project', secret: 'test-project-secret' };
+
+export interface TestServerOptions {
+  /** A moved clock, or what else tells the time. Default: the machine's. */
+  readonly clock?: Clock;
+  readonly settings?: Partial<Settings>;
+  /** Default: silence. */
+  readonly log?: Logger;
+  /** A data directory of the caller, who removes it; for what must outlive a server. Default: a fresh one. */
+  readonly dataDir?: string;
+}
+
+export interface TestRequest {
+  /** Absent: the project's token. Null: no Authorization header. */
+  readonly token?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Texts and bytes go as they are, anything else as JSON; either way as `application/json` unless `headers` say otherwise. */
+  readonly body?: unknown;
+}
+
+export interface TestAnswer extends Pick<Answer, 'status' | 'headers' | 'text' | 'json'> {
+  /** The body as JSON, null where it is none. */
+  readonly body: unknown;
+}
+
+export interface TestServer {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly customerId: string;
+  readonly customerSecret: string;
+  /** Signed at the clock's time of the start; good for 24 hours of it. */
+  readonly customerToken: string;
+  readonly projectId: string;
+  readonly projectSecret: string;
+  readonly projectToken: string;
+  /** Sends the path exactly as it is given. */
+  request(method: string, path: string, request?: TestRequest): Promise<TestAnswer>;
+}
+
+/**
+ * Starts a server on a free port and a fresh data directory, with one customer and one project; stops it when `use` is
+ * done, however that ends. What the server leaves open fails the test.
+ */
+export async function withServer<Result>(
+  options: TestServerOptions,
+  use: (server: TestServer) => Promise<Result>,
+): Promise<Result> {
+  return await withDataDir(options.dataDir, async (dataDir) => {
+    const running = await startForTest(options, dataDir);
+    let result: Result;
+    try {
+      result = await use(testServer(running, dataDir, options.clock ?? systemClock));
+    } finally {
+      await running.close();
+    }
+    assert.deepEqual(await openFilesIn(dataDir), [], 'the stopped server left files open');
+    await assert.rejects(send(running.url, 'GET', '/healthz'), 'the stopped server still answers');
+    return result;
+  });
+}
+
+/** The settings of a test's server: a free port, and the known customer and project. */
+export function testSettings(dataDir: string, overrides: Partial<Settings> = {}): Settings {
+  return {
+    ...loadSettings({}),
+    port: 0,
+    dataDir,
+    customerId: CUSTOMER.id,
+    customerSecret: CUSTOMER.secret,
+    projectId: PROJECT.id,
+    projectSecret: PROJECT.secret,
+    ...overrides,
+  };
+}
+
+/** A fresh directory for as long as `use` runs; `given` instead, where there is one. */
+export async function withDataDir<Result>(
+  given: string | undefined,
+  use: (dataDir: string) => Promise<Result>,
+): Promise<Result> {
+  if (given !== undefined) return use(given);
+  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-test-'));
+  try {
+    return await use(dataDir);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+function startForTest(options: TestServerOptions, dataDir: string): Promise<RunningServer> {
+  const log = options.log ?? pino({ level: 'silent' });
+  const clock = options.clock ?? systemClock;
+  return start(testSettings(dataDir, options.settings), { clock, log, announce: () => {} });
+}
+
+function testServer({ url }: RunningServer, dataDir: string, clock: Clock): TestServer {
+  const iat = seconds(clock.now());
+  const projectToken = jwt({ project_id: PROJECT.id, iat }, PROJECT.secret);
+  return {
+    url,
+    dataDir,
+    customerId: CUSTOMER.id,
+    customerSecret: CUSTOMER.secret,
+    customerToken: jwt({ customer_id: CUSTOMER.id, iat }, CUSTOMER.secret),
+    projectId: PROJECT.id,
+    projectSecret: PROJECT.secret,
+    projectToken,
+    request: (method, path, request = {}) => requestFrom(url, projectToken, method, path, request),
+  };
+}
+
+async function requestFrom(
+  url: string,
+  projectToken: string,
+  method: string,
+  path: string,
+  { token = projectToken, headers = {}, body }: TestRequest,
+): Promise<TestAnswer> {
+  const content = body === undefined ? {} : { body: bytesOf(body) };
+  const all: Record<string, string> = { ...headers };
+  if (token !== null) all.authorization ??= `Bearer ${token}`;
+  if (body !== undefined) all['content-type'] ??= 'application/json';
+  const answer = await send(url, method, path, { headers: all, ...content });
+  const { status, headers: answered, text } = answer;
+  return { status, headers: answered, text, json: () => answer.json(), body: jsonOrNull(text) };
+}
+
+const bytesOf = (body: unknown) =>
+  typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The files of the directory that this process holds open; told only where /proc tells. */
+async function openFilesIn(directory: string): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd').catch(() => []);
+  const targets = await Promise.all(
+    descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => '')),
+  );
+  return targets.filter((target) => target.startsWith(directory));
+}

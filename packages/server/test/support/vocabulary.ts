@@ -1,0 +1,22 @@
+/** What may be answered at all, whatever was sent. */
+import assert from 'node:assert/strict';
+import { ERRORS } from '@rollcall/protocol';
+import type { Answer } from './http-client.ts';
+
+const SUCCESSES = [200, 201];
+/** Statuses that the contract gives to a code beside the one of its row. */
+const SITUATIONS = [404, 405, 412, 413, 414, 429, 431];
+
+/** A success, or a refusal of the vocabulary with its own status; never an internal error. */
+export function expectInVocabulary(answer: Answer): void {
+  const { status, text } = answer;
+  if (SUCCESSES.includes(status)) return void JSON.parse(text);
+  const body = JSON.parse(text) as { error: keyof typeof ERRORS; message: unknown };
+  assert.deepEqual(Object.keys(body).sort(), ['error', 'message'], text);
+  assert.equal(typeof body.message, 'string', text);
+  assert.notEqual(body.error, 'error', text);
+  assert.ok(Object.hasOwn(ERRORS, body.error), text);
+  const ofSituation = body.error === 'invalid_request' && SITUATIONS.includes(status);
+  assert.ok(ofSituation || status === ERRORS[body.error].status, `${status}: ${text}`);
+  assert.ok(text.length < 20_000, 'a refusal does not repeat what was sent at length');
+}
