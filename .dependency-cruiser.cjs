@@ -13,7 +13,7 @@ module.exports = {
       comment: 'What server and clients share knows neither.',
       severity: 'error',
       from: { path: '^packages/protocol/' },
-      to: { pathNot: '^(packages/protocol/|node_modules/typebox/)' },
+      to: { pathNot: '^packages/protocol/' },
     },
     {
       name: 'core-knows-no-engine-and-no-http',

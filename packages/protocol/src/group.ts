@@ -1,34 +1,31 @@
 /** Groups: named sets of users, in which presence applies. */
-import Type, { type Static } from 'typebox';
+import { exactly, list, maybe, object, type Static } from './schema.ts';
 import { Flag, Id, Metadata, Name, Pagination, Status } from './values.ts';
 
 /** The exhaustive list of a group's members; repeated IDs count once. */
-export const MemberIds = Type.Array(Id, { description: 'an array of user IDs' });
+export const MemberIds = list(Id, { description: 'an array of user IDs' });
 
 const writable = {
-  name: Type.Optional(Name),
-  status: Type.Optional(Status),
-  metadata: Type.Optional(Metadata),
-  members: Type.Optional(MemberIds),
+  name: maybe(Name),
+  status: maybe(Status),
+  metadata: maybe(Metadata),
+  members: maybe(MemberIds),
 };
 
 /** Body of `PUT /v1/groups/<ID>`: only what is supplied changes; `name` is required to create. */
-export const GroupWrite = Type.Object(writable, { additionalProperties: false });
+export const GroupWrite = exactly(writable);
 export type GroupWrite = Static<typeof GroupWrite>;
 
 /** A group of a batch: `name` is required where the group does not exist yet. */
-export const GroupItem = Type.Object({ id: Id, ...writable }, { additionalProperties: false });
+export const GroupItem = exactly({ id: Id, ...writable });
 export type GroupItem = Static<typeof GroupItem>;
 
 /** Body of `POST /v1/groups`, which only creates. */
-export const GroupCreation = Type.Object(
-  { id: Id, ...writable, name: Name },
-  { additionalProperties: false },
-);
+export const GroupCreation = exactly({ id: Id, ...writable, name: Name });
 export type GroupCreation = Static<typeof GroupCreation>;
 
 /** An entry of `GET /v1/groups`. */
-export const GroupEntry = Type.Object({
+export const GroupEntry = object({
   id: Id,
   name: Name,
   status: Status,
@@ -36,7 +33,7 @@ export const GroupEntry = Type.Object({
   connectedToMessenger: Flag,
 });
 
-export const Group = Type.Object({
+export const Group = object({
   id: Id,
   name: Name,
   status: Status,
@@ -46,10 +43,10 @@ export const Group = Type.Object({
 });
 export type Group = Static<typeof Group>;
 
-export const GroupList = Type.Array(GroupEntry);
+export const GroupList = list(GroupEntry);
 
 /** Answer of `GET /v1/users/<ID>/groups`. */
-export const UserGroupList = Type.Object({
-  groups: Type.Array(Type.Object({ id: Id, name: Name, status: Status })),
+export const UserGroupList = object({
+  groups: list(object({ id: Id, name: Name, status: Status })),
   pagination: Pagination,
 });

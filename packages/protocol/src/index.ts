@@ -9,5 +9,6 @@ export * from './order.ts';
 export * from './preferences.ts';
 export * from './presence.ts';
 export * from './project.ts';
+export * from './schema.ts';
 export * from './user.ts';
 export * from './values.ts';

@@ -1,18 +1,16 @@
 /** Memberships: which users belong to a group. */
-import Type, { type Static } from 'typebox';
+
 import { MemberIds } from './group.ts';
+import { exactly, list, maybe, object, type Static, textOrNull } from './schema.ts';
 import { Id, Pagination } from './values.ts';
 
 /** Body of `POST /v1/groups/<ID>/members`. */
-export const MembersChange = Type.Object(
-  { add: Type.Optional(MemberIds), remove: Type.Optional(MemberIds) },
-  { additionalProperties: false },
-);
+export const MembersChange = exactly({ add: maybe(MemberIds), remove: maybe(MemberIds) });
 export type MembersChange = Static<typeof MembersChange>;
 
-const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableText = textOrNull();
 
-export const Member = Type.Object({ id: Id, name: nullableText, email: nullableText });
+export const Member = object({ id: Id, name: nullableText, email: nullableText });
 export type Member = Static<typeof Member>;
 
-export const MemberList = Type.Object({ users: Type.Array(Member), pagination: Pagination });
+export const MemberList = object({ users: list(Member), pagination: Pagination });

@@ -1,32 +1,29 @@
 /** Presence: who is where right now. */
-import Type, { type Static } from 'typebox';
+import { exactly, list, maybe, object, type Static, textOrNull } from './schema.ts';
 import { Flag, Id, Location, Timestamp } from './values.ts';
 
 /** Body of `PUT /v1/users/<USER_ID>/presence`. `organizationID` is the older name of `groupID`; one of them is required. */
-export const PresenceWrite = Type.Object(
-  {
-    groupID: Type.Optional(Id),
-    organizationID: Type.Optional(Id),
-    location: Location,
-    exclusiveWithin: Type.Optional(Location),
-    durable: Type.Optional(Flag),
-    absent: Type.Optional(Flag),
-  },
-  { additionalProperties: false },
-);
+export const PresenceWrite = exactly({
+  groupID: maybe(Id),
+  organizationID: maybe(Id),
+  location: Location,
+  exclusiveWithin: maybe(Location),
+  durable: maybe(Flag),
+  absent: maybe(Flag),
+});
 export type PresenceWrite = Static<typeof PresenceWrite>;
 
 /** Where one user is in one group. */
-export const PresenceEntry = Type.Object({
+export const PresenceEntry = object({
   id: Id,
-  ephemeral: Type.Object({ locations: Type.Array(Location) }),
-  durable: Type.Optional(Type.Object({ location: Location, timestamp: Timestamp })),
+  ephemeral: object({ locations: list(Location) }),
+  durable: maybe(object({ location: Location, timestamp: Timestamp })),
 });
 export type PresenceEntry = Static<typeof PresenceEntry>;
 
-export const PresenceList = Type.Object({
-  users: Type.Array(PresenceEntry),
-  pagination: Type.Object({ token: Type.Union([Type.String(), Type.Null()]) }),
+export const PresenceList = object({
+  users: list(PresenceEntry),
+  pagination: object({ token: textOrNull() }),
 });
 
 /** One text for all spellings of a location: its pairs sorted by key (code units), as JSON. Equal texts, equal locations. */

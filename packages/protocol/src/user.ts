@@ -1,46 +1,47 @@
 /** Users: who can belong to groups and be present. */
-import Type, { type Static } from 'typebox';
+
 import { EMAIL_MAX_LENGTH, NAME_MAX_LENGTH, URL_MAX_LENGTH } from './limits.ts';
+import { exactly, list, maybe, object, type Static, textOrNull } from './schema.ts';
 import { clearableText, Id, Metadata, Name, Pagination, Status, Timestamp } from './values.ts';
 
 /** One `@`, something before it, and dot-separated labels after it; internationalised addresses pass. */
 const EMAIL = '^(?:[^\\s@\\p{C}]+@[^\\s@\\p{C}.]+(?:\\.[^\\s@\\p{C}.]+)*)?$';
 
 const writable = {
-  name: Type.Optional(Name),
-  short_name: Type.Optional(
+  name: maybe(Name),
+  short_name: maybe(
     clearableText(
       { minLength: 1, maxLength: NAME_MAX_LENGTH },
       `a string of 1 to ${NAME_MAX_LENGTH} characters, or null to clear it`,
     ),
   ),
-  email: Type.Optional(
+  email: maybe(
     clearableText(
       { maxLength: EMAIL_MAX_LENGTH, pattern: EMAIL },
       `an e-mail address of at most ${EMAIL_MAX_LENGTH} characters, or "" or null to clear it`,
     ),
   ),
-  profile_picture_url: Type.Optional(
+  profile_picture_url: maybe(
     clearableText(
       { maxLength: URL_MAX_LENGTH, format: 'http-url' },
       `an absolute http or https URL of at most ${URL_MAX_LENGTH} characters, or null to clear it`,
     ),
   ),
-  status: Type.Optional(Status),
-  metadata: Type.Optional(Metadata),
+  status: maybe(Status),
+  metadata: maybe(Metadata),
 };
 
 /** Body of `PUT /v1/users/<ID>`: only what is supplied changes. */
-export const UserWrite = Type.Object(writable, { additionalProperties: false });
+export const UserWrite = exactly(writable);
 export type UserWrite = Static<typeof UserWrite>;
 
 /** A user of a batch, and the body of `POST /v1/users`. */
-export const UserItem = Type.Object({ id: Id, ...writable }, { additionalProperties: false });
+export const UserItem = exactly({ id: Id, ...writable });
 export type UserItem = Static<typeof UserItem>;
 
-const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableText = textOrNull();
 
-export const User = Type.Object({
+export const User = object({
   id: Id,
   name: nullableText,
   short_name: nullableText,
@@ -53,4 +54,4 @@ export const User = Type.Object({
 });
 export type User = Static<typeof User>;
 
-export const UserList = Type.Object({ users: Type.Array(User), pagination: Pagination });
+export const UserList = object({ users: list(User), pagination: Pagination });

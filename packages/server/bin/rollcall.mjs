@@ -5,14 +5,18 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const NODE_MIN_MAJOR = 24;
 const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
-const HERE = dirname(fileURLToPath(import.meta.url));
+const LAUNCHER = fileURLToPath(import.meta.url);
+const HERE = dirname(LAUNCHER);
 const ENTRY = join(HERE, '../src/cli/main.ts');
+/** Goes when the dependencies are installed anew. Where it cannot be written, nothing is kept and nothing fails. */
+const COMPILE_CACHE = join(HERE, '../node_modules/.cache/compiled');
 
 const majorOf = (version) => Number.parseInt(version.replace(/^v/, ''), 10);
 
@@ -31,7 +35,7 @@ function isNewEnough(node) {
 
 /** Runs Rollcall on another Node as if it were this process: same input and output, signals and exit code. */
 function runOn(node) {
-  const child = spawn(node, [ENTRY, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [LAUNCHER, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     process.stderr.write(`rollcall: cannot run ${node}: ${error.message}\n`);
@@ -47,8 +51,27 @@ function runOn(node) {
   });
 }
 
+/**
+ * Keeps what Node makes of the source files for the next start, which then compiles nothing and does not load Node's
+ * TypeScript compiler: a server takes 30 MB less. This file being JavaScript is part of it.
+ */
+function runHere() {
+  if (process.argv[2] === 'serve' && !existsSync(COMPILE_CACHE)) compileAhead();
+  const { status } = nodeModule.enableCompileCache(COMPILE_CACHE);
+  // Threads learn it from the environment.
+  if (status === nodeModule.constants.compileCacheStatus.ENABLED)
+    process.env.NODE_COMPILE_CACHE = COMPILE_CACHE;
+  return import(ENTRY);
+}
+
+/** Before the first start, in a process of its own: so that this one never loads the compiler. */
+function compileAhead() {
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
+  spawnSync(process.execPath, [join(HERE, 'compile-ahead.mjs')], { env, stdio: 'ignore' });
+}
+
 function launch() {
-  if (majorOf(process.version) >= NODE_MIN_MAJOR) return import(ENTRY);
+  if (majorOf(process.version) >= NODE_MIN_MAJOR) return runHere();
   for (const node of candidates(HERE)) {
     if (existsSync(node) && isNewEnough(node)) return runOn(node);
   }

@@ -1,10 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify';
-import { answerClientError } from './http/client-errors.ts';
+import { answerClientError, answerExpectation } from './http/client-errors.ts';
 import { addCallers, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
 import { addBodies } from './http/plugins/bodies.ts';
 import { addRequestChecks } from './http/plugins/check-requests.ts';
 import { addErrors, answerFailure } from './http/plugins/errors.ts';
 import { addObservation } from './http/plugins/observe.ts';
+import { addApiDescription } from './http/plugins/openapi.ts';
 import { addRateLimit } from './http/plugins/rate-limit.ts';
 import { addRequestContext, requestId, startAnswer } from './http/plugins/request-context.ts';
 import { addUnmatched } from './http/plugins/unmatched.ts';
@@ -35,7 +36,10 @@ export function buildApp(services: Services): FastifyInstance {
     logger: false,
     bodyLimit: settings.bodyLimitBytes,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: 'idle' as never,
+    // While it stops, requests that still arrive on open connections are answered like any other.
+    return503OnClosing: false,
+    // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
+    http: { requireHostHeader: false },
     genReqId: requestId,
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => {
@@ -46,6 +50,7 @@ export function buildApp(services: Services): FastifyInstance {
     // An ID may be long, and a longer one is told what is wrong with it.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER, querystringParser: parseQueryString as never },
   });
+  app.server.on('checkExpectation', answerExpectation);
   addRequestContext(app);
   addCallers(app);
   addBodies(app);
@@ -53,6 +58,7 @@ export function buildApp(services: Services): FastifyInstance {
   const observeUnmatched = addObservation(app, log, histogram);
   const refuseBadPath = addUnmatched(app, authenticator, observeUnmatched);
   addRequestChecks(app);
+  addApiDescription(app);
   addRoutes(app, services, histogram);
   return app;
 }

@@ -1,4 +1,4 @@
-/** What `npm start` runs: `rollcall serve`, without loading the other commands. */
+/** `rollcall serve` as a process of its own, without loading the other commands. */
 import process from 'node:process';
 import { Command } from 'commander';
 import { serveCommand } from './cli/commands/serve.ts';

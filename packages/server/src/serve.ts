@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { type Logger, pino } from 'pino';
 import type { Environment, Settings } from './config/settings.ts';
@@ -21,6 +22,8 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   const signalled = stopSignal(log);
   for (const unknown of unknownVariables(environment)) log.warn(describeUnknown(unknown));
   const server: RunningServer = await start(settings, { log });
+  // Now that all is loaded: a server that is killed has kept it too.
+  flushCompileCache();
   log.info({ signal: await signalled }, 'stopping');
   await server.close();
   log.info('stopped');

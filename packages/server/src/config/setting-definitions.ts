@@ -1,8 +1,8 @@
 import { limits } from '@rollcall/protocol';
 import { id, oneOf, type SettingKind, secret, text, url, wholeNumber } from './setting-kinds.ts';
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** All that the server can be told from outside. Null where a setting is optional and absent. */
 export interface Settings {

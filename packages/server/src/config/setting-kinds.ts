@@ -8,7 +8,7 @@ export interface SettingKind<Value> {
 }
 
 /** The shortest secret that is taken from settings, in characters. Secrets made here are longer. */
-export const SECRET_MIN_LENGTH = 16;
+const SECRET_MIN_LENGTH = 16;
 
 /** Any text that is not empty. */
 export const text = (expected: string): SettingKind<string> => ({

@@ -6,7 +6,7 @@ import {
   type Settings,
 } from './setting-definitions.ts';
 
-export { LOG_LEVELS, type LogLevel, type Settings } from './setting-definitions.ts';
+export type { Settings } from './setting-definitions.ts';
 
 /** Settings that cannot be used. The message is one line for the operator, without any secret. */
 export class SettingsError extends Error {}

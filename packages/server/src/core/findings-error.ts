@@ -24,10 +24,16 @@ export function findingsError(misfit: Misfit): ServiceError {
 function sentence(step: string, problems: Problems, label: string): string {
   const field = problems.count === 1 ? 'field' : 'fields';
   const parts = [...byExpectation(problems.named)].map(
-    ([expected, places]) => `${places.join(', ')} (${label}${expected})`,
+    ([expected, places]) => `${places.map(clipped).join(', ')} (${label}${expected})`,
   );
   return `${step} ${field} ${parts.join('; ')}${andMore(problems.count - problems.named.length)}`;
 }
+
+/** Long enough for any place of ours; a name made up by the caller may have megabytes. */
+const PLACE_MAX_LENGTH = 100;
+
+const clipped = (place: string) =>
+  place.length > PLACE_MAX_LENGTH ? `${place.slice(0, PLACE_MAX_LENGTH)}…` : place;
 
 /** Fields of which the same is expected are named together, so that a long list says it once. */
 function byExpectation(problems: readonly Problem[]): Map<string, string[]> {

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /** What a token is bound to: the project, the kind of list, and what else tells one list from another. */
 export type ListName = readonly (string | number)[];
@@ -12,10 +12,10 @@ const TOKEN_MAX_LENGTH = 2_048;
  * for the list and project that it came from and on every process that shares the store's key.
  */
 export class PageTokens {
-  readonly #key: Uint8Array;
+  readonly #key: KeyObject;
 
   constructor(key: Uint8Array) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
   }
 
   issue(list: ListName, lastId: string): string {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Page, PageRequest } from '../store/store.ts';
+import { ServiceError } from './service-error.ts';
 
 /** Entries taken from the store at a time. Small enough to hold and to read between other requests. */
 export const CHUNK_ENTRIES = 500;
@@ -10,20 +11,32 @@ export interface Chunk<P extends Page> {
   readonly final: boolean;
 }
 
-/** Reads a list chunk by chunk, up to `limit` entries, and lets the event loop go in between. */
+/**
+ * Reads a list chunk by chunk, up to `limit` entries, and lets the event loop go in between. When what the list belongs
+ * to is deleted meanwhile, the list ends there: its beginning may be on its way already.
+ */
 export async function* chunks<P extends Page>(
   read: (page: PageRequest) => Promise<P>,
   { after, limit }: PageRequest,
 ): AsyncGenerator<Chunk<P>, void, void> {
-  let start = after;
+  const next = (start: string | null, remaining: number) =>
+    read({ after: start, limit: Math.min(CHUNK_ENTRIES, remaining) });
+  let page = await next(after, limit);
   let remaining = limit;
   for (;;) {
-    const page = await read({ after: start, limit: Math.min(CHUNK_ENTRIES, remaining) });
     remaining -= page.count;
     const final = page.last === null || remaining <= 0;
     yield { page, final };
     if (final) return;
-    start = page.last;
     await nextTurn();
+    page = await next(page.last, remaining).catch(endedAfter(page));
   }
+}
+
+/** What follows a page whose list is no more: nothing. Any other failure is one. */
+function endedAfter<P extends Page>(page: P): (error: unknown) => P {
+  return (error) => {
+    if (error instanceof ServiceError) return { ...page, items: '', count: 0, last: null };
+    throw error;
+  };
 }

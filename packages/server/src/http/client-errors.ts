@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorBody, JSON_TYPE } from './answer.ts';
-import { newRequestId } from './plugins/request-context.ts';
+import { newRequestId, requestId } from './plugins/request-context.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -22,4 +22,10 @@ export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socke
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+/** Answers an `Expect` header other than `100-continue`, which Node hands over before any route sees it. */
+export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const body = errorBody('invalid_request', 'Expect: only 100-continue is understood');
+  response.writeHead(417, { 'content-type': JSON_TYPE, 'x-request-id': requestId(request) }).end(body);
 }

@@ -4,11 +4,17 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller, CustomerCaller } from '../core/caller.ts';
 import type { Misfit } from '../core/findings-error.ts';
 import type { PageRequest } from '../store/store.ts';
+import type { TokenKind } from './plugins/authenticate.ts';
 
 /** A rule that a schema cannot state. `findings` names query parameters and body fields as messages show them. */
 export type RequestRule = (request: FastifyRequest, findings: Findings) => void;
 
 declare module 'fastify' {
+  interface FastifyInstance {
+    /** Whose token opens the routes of this scope; for the API description. */
+    readonly tokenKind: TokenKind;
+  }
+
   interface FastifyRequest {
     /** Who calls; set on every route that a project opens. */
     caller: Caller;

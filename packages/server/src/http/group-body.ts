@@ -1,42 +1,50 @@
-import { Readable } from 'node:stream';
-import type { Chunk } from '../core/paging.ts';
-import type { GroupRecord, Page } from '../store/store.ts';
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { GroupRecord, Json } from '../store/store.ts';
+import { bodyStream } from './body-stream.ts';
 import { groupAfterMembers, groupBeforeMembers } from './present.ts';
 
 /** A group as its reading shows it; streamed where its members are many. */
-export function groupBody(group: GroupRecord): string | Readable {
+export function groupBody(
+  group: GroupRecord,
+  request: FastifyRequest,
+  log: Logger,
+): string | Promise<Readable> {
   const { members } = group;
   if (typeof members === 'string') return groupBeforeMembers(group) + members + groupAfterMembers(group);
-  return Readable.from(groupPieces(group, members), { highWaterMark: 1 });
+  return streamedGroup(group, members, request, log);
+}
+
+/** The first piece is read here, so that a failure has a status. */
+async function streamedGroup(
+  group: GroupRecord,
+  members: AsyncIterable<Json>,
+  request: FastifyRequest,
+  log: Logger,
+): Promise<Readable> {
+  const iterator = members[Symbol.asyncIterator]();
+  const { value: first = '' } = await iterator.next();
+  const stream = bodyStream(groupPieces(group, first, iterator), request, log);
+  // Also for a reader who leaves before the pieces have been asked for: what the store holds for them is given back.
+  return stream.once('close', () => void iterator.return?.());
 }
 
 async function* groupPieces(
   group: GroupRecord,
-  members: AsyncIterable<string>,
+  first: Json,
+  rest: AsyncIterator<Json>,
 ): AsyncGenerator<string, void, void> {
-  yield groupBeforeMembers(group);
-  yield* members;
+  yield groupBeforeMembers(group) + first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
   yield groupAfterMembers(group);
 }
 
-/** Largest page that is held in memory, in UTF-16 units; one that has a limit ends early beyond it. */
-const HELD_PAGE_LENGTH = 8 * 1_024 * 1_024;
-
-/**
- * A page as one array, with the ID that the next page starts after: the `Link` header that names it leaves before the
- * body, so the page has to be read first.
- */
-export async function heldPage(
-  list: AsyncGenerator<Chunk<Page>, void, void>,
-): Promise<{ body: string; last: string | null }> {
-  const items: string[] = [];
-  let length = 0;
-  let last: string | null = null;
-  for await (const { page } of list) {
-    if (page.items !== '') items.push(page.items);
-    last = page.last;
-    length += page.items.length;
-    if (length > HELD_PAGE_LENGTH) break;
-  }
-  return { body: `[${items.join(',')}]`, last };
+/** Gives back what the store holds for a member list that nobody is going to read. */
+export async function leaveUnread({ members }: GroupRecord): Promise<void> {
+  if (typeof members === 'string') return;
+  const iterator = members[Symbol.asyncIterator]();
+  // An iterator that was never started has nothing to end.
+  await iterator.next();
+  await iterator.return?.();
 }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Histogram, type Metric, Registry } from 'prom-client';
 import type { RequestHistogram } from './request-histogram.ts';
 
 let ofProcess: Registry | undefined;
@@ -8,22 +8,30 @@ function processRegistry(): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry();
     collectDefaultMetrics({ register: ofProcess });
+    // A kind of collection that has not happened yet counts 0, as a counter should; otherwise it is missing.
+    const collections = ofProcess.getSingleMetric('nodejs_gc_duration_seconds') as Histogram<'kind'>;
+    for (const kind of ['major', 'minor', 'incremental', 'weakcb']) collections.zero({ kind });
   }
   return ofProcess;
 }
 
-/** What `/metrics` prints: the requests of one application, and its process. */
-export function createRegistry(histogram: RequestHistogram): {
-  contentType: string;
+/** What `/metrics` prints. */
+export interface MetricsRegistry {
+  readonly contentType: string;
   text(): Promise<string>;
-} {
+}
+
+/** The requests of one application, and its process. */
+export function createRegistry(histogram: RequestHistogram): MetricsRegistry {
   const requests = new Registry();
   // The registry asks a metric for its name and its samples only; the type asks for a class of its own.
   requests.registerMetric(histogram as unknown as Metric<string>);
   return {
     contentType: requests.contentType,
     async text() {
-      return `${await requests.metrics()}\n${await processRegistry().metrics()}`;
+      const text = `${await requests.metrics()}\n${await processRegistry().metrics()}`;
+      // prom-client writes `Nan`, where the format knows `NaN` only.
+      return text.replaceAll(/ Nan$/gm, ' NaN');
     },
   };
 }

@@ -1,9 +1,11 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { limits } from '@rollcall/protocol';
 import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import type { ListName, PageTokens } from '../core/page-token.ts';
 import type { Chunk } from '../core/paging.ts';
 import type { Page, TotalPage } from '../store/store.ts';
+import { bodyStream } from './body-stream.ts';
 import type { RequestRule } from './fastify-types.ts';
 import { presentPagination } from './present.ts';
 import { type PageQuery, TOKEN_EXPECTED } from './schemas.ts';
@@ -48,12 +50,14 @@ export interface Frame<P extends Page> {
 export async function listBody<P extends Page>(
   source: AsyncGenerator<Chunk<P>, void, void>,
   frame: Frame<P>,
+  request: FastifyRequest,
+  log: Logger,
 ): Promise<string | Readable> {
   const first = await source.next();
   if (first.done === true) throw new Error('a list yields at least one chunk');
   const { page, final } = first.value;
   if (final) return frame.head + page.items + frame.tail(page);
-  return Readable.from(pieces(first.value, source, frame), { highWaterMark: 1 });
+  return bodyStream(pieces(first.value, source, frame), request, log);
 }
 
 async function* pieces<P extends Page>(

@@ -1,5 +1,4 @@
-import { type Findings, inspector, parseJson } from '@rollcall/protocol';
-import type { TObject } from 'typebox';
+import { type Findings, inspector, type ObjectSchema, parseJson } from '@rollcall/protocol';
 import type { RawQuery } from './query-string.ts';
 
 type Schema = { readonly type?: unknown };
@@ -7,15 +6,19 @@ type Schema = { readonly type?: unknown };
 /** Reads a query by its schema: texts become the values they stand for, and what does not fit goes to `findings`. */
 export type QueryReader = (query: RawQuery, findings: Findings) => Record<string, unknown>;
 
-export function queryReader(schema: TObject): QueryReader {
+export function queryReader(schema: ObjectSchema): QueryReader {
   const inspect = inspector(schema);
   const properties = schema.properties as Record<string, Schema>;
   return (query, findings) => {
-    const values: Record<string, unknown> = {};
+    // Without a prototype: `__proto__` is a parameter like any other, and none that we know.
+    const values: Record<string, unknown> = Object.create(null);
     for (const name in query) {
       const text = query[name] as string | string[];
       // A repeated parameter stays a list, which no schema takes.
-      values[name] = typeof text === 'string' ? typedValue(properties[name]?.type, text) : text;
+      values[name] =
+        typeof text === 'string'
+          ? typedValue(Object.hasOwn(properties, name) ? properties[name]?.type : undefined, text)
+          : text;
     }
     inspect(values, findings);
     return values;

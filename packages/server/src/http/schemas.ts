@@ -1,46 +1,52 @@
 /** Schemas of what only HTTP has: paths, queries, and the answers that every endpoint shares. */
-import { ERRORS, Flag, Id, Location, limits } from '@rollcall/protocol';
-import Type from 'typebox';
+import {
+  ERRORS,
+  exactly,
+  Flag,
+  Id,
+  integer,
+  Location,
+  limits,
+  maybe,
+  object,
+  oneOf,
+  type Static,
+  text,
+} from '@rollcall/protocol';
 
-export const NOTHING = Type.Object({}, { additionalProperties: false });
+export const NOTHING = exactly({});
 
-export const IdInPath = Type.Object({ id: Id }, { additionalProperties: false });
+export const IdInPath = exactly({ id: Id });
 
-const Limit = Type.Integer({
+const Limit = integer({
   minimum: 1,
   maximum: limits.PAGE_MAX_LIMIT,
   description: `a whole number from 1 to ${limits.PAGE_MAX_LIMIT}`,
 });
 
 export const TOKEN_EXPECTED = 'the token of a previous page of this list';
-const Token = Type.String({ description: TOKEN_EXPECTED });
+const Token = text({ description: TOKEN_EXPECTED });
 
 /** How a list is paged; `limit` is 1,000 unless the endpoint says otherwise. */
-export const PageQuery = Type.Object(
-  { limit: Type.Optional(Limit), token: Type.Optional(Token) },
-  { additionalProperties: false },
-);
+export const PageQuery = exactly({ limit: maybe(Limit), token: maybe(Token) });
 export type PageQuery = { limit?: number; token?: string };
 
-export const GroupPresenceQuery = Type.Object(
-  {
-    location: Type.Optional(Location),
-    partial_match: Type.Optional(Flag),
-    exclude_durable: Type.Optional(Flag),
-    limit: Type.Optional(Limit),
-    token: Type.Optional(Token),
-  },
-  { additionalProperties: false },
-);
-export type GroupPresenceQuery = Type.Static<typeof GroupPresenceQuery>;
+export const GroupPresenceQuery = exactly({
+  location: maybe(Location),
+  partial_match: maybe(Flag),
+  exclude_durable: maybe(Flag),
+  limit: maybe(Limit),
+  token: maybe(Token),
+});
+export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
 
-export const UserPresenceQuery = Type.Object({ groupID: Id }, { additionalProperties: false });
+export const UserPresenceQuery = exactly({ groupID: Id });
 
-export const BatchQuery = Type.Object({ dry_run: Type.Optional(Flag) }, { additionalProperties: false });
+export const BatchQuery = exactly({ dry_run: maybe(Flag) });
 
-export const Failure = Type.Object({
-  error: Type.Enum(Object.keys(ERRORS), { description: 'a code of the error vocabulary' }),
-  message: Type.String({ description: 'an explanation; names the fields or IDs in question' }),
+export const Failure = object({
+  error: oneOf(Object.keys(ERRORS), { description: 'a code of the error vocabulary' }),
+  message: text({ description: 'an explanation; names the fields or IDs in question' }),
 });
 
 /** The answers of an endpoint: its own success, and failures in one shape. */

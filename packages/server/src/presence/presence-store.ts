@@ -33,7 +33,10 @@ export interface PresenceUpdate extends PresenceScope {
 export interface PresenceChange {
   /** The user was not at the location before. */
   readonly arrived: boolean;
-  /** The location of the region that the user left by this, where they are now nowhere in the group; else null. */
+  /**
+   * The location that the region had and the user is no longer at, in any region; else null. It is told here also when
+   * its deadline had passed and no sweep had said so; then none will.
+   */
   readonly departed: Json | null;
 }
 

@@ -75,10 +75,16 @@ export interface Precondition {
 }
 
 /** What every write is given. */
-export interface WriteContext extends Precondition {
+export interface WriteStamp {
   readonly now: number;
   readonly revision: Revision;
 }
+
+/**
+ * What a write of one resource is given. Refusals come in this order: no name for a new group, unknown users, then the
+ * precondition. Where `ifMatch` is given the write is no creation, so its absence is `stale` rather than a missing name.
+ */
+export interface WriteContext extends Precondition, WriteStamp {}
 
 export interface PageRequest {
   /** The ID after which the page starts; null for the first page. */
@@ -136,7 +142,10 @@ export interface Departure {
   readonly userIds: readonly string[];
 }
 
-/** What a write changed that concerns others than the caller. */
+/**
+ * What a write changed that concerns others than the caller. Of a batch that names somebody more than once, changes of
+ * status are between before and after the whole batch; a departure may also be of somebody who is back by its end.
+ */
 export interface Effects {
   readonly departures: readonly Departure[];
   /** Users whose status went from active to deleted, and back. */
@@ -261,12 +270,13 @@ export interface Store {
 
   /** The key that signs access tokens: made once per store, at random (64 bytes), the same for every process. */
   serviceKey(): Promise<Uint8Array>;
+  /** A session of a project that is gone is never found. */
   createSession(session: { id: string; project: ProjectKey; expiresAt: number }): Promise<void>;
   /** Null also when its project is gone. */
   findSession(id: string): Promise<SessionRecord | null>;
   /** Idempotent. */
   revokeSession(id: string): Promise<void>;
-  /** Forgets sessions that ended before `now`. */
+  /** Forgets sessions that ended before `now`; one that ends at `now` may stay. */
   removeExpiredSessions(now: number): Promise<void>;
 
   // Groups
@@ -293,12 +303,15 @@ export interface Store {
   listMembers(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage | null>;
   /** Removes the group with its memberships and durable presence; the users stay. `departures` names its members. */
   deleteGroup(project: ProjectKey, id: string, context: WriteContext): Promise<DeleteOutcome>;
-  /** Connects the group to a messenger workspace, or with null disconnects it. False when there is no such group. */
+  /**
+   * Connects the group to a messenger workspace, or with null disconnects it. False when there is no such group. The
+   * revision changes with what is read: whether it is connected.
+   */
   connectGroup(
     project: ProjectKey,
     id: string,
     workspace: string | null,
-    context: WriteContext,
+    stamp: WriteStamp,
   ): Promise<boolean>;
 
   // Users
@@ -317,7 +330,7 @@ export interface Store {
    * Applies a batch: users first, then groups, each list in order, all or nothing. The driver reads the body with
    * `readBatch` of store/batch-document.ts, which says what fits.
    */
-  applyBatch(project: ProjectKey, batch: BatchRequest, context: WriteContext): Promise<BatchOutcome>;
+  applyBatch(project: ProjectKey, batch: BatchRequest, stamp: WriteStamp): Promise<BatchOutcome>;
 
   // Preferences
 
@@ -334,11 +347,11 @@ export interface Store {
   putDurablePresence(
     project: ProjectKey,
     update: DurablePresenceUpdate,
-    context: WriteContext,
+    stamp: WriteStamp,
   ): Promise<DurablePresenceOutcome>;
   /**
    * For each user with durable presence that passes the filter, the latest of it; in ascending order of user ID,
-   * after `after`, at most `limit` users. Users set deleted are left out.
+   * after `after`, `limit` users or all that there are. Users set deleted are left out.
    */
   listDurablePresence(
     project: ProjectKey,
@@ -346,6 +359,6 @@ export interface Store {
     filter: LocationFilter,
     page: PageRequest,
   ): Promise<DurablePresence[]>;
-  /** The user's latest durable presence in the group, or null. */
+  /** The user's latest durable presence in the group, or null; also of a user who is set deleted. */
   findDurablePresence(project: ProjectKey, groupId: string, userId: string): Promise<DurablePresence | null>;
 }

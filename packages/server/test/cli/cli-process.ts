@@ -30,7 +30,10 @@ export interface CommandOptions {
   readonly cwd?: string;
 }
 
-/** What the tests of the machine set must not reach the program. */
+/** No command takes a tenth of this; one that should have ended and has not is ended. */
+const COMMAND_LIMIT_MS = 60_000;
+
+/** The program sees none of the settings that the test run itself may have. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
@@ -45,11 +48,13 @@ class CliProcess {
   #stderr = '';
   #onOutput: () => void = () => {};
 
-  constructor(args: readonly string[], { env, cwd }: CommandOptions) {
+  constructor(args: readonly string[], { env, cwd }: CommandOptions, limitMs?: number) {
     this.#child = spawn(process.execPath, [ENTRY, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: cleanEnvironment(env),
       cwd,
+      timeout: limitMs,
+      killSignal: 'SIGKILL',
     });
     this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.#stdout += text;
@@ -95,7 +100,7 @@ class CliProcess {
 
 /** Runs a command to its end. */
 export function rollcall(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  return new CliProcess(args, options).ended;
+  return new CliProcess(args, options, COMMAND_LIMIT_MS).ended;
 }
 
 /** Runs a command that must succeed in silence on standard error, and gives what it printed. */

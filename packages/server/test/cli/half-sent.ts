@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { type Agent, request } from 'node:http';
 
 export interface Upload {
   /** Sends the other half and reads the answer. */
@@ -7,10 +7,16 @@ export interface Upload {
 }
 
 /** A PUT that the server has begun to read (it said "100 Continue") and of whose body it has one half. */
-export async function halfSent(url: string, headers: Record<string, string>, body: string): Promise<Upload> {
+export async function halfSent(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  agent?: Agent,
+): Promise<Upload> {
   const length = String(Buffer.byteLength(body));
   const put = request(url, {
     method: 'PUT',
+    agent,
     headers: { ...headers, expect: '100-continue', 'content-length': length },
   });
   const answered = once(put, 'response');

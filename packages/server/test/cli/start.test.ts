@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
@@ -91,7 +92,7 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(others, []);
     }));
 
-  test('an ID longer than a name can be is no obstacle', () =>
+  test('an ID longer than a name can be gives the name its first 256 characters', () =>
     withFreshDir(async (dataDir) => {
       const id = '🦉'.repeat(320);
       await startOnce(dataDir, {
@@ -101,6 +102,11 @@ describe('the customer and the project of the settings', () => {
         projectSecret: SECRET,
       });
       assert.deepEqual(await owners(dataDir), [`${id}: ${id}`]);
+      const names = await reading(dataDir, async (store) => [
+        (await store.findCustomer(id))?.name,
+        (await store.findProject(id))?.name,
+      ]);
+      assert.deepEqual(names, ['🦉'.repeat(256), '🦉'.repeat(256)]);
     }));
 });
 
@@ -155,15 +161,30 @@ test('closing twice is closing once', () =>
     await assert.rejects(send(server.url, 'GET', '/healthz'));
   }));
 
+/** What a request to the known project carries. */
+const json = () => ({
+  authorization: `Bearer ${jwt({ project_id: 'test-project', iat: seconds(Date.now()) }, 'test-project-secret')}`,
+  'content-type': 'application/json',
+});
+
 test('closing waits no longer than it was told for a request that does not end', () =>
   withFreshDir(async (dataDir) => {
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs: 1 });
-    const iat = seconds(Date.now());
-    const headers = {
-      authorization: `Bearer ${jwt({ project_id: 'test-project', iat }, 'test-project-secret')}`,
-      'content-type': 'application/json',
-    };
-    const upload = await halfSent(`${server.url}/v1/users/ada`, headers, '{"name": "Ada"}');
+    const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}');
     await server.close();
     await assert.rejects(upload.finish());
   }));
+
+test('closing does not wait for connections that are kept alive', { timeout: 20_000 }, () =>
+  withFreshDir(async (dataDir) => {
+    const drainMs = 2 ** 31 - 1;
+    const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs });
+    const agent = new Agent({ keepAlive: true });
+    await send(server.url, 'GET', '/healthz', { agent });
+    const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}', agent);
+    const closed = server.close();
+    assert.equal((await upload.finish()).status, 200);
+    await closed;
+    agent.destroy();
+  }),
+);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buildIds } from '../support/build.ts';
+import { buildGroup, buildIds, buildUser } from '../support/build.ts';
 import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -359,8 +359,8 @@ describe('the steps of a batch run over the whole of it', () => {
 });
 
 describe('the limits of a batch', () => {
-  const users = (count: number) => buildIds('u', count).map((id) => ({ id }));
-  const groups = (count: number) => buildIds('g', count).map((id) => ({ id, name: id }));
+  const users = (count: number) => buildIds('u', count).map((id) => buildUser({ id }));
+  const groups = (count: number) => buildIds('g', count).map((id) => buildGroup({ id }));
 
   test('10,000 users and 1,000 groups are taken', async () => {
     const project = await server.project();

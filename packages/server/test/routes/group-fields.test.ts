@@ -108,7 +108,7 @@ describe('metadata', () => {
       expectDone(await putMetadata(project, json));
       assert.deepEqual((await project.group('g')).metadata, JSON.parse(json));
     });
-    await fc.assert(kept, { numRuns: 60 });
+    await fc.assert(kept, { numRuns: 30 });
   });
 
   test('nesting as deep as 16 KiB allows is kept', async () => {

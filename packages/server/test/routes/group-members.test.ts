@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { get, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import type { Member } from '@rollcall/protocol';
 import { buildIds } from '../support/build.ts';
@@ -19,6 +21,8 @@ async function projectWithMembers(): Promise<Project> {
 }
 
 const membersOf = async (project: Project) => (await project.group('g')).members;
+const page = async (project: Project, query = '') =>
+  expectOk<MemberPage>(await project.get(`/v1/groups/g/members${query}`));
 const change = (project: Project, body: unknown) => project.post('/v1/groups/g/members', body);
 
 describe('POST /v1/groups/<ID>/members', () => {
@@ -127,9 +131,6 @@ describe('POST /v1/groups/<ID>/members', () => {
 });
 
 describe('GET /v1/groups/<ID>/members', () => {
-  const page = async (project: Project, query = '') =>
-    expectOk<MemberPage>(await project.get(`/v1/groups/g/members${query}`));
-
   test('answers entries of exactly id, name and email, null where unset, and the pagination', async () => {
     const project = await server.project();
     const users = [{ id: 'a', name: 'Ann', email: 'ann@example.com' }, { id: 'b' }, { id: 'c', name: 'Cy' }];
@@ -198,6 +199,16 @@ describe('GET /v1/groups/<ID>/members', () => {
   });
 });
 
+/** The answer of a reader who has taken nothing of its body yet. */
+async function openReading({ url, token }: Project, path: string): Promise<IncomingMessage> {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url + path, { headers }, resolve).once('error', reject);
+  });
+  assert.equal(answer.statusCode, 200);
+  return answer;
+}
+
 describe('a group of many members', () => {
   test('is read whole, in one state of it, while its list is replaced', async () => {
     const project = await server.project();
@@ -231,5 +242,34 @@ describe('a group of many members', () => {
     const token = encodeURIComponent(String(first.pagination.token));
     const last = expectOk<MemberPage>(await project.get(`/v1/groups/g/members?limit=10000&token=${token}`));
     assert.deepEqual([last.users.map(({ id }) => id), last.pagination.token], [['m10000'], null]);
+  });
+
+  test('is listed whole to a slow reader, also when it is deleted in the meantime', async () => {
+    const project = await server.project();
+    // More than the buffers between server and reader take, so that the rest is still to be read afterwards.
+    const members = buildIds('m'.repeat(300), 10_000);
+    const email = `${'e'.repeat(300)}@example.com`;
+    await project.seed({ users: members.map((id) => ({ id, name: 'n'.repeat(256), email })) });
+    expectDone(await project.put('/v1/groups/g', { name: 'G', members }));
+    const answer = await openReading(project, '/v1/groups/g/members?limit=10000');
+    expectDone(await project.delete('/v1/groups/g'));
+    const ids = ((await json(answer)) as MemberPage).users.map(({ id }) => id);
+    assert.deepEqual(ids, members.slice(0, ids.length));
+  });
+});
+
+describe('a user who is removed while being added', () => {
+  test('is a member of nothing afterwards', async () => {
+    const project = await projectWithMembers();
+    const users = buildIds('racer', 20);
+    await project.seedUsers(...users);
+    const answers = await Promise.all(
+      users.flatMap((id) => [change(project, { add: [id] }), project.delete(`/v1/users/${id}`)]),
+    );
+    for (const answer of answers) {
+      if (answer.status !== 200) expectNotFound(answer, 'user_not_found');
+    }
+    assert.deepEqual(await membersOf(project), ['a', 'b']);
+    assert.equal((await page(project)).pagination.total, 2);
   });
 });

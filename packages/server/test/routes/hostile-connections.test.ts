@@ -91,6 +91,25 @@ describe('pipelined requests', () => {
     );
   });
 
+  test('a write that cannot be stored fails alone, not those that reach the store in the same moment', async () => {
+    const put = (id: string, metadata: string) => {
+      const body = `{"name":"G","metadata":${metadata}}`;
+      const type = 'Content-Type: application/json';
+      return head(`PUT /v1/groups/${id}`, type, `Content-Length: ${body.length}`) + body;
+    };
+    const deep = `{"a":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
+    const connections = Array.from({ length: 8 }, open);
+    for (const connection of connections) {
+      connection.write(Array.from({ length: 5 }, () => put('deep', deep) + put('flat', '{}')).join(''));
+    }
+    const answers = await Promise.all(
+      connections.map((connection) => connection.received((sofar) => statuses(sofar).length === 10)),
+    );
+    for (const connection of connections) connection.destroy();
+    const ofFlat = answers.flatMap((text) => statuses(text).filter((_, index) => index % 2 === 1));
+    assert.deepEqual(new Set(ofFlat), new Set([200]));
+  });
+
   test('after a refusal of an unread body are not taken out of that body', async () => {
     const connection = open();
     const smuggled = head('DELETE /v1/groups/g');

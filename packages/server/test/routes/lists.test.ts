@@ -67,6 +67,8 @@ for (const list of LISTS) {
         '\ufffd',
         '😀',
         '𐀀',
+        'x'.repeat(320),
+        '😀'.repeat(320),
       ];
       await list.add(project, ids);
       const [whole = []] = await readThrough(project, list, 100);
@@ -105,7 +107,7 @@ for (const list of LISTS) {
     test('an unknown query parameter is unexpected_field, and the message lists the expected ones', async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
-      for (const query of ['offset=2', 'limit=2&page=2', 'Limit=2']) {
+      for (const query of ['offset=2', 'limit=2&page=2', 'Limit=2', 'constructor=1', '__proto__=1']) {
         const answer = await project.get(`${list.path}?${query}`);
         expectRefused(answer, 400, 'unexpected_field', 'limit', 'token');
       }

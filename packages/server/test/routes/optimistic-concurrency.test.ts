@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -192,5 +192,15 @@ describe('If-Match', () => {
     const project = await projectWithBoth();
     const answer = await project.put(GROUP, { nick: 1 }, { 'if-match': '"stale"' });
     expectRefused(answer, 400, 'unexpected_field', 'nick');
+  });
+
+  test('unknown users are refused before the ETag is looked at: references come before conflicts', async () => {
+    const project = await projectWithBoth();
+    const stale = { 'if-match': '"stale"' };
+    await project.unchanged(async () => {
+      expectNotFound(await project.put(GROUP, { members: ['nobody'] }, stale), 'user_not_found', 'nobody');
+      const added = await project.post(`${GROUP}/members`, { add: ['nobody'] }, stale);
+      expectNotFound(added, 'user_not_found', 'nobody');
+    });
   });
 });

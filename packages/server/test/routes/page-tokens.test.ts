@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { buildIds } from '../support/build.ts';
+import { buildGroup, buildIds } from '../support/build.ts';
 import { expectOk, expectRefused } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { LISTS, tokenOf, withToken } from '../support/paged-lists.ts';
@@ -92,7 +92,7 @@ describe('a token is of one list', () => {
   test('of the members of one group and not of another', async () => {
     const project = await server.project();
     await project.seedUsers(...SEVEN);
-    await project.seed({ groups: ['g', 'h'].map((id) => ({ id, name: id, members: SEVEN })) });
+    await project.seed({ groups: ['g', 'h'].map((id) => buildGroup({ id, members: SEVEN })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/groups/g/members?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));
     expectOk(await project.get(`/v1/groups/g/members?token=${token}`));
@@ -102,7 +102,7 @@ describe('a token is of one list', () => {
   test('of the groups of one user and not of another', async () => {
     const project = await server.project();
     await project.seedUsers('u', 'v');
-    await project.seed({ groups: SEVEN.map((id) => ({ id, name: id, members: ['u', 'v'] })) });
+    await project.seed({ groups: SEVEN.map((id) => buildGroup({ id, members: ['u', 'v'] })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/users/u/groups?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));
     expectOk(await project.get(`/v1/users/u/groups?token=${token}`));

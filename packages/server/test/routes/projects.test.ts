@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
@@ -19,7 +19,7 @@ const OTHER = {
   projectSecret: 'other-project-secret',
 };
 const dataDir = mkdtempSync(join(tmpdir(), 'rollcall-projects-'));
-before(() => withServer({ dataDir, settings: OTHER }, async () => {}));
+await withServer({ dataDir, settings: OTHER }, async () => {});
 const clock = new MovedClock();
 const server = clockedServer({ clock, dataDir });
 after(() => rm(dataDir, { recursive: true, force: true }));

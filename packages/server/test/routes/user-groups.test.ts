@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { buildGroup, buildIds } from '../support/build.ts';
 import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { PageInfo, Project } from '../support/project-client.ts';
@@ -71,6 +72,18 @@ describe('GET /v1/users/<ID>/groups', () => {
     const token = encodeURIComponent(String(first.pagination.token));
     const rest = await groupsOf(project, `?limit=2&token=${token}`);
     assert.deepEqual([idsOf(rest), rest.pagination], [['c'], { token: null, total: 3 }]);
+  });
+
+  test('the default page is 1,000 groups', async () => {
+    const project = await server.project();
+    const ids = buildIds('g', 1_001);
+    const groups = ids.map((id) => buildGroup({ id, members: ['u'] }));
+    await project.seed({ users: [{ id: 'u' }], groups: groups.slice(0, 1_000) });
+    await project.seed({ groups: groups.slice(1_000) });
+    const first = await groupsOf(project);
+    assert.deepEqual([idsOf(first), first.pagination.total], [ids.slice(0, 1_000), 1_001]);
+    const last = await groupsOf(project, `?token=${encodeURIComponent(String(first.pagination.token))}`);
+    assert.deepEqual([idsOf(last), last.pagination.token], [ids.slice(1_000), null]);
   });
 
   test('a missing user is user_not_found', async () => {

@@ -4,11 +4,13 @@
  * project some operations race, and then the engine must be where one of their orders leads.
  */
 import assert from 'node:assert/strict';
-import type { BatchOutcome, Effects, LocationFilter, ProjectKey, Store } from '../../src/store/store.ts';
-import { entriesOf, joined, type MakeStoreSpace } from '../contract/store/store-lab.ts';
+import type { ProjectKey, Store } from '../../src/store/store.ts';
+import type { MakeStoreSpace } from '../contract/store/store-lab.ts';
+import { comparableOutcome, type IsEffect } from './comparable-outcome.ts';
 import { Random } from './random.ts';
 import { StoreModel } from './store-model.ts';
-import { GROUPS, type Step, StepSource, USERS } from './store-steps.ts';
+import { type Step, StepSource } from './store-steps.ts';
+import { everything } from './store-view.ts';
 
 export interface SimulationSize {
   readonly projects: number;
@@ -22,12 +24,6 @@ const RACE = 0.3;
 const DELETED_PROJECT = 0.01;
 /** Rounds between two comparisons of everything, where nothing raced. */
 const LOOK_EVERY = 8;
-const FILTERS: readonly LocationFilter[] = [
-  null,
-  { location: '{"page":"1"}', partial: false },
-  { location: '{"page":"1"}', partial: true },
-];
-
 /** Runs a simulation. @throws Error that names the seed and the last operations, caused by the difference */
 export async function simulateStore(
   makeSpace: MakeStoreSpace,
@@ -127,8 +123,8 @@ class ProjectRun {
         turn: async (user) => (await before.findUser(this.#modelKey, user)) !== null,
       };
       assert.deepEqual(
-        await comparable(outcomes[index], isEffect),
-        await comparable(expected, isEffect),
+        await comparableOutcome(outcomes[index], isEffect),
+        await comparableOutcome(expected, isEffect),
         step.text,
       );
     }
@@ -167,99 +163,6 @@ class ProjectRun {
     assert.ok(this.#engineKey !== null);
     return this.#engineKey;
   }
-}
-
-/** All that can be read of a project. */
-async function everything(store: Store, key: ProjectKey, limit: number): Promise<unknown> {
-  const page = { after: null, limit: 100 };
-  const [groups, users, ofGroups, ofUsers] = await Promise.all([
-    entriesOf((request) => store.listGroups(key, request), limit),
-    entriesOf((request) => store.listUsers(key, request), limit),
-    Promise.all(GROUPS.map((id) => groupView(store, key, id, limit))),
-    Promise.all(USERS.map((id) => userView(store, key, id, limit))),
-  ]);
-  const { total } = await store.listUsers(key, { ...page, limit: 1 });
-  return { groups, users, total, ofGroups, ofUsers };
-}
-
-async function groupView(store: Store, key: ProjectKey, id: string, limit: number): Promise<unknown> {
-  const group = await store.findGroup(key, id);
-  const first = await store.listMembers(key, id, { after: null, limit: 1 });
-  const page = { after: null, limit: limit * 2 };
-  return {
-    group: group && { ...group, members: await joined(group.members) },
-    exists: await store.groupExists(key, id),
-    total: first?.total,
-    members:
-      first &&
-      (await entriesOf(async (request) => (await store.listMembers(key, id, request)) ?? first, limit)),
-    presence: await Promise.all(FILTERS.map((filter) => store.listDurablePresence(key, id, filter, page))),
-    durable: await Promise.all(USERS.map((user) => store.findDurablePresence(key, id, user))),
-    presentable: await store.presentable(key, id, USERS),
-    standing: await store.standing(key, id, USERS[limit % USERS.length] as string),
-  };
-}
-
-async function userView(store: Store, key: ProjectKey, id: string, limit: number): Promise<unknown> {
-  const user = await store.findUser(key, id);
-  const first = await store.listUserGroups(key, id, { after: null, limit: 1 });
-  return {
-    // The fields of the port: a driver's record may carry more.
-    user: user && [user.name, user.shortName, user.email, user.profilePictureUrl, user.status, user.metadata],
-    times: user && [user.createdAt, user.updatedAt, user.revision],
-    preferences: await store.findPreferences(key, id),
-    total: first?.total,
-    groups:
-      first &&
-      (await entriesOf(async (request) => (await store.listUserGroups(key, id, request)) ?? first, limit)),
-  };
-}
-
-/**
- * What of a batch's effects the port settles: what is so after it and was not before. Who left and came back within
- * it, came and left, or was created and turned, may be named or not.
- */
-interface IsEffect {
-  departure(group: string, user: string): Promise<boolean>;
-  turn(user: string): Promise<boolean>;
-}
-
-/** An outcome without what a driver may word or arrange as it likes. */
-async function comparable(outcome: unknown, isEffect: IsEffect): Promise<unknown> {
-  if (typeof outcome !== 'object' || outcome === null) return outcome;
-  const { kind } = outcome as BatchOutcome;
-  if (kind === 'malformed') return { kind };
-  if ('findings' in outcome) return { kind, findings: placesOf((outcome as Misfit).findings) };
-  if (!('effects' in outcome)) return outcome;
-  return { ...outcome, effects: await comparableEffects(outcome.effects as Effects, isEffect) };
-}
-
-type Misfit = Extract<BatchOutcome, { kind: 'misfit' }>;
-
-const placesOf = ({ unexpected, missing, invalid }: Misfit['findings']) =>
-  [unexpected, missing, invalid].map(({ count, named }) => ({
-    count,
-    places: named.map(({ place }) => place).sort(),
-  }));
-
-async function comparableEffects(effects: Effects, isEffect: IsEffect): Promise<unknown> {
-  const pairs = effects.departures.flatMap(({ groupId, userIds }) =>
-    userIds.map((user) => [groupId, user] as const),
-  );
-  const departures = await those(pairs, (pair) => isEffect.departure(...pair));
-  return {
-    departures: [...new Set(departures.map(String))].sort(),
-    deactivated: (await those(effects.deactivated, isEffect.turn)).sort(),
-    reactivated: (await those(effects.reactivated, isEffect.turn)).sort(),
-  };
-}
-
-async function those<Value>(
-  values: readonly Value[],
-  test: (value: Value) => Promise<boolean>,
-): Promise<Value[]> {
-  const passed = await Promise.all(values.map(test));
-  return values.filter((_, index) => passed[index]);
 }
 
 const at = <Value>(values: readonly Value[], order: readonly number[]) =>

@@ -20,7 +20,7 @@ const STATUSES: readonly Status[] = ['active', 'deleted'];
 const NAMES = ['One', 'Two', '"3"'];
 const METADATA = [{}, { a: 1 }, { a: '\0', b: [null] }, JSON.parse('{"__proto__":1}')];
 const EMAILS = ['a@example.org', 'b@example.org', '', null];
-const PLACES = ['{"page":"1"}', '{"page":"1","paragraph":"7"}', '{"page":"2"}'];
+const PLACES = ['{"page":"1"}', '{"site":"1"}', '{"page":"1","paragraph":"7"}', '{"page":"2"}'];
 const REGIONS = ['{"page":"1"}', '{"site":"s"}'];
 const RECENT = 6;
 
@@ -99,11 +99,11 @@ export class StepSource {
     const users: object[] = random.some(USERS, 5).map((id) => ({ id, ...this.#userWrite() }));
     const groups: object[] = random
       .some(GROUPS, 3)
-      .map((id) => ({ id, ...this.#groupWrite(), name: random.pick(NAMES) }));
-    if (random.chance(0.1)) groups.push({ id: random.pick(GROUPS), name: 'N', members: random.some(NAMED, 3) });
+      .map((id) => ({ id, name: random.pick(NAMES), ...this.#groupWrite() }));
+    if (random.chance(0.1)) groups.push({ id: random.pick(GROUPS), members: random.some(NAMED, 3) });
     if (random.chance(0.05)) users.push(random.pick([{ name: 'N' }, { id: 7 }, { id: 'ann', nick: 'A' }]));
     const text = random.chance(0.03) ? '{"users":[' : JSON.stringify({ users, groups });
-    const [dryRun, context] = [random.chance(0), this.#context({})];
+    const [dryRun, context] = [random.chance(0.15), this.#context({})];
     return step(dryRun ? 'dry batch' : 'batch', [text, context], (store, project) =>
       store.applyBatch(project, { body: Buffer.from(text), dryRun }, context),
     );

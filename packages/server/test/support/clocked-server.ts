@@ -8,7 +8,7 @@ import { oneServer } from './one-server.ts';
 import { Project } from './project-client.ts';
 import type { TestServer, TestServerOptions } from './server.ts';
 
-/** Usable inside tests and hooks only, because the server starts before the first test. */
+/** Usable inside tests only, because the server starts before the first; in hooks, `project()` waits for it. */
 export interface ClockedServer {
   readonly raw: TestServer;
   /** A new project of the test customer, with a token of the clock's time. */
@@ -50,6 +50,7 @@ export function clockedServer(options: TestServerOptions = {}): ClockedServer {
     return jwt({ customer_id: customerId, iat: now(), ...claims }, customerSecret);
   };
   const project = async () => {
+    await server.started;
     const answer = await call(customerToken(), 'POST', '/v1/projects', { name: 'Test' });
     assert.equal(answer.status, 201, answer.text);
     const { id, secret } = answer.json<{ id: string; secret: string }>();

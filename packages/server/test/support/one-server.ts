@@ -9,6 +9,8 @@ import { type TestServer, type TestServerOptions, withServer } from './server.ts
 export interface OneServer {
   /** The server, from the first test to the last. */
   readonly running: TestServer;
+  /** The same, once it runs: for hooks of the file, which the runner starts together with the one that starts it. */
+  readonly started: Promise<TestServer>;
   /** Makes a project that nothing else uses. */
   project(): Promise<Project>;
 }
@@ -25,7 +27,8 @@ export function oneServer(options: TestServerOptions = {}): OneServer {
       started.resolve(server);
       await finished.promise;
     });
-    running = await Promise.race([started.promise, bracket.then(() => started.promise)]);
+    bracket.catch(started.reject);
+    running = await started.promise;
   });
   after(async () => {
     for (const project of projects) project.close();
@@ -33,6 +36,7 @@ export function oneServer(options: TestServerOptions = {}): OneServer {
     await bracket;
   });
   return {
+    started: started.promise,
     get running() {
       assert.ok(running !== undefined, 'the server has not been started yet');
       return running;

@@ -1,7 +1,6 @@
 /** A host that sets and reads presence in one project. */
 import assert from 'node:assert/strict';
-import type { Location, PresenceEntry } from '@rollcall/protocol';
-import type { Static } from 'typebox';
+import type { Location, PresenceEntry, Static } from '@rollcall/protocol';
 import { expectDone, expectOk } from './expect.ts';
 import type { Answer } from './http-client.ts';
 import { type Project, segment } from './project-client.ts';

@@ -1,8 +1,7 @@
 /** A host's view of one project: requests with its token, and readings of its whole state. */
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
-import type { Group, GroupEntry, GroupItem, User, UserItem } from '@rollcall/protocol';
-import type { Static } from 'typebox';
+import type { Group, GroupEntry, GroupItem, Static, User, UserItem } from '@rollcall/protocol';
 import { expectOk } from './expect.ts';
 import { type Answer, send } from './http-client.ts';
 

@@ -43,7 +43,7 @@ function terminalDisplay(screen: Screen, clock: Pick<Clock, 'now'>): ProgressDis
     update(progress) {
       const now = clock.now();
       if (now - drawnAt < REDRAW_MS) return;
-      drawn = barOf(progress).slice(0, (screen.columns ?? 80) - 1);
+      drawn = barOf(progress).slice(0, (screen.columns || 80) - 1);
       drawnAt = now;
       screen.write(clear + drawn);
     },
@@ -73,8 +73,7 @@ function plainDisplay(screen: Screen, clock: Pick<Clock, 'now'>): ProgressDispla
 function barOf(progress: Progress): string {
   if (progress.fraction === null) return progress.state;
   const full = Math.round(BAR_LENGTH * progress.fraction);
-  return `[${'#'.repeat(full)}${'-'.repeat(BAR_LENGTH - full)}] ${percentOf(progress)}${progress.state}`;
+  return `[${'#'.repeat(full)}${'-'.repeat(BAR_LENGTH - full)}] ${percentOf(progress).padStart(7)}${progress.state}`;
 }
 
-const percentOf = ({ fraction }: Progress) =>
-  fraction === null ? '' : `${Math.floor(fraction * 100)} %, `.padStart(7);
+const percentOf = ({ fraction }: Progress) => (fraction === null ? '' : `${Math.floor(fraction * 100)} %, `);

@@ -1,5 +1,4 @@
-import type { Group, GroupEntry, User } from '@rollcall/protocol';
-import type { Static } from 'typebox';
+import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
 import { type ApiAnswer, type ApiConnection, ApiError, errorOf } from './api-connection.ts';
 import { orderedMap } from './ordered-map.ts';
 

@@ -41,7 +41,7 @@ function partsOf(entries: readonly Entry[], verdict: Exclude<Verdict, { kind: 'a
   if (blamed.length === 0) return cut(entries, [entries.length >> 1]);
   return cut(
     entries,
-    blamed.flatMap((position) => [position]),
+    blamed.flatMap((position) => [position, position + 1]),
   );
 }
 

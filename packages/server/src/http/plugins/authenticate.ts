@@ -2,14 +2,19 @@ import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fast
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Caller, CustomerCaller } from '../../core/caller.ts';
 
+/** Whose token opens the routes of a scope; null where none is needed. */
+export type TokenKind = 'project' | 'customer' | null;
+
 /** Gives requests their callers, in one shape whether or not the route asks for one. */
 export function addCallers(app: FastifyInstance): void {
+  app.decorate('tokenKind', null);
   app.decorateRequest('caller', null as unknown as Caller);
   app.decorateRequest('customer', null as unknown as CustomerCaller);
 }
 
 /** Everything in the scope needs a project's token. Comes before the body is read. */
 export function requireProject(scope: FastifyInstance, authenticator: Authenticator): void {
+  scope.decorate('tokenKind', 'project');
   scope.addHook(
     'onRequest',
     authentication(
@@ -23,6 +28,7 @@ export function requireProject(scope: FastifyInstance, authenticator: Authentica
 
 /** Everything in the scope needs a customer's token. */
 export function requireCustomer(scope: FastifyInstance, authenticator: Authenticator): void {
+  scope.decorate('tokenKind', 'customer');
   scope.addHook(
     'onRequest',
     authentication(

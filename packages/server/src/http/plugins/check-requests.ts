@@ -1,6 +1,5 @@
-import { Findings, inspector, JsonObjectError, parseJsonObject } from '@rollcall/protocol';
+import { Findings, inspector, JsonObjectError, type ObjectSchema, parseJsonObject } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
-import type { TObject } from 'typebox';
 import { addMisfit, findingsError, type Misfit } from '../../core/findings-error.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { MalformedQuery, NO_QUERY, type RawQuery } from '../query-string.ts';
@@ -27,8 +26,8 @@ type Part = (request: FastifyRequest, findings: Findings) => void;
 let clean = new Findings();
 
 function requestCheck({ schema = {}, config = {} }: RouteOptions): preHandlerHookHandler {
-  const path = schema.params === undefined ? null : pathCheck(schema.params as TObject);
-  const querySchema = (schema.querystring as TObject | undefined) ?? NOTHING;
+  const path = schema.params === undefined ? null : pathCheck(schema.params as ObjectSchema);
+  const querySchema = (schema.querystring as ObjectSchema | undefined) ?? NOTHING;
   const query = queryCheck(querySchema);
   const queryRequired = querySchema.required !== undefined;
   const body =
@@ -78,7 +77,7 @@ function refuseMalformedQuery(query: unknown): void {
 /** An ID of printable ASCII, which nearly all are: it is legal, and the whole pattern costs several times more. */
 const PLAIN_ID = /^[\x20-\x7e]{1,320}$/;
 
-function pathCheck(schema: TObject): Part {
+function pathCheck(schema: ObjectSchema): Part {
   const inspect = inspector(schema);
   return ({ params }, findings) => {
     const { id } = params as { id: string };
@@ -86,7 +85,7 @@ function pathCheck(schema: TObject): Part {
   };
 }
 
-function queryCheck(schema: TObject): Part {
+function queryCheck(schema: ObjectSchema): Part {
   const read = queryReader(schema);
   return (request, findings) => {
     request.query = read(request.query as RawQuery, findings);
@@ -94,7 +93,7 @@ function queryCheck(schema: TObject): Part {
 }
 
 function bodyCheck(schema: unknown, optional = false): Part {
-  const inspect = inspector(schema as TObject);
+  const inspect = inspector(schema as ObjectSchema);
   return (request, findings) => {
     const bytes = request.body as Uint8Array | undefined;
     const absent = bytes === undefined || bytes.length === 0;

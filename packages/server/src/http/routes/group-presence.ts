@@ -10,7 +10,7 @@ import type { ById, GroupWords } from './route-words.ts';
 
 /** Who is present in a group. */
 export function groupPresenceRoutes(app: FastifyInstance, services: Services, words: GroupWords): void {
-  const { presenceReading, pageTokens } = services;
+  const { presenceReading, pageTokens, log } = services;
   const { noun, path, Noun } = words;
   const schema = {
     operationId: `list${Noun}Presence`,
@@ -32,7 +32,7 @@ export function groupPresenceRoutes(app: FastifyInstance, services: Services, wo
       const token = last === null ? null : pageTokens.issue(listOf(request, listName(request) ?? []), last);
       return `],"pagination":{"token":${JSON.stringify(token)}}}`;
     };
-    return listBody(list, { head: '{"users":[', tail });
+    return listBody(list, { head: '{"users":[', tail }, request, log);
   });
 }
 

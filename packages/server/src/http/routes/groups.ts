@@ -4,7 +4,8 @@ import { chunks } from '../../core/paging.ts';
 import type { Services } from '../../services.ts';
 import { done } from '../answer.ts';
 import { etag, isFresh, notModified, precondition } from '../conditions.ts';
-import { groupBody, heldPage } from '../group-body.ts';
+import { groupBody, leaveUnread } from '../group-body.ts';
+import { heldPage } from '../held-page.ts';
 import { listBody, listOf, pageRule } from '../paged-list.ts';
 import { answers, IdInPath, PageQuery } from '../schemas.ts';
 import type { ById, GroupWords } from './route-words.ts';
@@ -20,9 +21,10 @@ export function groupRoutes(app: FastifyInstance, services: Services, words: Gro
 
 const LIST = ['groups'];
 const EVERYTHING = Number.POSITIVE_INFINITY;
+const WHOLE = { head: '[', tail: () => ']' };
 
 function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
-  const { groups, pageTokens } = services;
+  const { groups, pageTokens, log } = services;
   const schema = {
     operationId: `list${Noun}s`,
     summary: `List all ${noun}s of the project`,
@@ -35,7 +37,7 @@ function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun
   app.get(path, { schema, config }, async (request, reply) => {
     const { caller, page } = request;
     const list = chunks((chunk) => groups.list(caller.project, chunk), page);
-    if (page.limit === EVERYTHING) return listBody(list, { head: '[', tail: () => ']' });
+    if (page.limit === EVERYTHING) return listBody(list, WHOLE, request, log);
     const { body, last } = await heldPage(list);
     if (last !== null) {
       const token = pageTokens.issue(listOf(request, LIST), last);
@@ -65,7 +67,8 @@ function createGroup(
   });
 }
 
-function getGroup(app: FastifyInstance, { groups }: Services, { path, Noun, noun, tags }: GroupWords): void {
+function getGroup(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
+  const { groups, log } = services;
   const schema = {
     operationId: `get${Noun}`,
     summary: `Get a ${noun} with its members`,
@@ -73,10 +76,12 @@ function getGroup(app: FastifyInstance, { groups }: Services, { path, Noun, noun
     params: IdInPath,
     response: answers(Group),
   };
-  app.get<ById>(`${path}/:id`, { schema }, async ({ caller, params, headers }, reply) => {
-    const group = await groups.find(caller.project, noun, params.id);
+  app.get<ById>(`${path}/:id`, { schema }, async (request, reply) => {
+    const group = await groups.find(request.caller.project, noun, request.params.id);
     reply.header('etag', etag(group.revision));
-    return isFresh(headers, group.revision) ? notModified(reply) : groupBody(group);
+    if (!isFresh(request.headers, group.revision)) return groupBody(group, request, log);
+    await leaveUnread(group);
+    return notModified(reply);
   });
 }
 

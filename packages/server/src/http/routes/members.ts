@@ -19,7 +19,7 @@ export function memberRoutes(app: FastifyInstance, services: Services, words: Gr
 const membersOf = (id: string) => ['members', id];
 
 function listMembers(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
-  const { memberships, pageTokens } = services;
+  const { memberships, pageTokens, log } = services;
   const schema = {
     operationId: `list${Noun}Members`,
     summary: `List the members of a ${noun}, in order of ID`,
@@ -32,7 +32,8 @@ function listMembers(app: FastifyInstance, services: Services, { path, Noun, nou
   app.get<ById>(`${path}/:id/members`, { schema, config }, (request) => {
     const { caller, params, page } = request;
     const list = chunks((chunk) => memberships.list(caller.project, noun, params.id, chunk), page);
-    return listBody(list, { head: '{"users":[', tail: totalTail(pageTokens, request, membersOf(params.id)) });
+    const tail = totalTail(pageTokens, request, membersOf(params.id));
+    return listBody(list, { head: '{"users":[', tail }, request, log);
   });
 }
 

@@ -22,7 +22,7 @@ export function userRoutes(app: FastifyInstance, services: Services): void {
 
 const LIST = ['users'];
 
-function listUsers(app: FastifyInstance, { users, pageTokens }: Services): void {
+function listUsers(app: FastifyInstance, { users, pageTokens, log }: Services): void {
   const schema = {
     operationId: 'listUsers',
     summary: 'List the users of the project, in order of ID',
@@ -33,7 +33,8 @@ function listUsers(app: FastifyInstance, { users, pageTokens }: Services): void 
   const config = { rule: pageRule(pageTokens, () => LIST) };
   app.get('/v1/users', { schema, config }, (request) => {
     const list = chunks((chunk) => users.list(request.caller.project, chunk), request.page);
-    return listBody(list, { head: '{"users":[', tail: totalTail(pageTokens, request, LIST) });
+    const tail = totalTail(pageTokens, request, LIST);
+    return listBody(list, { head: '{"users":[', tail }, request, log);
   });
 }
 
@@ -101,7 +102,7 @@ function deleteUser(app: FastifyInstance, { users }: Services): void {
 
 const groupsOf = (id: string) => ['groups of user', id];
 
-function listUserGroups(app: FastifyInstance, { users, pageTokens }: Services): void {
+function listUserGroups(app: FastifyInstance, { users, pageTokens, log }: Services): void {
   const schema = {
     operationId: 'listUserGroups',
     summary: 'List the groups that a user belongs to, in order of ID',
@@ -114,6 +115,7 @@ function listUserGroups(app: FastifyInstance, { users, pageTokens }: Services): 
   app.get<ById>('/v1/users/:id/groups', { schema, config }, (request) => {
     const { caller, params, page } = request;
     const list = chunks((chunk) => users.listGroups(caller.project, params.id, chunk), page);
-    return listBody(list, { head: '{"groups":[', tail: totalTail(pageTokens, request, groupsOf(params.id)) });
+    const tail = totalTail(pageTokens, request, groupsOf(params.id));
+    return listBody(list, { head: '{"groups":[', tail }, request, log);
   });
 }

@@ -1,40 +1,191 @@
-// INTERIM stand-in so that others can start; the presence engineer replaces this file whole.
-import type { Json, LocationFilter } from '../../store/store.ts';
-import type { Expiry, PresenceScope, PresenceStore } from '../presence-store.ts';
-type Entry = PresenceScope & { userId: string; region: Json; location: Json; expiresAt: number };
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { compareCodePoints } from '@rollcall/protocol';
+import type { Json, ProjectKey } from '../../store/store.ts';
+import type {
+  Expiry,
+  PresenceChange,
+  PresenceScope,
+  PresenceStore,
+  PresenceUpdate,
+  PresentUser,
+} from '../presence-store.ts';
+import { Deadlines } from './deadlines.ts';
+import type { Directory } from './directory.ts';
+import { locationTest } from './location-pairs.ts';
+import { ownText } from './own-text.ts';
+import { Presence } from './presence.ts';
+import { PresentGroup } from './present-group.ts';
+import { PresentGroups } from './present-groups.ts';
+
+/** How many presences a sweep looks at before it lets others have their turn: about a millisecond or two. */
+const SWEPT_PER_TURN = 256;
+
+const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, departed: null });
+
+/** The embedded PresenceStore (see the port): who is where, in the memory of this process. */
 export function createMemoryPresence(): PresenceStore {
-  const all = new Map<string, Entry>();
-  const key = (s: PresenceScope, userId: string, region: string) => JSON.stringify([s.project, s.groupId, userId, region]);
-  const mine = (s: PresenceScope, now: number) => [...all.values()].filter((e) => e.project === s.project && e.groupId === s.groupId && e.expiresAt > now);
-  const matches = (l: Json, f: LocationFilter) => {
-    if (f === null || l === f.location) return true;
-    if (!f.partial) return false;
-    const a = JSON.parse(l); const b = JSON.parse(f.location);
-    return Object.keys(b).every((k) => a[k] === b[k]);
-  };
-  return {
-    async ping() {}, async close() {},
-    async set(u) {
-      const here = mine(u, u.now).filter((e) => e.userId === u.userId);
-      const previous = here.find((e) => e.region === u.region);
-      all.set(key(u, u.userId, u.region), { project: u.project, groupId: u.groupId, userId: u.userId, region: u.region, location: u.location, expiresAt: u.expiresAt });
-      const after = mine(u, u.now).filter((e) => e.userId === u.userId);
-      return { arrived: !here.some((e) => e.location === u.location), departed: previous && !after.some((e) => e.location === previous.location) ? previous.location : null };
-    },
-    async clear(p) {
-      let was = false;
-      for (const e of mine(p, p.now)) if (e.userId === p.userId && e.location === p.location) was = all.delete(key(p, e.userId, e.region)) || was;
-      return was;
-    },
-    async find({ filter, after, limit, now, ...scope }) {
-      const by = new Map<string, Set<string>>();
-      for (const e of mine(scope, now)) if (matches(e.location, filter)) by.set(e.userId, (by.get(e.userId) ?? new Set()).add(e.location));
-      return [...by].filter(([id]) => after === null || id > after).sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit).map(([userId, l]) => ({ userId, locations: [...l].sort() }));
-    },
-    async locationsOf({ userId, now, ...scope }) { return [...new Set(mine(scope, now).filter((e) => e.userId === userId).map((e) => e.location))].sort(); },
-    async removeUsers(scope, ids) { for (const e of mine(scope, 0)) if (ids.includes(e.userId)) all.delete(key(scope, e.userId, e.region)); },
-    async removeGroup(scope) { for (const e of mine(scope, 0)) all.delete(key(scope, e.userId, e.region)); },
-    async removeProject(project) { for (const [k, e] of all) if (e.project === project) all.delete(k); },
-    async sweep(now) { const out: Expiry[] = []; for (const [k, e] of all) if (e.expiresAt <= now) { all.delete(k); out.push(e); } return out; },
-  };
+  return new MemoryPresence();
+}
+
+/** Every method does its work between two awaits, which makes it one atomic step. */
+class MemoryPresence implements PresenceStore {
+  readonly #groups = new PresentGroups();
+  readonly #deadlines = new Deadlines();
+
+  async ping(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#groups.clear();
+    this.#deadlines.clear();
+  }
+
+  async set(update: PresenceUpdate): Promise<PresenceChange> {
+    const { userId, region, location, expiresAt, now } = update;
+    const group = this.#groups.find(update);
+    const presence = group?.directory.find(userId, region);
+    if (group === undefined || presence === undefined) return this.#arrive(group, update);
+    if (presence.location !== location) return this.#move(group, presence, update);
+    const arrived = presence.expiresAt <= now && !isPresent(group.directory.at(userId, location), now);
+    this.#deadlines.change(presence, expiresAt);
+    return arrived ? { arrived, departed: null } : UNCHANGED;
+  }
+
+  async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
+    const there = this.#groups.find(presence)?.directory.at(presence.userId, presence.location) ?? [];
+    // What has ended by its deadline is left to the sweep, which says so.
+    if (!isPresent(there, presence.now)) return false;
+    for (const ended of there) this.#remove(ended);
+    return true;
+  }
+
+  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUser[]> {
+    const { filter, after, limit, now } = reading;
+    const directory = this.#groups.find(reading)?.directory;
+    if (directory === undefined) return [];
+    const passes = locationTest(filter);
+    const found: PresentUser[] = [];
+    let last: string | null = null;
+    for (const userId of directory.candidates(filter, passes, after)) {
+      if (userId === last) continue;
+      last = userId;
+      const locations = presentLocations(directory.of(userId), now, passes);
+      if (locations.length > 0) found.push({ userId, locations });
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
+  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
+    const presences = this.#groups.find(reading)?.directory.of(reading.userId) ?? [];
+    return presentLocations(presences, reading.now, () => true);
+  }
+
+  async removeUsers(scope: PresenceScope, userIds: readonly string[]): Promise<void> {
+    for (const userId of userIds) {
+      for (const presence of this.#groups.find(scope)?.directory.of(userId) ?? []) this.#remove(presence);
+    }
+  }
+
+  async removeGroup(scope: PresenceScope): Promise<void> {
+    const group = this.#groups.find(scope);
+    if (group === undefined) return;
+    this.#forgetDeadlines(group);
+    this.#groups.remove(group);
+  }
+
+  async removeProject(project: ProjectKey): Promise<void> {
+    for (const group of this.#groups.of(project)) this.#forgetDeadlines(group);
+    this.#groups.removeProject(project);
+  }
+
+  async sweep(now: number): Promise<Expiry[]> {
+    const expiries: Expiry[] = [];
+    let looked = 0;
+    for (const due of this.#deadlines.takeDue(now)) {
+      if (due !== null) this.#expire(due, expiries);
+      looked += 1;
+      if (looked % SWEPT_PER_TURN === 0) await nextTurn();
+    }
+    return expiries;
+  }
+
+  /** The user gets a presence in a region where they had none. */
+  #arrive(known: PresentGroup | undefined, update: PresenceUpdate): PresenceChange {
+    const group = known ?? this.#addGroup(update);
+    const arrived = !isPresent(group.directory.at(update.userId, update.location), update.now);
+    const presence = newPresence(group, update);
+    group.add(presence);
+    this.#deadlines.add(presence);
+    return { arrived, departed: null };
+  }
+
+  #move(group: PresentGroup, presence: Presence, update: PresenceUpdate): PresenceChange {
+    const { directory } = group;
+    const { location: left } = presence;
+    const arrived = !isPresent(directory.at(update.userId, update.location), update.now);
+    directory.move(presence, directory.textOf(update.location) ?? ownText(update.location));
+    this.#deadlines.change(presence, update.expiresAt);
+    const others = directory.at(update.userId, left);
+    if (isPresent(others, update.now)) return { arrived, departed: null };
+    // This tells that the user is no longer there, so no sweep will.
+    for (const ended of others) this.#remove(ended);
+    return { arrived, departed: left };
+  }
+
+  /** A location is left by its deadline when the last region that had the user there ends. */
+  #expire(presence: Presence, expiries: Expiry[]): void {
+    const { group, userId, location } = presence;
+    this.#remove(presence);
+    if (group.directory.at(userId, location).length > 0) return;
+    expiries.push({ project: group.project, groupId: group.groupId, userId, location });
+  }
+
+  #remove(presence: Presence): void {
+    this.#deadlines.remove(presence);
+    presence.group.remove(presence);
+    if (presence.group.isEmpty) this.#groups.remove(presence.group);
+  }
+
+  #addGroup({ project, groupId }: PresenceScope): PresentGroup {
+    const group = new PresentGroup(project, ownText(groupId));
+    this.#groups.add(group);
+    return group;
+  }
+
+  #forgetDeadlines(group: PresentGroup): void {
+    for (const presence of group.directory.all()) this.#deadlines.remove(presence);
+  }
+}
+
+/** A presence whose texts are shared with others where these have them already. */
+function newPresence(group: PresentGroup, update: PresenceUpdate): Presence {
+  const { directory } = group;
+  const userId = ownUserId(directory, update.userId);
+  const location = directory.textOf(update.location) ?? ownText(update.location);
+  const isOwnRegion = update.region === update.location;
+  const region = isOwnRegion ? location : (directory.textOf(update.region) ?? ownText(update.region));
+  return new Presence(group, userId, region, location, update.expiresAt);
+}
+
+function ownUserId(directory: Directory, userId: string): string {
+  for (const presence of directory.of(userId)) return presence.userId;
+  return ownText(userId);
+}
+
+function isPresent(presences: readonly Presence[], now: number): boolean {
+  return presences.some((presence) => presence.expiresAt > now);
+}
+
+/** Where they are, each location once, in ascending order. */
+function presentLocations(
+  presences: readonly Presence[],
+  now: number,
+  passes: (location: Json) => boolean,
+): Json[] {
+  const locations: Json[] = [];
+  for (const { location, expiresAt } of presences) {
+    if (expiresAt > now && passes(location)) locations.push(location);
+  }
+  if (locations.length < 2) return locations;
+  return locations.sort(compareCodePoints).filter((location, index) => location !== locations[index - 1]);
 }

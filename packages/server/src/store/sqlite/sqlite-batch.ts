@@ -7,11 +7,13 @@ import type {
   Departure,
   ProjectKey,
   UnknownReference,
-  WriteContext,
+  WriteStamp,
 } from '../store.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
 import type { MembershipWrites } from './sqlite-members.ts';
+import { NO_EFFECTS } from './sqlite-outcomes.ts';
 import type { UserWrites } from './sqlite-users.ts';
+import { toStored } from './sqlite-written.ts';
 
 /** The outcome of a batch, and whether its changes are to be kept: the caller rolls back otherwise. */
 export interface BatchResult {
@@ -31,19 +33,22 @@ export class BatchWrites {
     this.#memberships = memberships;
   }
 
-  apply(project: ProjectKey, request: BatchRequest, context: WriteContext): BatchResult {
+  apply(project: ProjectKey, request: BatchRequest, stamp: WriteStamp): BatchResult {
     const document = readBatch(request.body);
     if (isRefused(document)) return { outcome: document, keep: false };
     const batch = settleBatch(document, (id) => this.#groups.exists(project, id));
     if (isRefused(batch)) return { outcome: batch, keep: false };
-    const outcome = this.#applyAll(project, batch, context);
-    return { outcome, keep: outcome.kind === 'applied' && !request.dryRun };
+    const outcome = this.#applyAll(project, batch, stamp);
+    if (outcome.kind !== 'applied') return { outcome, keep: false };
+    return request.dryRun
+      ? { outcome: { ...outcome, effects: NO_EFFECTS }, keep: false }
+      : { outcome, keep: true };
   }
 
-  #applyAll(project: ProjectKey, batch: Batch, context: WriteContext): BatchOutcome {
+  #applyAll(project: ProjectKey, batch: Batch, stamp: WriteStamp): BatchOutcome {
     const known = new Map<string, number | null>();
-    const users = this.#applyUsers(project, batch.users ?? [], context, known);
-    const groups = this.#applyGroups(project, batch.groups ?? [], context, known);
+    const users = this.#applyUsers(project, batch.users ?? [], stamp, known);
+    const groups = this.#applyGroups(project, batch.groups ?? [], stamp, known);
     if (groups.count > 0) return { kind: 'unknownUsers', references: groups.references, count: groups.count };
     return {
       kind: 'applied',
@@ -60,14 +65,14 @@ export class BatchWrites {
   #applyUsers(
     project: ProjectKey,
     users: NonNullable<Batch['users']>,
-    context: WriteContext,
+    stamp: WriteStamp,
     known: Map<string, number | null>,
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
     const deactivated = new Set<string>();
     const reactivated = new Set<string>();
     for (const { id, ...write } of users) {
-      const applied = this.#users.apply(project, id, write, context);
+      const applied = this.#users.apply(project, id, toStored(write), stamp);
       if (applied.userNo === undefined) throw new Error('a batch item has no precondition to fail');
       counts[applied.kind] += 1;
       known.set(id, applied.userNo);
@@ -82,7 +87,7 @@ export class BatchWrites {
   #applyGroups(
     project: ProjectKey,
     groups: NonNullable<Batch['groups']>,
-    context: WriteContext,
+    stamp: WriteStamp,
     known: Map<string, number | null>,
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
@@ -91,17 +96,17 @@ export class BatchWrites {
     let count = 0;
     const userNumbers = this.#memberships.userNumbers(project, known);
     for (const [index, { id, ...write }] of groups.entries()) {
-      const outcome = this.#groups.put(project, id, write, context, userNumbers);
+      const outcome = this.#groups.put(project, id, toStored(write), stamp, userNumbers);
       if (outcome.kind === 'unknownUsers') {
         count += 1;
         if (references.length < limits.PROBLEMS_NAMED) {
           references.push({ place: `groups[${index}].members`, users: outcome.users });
         }
-      } else if (outcome.kind === 'nameRequired') {
-        // Its creation, earlier in the list, was refused for unknown users: the batch fails anyway.
-        if (count === 0) throw new Error('a nameless group passed the check of names');
-      } else if (outcome.kind === 'exists' || outcome.kind === 'stale') {
-        throw new Error('a batch item has no precondition to fail');
+        // All of it will be rolled back; until then the group is there, as later items of the list expect.
+        const { members: _, ...rest } = write;
+        this.#groups.put(project, id, toStored(rest), stamp);
+      } else if (outcome.kind === 'exists' || outcome.kind === 'stale' || outcome.kind === 'nameRequired') {
+        throw new Error(`a checked batch item ended as ${outcome.kind}`);
       } else {
         counts[outcome.kind] += 1;
         departures.push(...outcome.effects.departures);

@@ -1,4 +1,4 @@
-import type { GroupWrite, Status } from '@rollcall/protocol';
+import type { Status } from '@rollcall/protocol';
 import type {
   DeleteOutcome,
   GroupRecord,
@@ -7,6 +7,7 @@ import type {
   ProjectKey,
   PutGroupOutcome,
   WriteContext,
+  WriteStamp,
 } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { toGroup } from './sqlite-group-row.ts';
@@ -15,6 +16,7 @@ import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readMembersInPieces, type SnapshotPool } from './sqlite-snapshots.ts';
+import type { StoredGroupWrite } from './sqlite-written.ts';
 
 /** Largest member list that is read in one go, on the event loop: some 2 ms. */
 const MEMBERS_AT_ONCE = 10_000;
@@ -27,11 +29,13 @@ export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
         THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
     FROM groups g WHERE project_no = ? AND id = ?`);
   const exists = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
-  const follows = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id > ? LIMIT 1');
+  const boundary = reader.prepare(
+    'SELECT id FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  );
   const page = reader.prepare(`
     SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status
         || '","metadata":' || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}', ','),
-      count(*), max(id)
+      count(*)
     FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ?)`);
 
   return {
@@ -44,8 +48,9 @@ export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
     },
     exists: (project: ProjectKey, id: string): boolean => exists.get(project, id) !== undefined,
     list(project: ProjectKey, { after, limit }: PageRequest): Page {
-      const hasMore = (last: string) => follows.get(project, last) !== undefined;
-      return toPage(page.get(project, after ?? '', limit) as Row, limit, hasMore);
+      const start = after ?? '';
+      const row = page.get(project, start, limit) as Row;
+      return toPage(row, limit, (offset) => boundary.all(project, start, offset));
     },
   };
 }
@@ -92,7 +97,7 @@ export class GroupWrites {
   put(
     project: ProjectKey,
     id: string,
-    write: GroupWrite,
+    write: StoredGroupWrite,
     context: WriteContext,
     userNumbers: UserNumbers = this.#memberships.userNumbers(project),
   ): PutGroupOutcome {
@@ -110,7 +115,7 @@ export class GroupWrites {
     const after = {
       name,
       status: write.status ?? group?.status ?? 'active',
-      metadata: write.metadata === undefined ? (group?.metadata ?? '{}') : JSON.stringify(write.metadata),
+      metadata: write.metadata ?? group?.metadata ?? '{}',
       memberCount: members?.count ?? group?.memberCount ?? 0,
     };
     return group === null
@@ -127,8 +132,8 @@ export class GroupWrites {
     return { kind: 'deleted', effects: departed(id, members) };
   }
 
-  connect(project: ProjectKey, id: string, workspace: string | null, context: WriteContext): boolean {
-    return this.#connect.run(workspace, context.revision, project, id) > 0;
+  connect(project: ProjectKey, id: string, workspace: string | null, stamp: WriteStamp): boolean {
+    return this.#connect.run(workspace, stamp.revision, project, id) > 0;
   }
 
   #read(project: ProjectKey, id: string): StoredGroup | null {

@@ -1,4 +1,4 @@
-import type { GroupWrite, NotificationChannels, UserWrite } from '@rollcall/protocol';
+import type { NotificationChannels } from '@rollcall/protocol';
 import type {
   BatchRequest,
   CustomerRecord,
@@ -6,6 +6,7 @@ import type {
   ProjectKey,
   Store,
   WriteContext,
+  WriteStamp,
 } from '../store.ts';
 import { ProjectGoneError } from '../store.ts';
 import { BatchWrites } from './sqlite-batch.ts';
@@ -15,6 +16,7 @@ import { MembershipWrites } from './sqlite-members.ts';
 import { PresenceWrites } from './sqlite-presence.ts';
 import { ProjectWrites } from './sqlite-projects.ts';
 import { UserWrites } from './sqlite-users.ts';
+import type { StoredGroupWrite, StoredUserWrite } from './sqlite-written.ts';
 
 /** Thrown by an operation whose changes must not be kept, though it has an answer: a refused batch, a dry run. */
 export class RollBack extends Error {
@@ -56,32 +58,32 @@ export function writeOperations(connection: SqliteConnection) {
     removeExpiredSessions: (now: number) => projects.removeExpiredSessions(now),
     purge: () => projects.purge(),
 
-    putGroup: within((project, id: string, write: GroupWrite, context: WriteContext) =>
+    putGroup: within((project, id: string, write: StoredGroupWrite, context: WriteContext) =>
       groups.put(project, id, write, context),
     ),
     deleteGroup: within((project, id: string, context: WriteContext) => groups.delete(project, id, context)),
-    connectGroup: within((project, id: string, workspace: string | null, context: WriteContext) =>
-      groups.connect(project, id, workspace, context),
+    connectGroup: within((project, id: string, workspace: string | null, stamp: WriteStamp) =>
+      groups.connect(project, id, workspace, stamp),
     ),
     changeMembers: within(
       (project, id: string, change: Parameters<Store['changeMembers']>[2], context: WriteContext) =>
         memberships.change(project, id, change, context),
     ),
 
-    putUser: within((project, id: string, write: UserWrite, context: WriteContext) =>
+    putUser: within((project, id: string, write: StoredUserWrite, context: WriteContext) =>
       users.put(project, id, write, context),
     ),
     deleteUser: within((project, id: string, context: WriteContext) => users.delete(project, id, context)),
     putPreferences: within((project, id: string, channels: NotificationChannels) =>
       users.putPreferences(project, id, channels),
     ),
-    applyBatch: within((project, batch: BatchRequest, context: WriteContext) => {
-      const { outcome, keep } = batches.apply(project, batch, context);
+    applyBatch: within((project, batch: BatchRequest, stamp: WriteStamp) => {
+      const { outcome, keep } = batches.apply(project, batch, stamp);
       if (!keep) throw new RollBack(outcome);
       return outcome;
     }),
-    putDurablePresence: within((project, update: DurablePresenceUpdate, context: WriteContext) =>
-      presence.put(project, update, context),
+    putDurablePresence: within((project, update: DurablePresenceUpdate, stamp: WriteStamp) =>
+      presence.put(project, update, stamp),
     ),
   };
 }

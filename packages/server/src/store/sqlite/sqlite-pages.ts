@@ -2,14 +2,16 @@ import type { Page } from '../store.ts';
 import type { Row } from './sqlite-connection.ts';
 
 /**
- * A page from a row of (entries joined with commas, how many, the last ID). Only a full page asks whether more follows.
+ * A page from a row of (entries joined with commas, how many). Where it ends is asked only of a full page that may have
+ * a next one: `boundary` gives the IDs from place `limit - 1` after the start, the last of this page and the next.
  */
-export function toPage(row: Row, limit: number, hasMore: (last: string) => boolean): Page {
-  const [items, count, last] = row as [string | null, number, string | null];
+export function toPage(row: Row, limit: number, boundary: (offset: number) => Row[]): Page {
+  const [items, count] = row as [string | null, number];
+  const [last, next] = count < limit ? [] : boundary(limit - 1);
   return {
     items: items ?? '',
     count,
-    last: count === limit && last !== null && hasMore(last) ? last : null,
+    last: last === undefined || next === undefined ? null : (last[0] as string),
   };
 }
 

@@ -7,7 +7,7 @@ import type {
   PageRequest,
   ProjectKey,
   Standing,
-  WriteContext,
+  WriteStamp,
 } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -101,7 +101,7 @@ export class PresenceWrites {
       ON CONFLICT (group_no, user_id, region) DO UPDATE SET location = excluded.location, updated_at = excluded.updated_at`);
   }
 
-  put(project: ProjectKey, update: DurablePresenceUpdate, { now }: WriteContext): DurablePresenceOutcome {
+  put(project: ProjectKey, update: DurablePresenceUpdate, { now }: WriteStamp): DurablePresenceOutcome {
     const { userId, groupId, region, location } = update;
     const row = this.#standing.get(project, groupId, userId) as Row;
     const standing = toStanding(row);

@@ -1,5 +1,8 @@
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
+/** A statement that only reads. */
+export type ReadStatement = Pick<Statement, 'get' | 'all' | 'iterate'>;
+
 /** How long a held snapshot may go unrenewed: bounds how late the commit of another process is seen. */
 const RENEW_EVERY_MS = 250;
 
@@ -25,7 +28,7 @@ export class SqliteReader {
   }
 
   /** Prepares a read; its `get` and `all` see everything that was committed before the last {@link renew}. */
-  prepare(sql: string): Pick<Statement, 'get' | 'all' | 'iterate'> {
+  prepare(sql: string): ReadStatement {
     const statement = this.connection.prepare(sql);
     const held =
       <Answer>(read: (...parameters: Row) => Answer) =>

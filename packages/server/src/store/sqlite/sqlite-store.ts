@@ -9,6 +9,7 @@ import { SqliteReader } from './sqlite-reader.ts';
 import { SnapshotPool } from './sqlite-snapshots.ts';
 import { userReads } from './sqlite-users.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
+import { toStored } from './sqlite-written.ts';
 
 /** The store's file within the data directory. */
 export const STORE_FILE = 'rollcall.db';
@@ -94,7 +95,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     findGroup: (project, id) => groups.find(project, id),
     groupExists: async (project, id) => groups.exists(project, id),
     listGroups: async (project, page) => groups.list(project, page),
-    putGroup: (project, id, write, context) => writer.run('putGroup', project, id, write, context),
+    putGroup: (project, id, write, context) => writer.run('putGroup', project, id, toStored(write), context),
     changeMembers: (project, id, change, context) =>
       writer.run('changeMembers', project, id, change, context),
     listMembers: async (project, id, page) => members.list(project, id, page),
@@ -104,7 +105,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
 
     findUser: async (project, id) => users.find(project, id),
     listUsers: async (project, page) => users.list(project, page),
-    putUser: (project, id, write, context) => writer.run('putUser', project, id, write, context),
+    putUser: (project, id, write, context) => writer.run('putUser', project, id, toStored(write), context),
     deleteUser: (project, id, context) => writer.run('deleteUser', project, id, context),
     listUserGroups: async (project, id, page) => members.groupsOf(project, id, page),
 

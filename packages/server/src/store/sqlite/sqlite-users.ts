@@ -1,4 +1,4 @@
-import type { NotificationChannels, Status, UserWrite } from '@rollcall/protocol';
+import type { NotificationChannels, Status } from '@rollcall/protocol';
 import type {
   DeleteOutcome,
   Departure,
@@ -14,6 +14,7 @@ import type { MembershipWrites } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
+import type { StoredUserWrite } from './sqlite-written.ts';
 
 const COLUMNS =
   'user_no, name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision';
@@ -25,14 +26,16 @@ const timestamp = (column: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} 
 export function userReads(reader: SqliteReader) {
   const find = reader.prepare(`SELECT ${COLUMNS} FROM users WHERE project_no = ? AND id = ?`);
   const total = reader.prepare('SELECT user_count FROM projects WHERE project_no = ?');
-  const follows = reader.prepare('SELECT 1 FROM users WHERE project_no = ? AND id > ? LIMIT 1');
+  const boundary = reader.prepare(
+    'SELECT id FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  );
   const page = reader.prepare(`
     SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name)
         || ',"short_name":' || json_quote(short_name) || ',"email":' || json_quote(email)
         || ',"profile_picture_url":' || json_quote(profile_picture_url)
         || ',"status":"' || status || '","metadata":' || metadata
         || ',"created_at":"' || ${timestamp('created_at')} || '","updated_at":"' || ${timestamp('updated_at')} || '"}', ','),
-      count(*), max(id)
+      count(*)
     FROM (SELECT * FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT ?)`);
   const preferences = reader.prepare(
     'SELECT send_via_messenger, send_via_email FROM users WHERE project_no = ? AND id = ?',
@@ -44,9 +47,10 @@ export function userReads(reader: SqliteReader) {
       return row === undefined ? null : toUser(id, row);
     },
     list(project: ProjectKey, { after, limit }: PageRequest): TotalPage {
-      const rows = page.get(project, after ?? '', limit) as Row;
-      const hasMore = (last: string) => follows.get(project, last) !== undefined;
-      return { ...toPage(rows, limit, hasMore), total: Number(total.get(project)?.[0] ?? 0) };
+      const start = after ?? '';
+      const row = page.get(project, start, limit) as Row;
+      const { items, count, last } = toPage(row, limit, (offset) => boundary.all(project, start, offset));
+      return { items, count, last, total: Number(total.get(project)?.[0] ?? 0) };
     },
     preferences(project: ProjectKey, id: string): Required<NotificationChannels> | null {
       const row = preferences.get(project, id);
@@ -78,7 +82,7 @@ function toUser(id: string, row: Row): StoredUser {
 /** What a write leaves of the fields that a write can change: supplied ones replaced, the others as they were. */
 function merge(
   before: Pick<UserRecord, MutableField> | null,
-  write: UserWrite,
+  write: StoredUserWrite,
 ): Pick<UserRecord, MutableField> {
   const text = (supplied: string | null | undefined, current: string | null | undefined) =>
     supplied === undefined ? (current ?? null) : supplied === '' ? null : supplied;
@@ -88,7 +92,7 @@ function merge(
     email: text(write.email, before?.email),
     profilePictureUrl: text(write.profile_picture_url, before?.profilePictureUrl),
     status: write.status ?? before?.status ?? 'active',
-    metadata: write.metadata === undefined ? (before?.metadata ?? '{}') : JSON.stringify(write.metadata),
+    metadata: write.metadata ?? before?.metadata ?? '{}',
   };
 }
 
@@ -121,7 +125,7 @@ export class UserWrites {
       WHERE project_no = ? AND id = ?`);
   }
 
-  put(project: ProjectKey, id: string, write: UserWrite, context: WriteContext): PutUserOutcome {
+  put(project: ProjectKey, id: string, write: StoredUserWrite, context: WriteContext): PutUserOutcome {
     const { kind, userNo: _, ...rest } = this.apply(project, id, write, context);
     if (kind === 'exists' || kind === 'stale') return { kind };
     if (kind === 'created') this.countUsers(project, 1);
@@ -129,7 +133,7 @@ export class UserWrites {
   }
 
   /** {@link put} without counting the user in the project's total: a batch counts its users at once. */
-  apply(project: ProjectKey, id: string, write: UserWrite, context: WriteContext): AppliedUser {
+  apply(project: ProjectKey, id: string, write: StoredUserWrite, context: WriteContext): AppliedUser {
     const row = this.#find.get(project, id);
     const before = row === undefined ? null : toUser(id, row);
     const failure = preconditionFailure(context, before?.revision ?? null);

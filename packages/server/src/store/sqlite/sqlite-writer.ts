@@ -100,8 +100,17 @@ export class SqliteWriter {
     this.#outbox = [];
     try {
       this.#tell({ type: 'write', requests });
+    } catch {
+      // Something among them cannot be copied to the thread: only its own caller is to know.
+      for (const request of requests) this.#sendAlone(request);
+    }
+  }
+
+  #sendAlone(request: WriteRequest): void {
+    try {
+      this.#tell({ type: 'write', requests: [request] });
     } catch (error) {
-      for (const [number] of requests) this.#take(number)?.reject(error as Error);
+      this.#take(request[0])?.reject(error as Error);
     }
   }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { entriesOf, numbered, type StoreLab } from './store-lab.ts';
+import { entriesOf } from './entries.ts';
+import { numbered } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const NONE = { created: 0, updated: 0, unchanged: 0 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BatchItems, Roster, StoreLab } from './store-lab.ts';
+import type { BatchItems, Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 export function batchRefusalContract(lab: StoreLab): void {
   /** A project with one user and one group; whatever the batch is refused for, they stay as they are. */
@@ -156,10 +157,17 @@ export function batchRefusalContract(lab: StoreLab): void {
 
   test('unknown users are named in every item of a group that the batch would make, not only in the first', async () => {
     const outcome = await refused({
-      groups: [{ id: 'h', name: 'H', members: ['zed'] }, { id: 'h', members: ['moe'] }, { id: 'h', members: ['ann'] }],
+      groups: [
+        { id: 'h', name: 'H', members: ['zed'] },
+        { id: 'h', members: ['moe'] },
+        { id: 'h', members: ['ann'] },
+      ],
     });
     assert.ok(outcome.kind === 'unknownUsers');
-    assert.deepEqual(outcome.references.map(({ place }) => place), ['groups[0].members', 'groups[1].members']);
+    assert.deepEqual(
+      outcome.references.map(({ place }) => place),
+      ['groups[0].members', 'groups[1].members'],
+    );
   });
 
   test('of many items with unknown users the first twenty are named and all are counted', async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProjectGoneError, type Store } from '../../../src/store/store.ts';
-import { idsOf, newRoster, numbered, Roster, START, type StoreLab } from './store-lab.ts';
+import { idsOf } from './entries.ts';
+import { newRoster, numbered, Roster, START } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 export function durabilityContract(lab: StoreLab): void {
   /** Runs each step on a newly opened store of the same data. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../../../src/store/store.ts';
-import { numbered, type Roster, type StoreLab } from './store-lab.ts';
+import { numbered, type Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const PAGE_1 = canonicalLocation({ page: '1' });
 const PAGE_2 = canonicalLocation({ page: '2' });

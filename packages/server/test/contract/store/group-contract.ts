@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { GroupWrite } from '@rollcall/protocol';
-import { entriesOf, joined, numbered, type StoreLab } from './store-lab.ts';
+import { entriesOf, joined } from './entries.ts';
+import { numbered } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 export function groupContract(lab: StoreLab): void {
   test('a group needs a name to be created; without one nothing is created', async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareCodePoints } from '@rollcall/protocol';
-import { departuresOf, idsOf, joined, numbered, type Roster, type StoreLab } from './store-lab.ts';
+import { departuresOf, idsOf, joined } from './entries.ts';
+import { numbered, type Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const SIZE = 20_000;
 

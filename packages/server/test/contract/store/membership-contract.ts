@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { entriesOf, idsOf, numbered, type StoreLab } from './store-lab.ts';
+import { entriesOf, idsOf } from './entries.ts';
+import { numbered } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const FIRST_PAGE = { after: null, limit: 10 };
 

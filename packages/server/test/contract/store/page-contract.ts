@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareCodePoints } from '@rollcall/protocol';
-import {
-  entriesIn,
-  entriesOf,
-  idsOf,
-  type ListPage,
-  numbered,
-  type Roster,
-  type StoreLab,
-} from './store-lab.ts';
+import { entriesIn, entriesOf, idsOf, type ListPage } from './entries.ts';
+import { numbered, type Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 /** IDs that UTF-16 order, locale order and case-insensitive order would all put elsewhere. */
 const ODD_ORDER = [

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Precondition } from '../../../src/store/store.ts';
-import { idsOf, type Roster, type StoreLab } from './store-lab.ts';
+import { idsOf } from './entries.ts';
+import type { Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 /** What a write under a precondition comes to: by whether the resource is there. `now` stands for its revision. */
 interface Case {

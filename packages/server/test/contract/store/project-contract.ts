@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProjectGoneError, type ProjectKey, type Store } from '../../../src/store/store.ts';
-import { entriesOf, newRoster, Roster, START, type StoreLab, unique } from './store-lab.ts';
+import { entriesOf } from './entries.ts';
+import { newRoster, Roster, START, unique } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const FIRST_PAGE = { after: null, limit: 10 };
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { idsOf, numbered, type StoreLab } from './store-lab.ts';
+import { idsOf } from './entries.ts';
+import { numbered } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const times = <Value>(count: number, make: (index: number) => Value): Value[] =>
   Array.from({ length: count }, (_, index) => make(index));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Roster, StoreLab } from './store-lab.ts';
+import type { Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 type Step = readonly [what: string, run: (roster: Roster) => Promise<unknown>];
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { START, type StoreLab, unique } from './store-lab.ts';
+import { START, unique } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
 
 export function sessionContract(lab: StoreLab): void {
   const session = async (expiresAt = START + 1_000) => {

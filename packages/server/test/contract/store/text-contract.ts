@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { entriesOf, type StoreLab } from './store-lab.ts';
+import { entriesOf } from './entries.ts';
+import type { StoreLab } from './store-lab.ts';
 
 /** Texts that are easily stored as something else. */
 const TEXTS: Readonly<Record<string, string>> = {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UserWrite } from '@rollcall/protocol';
-import { entriesIn, entriesOf, idsOf, type StoreLab } from './store-lab.ts';
+import { entriesIn, entriesOf, idsOf } from './entries.ts';
+import type { StoreLab } from './store-lab.ts';
 
 const FULL: Required<UserWrite> = {
   name: 'Ann',

@@ -1,0 +1,90 @@
+/**
+ * Builds plain JSON Schema objects whose TypeScript type follows from them: one source for validation, types and the
+ * API description. Only what the protocol uses (docs/adr/0009 says why this is not a library).
+ */
+
+/** Where a schema's type lives; it has no value at run time. */
+declare const type: unique symbol;
+/** What marks a property as optional; the mark is taken off when its object is built. */
+const optional = Symbol('optional');
+
+/** A JSON Schema for values of type `T`. */
+export interface Schema<T = unknown> {
+  readonly [type]?: T;
+  readonly [keyword: string]: unknown;
+}
+
+/** The type of the values that a schema is for. */
+export type Static<S extends Schema> = S extends Schema<infer T> ? T : never;
+
+/** A property that may be absent. */
+export interface OptionalSchema<T = unknown> extends Schema<T> {
+  readonly [optional]: true;
+}
+
+export type Properties = Readonly<Record<string, Schema>>;
+
+type OptionalKey<P extends Properties> = { [K in keyof P]: P[K] extends OptionalSchema ? K : never }[keyof P];
+type Flat<T> = { [K in keyof T]: T[K] };
+type ObjectOf<P extends Properties> = Flat<
+  { [K in Exclude<keyof P, OptionalKey<P>>]: Static<P[K]> } & { [K in OptionalKey<P>]?: Static<P[K]> }
+>;
+
+/** The schema of an object with named properties. */
+export interface ObjectSchema<P extends Properties = Properties> extends Schema<ObjectOf<P>> {
+  readonly type: 'object';
+  readonly properties: P;
+  /** Absent where every property is optional. */
+  readonly required?: readonly string[];
+}
+
+type Keywords = Readonly<Record<string, unknown>>;
+
+export const text = (keywords: Keywords = {}): Schema<string> => ({ type: 'string', ...keywords });
+export const flag = (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords });
+export const integer = (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords });
+
+export const constant = <const T extends string | boolean>(value: T, keywords: Keywords = {}): Schema<T> => ({
+  type: typeof value,
+  const: value,
+  ...keywords,
+});
+
+export const oneOf = <const T extends string>(values: readonly T[], keywords: Keywords = {}): Schema<T> => ({
+  type: 'string',
+  enum: values,
+  ...keywords,
+});
+
+/** A text, or null. */
+export const textOrNull = (keywords: Keywords = {}): Schema<string | null> => ({
+  type: ['string', 'null'],
+  ...keywords,
+});
+
+export const list = <S extends Schema>(items: S, keywords: Keywords = {}): Schema<Static<S>[]> => ({
+  type: 'array',
+  items,
+  ...keywords,
+});
+
+/** An object whose keys are the caller's own. */
+export const dictionary = <T>(keywords: Keywords): Schema<Record<string, T>> => ({
+  type: 'object',
+  ...keywords,
+});
+
+/** The same schema, for a property that may be absent. */
+export const maybe = <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [optional]: true });
+
+/** An object with these properties, and no others where `keywords` say `additionalProperties: false`. */
+export function object<const P extends Properties>(properties: P, keywords: Keywords = {}): ObjectSchema<P> {
+  const required = Object.keys(properties).filter((name) => !(optional in (properties[name] as Schema)));
+  return { type: 'object', properties, ...(required.length > 0 && { required }), ...keywords };
+}
+
+/** An object that takes no other properties. */
+export const exactly = <const P extends Properties>(
+  properties: P,
+  keywords: Keywords = {},
+): ObjectSchema<P> => object(properties, { additionalProperties: false, ...keywords });

@@ -1,0 +1,153 @@
+import type {
+  Example,
+  MediaType,
+  OpenApiDocument,
+  Operation,
+  Parameter,
+  Response,
+  Schema,
+} from '../openapi/openapi-document.ts';
+import { codeBlock, jsonMarkup } from './code.ts';
+import { curlExample } from './curl.ts';
+import { type Field, fieldList, fieldsOf, typeText } from './fields.ts';
+import { type Html, html } from './html.ts';
+import { inlineMarkdown, markdown } from './markdown.ts';
+import { resolve } from './references.ts';
+
+/** An operation and where it is. */
+export interface PlacedOperation {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Operation;
+}
+
+/** Method and path, with the parameters told apart. */
+export function endpoint({ method, path }: Pick<PlacedOperation, 'method' | 'path'>): Html {
+  const parts = path
+    .split(/(\{[^}]+\})/)
+    .map((part) => (part.startsWith('{') ? html`<var>${part}</var>` : part));
+  return html`<span class="method ${method}">${method.toUpperCase()}</span> <code class="path">${parts}</code>`;
+}
+
+/** All about one operation: what to send and what comes back on the left, examples on the right. */
+export function operationSection(document: OpenApiDocument, placed: PlacedOperation): Html {
+  const { operationId, summary, description, security } = placed.operation;
+  return html`
+<section class="operation" id="${operationId}" aria-labelledby="${operationId}-title">
+<div class="told">
+<h3 id="${operationId}-title"><a href="#${operationId}">${summary}</a></h3>
+<p class="endpoint">${endpoint(placed)}</p>
+<p class="opens">${openedBy(security)}</p>
+${description !== undefined && markdown(description)}
+${parametersOf(document, placed.operation)}
+${bodyOf(document, placed.operation)}
+${answersOf(document, placed.operation)}
+${refusalsOf(document, placed.operation)}
+</div>
+<div class="shown">${examplesOf(document, placed)}</div>
+</section>`;
+}
+
+const TOKENS: Readonly<Record<string, string>> = {
+  projectToken: 'a project token',
+  customerToken: 'a customer token',
+};
+
+function openedBy(security: Operation['security']): Html {
+  const [scheme] = security.flatMap((requirement) => Object.keys(requirement));
+  if (scheme === undefined) return html`Needs no token`;
+  return html`Needs <a href="#tokens">${TOKENS[scheme] ?? scheme}</a>`;
+}
+
+/** Parameters that every operation takes are told of once, before all of them. */
+const EVERYWHERE = new Set(['x-request-id']);
+
+function parametersOf(document: OpenApiDocument, { parameters }: Operation): Html {
+  const known = parameters
+    .map((parameter) => resolve<Parameter>(document, parameter))
+    .filter(({ name }) => !EVERYWHERE.has(name));
+  const listOf = (place: Parameter['in'], title: string) => {
+    const fields = known.filter((parameter) => parameter.in === place).map(fieldOf);
+    return fields.length > 0 && html`<h4>${title}</h4>${fieldList(fields)}`;
+  };
+  return html`${listOf('path', 'Path')}${listOf('query', 'Query')}${listOf('header', 'Headers')}`;
+}
+
+function fieldOf({ name, schema, content, description, required = false }: Parameter): Field {
+  return { name, schema: schema ?? content?.['application/json']?.schema ?? {}, description, required };
+}
+
+function bodyOf(document: OpenApiDocument, { requestBody }: Operation): Html | null {
+  const schema = requestBody?.content['application/json']?.schema;
+  if (requestBody === undefined || schema === undefined) return null;
+  return html`<h4>Body${!requestBody.required && html` <small>optional</small>`}</h4>${shapeOf(document, schema)}`;
+}
+
+/** What a body is: its name where it has one, and its fields. */
+function shapeOf(document: OpenApiDocument, schema: Schema): Html {
+  const inside = schema.items ?? schema;
+  const fields = fieldsOf(
+    inside.$ref === undefined ? inside : resolve<Schema>(document, { $ref: inside.$ref }),
+  );
+  return html`<p class="shape">${typeText(schema)}</p>${fields.length > 0 && fieldList(fields)}`;
+}
+
+const isSuccess = (status: string) => status < '400';
+
+function answersOf(document: OpenApiDocument, { responses }: Operation): Html[] {
+  return Object.entries(responses)
+    .filter(([status]) => isSuccess(status))
+    .map(([status, response]) => {
+      const { description, content = {}, headers = {} } = resolve<Response>(document, response);
+      const schema = content['application/json']?.schema;
+      return html`<h4>Answer <span class="status">${status}</span></h4>
+<p>${inlineMarkdown(description)}</p>${headersOf(document, headers)}${schema && shapeOf(document, schema)}`;
+    });
+}
+
+/** Headers that nearly every answer has are told of once, before all operations. */
+const ordinary = (name: string) => EVERYWHERE.has(name) || name.startsWith('RateLimit');
+
+function headersOf(document: OpenApiDocument, headers: NonNullable<Response['headers']>): Html | false {
+  const fields = Object.entries(headers)
+    .filter(([name]) => !ordinary(name))
+    .map(([name, reference]) => {
+      const { schema, description } = resolve<{ schema: Schema; description: string }>(document, reference);
+      return { name, schema, description, required: false };
+    });
+  return fields.length > 0 && fieldList(fields);
+}
+
+function refusalsOf(document: OpenApiDocument, { responses }: Operation): Html {
+  const refusals = Object.entries(responses).filter(([status]) => !isSuccess(status));
+  const statuses = refusals.map(([status]) => html`<span class="status">${status}</span> `);
+  return html`<details class="refusals"><summary>Refusals ${statuses}</summary>${refusals.map(
+    ([status, response]) =>
+      html`<h5>${status}</h5>${markdown(resolve<Response>(document, response).description)}`,
+  )}</details>`;
+}
+
+function examplesOf(document: OpenApiDocument, { path, method, operation }: PlacedOperation): Html {
+  const bodies = Object.values(
+    operation.requestBody?.content['application/json']?.examples ?? {},
+  ) as Example[];
+  const [first, ...others] = bodies;
+  const title = first?.summary ?? 'Request';
+  return html`${codeBlock(title, curlExample(document, path, method, operation, first?.value))}
+${answerExamples(document, operation)}
+${others.map(({ summary = 'Body', value }) => codeBlock(summary, jsonMarkup(value)))}`;
+}
+
+function answerExamples(document: OpenApiDocument, { responses }: Operation): Html[] {
+  return Object.entries(responses)
+    .filter(([status]) => isSuccess(status))
+    .flatMap(([status, response]) => {
+      const { content = {} } = resolve<Response>(document, response);
+      return Object.entries(content).map(([type, media]) => codeBlock(`${status} ${type}`, exampleOf(media)));
+    });
+}
+
+function exampleOf({ examples = {} }: MediaType): Html | string {
+  const [example] = Object.values(examples) as Example[];
+  return typeof example?.value === 'string' ? example.value : jsonMarkup(example?.value);
+}

@@ -1,0 +1,55 @@
+import { doneExample, type NotesByOperation } from '../operation-notes.ts';
+
+/** `/v1/users/<ID>/presence`; the reading of a group is with the groups. */
+export const PRESENCE_NOTES: NotesByOperation = {
+  getUserPresence: {
+    description:
+      'Empty for a user who is not there, or may not be: set `deleted`, no member, or the group set `deleted`.',
+    query: { groupID: { description: 'The group.', example: 'analysts' } },
+    success: 'Where the user is.',
+    answer: {
+      id: 'ada',
+      ephemeral: { locations: [{ page: 'q3-report', paragraph: '12' }] },
+    },
+    refusals: { user_not_found: 'The user does not exist.', group_not_found: 'The group does not exist.' },
+  },
+  putPresence: {
+    description: `
+- **Ephemeral** (the default): ends 30 seconds after its last update, unless the operator has set another time. Repeat it while the user is there.
+- **Durable**: where the user was last, with the time; kept until it is replaced.
+- **Exclusive**: with \`exclusiveWithin\`, the user is at one place within that wider location, and leaves the place before.
+- **Absent**: ends the ephemeral presence at exactly this location. No effect for somebody who is not there.`.trim(),
+    bodies: {
+      ephemeral: {
+        summary: 'At one paragraph of a page, and at no other of that page',
+        value: {
+          groupID: 'analysts',
+          location: { page: 'q3-report', paragraph: '12' },
+          exclusiveWithin: { page: 'q3-report' },
+        },
+      },
+      durable: {
+        summary: 'Remember where the user was last',
+        value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '9' }, durable: true },
+      },
+      absent: {
+        summary: 'The user has left',
+        value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '12' }, absent: true },
+      },
+      organization: {
+        summary: 'The older name of groupID',
+        value: { organizationID: 'analysts', location: { page: 'q3-report' } },
+      },
+    },
+    success: 'The presence was updated.',
+    answer: doneExample('updated presence of user ada'),
+    refusals: {
+      missing_field: '`location` is absent, or both `groupID` and its older name are.',
+      invalid_field:
+        'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
+      user_not_found: 'The user does not exist, is set `deleted`, or is not a member of the group.',
+      group_not_found: 'The group does not exist or is set `deleted`.',
+      organization_not_found: 'The same, where the request names it as `organizationID`.',
+    },
+  },
+};

@@ -1,0 +1,44 @@
+import type { Json } from '../../store/store.ts';
+import type { PresentGroup } from './present-group.ts';
+
+/** A link of a circular list; alone, it is linked with itself. */
+export class Link {
+  previous: Link = this;
+  next: Link = this;
+
+  get isAlone(): boolean {
+    return this.next === this;
+  }
+
+  insertBefore(link: Link): void {
+    this.previous = link.previous;
+    this.next = link;
+    link.previous.next = this;
+    link.previous = this;
+  }
+
+  unlink(): void {
+    this.previous.next = this.next;
+    this.next.previous = this.previous;
+    this.previous = this;
+    this.next = this;
+  }
+}
+
+/** One region's location of one user in one group: the unit of all of this engine, so every field costs memory. */
+export class Presence extends Link {
+  readonly group: PresentGroup;
+  readonly userId: string;
+  readonly region: Json;
+  location: Json;
+  expiresAt: number;
+
+  constructor(group: PresentGroup, userId: string, region: Json, location: Json, expiresAt: number) {
+    super();
+    this.group = group;
+    this.userId = userId;
+    this.region = region;
+    this.location = location;
+    this.expiresAt = expiresAt;
+  }
+}

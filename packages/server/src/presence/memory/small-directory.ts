@@ -1,0 +1,56 @@
+import { compareCodePoints } from '@rollcall/protocol';
+import type { Json, LocationFilter } from '../../store/store.ts';
+import type { Directory } from './directory.ts';
+import type { Presence } from './presence.ts';
+
+/** A directory of a handful: most groups have no more, and looking through them costs less than any index. */
+export class SmallDirectory implements Directory {
+  #presences: readonly Presence[] = [];
+
+  get size(): number {
+    return this.#presences.length;
+  }
+
+  all(): Iterable<Presence> {
+    return this.#presences;
+  }
+
+  find(userId: string, region: Json): Presence | undefined {
+    return this.#presences.find((presence) => presence.userId === userId && presence.region === region);
+  }
+
+  of(userId: string): Presence[] {
+    return this.#presences.filter((presence) => presence.userId === userId);
+  }
+
+  at(userId: string, location: Json): Presence[] {
+    return this.#presences.filter((presence) => presence.userId === userId && presence.location === location);
+  }
+
+  candidates(_filter: LocationFilter, _passes: unknown, after: string | null): string[] {
+    const ids = this.#presences.map(({ userId }) => userId);
+    return ids.filter((id) => after === null || compareCodePoints(id, after) > 0).sort(compareCodePoints);
+  }
+
+  textOf(text: Json): Json | undefined {
+    for (const { location, region } of this.#presences) {
+      if (location === text) return location;
+      if (region === text) return region;
+    }
+    return undefined;
+  }
+
+  // An array of exactly their number: one that grows in place keeps room for more.
+
+  add(presence: Presence): void {
+    this.#presences = this.#presences.concat(presence);
+  }
+
+  remove(presence: Presence): void {
+    this.#presences = this.#presences.toSpliced(this.#presences.indexOf(presence), 1);
+  }
+
+  move(presence: Presence, location: Json): void {
+    presence.location = location;
+  }
+}

@@ -1,0 +1,18 @@
+import type { GroupWrite, UserWrite } from '@rollcall/protocol';
+import type { Json } from '../store.ts';
+
+/**
+ * A write with its metadata as the text that is stored. It goes to the writer's thread like this: copying an object
+ * there gives up on deep nesting, and would take every other write of the same message with it.
+ */
+export type Stored<Write extends { metadata?: unknown }> = Omit<Write, 'metadata'> & {
+  readonly metadata?: Json;
+};
+
+export type StoredUserWrite = Stored<UserWrite>;
+export type StoredGroupWrite = Stored<GroupWrite>;
+
+export function toStored<Write extends { metadata?: unknown }>(write: Write): Stored<Write> {
+  if (write.metadata === undefined) return write as Stored<Write>;
+  return { ...write, metadata: JSON.stringify(write.metadata) };
+}

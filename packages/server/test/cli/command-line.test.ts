@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Command } from 'commander';
+import { buildCli } from '../../src/cli/cli.ts';
+import { runCommand } from '../../src/cli/run-command.ts';
+import { withDataDir } from '../support/server.ts';
+import { rollcall } from './cli-process.ts';
+
+/** All commands by their full names. */
+function allCommands(command: Command, name = ''): [string[], Command][] {
+  const path = name === '' ? [] : name.split(' ');
+  return [
+    [path, command],
+    ...command.commands.flatMap((inner) => allCommands(inner, `${name} ${inner.name()}`.trim())),
+  ];
+}
+
+/** Runs a command line in this process: for what needs no store and ends before anything is done. */
+async function parse(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = buildCli();
+  const printed = { stdout: '', stderr: '' };
+  for (const [, command] of allCommands(program)) {
+    command.configureOutput({
+      writeOut: (text) => {
+        printed.stdout += text;
+      },
+      writeErr: (text) => {
+        printed.stderr += text;
+      },
+    });
+  }
+  return { code: await runCommand(program, args), ...printed };
+}
+
+describe('every command', () => {
+  for (const [path, command] of allCommands(buildCli())) {
+    const name = ['rollcall', ...path].join(' ');
+    test(`${name} --help explains it, with examples where it does something`, async () => {
+      const { code, stdout } = await parse([...path, '--help']);
+      assert.equal(code, 0);
+      assert.ok(stdout.startsWith(`Usage: ${name}`), stdout);
+      if (command.commands.length === 0) assert.match(stdout, /\nExamples:\n {2}\$ .*rollcall/);
+    });
+
+    test(`${name} with an unknown option ends with 2`, async () => {
+      const required = command.options
+        .filter((option) => option.mandatory)
+        .flatMap(({ long }) => [long ?? '', 'x']);
+      const { code, stdout, stderr } = await parse([...path, ...required, '--no-such-option']);
+      assert.equal(code, 2);
+      assert.match(stderr, /unknown option '--no-such-option'/);
+      assert.equal(stdout, '');
+    });
+  }
+
+  test('an unknown command ends with 2 and names the nearest', async () => {
+    const { code, stderr } = await rollcall(['projcet', 'list']);
+    assert.equal(code, 2);
+    assert.match(stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
+  });
+
+  test('no command at all ends with 2 and shows the help', async () => {
+    const { code, stderr } = await rollcall([]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^Usage: rollcall/);
+  });
+
+  const opening = [
+    ['token'],
+    ['token', '--customer'],
+    ['project', 'list'],
+    ['project', 'create', 'x'],
+    ['project', 'delete', 'x', '--yes'],
+    ['customer', 'list'],
+    ['customer', 'create', 'x'],
+    ['group', 'connect', 'g', '--workspace', 'w'],
+  ];
+  for (const args of opening) {
+    test(`rollcall ${args.join(' ')} where there is no store says so, ends with 1 and makes none`, () =>
+      withDataDir(undefined, async (parent) => {
+        const dataDir = join(parent, 'data');
+        const { code, stdout, stderr } = await rollcall([...args, '--data-dir', dataDir]);
+        assert.equal(code, 1);
+        assert.match(stderr, /^rollcall: there is no store in [^\n]+\n$/);
+        assert.equal(stdout, '');
+        assert.ok(!existsSync(dataDir));
+      }));
+  }
+});

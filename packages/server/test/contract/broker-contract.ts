@@ -1,0 +1,161 @@
+/**
+ * The Broker's contract as a library: an engine's test file calls {@link brokerContract} with a way to make brokers, and
+ * every rule of broker/broker.ts becomes a test of that engine. Nothing in it knows an engine.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Broker, Change } from '../../src/broker/broker.ts';
+
+/** Two handles on one engine without subscribers: the same handle twice where the engine lives in one process. */
+export type MakeBrokers = () => Promise<readonly [Broker, Broker]>;
+
+const project = (projectId: string): Change => ({ type: 'project', projectId });
+const session = (sessionId: string): Change => ({ type: 'session', sessionId });
+const CHANGES = Array.from({ length: 200 }, (_, index) => project(`p${index}`));
+
+/** Far more than the second that the port allows, so that a slow machine fails nothing; a hang becomes a failure. */
+const PATIENCE_MS = 10_000;
+
+/** A subscriber that notes what it hears, and can wait for it. */
+class Listener {
+  readonly heard: Change[] = [];
+  readonly end: () => void;
+  #waiting: { count: number; done: () => void } | null = null;
+
+  constructor(broker: Broker) {
+    this.end = broker.subscribe((change) => {
+      this.heard.push(change);
+      if (this.#waiting !== null && this.heard.length >= this.#waiting.count) this.#waiting.done();
+    });
+  }
+
+  async hears(count: number): Promise<Change[]> {
+    if (this.heard.length < count) await new Promise<void>((done) => (this.#waiting = { count, done }));
+    return this.heard;
+  }
+}
+
+/** Registers the whole contract as a suite called `name`; every test has an engine of its own. */
+export function brokerContract(name: string, makeBrokers: MakeBrokers): void {
+  const rule = (sentence: string, body: (publisher: Broker, other: Broker) => Promise<void>) =>
+    void test(sentence, { timeout: PATIENCE_MS }, async () => {
+      const [publisher, other] = await makeBrokers();
+      try {
+        await body(publisher, other);
+      } finally {
+        await publisher.close();
+        await other.close();
+      }
+    });
+
+  describe(`the Broker contract: ${name}`, () => {
+    describe('delivery', () => deliveryRules(rule));
+    describe('subscriptions', () => subscriptionRules(rule));
+  });
+}
+
+type Rule = (sentence: string, body: (publisher: Broker, other: Broker) => Promise<void>) => void;
+
+function deliveryRules(rule: Rule): void {
+  rule('every subscriber gets every change whole, on every process', async (publisher, other) => {
+    const listeners = [new Listener(publisher), new Listener(publisher), new Listener(other)];
+    const changes = [project('p'), session('s'), project('{"\u{1f600} \\')];
+    for (const change of changes) await publisher.publish(change);
+    for (const listener of listeners) assert.deepEqual(await listener.hears(changes.length), changes);
+  });
+
+  rule(
+    'on the publishing process, subscribers have been called when `publish` resolves',
+    async (publisher) => {
+      const listener = new Listener(publisher);
+      await publisher.publish(project('p'));
+      assert.deepEqual(listener.heard, [project('p')]);
+    },
+  );
+
+  rule('the changes of one publisher come in the order of publishing', async (publisher, other) => {
+    const listeners = [new Listener(publisher), new Listener(other)];
+    await Promise.all(CHANGES.map((change) => publisher.publish(change)));
+    for (const listener of listeners) assert.deepEqual(await listener.hears(CHANGES.length), CHANGES);
+  });
+
+  rule('what a listener publishes comes after what it heard, to everybody', async (publisher, other) => {
+    const answered: Promise<void>[] = [];
+    publisher.subscribe((change) => {
+      if (change.type === 'project') answered.push(publisher.publish(session(change.projectId)));
+    });
+    const listeners = [new Listener(publisher), new Listener(other)];
+    await publisher.publish(project('a'));
+    await Promise.all(answered);
+    const inOrder = [project('a'), session('a')];
+    for (const listener of listeners) assert.deepEqual(await listener.hears(2), inOrder);
+  });
+
+  rule('a listener that throws harms no other, nor the publisher', async (publisher, other) => {
+    const before = new Listener(publisher);
+    publisher.subscribe(() => {
+      throw new Error('this listener always throws, on purpose');
+    });
+    const listeners = [before, new Listener(publisher), new Listener(other)];
+    await publisher.publish(project('a'));
+    await publisher.publish(project('b'));
+    for (const listener of listeners) assert.deepEqual(await listener.hears(2), [project('a'), project('b')]);
+  });
+}
+
+function subscriptionRules(rule: Rule): void {
+  rule('nothing is heard from before the subscription', async (publisher) => {
+    await publisher.publish(project('early'));
+    const listener = new Listener(publisher);
+    await publisher.publish(project('p'));
+    assert.deepEqual(await listener.hears(1), [project('p')]);
+  });
+
+  rule(
+    'a listener is called until the returned function is; calling that again does nothing',
+    async (publisher) => {
+      const [staying, leaving] = [new Listener(publisher), new Listener(publisher)];
+      await publisher.publish(project('a'));
+      leaving.end();
+      leaving.end();
+      await publisher.publish(project('b'));
+      assert.deepEqual(staying.heard, [project('a'), project('b')]);
+      assert.deepEqual(leaving.heard, [project('a')]);
+    },
+  );
+
+  rule('a listener that ends another is not followed by it', async (publisher) => {
+    const ends: (() => void)[] = [];
+    publisher.subscribe(() => {
+      for (const end of ends) end();
+    });
+    const ended = new Listener(publisher);
+    ends.push(ended.end);
+    await publisher.publish(project('a'));
+    assert.deepEqual(ended.heard, []);
+  });
+
+  rule('one function subscribed twice is two subscriptions', async (publisher) => {
+    let calls = 0;
+    const listener = () => {
+      calls += 1;
+    };
+    const ends = [publisher.subscribe(listener), publisher.subscribe(listener)];
+    await publisher.publish(project('a'));
+    assert.equal(calls, 2);
+    ends[0]?.();
+    await publisher.publish(project('b'));
+    assert.equal(calls, 3);
+  });
+
+  rule('closing ends all subscriptions, and closing twice is closing once', async (publisher) => {
+    const listener = new Listener(publisher);
+    await publisher.ping();
+    await publisher.publish(project('a'));
+    await publisher.close();
+    await publisher.close();
+    // Whether a closed broker takes a change is up to the engine.
+    await publisher.publish(project('b')).catch(() => {});
+    assert.deepEqual(listener.heard, [project('a')]);
+  });
+}

@@ -1,0 +1,33 @@
+/**
+ * The PresenceStore's contract as a library: an engine's test file calls {@link presenceStoreContract} with a way to make
+ * stores, and every rule of presence/presence-store.ts becomes a test of that engine. Nothing in it knows an engine.
+ */
+import { describe, test } from 'node:test';
+import { deadlineContract } from './presence/deadline-contract.ts';
+import { endingContract } from './presence/ending-contract.ts';
+import { filterContract } from './presence/filter-contract.ts';
+import { placingContract } from './presence/placing-contract.ts';
+import { inScene, type MakePresenceStores, type Rule } from './presence/presence-scene.ts';
+import { raceContract } from './presence/race-contract.ts';
+import { readingContract } from './presence/reading-contract.ts';
+import { scopeContract } from './presence/scope-contract.ts';
+import { sweepContract } from './presence/sweep-contract.ts';
+
+const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
+  placing: placingContract,
+  deadlines: deadlineContract,
+  readings: readingContract,
+  filters: filterContract,
+  endings: endingContract,
+  scopes: scopeContract,
+  sweeps: sweepContract,
+  races: raceContract,
+};
+
+/** Registers the whole contract as a suite called `name`; every test has an engine of its own, with nothing in it. */
+export function presenceStoreContract(name: string, makeStores: MakePresenceStores): void {
+  const rule: Rule = (sentence, body) => void test(sentence, inScene(makeStores, body));
+  describe(`the PresenceStore contract: ${name}`, () => {
+    for (const [subject, contract] of Object.entries(SUBJECTS)) describe(subject, () => contract(rule));
+  });
+}

@@ -1,0 +1,94 @@
+import { canonicalLocation, type Location } from '@rollcall/protocol';
+import type {
+  PresenceChange,
+  PresenceScope,
+  PresenceStore,
+  PresentUser,
+} from '../../../src/presence/presence-store.ts';
+import type { Json } from '../../../src/store/store.ts';
+
+/** Two handles on one engine in which nothing is: the same handle twice where the engine lives in one process. */
+export type MakePresenceStores = () => Promise<readonly [PresenceStore, PresenceStore]>;
+
+/** When a test begins, in milliseconds: a whole second, so that tests can say what lies within one. */
+export const START = 1_900_000_000_000;
+/** How long a presence lives where a test does not say otherwise. */
+export const TTL = 30_000;
+
+export const SCOPE: PresenceScope = { project: 'project', groupId: 'group' };
+
+export const at = (location: Location): Json => canonicalLocation(location);
+export const PAGE_1 = at({ page: '1' });
+export const PAGE_2 = at({ page: '2' });
+export const PAGE_3 = at({ page: '3' });
+export const SITE = at({ site: 's' });
+
+interface Setting extends Partial<PresenceScope> {
+  readonly region?: Json;
+  readonly now?: number;
+  readonly until?: number;
+}
+
+interface Reading extends Partial<PresenceScope> {
+  readonly location?: Json;
+  readonly partial?: boolean;
+  readonly after?: string | null;
+  readonly limit?: number;
+  readonly now?: number;
+}
+
+/** Two handles and short ways to use them: what one writes, the other reads. */
+export class PresenceScene {
+  readonly store: PresenceStore;
+  readonly other: PresenceStore;
+
+  constructor([store, other]: readonly [PresenceStore, PresenceStore]) {
+    this.store = store;
+    this.other = other;
+  }
+
+  set(userId: string, location: Json, setting: Setting = {}): Promise<PresenceChange> {
+    const { region = location, now = START, until = now + TTL, ...scope } = setting;
+    return this.store.set({ ...SCOPE, ...scope, userId, region, location, now, expiresAt: until });
+  }
+
+  clear(userId: string, location: Json, now = START, scope = SCOPE): Promise<boolean> {
+    return this.other.clear({ ...scope, userId, location, now });
+  }
+
+  find(reading: Reading = {}): Promise<PresentUser[]> {
+    const { location, partial = false, after = null, limit = 1_000, now = START, ...scope } = reading;
+    const filter = location === undefined ? null : { location, partial };
+    return this.other.find({ ...SCOPE, ...scope, filter, after, limit, now });
+  }
+
+  /** The IDs of those who are found. */
+  async ids(reading: Reading = {}): Promise<string[]> {
+    return (await this.find(reading)).map(({ userId }) => userId);
+  }
+
+  locationsOf(userId: string, now = START, scope = SCOPE): Promise<Json[]> {
+    return this.other.locationsOf({ ...scope, userId, now });
+  }
+
+  /** What a sweep tells, as `user location`. */
+  async swept(now: number): Promise<string[]> {
+    return (await this.other.sweep(now)).map(({ userId, location }) => `${userId} ${location}`);
+  }
+}
+
+/** Registers a rule of the port: its sentence, and what shows that it holds. */
+export type Rule = (sentence: string, body: (scene: PresenceScene) => Promise<void>) => void;
+
+/** Gives a test its scene and closes both handles after it. */
+export function inScene(makeStores: MakePresenceStores, body: (scene: PresenceScene) => Promise<void>) {
+  return async () => {
+    const scene = new PresenceScene(await makeStores());
+    try {
+      await body(scene);
+    } finally {
+      await scene.store.close();
+      await scene.other.close();
+    }
+  };
+}

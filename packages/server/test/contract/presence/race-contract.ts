@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { at, PAGE_1, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
+
+const ROUNDS = 50;
+const places = Array.from({ length: ROUNDS }, (_, index) => at({ page: `${index + 100}` }));
+
+/** Each method is one atomic step, whichever handle it is called on. */
+export function raceContract(rule: Rule): void {
+  rule('racing moves inside a region leave one place, and tell one chain of moves to it', async (scene) => {
+    const { store, other } = scene;
+    await scene.set('ann', PAGE_1, { region: SITE });
+    const update = { ...SCOPE, userId: 'ann', region: SITE, now: START, expiresAt: START + TTL };
+    const changes = await Promise.all(
+      places.map((location, index) => (index % 2 === 0 ? store : other).set({ ...update, location })),
+    );
+    const left = await scene.locationsOf('ann');
+    assert.equal(left.length, 1);
+    assert.ok(changes.every(({ arrived }) => arrived));
+    const departed = changes.map((change) => change.departed);
+    assert.deepEqual(
+      [...departed, ...left].sort(),
+      [PAGE_1, ...places].sort(),
+      'every place was left once, but the last',
+    );
+  });
+
+  rule('of racing updates of one place, one has arrived', async ({ store, other }) => {
+    const update = {
+      ...SCOPE,
+      userId: 'ann',
+      region: PAGE_1,
+      location: PAGE_1,
+      now: START,
+      expiresAt: START + TTL,
+    };
+    const changes = await Promise.all(
+      places.map((_, index) => (index % 2 === 0 ? store : other).set(update)),
+    );
+    assert.equal(changes.filter(({ arrived }) => arrived).length, 1);
+  });
+
+  rule('of racing absences, one found the user', async (scene) => {
+    const { store, other } = scene;
+    await scene.set('ann', PAGE_1);
+    const absence = { ...SCOPE, userId: 'ann', location: PAGE_1, now: START };
+    const cleared = await Promise.all([store, other, store, other].map((handle) => handle.clear(absence)));
+    assert.equal(cleared.filter(Boolean).length, 1);
+  });
+
+  rule('an update that races with the end of its group is there whole or not at all', async (scene) => {
+    for (const [round, location] of places.entries()) {
+      const scope = { ...SCOPE, groupId: `g${round}` };
+      await scene.set('bob', PAGE_1, scope);
+      await Promise.all([scene.set('ann', location, scope), scene.other.removeGroup(scope)]);
+      const found = await scene.ids(scope);
+      assert.ok(found.length === 0 || (found.length === 1 && found[0] === 'ann'), `found ${found}`);
+      assert.deepEqual(await scene.ids({ ...scope, location }), found);
+      assert.deepEqual(await scene.ids({ ...scope, location, partial: true }), found);
+      assert.deepEqual((await scene.swept(START + TTL)).length, found.length);
+    }
+  });
+}

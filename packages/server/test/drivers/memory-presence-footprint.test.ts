@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import type { PresenceStore, PresenceUpdate } from '../../src/presence/presence-store.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const COUNT = 100_000;
+const START = 1_900_000_000_000;
+const SCOPE = { project: 1, groupId: 'group' };
+/** What one ephemeral presence may take, in bytes. */
+const PRESENCE_MAX = 500;
+/** What an engine in which nothing is may hold on to, in bytes: far less than one leaked object for each of them. */
+const REMAINS_MAX = 1_000_000;
+
+type Shape = (index: number) => Partial<PresenceUpdate>;
+
+const place = (page: string, paragraph: string) => `{"page":"${page}","paragraph":"${paragraph}"}`;
+const numbered = (name: string, index: number) => `${name}-${String(index).padStart(6, '0')}`;
+
+/** Users arrive in no order of their IDs. */
+function update(index: number, shape: Shape): PresenceUpdate {
+  const userId = numbered('user', (index * 7_919) % COUNT);
+  const { location = '{"page":"1"}', region = location, ...rest } = shape(index);
+  return {
+    ...SCOPE,
+    userId,
+    location,
+    region,
+    now: START,
+    expiresAt: START + 30_000 + (index % 30_000),
+    ...rest,
+  };
+}
+
+async function fill(store: PresenceStore, shape: Shape): Promise<void> {
+  for (let index = 0; index < COUNT; index += 1) await store.set(update(index, shape));
+}
+
+function heapBytes(): number {
+  collectGarbage();
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+const ownPlace: Shape = (index) => ({
+  location: place(numbered('page', index), numbered('paragraph', index)),
+});
+const ownParagraph: Shape = (index) => ({ location: place('1', numbered('paragraph', index)) });
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  'everybody at one place': () => ({ location: place('1', '1') }),
+  'everybody at their own place of two pairs': ownPlace,
+  'everybody at their own paragraph of one page, exclusive within the page': (index) => ({
+    ...ownParagraph(index),
+    region: '{"page":"1"}',
+  }),
+  'everybody at their own place, exclusive within their own page': (index) => ({
+    ...ownPlace(index),
+    region: `{"page":"${numbered('page', index)}"}`,
+  }),
+  'three at each place': (index) => ownPlace(Math.floor(index / 3)),
+  'three paragraphs to a page': (index) => ({
+    location: place(numbered('page', Math.floor(index / 3)), numbered('paragraph', index)),
+  }),
+  'groups of one': (index) => ({ ...ownPlace(index), groupId: numbered('group', index) }),
+  'groups of three': (index) => ({ ...ownPlace(index), groupId: numbered('group', Math.floor(index / 3)) }),
+  'groups of seventeen': (index) => ({
+    ...ownPlace(index),
+    groupId: numbered('group', Math.floor(index / 17)),
+  }),
+};
+
+describe('one ephemeral presence takes at most 500 bytes', () => {
+  for (const [name, shape] of Object.entries(SHAPES)) {
+    test(name, async () => {
+      await fill(createMemoryPresence(), shape);
+      const before = heapBytes();
+      const store = createMemoryPresence();
+      await fill(store, shape);
+      const bytes = (heapBytes() - before) / COUNT;
+      console.log(bytes);assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes`);
+      await store.close();
+    });
+  }
+});
+
+/** Users at one place more than once, and regions that are no places: whatever the engine keeps, it keeps here. */
+const everything: Shape = (index) => ({
+  userId: numbered('user', Math.floor(index / 2)),
+  location: place(`${Math.floor(index / 2) % 3}`, `${(Math.floor(index / 2) * 3) % 50_021}`),
+  ...(index % 2 === 0 ? {} : { region: `{"paragraph":"${Math.floor(index / 2)}"}` }),
+});
+
+const ENDINGS: Readonly<Record<string, (store: PresenceStore) => Promise<unknown>>> = {
+  'by its deadline': (store) => store.sweep(START + 120_000),
+  'by absence': async (store) => {
+    for (let index = 0; index < COUNT; index += 2) await store.clear(update(index, everything));
+  },
+  'with its users': (store) =>
+    store.removeUsers(
+      SCOPE,
+      Array.from({ length: COUNT / 2 }, (_, index) => numbered('user', index)),
+    ),
+  'with its group': (store) => store.removeGroup(SCOPE),
+  'with its project': (store) => store.removeProject(SCOPE.project),
+};
+
+describe('nothing is kept of what has ended', () => {
+  for (const [name, end] of Object.entries(ENDINGS)) {
+    test(name, async () => {
+      const store = createMemoryPresence();
+      await fill(store, everything);
+      await end(store);
+      const before = heapBytes();
+      await store.close();
+      const left = before - heapBytes();
+      console.log(left);assert.ok(left <= REMAINS_MAX, `${left} bytes`);
+    });
+  }
+
+  test('groups that were left by everybody are forgotten', async () => {
+    const store = createMemoryPresence();
+    const inOwnGroup: Shape = (index) => ({ groupId: numbered('group', index) });
+    await fill(store, inOwnGroup);
+    for (let index = 0; index < COUNT; index += 1) await store.clear(update(index, inOwnGroup));
+    const before = heapBytes();
+    await store.close();
+    const left = before - heapBytes();
+    console.log(left);assert.ok(left <= REMAINS_MAX, `${left} bytes`);
+  });
+});
+
+test('a crowd that has thinned out takes the room of those who are left', async () => {
+  const store = createMemoryPresence();
+  await fill(store, ownParagraph);
+  const ids = Array.from({ length: COUNT }, (_, index) => numbered('user', index));
+  const gone = ids.filter((_, index) => index % 64 !== 0);
+  await store.removeUsers(SCOPE, gone);
+  const before = heapBytes();
+  await store.close();
+  const bytes = (before - heapBytes()) / (ids.length - gone.length);
+  // The engine's maps give room back by halves, so up to a few times as much as in a crowd that grew.
+  console.log(bytes);assert.ok(bytes <= 2 * PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
+});
+
+test('a group of many that has become one of few is kept as such', async () => {
+  const groups = 1_000;
+  const grown: Shape = (index) => ({ ...ownPlace(index), groupId: numbered('group', index % groups) });
+  const store = createMemoryPresence();
+  await fill(store, grown);
+  for (let index = 3 * groups; index < COUNT; index += 1) await store.clear(update(index, grown));
+  const before = heapBytes();
+  await store.close();
+  const bytes = (before - heapBytes()) / (3 * groups);
+  console.log(bytes);assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
+});
+
+test('a sweep of a crowd lets others have their turn', async () => {
+  const store = createMemoryPresence();
+  await fill(store, ownPlace);
+  let turns = 0;
+  let isSweeping = true;
+  const takeTurn = () => {
+    turns += 1;
+    if (isSweeping) setImmediate(takeTurn);
+  };
+  setImmediate(takeTurn);
+  const expiries = await store.sweep(START + 120_000);
+  isSweeping = false;
+  assert.equal(expiries.length, COUNT);
+  assert.ok(turns >= 100, `${turns} turns`);
+});

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { type Logger, pino } from 'pino';
+import { buildApp } from '../../src/app.ts';
+import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import { createServices } from '../../src/services.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { ProjectKey, Store } from '../../src/store/store.ts';
+import type { Engine } from '../../src/wiring.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+export interface AppCase {
+  readonly app: FastifyInstance;
+  readonly engine: Engine;
+  readonly clock: MovedClock;
+  readonly project: ProjectKey;
+  readonly authorization: string;
+  readonly customerAuthorization: string;
+  /** Sends a request with the project's token; an object as `payload` goes as JSON. */
+  call(method: string, url: string, options?: CallOptions): Promise<CallAnswer>;
+}
+
+export type CallOptions = Pick<InjectOptions, 'headers' | 'payload'>;
+export type CallAnswer = Awaited<ReturnType<FastifyInstance['inject']>>;
+
+export interface AppOptions {
+  readonly settings?: Partial<Settings>;
+  readonly log?: Logger;
+  /** Makes a part of the real engine fail, or tells what is asked of it. */
+  readonly disturb?: (engine: Engine) => Partial<Engine>;
+}
+
+const CUSTOMER = { id: 'acme', secret: 'acme-secret', name: 'Acme', createdAt: 0 };
+const PROJECT = { id: 'wiki', customerId: 'acme', name: 'Wiki', secret: 'wiki-secret', createdAt: 0 };
+
+/** The application on the embedded engine, without a port, for as long as `use` runs. */
+export async function withApp<Result>(
+  options: AppOptions,
+  use: (appCase: AppCase) => Promise<Result>,
+): Promise<Result> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-http-'));
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const store = opened.adopt(await openSqliteStore({ dataDir }), (open) => open.close());
+  const real: Engine = { store, presence: createMemoryPresence(), broker: createMemoryBroker() };
+  const project = await createProject(store);
+  const clock = new MovedClock();
+  const engine = { ...real, ...options.disturb?.(real) };
+  const settings = { ...loadSettings({}), ...options.settings };
+  const log = options.log ?? pino({ level: 'silent' });
+  const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
+  const app = opened.adopt(buildApp(services), (built) => built.close());
+  const iat = seconds(clock.now());
+  const authorization = `Bearer ${jwt({ project_id: PROJECT.id, iat }, PROJECT.secret)}`;
+  const customerAuthorization = `Bearer ${jwt({ customer_id: CUSTOMER.id, iat }, CUSTOMER.secret)}`;
+  const call = (method: string, url: string, { headers, payload }: CallOptions = {}) =>
+    app.inject({
+      method: method as 'GET',
+      url,
+      headers: { authorization, ...headers },
+      ...(payload !== undefined && { payload }),
+    });
+  return await use({ app, engine, clock, project, authorization, customerAuthorization, call });
+}
+
+async function createProject(store: Store): Promise<ProjectKey> {
+  await store.createCustomer(CUSTOMER);
+  const created = await store.createProject(PROJECT);
+  if (created.kind !== 'created') throw new Error(`the project was not created: ${created.kind}`);
+  return created.project.key;
+}
+
+/** The real object with some of its methods replaced. */
+export function altered<T extends object>(real: T, changes: Partial<T>): T {
+  return new Proxy(real, {
+    get(target, name) {
+      const own = Reflect.get(changes, name) ?? Reflect.get(target, name);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+}

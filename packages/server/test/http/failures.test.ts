@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { pino } from 'pino';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import type { Engine } from '../../src/wiring.ts';
+import { altered, withApp } from './app-case.ts';
+
+const SECRET = 'SELECT secret FROM projects';
+
+const failingFind =
+  (error: Error) =>
+  ({ store }: Engine) => ({
+    store: altered(store, { findGroup: () => Promise.reject(error) }),
+  });
+
+const collecting = (lines: string[]) => pino({ level: 'info' }, { write: (line) => void lines.push(line) });
+
+suite('what fails on our side', () => {
+  test('unexpectedly is 500 with a fixed message, and the log has the cause under the request ID', async () => {
+    const lines: string[] = [];
+    const options = { disturb: failingFind(new Error(SECRET)), log: collecting(lines) };
+    await withApp(options, async ({ call }) => {
+      const answer = await call('GET', '/v1/groups/g', { headers: { 'x-request-id': 'mine' } });
+      assert.equal(answer.statusCode, 500);
+      assert.equal(answer.json().error, 'error');
+      assert.doesNotMatch(answer.body, /SELECT/);
+      const logged = lines.map((line) => JSON.parse(line)).find(({ level }) => level === 50);
+      assert.equal(logged.reqId, 'mine');
+      assert.match(logged.err.stack, /SELECT secret/);
+    });
+  });
+
+  test('because the store is away is 503 with Retry-After', () =>
+    withApp({ disturb: failingFind(new StoreUnavailableError(SECRET)) }, async ({ call }) => {
+      const answer = await call('GET', '/v1/groups/g');
+      assert.equal(answer.statusCode, 503);
+      assert.equal(answer.json().error, 'error');
+      assert.match(String(answer.headers['retry-after']), /^\d+$/);
+      assert.doesNotMatch(answer.body, /SELECT/);
+    }));
+
+  for (const port of ['store', 'presence', 'broker'] as const) {
+    test(`/readyz is 503 and names the ${port} that does not answer; /healthz stays 200`, () => {
+      const disturb = (engine: Engine) => ({
+        [port]: altered(engine[port], { ping: () => Promise.reject(new StoreUnavailableError('away')) }),
+      });
+      return withApp({ disturb }, async ({ app }) => {
+        const ready = await app.inject('/readyz');
+        assert.equal(ready.statusCode, 503);
+        assert.match(ready.json().message, new RegExp(`^${port} `));
+        assert.equal((await app.inject('/healthz')).statusCode, 200);
+      });
+    });
+  }
+
+  test('presence that cannot be cleared after a write does not make the write look failed', async () => {
+    const lines: string[] = [];
+    const disturb = ({ presence }: Engine) => {
+      const fails = () => Promise.reject(new StoreUnavailableError('away'));
+      return { presence: altered(presence, { removeUsers: fails, removeGroup: fails }) };
+    };
+    await withApp({ disturb, log: collecting(lines) }, async ({ call }) => {
+      await call('PUT', '/v1/users/u', { payload: {} });
+      await call('PUT', '/v1/groups/g', { payload: { name: 'G', members: ['u'] } });
+      const left = await call('POST', '/v1/groups/g/members', { payload: { remove: ['u'] } });
+      assert.equal(left.statusCode, 200);
+      assert.equal((await call('DELETE', '/v1/groups/g')).statusCode, 200);
+      assert.equal(lines.length, 2);
+    });
+  });
+});

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { suite, test } from 'node:test';
+import { pino } from 'pino';
+import type { PageRequest, Store } from '../../src/store/store.ts';
+import type { Engine } from '../../src/wiring.ts';
+import { type AppCase, altered, withApp } from './app-case.ts';
+
+const GROUPS = 1_234;
+
+/** The list reads that the store was asked for. */
+const watchingReads = (reads: PageRequest[]) => ({
+  disturb: ({ store }: Engine) => ({
+    store: altered(store, {
+      listGroups(project, page) {
+        reads.push(page);
+        return store.listGroups(project, page);
+      },
+    }),
+  }),
+});
+
+async function fill({ engine, project }: AppCase): Promise<void> {
+  const groups = Array.from({ length: GROUPS }, (_, n) => ({ id: `g${n}`, name: `Group ${n}` }));
+  for (let start = 0; start < GROUPS; start += 1_000) {
+    const body = Buffer.from(JSON.stringify({ groups: groups.slice(start, start + 1_000) }));
+    await engine.store.applyBatch(project, { body, dryRun: false }, { now: 1, revision: `r${start}` });
+  }
+}
+
+const ids = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
+
+suite('a list that is long', () => {
+  test('is read in chunks of at most 500 and is one JSON array of all of it', async () => {
+    const reads: PageRequest[] = [];
+    await withApp(watchingReads(reads), async (appCase) => {
+      await fill(appCase);
+      const { body } = await appCase.call('GET', '/v1/groups');
+      assert.equal(new Set(ids(body)).size, GROUPS);
+      assert.deepEqual(
+        reads.map(({ limit }) => limit),
+        [500, 500, 500],
+      );
+    });
+  });
+
+  test('with a limit above a chunk ends at the limit, and Link goes on after it', () =>
+    withApp({}, async (appCase) => {
+      await fill(appCase);
+      const first = await appCase.call('GET', '/v1/groups?limit=700');
+      assert.equal(ids(first.body).length, 700);
+      const [, next = ''] = /^<([^>]+)>; rel="next"$/.exec(String(first.headers.link)) ?? [];
+      const second = await appCase.call('GET', next);
+      assert.equal(ids(second.body).length, GROUPS - 700);
+      assert.equal(second.headers.link, undefined);
+      assert.equal(new Set([...ids(first.body), ...ids(second.body)]).size, GROUPS);
+    }));
+
+  test('is not read for a HEAD', async () => {
+    const reads: PageRequest[] = [];
+    await withApp(watchingReads(reads), async (appCase) => {
+      await fill(appCase);
+      const { statusCode, body } = await appCase.call('HEAD', '/v1/groups');
+      assert.equal(statusCode, 200);
+      assert.equal(body, '');
+      // A reading that went on in the background would ask for its next chunk within a few turns.
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      assert.equal(reads.length, 1);
+    });
+  });
+});
+
+/** The store, whose second chunk of groups waits for `gate` and then fails. */
+const failingSecondChunk = (gate: Promise<void>) => ({
+  disturb: ({ store }: Engine) => ({
+    store: altered(store, {
+      async listGroups(project, page) {
+        if (page.after === null) return store.listGroups(project, page);
+        await gate;
+        throw new Error('the disk is on fire');
+      },
+    } satisfies Partial<Store>),
+  }),
+});
+
+suite('a list that fails', () => {
+  test('at its first chunk has the status of the failure', async () => {
+    const failing = ({ store }: Engine) => ({
+      store: altered(store, { listGroups: () => Promise.reject(new Error('the disk is on fire')) }),
+    });
+    await withApp({ disturb: failing }, async ({ call }) => {
+      const { statusCode, body } = await call('GET', '/v1/groups');
+      assert.equal(statusCode, 500);
+      assert.doesNotMatch(body, /fire/);
+    });
+  });
+
+  test('on the way breaks the connection, never ends as if it were whole, and is logged', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
+    await withApp({ ...failingSecondChunk(Promise.resolve()), log }, async (appCase) => {
+      await fill(appCase);
+      await assert.rejects(overSocket(appCase, '/v1/groups'), { code: 'ECONNRESET' });
+      assert.equal(lines.filter((line) => line.includes('an answer broke off')).length, 1);
+    });
+  });
+
+  test('a reader who leaves stops the reading', async () => {
+    const reads: PageRequest[] = [];
+    let letGo = () => {};
+    const gate = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        async listGroups(project, page) {
+          reads.push(page);
+          if (page.after !== null) await gate;
+          return store.listGroups(project, page);
+        },
+      } satisfies Partial<Store>),
+    });
+    await withApp({ disturb }, async (appCase) => {
+      await fill(appCase);
+      await leaveAtFirstPiece(appCase, '/v1/groups');
+      letGo();
+      await appCase.app.close();
+      assert.equal(reads.length, 2);
+    });
+  });
+});
+
+/** Starts a request and hangs up when the first piece of its answer is there; resolves when the server has noticed. */
+async function leaveAtFirstPiece(appCase: AppCase, path: string): Promise<void> {
+  const port = await listen(appCase);
+  const noticed = new Promise<void>((resolve) => {
+    appCase.app.server.once('connection', (socket) => socket.once('close', () => resolve()));
+  });
+  const { authorization } = appCase;
+  const sent = request({ host: '127.0.0.1', port, path, headers: { authorization } }, (answer) => {
+    answer.once('data', () => sent.destroy());
+    answer.on('error', () => {});
+  });
+  sent.on('error', () => {});
+  sent.end();
+  await noticed;
+}
+
+async function overSocket(appCase: AppCase, path: string): Promise<string> {
+  const port = await listen(appCase);
+  const { authorization } = appCase;
+  return await new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, path, headers: { authorization }, agent: false };
+    const sent = request(options, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      answer.on('end', () => resolve(text)).on('error', reject);
+    });
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+async function listen({ app }: AppCase): Promise<number> {
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return (app.server.address() as AddressInfo).port;
+}

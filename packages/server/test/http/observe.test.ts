@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { pino } from 'pino';
+import { withApp } from './app-case.ts';
+
+interface Line {
+  readonly level: number;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly reqId: string;
+  readonly projectId?: string;
+}
+
+suite('the log of requests', () => {
+  const linesOf = async (level: string, url: string, headers = {}) => {
+    const texts: string[] = [];
+    const log = pino({ level }, { write: (text) => void texts.push(text) });
+    await withApp({ log }, ({ call }) => call('GET', url, { headers }));
+    return { texts, lines: texts.map((text) => JSON.parse(text) as Line) };
+  };
+
+  test('a request is one debug line, without its query, its headers and its token', async () => {
+    const { texts, lines } = await linesOf('debug', '/v1/groups?limit=5', { 'x-request-id': 'r-1' });
+    assert.equal(lines.length, 1);
+    const { ms, ...line } = lines[0] as Line;
+    const { level, method, path, status, reqId, projectId } = line;
+    assert.deepEqual(
+      { level, method, path, status, reqId, projectId },
+      { level: 20, method: 'GET', path: '/v1/groups', status: 200, reqId: 'r-1', projectId: 'wiki' },
+    );
+    assert.ok(ms >= 0);
+    assert.doesNotMatch(texts.join(''), /limit=5|Bearer|eyJ/);
+  });
+
+  for (const url of ['/v1/nowhere', '/v1/groups/%ZZ']) {
+    test(`${url}, which no route takes, is a line too`, async () => {
+      const { lines } = await linesOf('debug', url);
+      assert.deepEqual(
+        lines.map(({ path }) => path),
+        [url],
+      );
+    });
+  }
+
+  test('at info there is none', async () => {
+    assert.deepEqual((await linesOf('info', '/v1/groups')).lines, []);
+  });
+});
+
+suite('the metrics of requests', () => {
+  test('are counted by method, route and status, never by path', () =>
+    withApp({}, async ({ app, call }) => {
+      await call('GET', '/v1/groups/secret-name');
+      await call('PUT', '/v1/users/u', { payload: {} });
+      await call('GET', '/secret-path');
+      const { body } = await app.inject('/metrics');
+      const count = (labels: string) => `rollcall_http_request_duration_seconds_count{${labels}} 1`;
+      for (const labels of [
+        'method="GET",route="/v1/groups/:id",status="401"',
+        'method="PUT",route="/v1/users/:id",status="200"',
+        'method="any",route="unmatched",status="404"',
+      ]) {
+        assert.ok(body.includes(count(labels)), labels);
+      }
+      assert.doesNotMatch(body, /secret/);
+      assert.match(body, /process_resident_memory_bytes \d/);
+    }));
+
+  test('a histogram: buckets grow up to the count', () =>
+    withApp({}, async ({ app }) => {
+      for (let n = 0; n < 3; n += 1) await app.inject('/healthz');
+      const { body } = await app.inject('/metrics');
+      const buckets = [
+        ...body.matchAll(/_bucket\{method="GET",route="\/healthz",status="200",le="[^"]+"\} (\d+)/g),
+      ];
+      const counts = buckets.map(([, count]) => Number(count));
+      assert.deepEqual(
+        counts,
+        counts.toSorted((a, b) => a - b),
+      );
+      assert.equal(counts.at(-1), 3);
+    }));
+});
+
+suite('x-request-id', () => {
+  const answered = (given: string | undefined, url = '/healthz') =>
+    withApp({}, async ({ app }) => {
+      const headers = given === undefined ? {} : { 'x-request-id': given };
+      return String((await app.inject({ url, headers })).headers['x-request-id']);
+    });
+
+  test('of 1 to 128 visible ASCII characters is taken over', async () => {
+    for (const id of ['a', '!~', 'x'.repeat(128)]) assert.equal(await answered(id), id);
+  });
+
+  test('any other is replaced by one of our own', async () => {
+    for (const id of [undefined, '', 'a b', 'é', 'x'.repeat(129)]) {
+      const own = await answered(id);
+      assert.match(own, /^[\x21-\x7e]{1,128}$/);
+      assert.notEqual(own, id);
+    }
+  });
+
+  test('is on every answer: unknown paths, wrong methods and malformed paths too', async () => {
+    for (const url of ['/nowhere', '/v1/authorize', '/v1/groups/%ZZ']) {
+      assert.equal(await answered('mine', url), 'mine');
+    }
+  });
+});

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { ApiConnection, ApiError } from '../../src/cli/roster/api-connection.ts';
+import { fixedToken, mintedTokens, type TokenSource } from '../../src/cli/roster/token-source.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+/** What stands before a server answers first, and the server after that. */
+type Script = readonly ((request: IncomingMessage, response: ServerResponse) => void)[];
+
+const answer = (status: number, body: string, headers: Record<string, string> = {}) => {
+  return (_request: IncomingMessage, response: ServerResponse) =>
+    void response.writeHead(status, headers).end(body);
+};
+const done = answer(200, '{"done":true}');
+const failed = (status: number, headers?: Record<string, string>) =>
+  answer(status, '{"error":"error","message":"not now"}', headers);
+const challenge = answer(401, '{"error":"invalid_project_token","message":"too old"}', {
+  'www-authenticate': 'Bearer',
+});
+const brokenOff = (request: IncomingMessage) => void request.socket.destroy();
+
+interface Observed {
+  readonly connection: ApiConnection;
+  readonly pauses: number[];
+  readonly notes: string[];
+  readonly tokens: string[];
+  readonly paths: string[];
+}
+
+/** A connection to something that answers one request after the other as the script says. */
+async function withScript<Result>(
+  script: Script,
+  use: (observed: Observed) => Promise<Result>,
+  tokens: TokenSource = fixedToken('t'),
+): Promise<Result> {
+  const steps = [...script];
+  const seen = {
+    pauses: [] as number[],
+    notes: [] as string[],
+    tokens: [] as string[],
+    paths: [] as string[],
+  };
+  const server = createServer((request, response) => {
+    seen.tokens.push(request.headers.authorization ?? '');
+    seen.paths.push(request.url ?? '');
+    const step = steps.shift() ?? assert.fail('one request more than expected');
+    request.on('end', () => step(request, response)).resume();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`);
+  const wait = async (ms: number) => void seen.pauses.push(ms);
+  const connection = new ApiConnection({ url, tokens, onRetry: (note) => seen.notes.push(note), wait });
+  try {
+    const result = await use({ connection, ...seen });
+    assert.equal(steps.length, 0, 'fewer requests than expected');
+    return result;
+  } finally {
+    connection.close();
+    server.close();
+    await once(server, 'close');
+  }
+}
+
+const post = ({ connection }: Observed) => connection.request('POST', '/v1/batch', '{}');
+
+test('a path leaves exactly as it is given, below that of the URL', async () => {
+  await withScript([done], async ({ connection, paths }) => {
+    await connection.request('GET', '/v1/groups/%2E%2E');
+    assert.deepEqual(paths, ['/base/v1/groups/%2E%2E']);
+  });
+});
+
+describe('a request that fails in passing', () => {
+  for (const [what, step] of [
+    ['429', failed(429)],
+    ['500', failed(500)],
+    ['503', failed(503)],
+    ['a proxy that says 502', answer(502, '<h1>Bad Gateway</h1>')],
+    ['a connection that breaks off', brokenOff],
+  ] as const) {
+    test(`is sent again after ${what}, with longer and longer pauses`, async () => {
+      await withScript([step, step, step, done], async (observed) => {
+        assert.deepEqual((await post(observed)).json, { done: true });
+        assert.deepEqual(observed.pauses, [500, 1_000, 2_000]);
+        assert.match(observed.notes[0] ?? '', /; trying again in 0\.5 s$/);
+      });
+    });
+  }
+
+  test('is sent again when the server asks for it with Retry-After, and no later than after a minute', async () => {
+    const at = (seconds: string) => failed(503, { 'retry-after': seconds });
+    await withScript([at('7'), at('0'), at('3600'), at('soon'), done], async (observed) => {
+      await post(observed);
+      assert.deepEqual(observed.pauses, [7_000, 0, 60_000, 4_000]);
+    });
+  });
+
+  test('is given up at the fifth failure, with the reason', async () => {
+    await withScript(Array(5).fill(failed(503)), async (observed) => {
+      await assert.rejects(post(observed), (error) => {
+        assert.ok(error instanceof ApiError);
+        assert.equal(error.message, 'the server answers 503 error: not now');
+        return true;
+      });
+    });
+  });
+});
+
+describe('an answer', () => {
+  test('that is a refusal is for the caller', async () => {
+    const refusal = answer(401, '{"error":"user_not_found","message":"who?"}');
+    await withScript([refusal], async (observed) => {
+      const { status, json } = await post(observed);
+      assert.deepEqual([status, json], [401, { error: 'user_not_found', message: 'who?' }]);
+    });
+  });
+
+  test('that is not JSON is not from a Rollcall server', async () => {
+    await withScript([answer(200, '<h1>Welcome</h1>')], async (observed) => {
+      await assert.rejects(post(observed), /answers 200 without JSON/);
+    });
+  });
+});
+
+describe('a refused token', () => {
+  test('ends the request at once where there is no other', async () => {
+    await withScript([challenge], async (observed) => {
+      await assert.rejects(post(observed), /refuses the token: invalid_project_token: too old/);
+      assert.deepEqual(observed.pauses, []);
+    });
+  });
+
+  test('is replaced once by a fresh one where there is a secret', async () => {
+    const clock = new MovedClock();
+    const tokens = mintedTokens({ id: 'p', secret: 'a secret of some length' }, clock);
+    const later: Script[number] = (request, response) => {
+      clock.move(1_000);
+      challenge(request, response);
+    };
+    await withScript(
+      [later, done, later, challenge],
+      async (observed) => {
+        await post(observed);
+        const [first, second] = observed.tokens;
+        assert.notEqual(first, second);
+        await assert.rejects(post(observed), ApiError);
+        assert.deepEqual(observed.pauses, []);
+      },
+      tokens,
+    );
+  });
+});
+
+test('a token that is made from a secret is used for ten minutes', async () => {
+  const clock = new MovedClock();
+  const tokens = mintedTokens({ id: 'p', secret: 'a secret of some length' }, clock);
+  const first = await tokens.token();
+  clock.move(10 * 60_000 - 1);
+  assert.equal(await tokens.token(), first);
+  clock.move(1);
+  assert.notEqual(await tokens.token(), first);
+});

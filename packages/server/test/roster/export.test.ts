@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { compareCodePoints } from '@rollcall/protocol';
+import { oneServer } from '../support/one-server.ts';
+import { type Project, segment } from '../support/project-client.ts';
+import { withDataDir } from '../support/server.ts';
+import {
+  counts,
+  exportText,
+  flagsOf,
+  jsonLines,
+  REAL_ROSTER,
+  rosterSet,
+  runCli,
+  startCli,
+  syncText,
+} from './roster-cli.ts';
+
+const server = oneServer();
+
+/** Something of everything that a roster can say, in the order and form in which it is exported. */
+const everything = [
+  { type: 'user', id: '.', metadata: { nested: [{ a: null }], '10': 1.5 } },
+  { type: 'user', id: 'a b/c?d#e', email: 'a@b.example' },
+  {
+    type: 'user',
+    id: 'ada',
+    name: 'Ada',
+    short_name: 'A',
+    email: 'ada@x.example',
+    profile_picture_url: 'https://x.example/a',
+  },
+  { type: 'user', id: 'gone', name: 'Gone', status: 'deleted' },
+  { type: 'user', id: '\uffee' },
+  { type: 'user', id: '😀' },
+  { type: 'group', id: '.', name: 'Dot', members: ['.'] },
+  { type: 'group', id: '..', name: 'Dots', members: ['.', 'gone', '😀'] },
+  { type: 'group', id: '100% / & \u00e9', name: 'Percent', members: [] },
+  {
+    type: 'group',
+    id: 'closed',
+    name: 'Closed',
+    status: 'deleted',
+    members: ['ada'],
+    metadata: { kind: 'team' },
+  },
+];
+
+const idsOf = (text: string, type: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { type: string; id: string })
+    .filter((item) => item.type === type)
+    .map(({ id }) => id);
+
+describe('export', () => {
+  test('of the real roster gives the same set of objects back, users first, in order of ID', async () => {
+    const project = await server.project();
+    const roster = await readFile(REAL_ROSTER);
+    await syncText(project, roster);
+    const exported = await exportText(project);
+    assert.deepEqual(rosterSet(exported), rosterSet(gunzipSync(roster).toString()));
+    const types = exported
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.slice(0, 14));
+    assert.equal(types.lastIndexOf('{"type":"user"'), 3_567);
+    for (const type of ['user', 'group']) {
+      const ids = idsOf(exported, type);
+      assert.deepEqual(ids, ids.toSorted(compareCodePoints));
+    }
+  });
+
+  test('leaves out what is at its default, and writes everything else', async () => {
+    const project = await server.project();
+    await syncText(project, jsonLines(everything));
+    assert.equal(await exportText(project), jsonLines(everything));
+  });
+
+  test('synced into an empty project makes it the same, and into its own changes nothing', async () => {
+    const [project, copy] = [await server.project(), await server.project()];
+    await syncText(project, jsonLines(everything));
+    const exported = await exportText(project);
+    assert.deepEqual((await syncText(project, exported)).json.groups, counts(0, 0, 4));
+    assert.deepEqual((await syncText(project, exported)).json.users, counts(0, 0, 6));
+    assert.equal((await syncText(copy, exported)).code, 0);
+    assert.equal(await exportText(copy), exported);
+  });
+
+  test('has each member list whole, however long', async () => {
+    const project = await server.project();
+    const ids = Array.from({ length: 10_500 }, (_, index) => `u${String(index).padStart(5, '0')}`);
+    const users = ids.map((id) => ({ type: 'user', id }));
+    const roster = jsonLines([...users, { type: 'group', id: 'everyone', name: 'E', members: ids }]);
+    await syncText(project, roster);
+    assert.equal(await exportText(project), roster);
+  });
+
+  test('of an empty project is empty', async () => {
+    assert.equal(await exportText(await server.project()), '');
+  });
+
+  test('passes over groups that go while it reads', async () => {
+    const project = await server.project();
+    // One page of the list, and much more than fits between the two processes.
+    const names = Array.from({ length: 1_000 }, (_, index) => `g${String(index).padStart(4, '0')}`);
+    const metadata = { text: 'x'.repeat(4_000) };
+    await syncText(project, jsonLines(names.map((id) => ({ type: 'group', id, name: id, metadata }))));
+    const { stdout, ended } = startCli(['export', '--quiet', ...flagsOf(project)]);
+    await once(stdout, 'data');
+    stdout.pause();
+    await deleteGroups(project, names.slice(500));
+    stdout.resume();
+    const { code, stdout: text } = await ended;
+    assert.equal(code, 0);
+    assert.deepEqual(idsOf(text.toString(), 'group'), names.slice(0, 500));
+  });
+});
+
+async function deleteGroups(project: Project, ids: readonly string[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += 50) {
+    const some = ids.slice(start, start + 50).map((id) => project.delete(`/v1/groups/${segment(id)}`));
+    for (const { status } of await Promise.all(some)) assert.equal(status, 200);
+  }
+}
+
+describe('the output', () => {
+  test('can be a file, compressed, which appears only when it is whole', async () => {
+    const project = await server.project();
+    await syncText(project, jsonLines(everything));
+    await withDataDir(undefined, async (directory) => {
+      const path = join(directory, 'roster.jsonl.gz');
+      await writeFile(path, 'what was there before');
+      const refused = await runCli(['export', '--output', path, '--url', project.url, '--token', 'x.y.z']);
+      assert.equal(refused.code, 1);
+      assert.equal(await readFile(path, 'utf8'), 'what was there before');
+      const { code, stdout, stderr } = await runCli([
+        'export',
+        '--gzip',
+        '--output',
+        path,
+        ...flagsOf(project),
+      ]);
+      assert.equal(code, 0);
+      assert.equal(stdout.length, 0);
+      assert.match(stderr, /exported 6 users, 4 groups\n$/);
+      assert.equal(gunzipSync(await readFile(path)).toString(), jsonLines(everything));
+      assert.deepEqual(await readdir(directory), ['roster.jsonl.gz']);
+    });
+  });
+
+  test('can be compressed into a pipe, and goes straight back in', async () => {
+    const project = await server.project();
+    await syncText(project, jsonLines(everything));
+    const { stdout } = await runCli(['export', '--gzip', ...flagsOf(project)]);
+    assert.deepEqual((await syncText(project, stdout)).json.users, counts(0, 0, 6));
+  });
+
+  test('that nobody reads any more ends the command without a word', async () => {
+    const project = await server.project();
+    const users = Array.from({ length: 20_000 }, (_, index) => ({ type: 'user', id: `user ${index}` }));
+    await syncText(project, jsonLines(users));
+    const { stdout, ended } = startCli(['export', '--quiet', ...flagsOf(project)]);
+    stdout.once('data', () => stdout.destroy());
+    assert.equal((await ended).stderr, '');
+  });
+
+  test('to a place that is not there fails with one line', async () => {
+    const project = await server.project();
+    await withDataDir(undefined, async (directory) => {
+      const path = join(directory, 'missing', 'roster.jsonl');
+      const { code, stderr } = await runCli(['export', '--quiet', '--output', path, ...flagsOf(project)]);
+      assert.equal(code, 1);
+      assert.match(stderr, /^rollcall: .*ENOENT.*\n$/);
+    });
+  });
+});

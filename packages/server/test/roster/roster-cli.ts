@@ -1,0 +1,141 @@
+/** `rollcall sync` and `rollcall export` in processes of their own, and roster files to give them. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Readable, Writable } from 'node:stream';
+import type { Project } from '../support/project-client.ts';
+import { withDataDir } from '../support/server.ts';
+
+const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
+
+/** The membership graph of a real archive: 3,568 users and 34,345 groups. */
+export const REAL_ROSTER = join(import.meta.dirname, '../../../../examples/debian-roster.jsonl.gz');
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface RunningCli {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly ended: Promise<Ended>;
+}
+
+/** Starts the command line with nothing in its environment but what is given. */
+export function startCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  cwd?: string,
+): RunningCli {
+  const child = spawn(process.execPath, [ENTRY, ...args], { env, cwd, stdio: 'pipe' });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  // A command that ends before it has read everything is none of the writer's business.
+  child.stdin.on('error', () => {});
+  const ended = once(child, 'close').then(([code]) => ({
+    code: code as number | null,
+    stdout: Buffer.concat(stdout),
+    stderr: Buffer.concat(stderr).toString('utf8'),
+  }));
+  return { stdin: child.stdin, stdout: child.stdout, ended };
+}
+
+/** Runs a command line to its end. */
+export function runCli(
+  args: readonly string[],
+  { input, env, cwd }: { input?: string | Uint8Array; env?: Record<string, string>; cwd?: string } = {},
+): Promise<Ended> {
+  const { stdin, ended } = startCli(args, env, cwd);
+  stdin.end(input);
+  return ended;
+}
+
+/** Flags that name the project to a command. */
+export const flagsOf = ({ url, token }: Project) => ['--url', url, '--token', token];
+
+export interface SyncJson {
+  readonly dry_run: boolean;
+  readonly complete: boolean;
+  readonly users: Counts;
+  readonly groups: Counts;
+  readonly refused: number;
+  readonly seconds: number;
+}
+
+interface Counts {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+export const counts = (created: number, updated = 0, unchanged = 0): Counts => ({
+  created,
+  updated,
+  unchanged,
+});
+
+export interface Synced {
+  readonly code: number | null;
+  readonly refusals: readonly string[];
+  readonly json: SyncJson;
+}
+
+/** Syncs text from standard input into a project, and reads the counts. */
+export async function syncText(
+  project: Project,
+  text: string | Uint8Array,
+  ...flags: string[]
+): Promise<Synced> {
+  const args = ['sync', '-', '--json', ...flagsOf(project), ...flags];
+  const { code, stdout, stderr } = await runCli(args, { input: text });
+  assert.notEqual(stdout.length, 0, stderr);
+  const refusals = stderr.split('\n').filter((line) => line.includes(': refused: '));
+  return { code, refusals, json: JSON.parse(stdout.toString()) as SyncJson };
+}
+
+export async function exportText(project: Project, ...flags: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(['export', '--quiet', ...flagsOf(project), ...flags]);
+  assert.equal(stderr, '');
+  assert.equal(code, 0);
+  return stdout.toString();
+}
+
+/** The text of a roster file. */
+export const jsonLines = (items: readonly unknown[]) =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join('');
+
+/** A file for as long as `use` runs, beside a place for others. */
+export function withFile<Result>(
+  content: string | Uint8Array,
+  use: (path: string, directory: string) => Promise<Result>,
+): Promise<Result> {
+  return withDataDir(undefined, async (directory) => {
+    const path = join(directory, 'roster.jsonl');
+    await writeFile(path, content);
+    return use(path, directory);
+  });
+}
+
+/** The objects of a roster, comparable: a group's members have no order. */
+export function rosterSet(text: string): Set<string> {
+  const items = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { members?: string[] });
+  return new Set(
+    items.map((item) =>
+      JSON.stringify(
+        Object.fromEntries(
+          Object.entries({ ...item, ...(item.members && { members: item.members.toSorted() }) }).sort(),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { oneServer } from '../support/one-server.ts';
+import { withDataDir } from '../support/server.ts';
+import { counts, flagsOf, jsonLines, runCli, startCli } from './roster-cli.ts';
+
+const server = oneServer();
+const ada = jsonLines([{ type: 'user', id: 'ada' }]);
+
+test('a server that is killed midway: the message names the line before which all is confirmed, and a second run completes it', async () => {
+  const users = jsonLines(
+    Array.from({ length: 25_000 }, (_, index) => ({ type: 'user', id: `u${index + 1}` })),
+  );
+  const flags = ['--json', '--project-id', PROJECT.id, '--project-secret', PROJECT.secret];
+  await withDataDir(undefined, async (dataDir) => {
+    const confirmed = await withServe(dataDir, KNOWN, async ({ url, process: serving }) => {
+      const sync = startCli(['sync', '-', '--url', url, '--concurrency', '1', ...flags]);
+      sync.stdin.write(users);
+      // One request at a time: where the second has arrived, the first is confirmed.
+      await untilUserExists(url, 'u10001');
+      serving.signal('SIGKILL');
+      await serving.ended;
+      sync.stdin.end();
+      const { code, stdout, stderr } = await sync.ended;
+      assert.equal(code, 1);
+      assert.equal(JSON.parse(stdout.toString()).complete, false);
+      assert.match(stderr, /no answer from .*; trying again in 0\.5 s\n/);
+      assert.match(stderr, /stopped: no answer from .*safe to run the same command again/);
+      const [, line] = /nothing from standard input:(\d+) on is confirmed/.exec(stderr) ?? [];
+      return Number(line) - 1;
+    });
+    assert.ok(confirmed === 10_000 || confirmed === 20_000, String(confirmed));
+    await withServe(dataDir, [], async ({ url }) => {
+      const again = await runCli(['sync', '-', '--url', url, ...flags], { input: users });
+      const { users: done } = JSON.parse(again.stdout.toString());
+      assert.equal(again.code, 0);
+      assert.equal(done.created + done.unchanged, 25_000);
+      assert.ok(done.unchanged >= confirmed, 'what was said to be confirmed is not there');
+    });
+  });
+});
+
+async function untilUserExists(url: string, id: string): Promise<void> {
+  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
+  const headers = { authorization: `Bearer ${token}` };
+  while ((await send(url, 'GET', `/v1/users/${id}`, { headers })).status !== 200);
+}
+
+describe('a refused token', () => {
+  for (const command of [['sync', '-'], ['export']]) {
+    test(`stops ${command[0]} at once, with the reason`, async () => {
+      const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, 'of another project');
+      const { url } = server.running;
+      const { code, stderr } = await runCli([...command, '--url', url, '--token', token], { input: ada });
+      assert.equal(code, 1);
+      assert.match(stderr, /the server refuses the token: project_not_found: /);
+      assert.doesNotMatch(stderr, /trying again/);
+    });
+  }
+});
+
+describe('credentials', () => {
+  const sync = ['sync', '-', '--json'];
+
+  test('are taken from the store of the data directory, where the server runs', async () => {
+    await withDataDir(undefined, (dataDir) =>
+      withServe(dataDir, KNOWN, async ({ url }) => {
+        const { code, stderr } = await runCli([...sync, '--url', url, '--data-dir', dataDir], { input: ada });
+        assert.equal(code, 0, stderr);
+        const exported = await runCli(['export', '--url', url], { env: { ROLLCALL_DATA_DIR: dataDir } });
+        assert.equal(exported.stdout.toString(), ada);
+      }),
+    );
+  });
+
+  test('are taken from the environment: a token, or a project with its secret', async () => {
+    const { url, id, secret, token } = await server.project();
+    const project = { ROLLCALL_PROJECT_ID: id, ROLLCALL_PROJECT_SECRET: secret };
+    for (const env of [{ ROLLCALL_TOKEN: token }, project, { ...project, ROLLCALL_TOKEN: '' }]) {
+      const { code, stderr } = await runCli([...sync, '--url', url], { input: ada, env });
+      assert.equal(code, 0, stderr);
+    }
+  });
+
+  test('that are named on the command line go before those of the environment', async () => {
+    const mine = await server.project();
+    const other = await server.project();
+    const env = { ROLLCALL_TOKEN: other.token };
+    const flags = ['--url', mine.url, '--project-id', mine.id, '--project-secret', mine.secret];
+    for (const named of [flags, flagsOf(mine)]) {
+      assert.equal((await runCli([...sync, ...named], { input: ada, env })).code, 0);
+    }
+    assert.deepEqual(await mine.userIds(), ['ada']);
+    assert.deepEqual(await other.userIds(), []);
+  });
+
+  test('that are missing end the command with 1 and say where they could come from', async () => {
+    await withDataDir(undefined, async (directory) => {
+      const { code, stderr } = await runCli(sync, { input: ada, cwd: directory });
+      assert.equal(code, 1);
+      assert.match(stderr, /there is no store in .*--data-dir/);
+    });
+  });
+});
+
+describe('bad usage ends with 2:', () => {
+  const cases: [what: string, args: string[]][] = [
+    ['no file', ['sync']],
+    ['a URL that is none', ['sync', '-', '--url', 'localhost:8080']],
+    ['no concurrency', ['sync', '-', '--concurrency', '0']],
+    ['a token that is none', ['export', '--token', 'a b']],
+    ['a secret without its project', ['export', '--project-secret', 'of sixteen letters']],
+    ['an unknown option', ['export', '--fast']],
+  ];
+  for (const [what, args] of cases) {
+    test(what, async () => assert.equal((await runCli(args)).code, 2));
+  }
+});
+
+test('something else than a Rollcall server is told apart', async () => {
+  const project = await server.project();
+  const url = `${project.url}/elsewhere`;
+  const { code, stderr, stdout } = await runCli(
+    ['sync', '-', '--json', '--url', url, '--token', project.token],
+    {
+      input: ada,
+    },
+  );
+  assert.equal(code, 1);
+  assert.match(stderr, /stopped: the server answers 404 invalid_request: /);
+  assert.deepEqual(JSON.parse(stdout.toString()).users, counts(0));
+});

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clockedServer } from '../support/clocked-server.ts';
+import { expectDone } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { type Place, Presence, sorted } from '../support/presence-client.ts';
+
+const clock = new MovedClock();
+const server = clockedServer({ clock });
+const TTL_MS = 30_000;
+
+/** A project in which a, b and c are members of the groups g and h, and x of none. */
+async function presence(from = server): Promise<Presence> {
+  const project = await from.project();
+  await project.seed({
+    users: ['a', 'b', 'c', 'x'].map((id) => ({ id })),
+    groups: ['g', 'h'].map((id) => ({ id, name: id, members: ['a', 'b', 'c'] })),
+  });
+  return new Presence(project);
+}
+
+const page = (number: number, more: Place = {}): Place => ({ page: String(number), ...more });
+
+describe('absence', () => {
+  const inBook = { exclusiveWithin: { book: 'A' } };
+  const place: Place = { book: 'A', page: '1' };
+
+  test('clears the presence at exactly that location', async () => {
+    const p = await presence();
+    for (const location of [{ book: 'A' }, place, { ...place, word: '1' }]) await p.set('a', location);
+    await p.setAbsent('a', place);
+    assert.deepEqual(sorted(await p.placesOf('a')), sorted([{ book: 'A' }, { ...place, word: '1' }]));
+  });
+
+  test('clears it whichever region it was set in', async () => {
+    const p = await presence();
+    await p.set('a', place);
+    await p.set('a', place, inBook);
+    await p.set('a', place, { exclusiveWithin: { page: '1' } });
+    await p.setAbsent('a', place);
+    assert.deepEqual(await p.everyone(), []);
+  });
+
+  test('of who is not present there succeeds and has no effect', async () => {
+    const p = await presence();
+    await p.setAbsent('a', place);
+    await p.set('a', place);
+    await p.setAbsent('a', { book: 'A', page: '2' });
+    await p.setAbsent('b', place);
+    assert.deepEqual(await p.ephemeral(), { a: [place] });
+  });
+
+  test('does not undo what comes after it', async () => {
+    const p = await presence();
+    await p.set('a', place, inBook);
+    await p.setAbsent('a', place);
+    await p.set('a', place, inBook);
+    assert.deepEqual(await p.placesOf('a'), [place]);
+  });
+
+  test('leaves durable presence as it is', async () => {
+    const p = await presence();
+    await p.set('a', place, { durable: true });
+    await p.set('a', place);
+    await p.setAbsent('a', place);
+    const [entry] = await p.everyone();
+    assert.deepEqual(entry?.ephemeral.locations, []);
+    assert.deepEqual(entry?.durable?.location, place);
+  });
+});
+
+describe('durable presence', () => {
+  const durable = { durable: true };
+
+  test('is the location with the time of the last update', async () => {
+    const p = await presence();
+    await p.set('a', page(1), durable);
+    const entry = {
+      id: 'a',
+      ephemeral: { locations: [] },
+      durable: { location: page(1), timestamp: new Date(clock.now()).toISOString() },
+    };
+    assert.deepEqual(await p.everyone(), [entry]);
+    assert.deepEqual(await p.entryOf('a'), entry);
+  });
+
+  test('is kept when an ephemeral one would have ended', async () => {
+    const p = await presence();
+    await p.set('a', page(1), durable);
+    clock.move(TTL_MS * 10);
+    assert.deepEqual((await p.everyone())[0]?.durable?.location, page(1));
+  });
+
+  test('has the time of the last update, also when that names the same place', async () => {
+    const p = await presence();
+    await p.set('a', page(1), durable);
+    clock.move(5_000);
+    await p.set('a', page(1), durable);
+    assert.equal((await p.everyone())[0]?.durable?.timestamp, new Date(clock.now()).toISOString());
+  });
+
+  test('shows the latest of several regions', async () => {
+    const p = await presence();
+    for (const number of [1, 2]) {
+      await p.set('a', page(number), durable);
+      clock.move(1_000);
+    }
+    assert.deepEqual((await p.entryOf('a')).durable?.location, page(2));
+    await p.set('a', page(1), durable);
+    assert.deepEqual((await p.entryOf('a')).durable?.location, page(1));
+  });
+
+  test('is replaced within its exclusive region', async () => {
+    const p = await presence();
+    const within = { durable: true, exclusiveWithin: { book: 'A' } };
+    const at = (chapter: string): Place => ({ book: 'A', chapter });
+    await p.set('a', at('1'), within);
+    clock.move(1_000);
+    await p.set('a', at('2'), within);
+    const exactly = async (place: Place) => (await p.page({ location: JSON.stringify(place) })).users;
+    assert.deepEqual(await exactly(at('1')), []);
+    assert.deepEqual((await exactly(at('2')))[0]?.durable?.location, at('2'));
+  });
+
+  test('and ephemeral presence are each a space of its own: neither moves the other', async () => {
+    const p = await presence();
+    const exclusiveWithin = { book: 'A' };
+    const at = (chapter: string): Place => ({ book: 'A', chapter });
+    await p.set('a', at('1'), { exclusiveWithin });
+    await p.set('a', at('2'), { exclusiveWithin, durable: true });
+    let entry = await p.entryOf('a');
+    assert.deepEqual([entry.ephemeral.locations, entry.durable?.location], [[at('1')], at('2')]);
+    await p.set('a', at('3'), { exclusiveWithin });
+    entry = await p.entryOf('a');
+    assert.deepEqual([entry.ephemeral.locations, entry.durable?.location], [[at('3')], at('2')]);
+  });
+});
+
+describe('a user who is set deleted', () => {
+  test('disappears from every presence reading at once', async () => {
+    const p = await presence();
+    await p.set('a', page(1));
+    await p.set('a', page(2), { durable: true });
+    await p.set('b', page(1));
+    await p.project.seed({ users: [{ id: 'a', status: 'deleted' }] });
+    const location = JSON.stringify({ page: '1' });
+    for (const query of [{}, { location }, { location, partial_match: 'true' }]) {
+      assert.deepEqual(
+        (await p.page(query)).users.map(({ id }) => id),
+        ['b'],
+      );
+    }
+    const { text } = await p.project.get('/v1/users/a/presence?groupID=g');
+    assert.ok(!text.includes('"page"'), text);
+  });
+
+  test('reappears, when set active again, where what was there has not expired', async () => {
+    const p = await presence();
+    await p.set('a', page(1));
+    clock.move(20_000);
+    await p.set('a', page(2));
+    await p.set('a', page(3), { durable: true });
+    await p.project.seed({ users: [{ id: 'a', status: 'deleted' }] });
+    clock.move(20_000);
+    assert.deepEqual(await p.everyone(), []);
+    expectDone(await p.project.put('/v1/users/a', { status: 'active' }));
+    const entry = await p.entryOf('a');
+    assert.deepEqual([entry.ephemeral.locations, entry.durable?.location], [[page(2)], page(3)]);
+  });
+});
+
+describe('leaving or deleting a group clears presence in it', () => {
+  const WAYS: readonly [string, (p: Presence) => Promise<unknown>, (p: Presence) => Promise<unknown>][] = [
+    [
+      'removed by POST members',
+      (p) => p.project.post('/v1/groups/g/members', { remove: ['a'] }),
+      (p) => p.project.post('/v1/groups/g/members', { add: ['a'] }),
+    ],
+    [
+      'left out of an exhaustive list',
+      (p) => p.project.put('/v1/groups/g', { members: ['b', 'c'] }),
+      (p) => p.project.put('/v1/groups/g', { members: ['a', 'b', 'c'] }),
+    ],
+    [
+      'left out by a batch',
+      (p) => p.project.seed({ groups: [{ id: 'g', members: ['b', 'c'] }] }),
+      (p) => p.project.seed({ groups: [{ id: 'g', members: ['a', 'b', 'c'] }] }),
+    ],
+    [
+      'gone with the group',
+      (p) => p.project.delete('/v1/groups/g'),
+      (p) => p.project.put('/v1/groups/g', { name: 'G', members: ['a', 'b', 'c'] }),
+    ],
+    [
+      'deleted for good',
+      (p) => p.project.delete('/v1/users/a'),
+      (p) => p.project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', members: ['a', 'b', 'c'] }] }),
+    ],
+  ];
+  for (const [title, leave, comeBack] of WAYS) {
+    test(`a member who is ${title} is gone from the readings, and coming back does not bring it back`, async () => {
+      const p = await presence();
+      await p.set('a', page(1));
+      await p.set('a', page(2), { exclusiveWithin: { page: '2' } });
+      await p.set('a', page(3), { durable: true });
+      expectDone(await p.put('a', { groupID: 'h', location: page(1) }));
+      await leave(p);
+      const { text } = await p.project.get('/v1/groups/g/presence');
+      assert.ok(!text.includes('"a"'), text);
+      await comeBack(p);
+      assert.deepEqual(await p.everyone(), []);
+      const still = title === 'deleted for good' ? {} : { a: [page(1)] };
+      assert.deepEqual(await p.ephemeral('h'), still, 'the other group');
+    });
+  }
+
+  test('the members who stay keep theirs', async () => {
+    const p = await presence();
+    for (const id of ['a', 'b']) await p.set(id, page(1));
+    await p.project.put('/v1/groups/g', { members: ['b'] });
+    assert.deepEqual(await p.ephemeral(), { b: [page(1)] });
+  });
+});

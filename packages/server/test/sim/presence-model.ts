@@ -1,0 +1,109 @@
+import { compareCodePoints, type Location, locationMatches } from '@rollcall/protocol';
+import type {
+  Expiry,
+  PresenceChange,
+  PresenceScope,
+  PresenceUpdate,
+  PresentUser,
+} from '../../src/presence/presence-store.ts';
+import type { Json, LocationFilter, ProjectKey } from '../../src/store/store.ts';
+
+type Held = Omit<PresenceUpdate, 'now'>;
+
+interface Reading extends PresenceScope {
+  readonly filter: LocationFilter;
+  readonly after: string | null;
+  readonly limit: number;
+  readonly now: number;
+}
+
+/** What a PresenceStore is to do, in the plainest way: one list, looked through for everything. */
+export class PresenceModel {
+  held: Held[] = [];
+
+  set(update: PresenceUpdate): PresenceChange {
+    const { now, ...next } = update;
+    const previous = this.held.find((held) => isOf(held, update) && held.region === update.region);
+    const arrived = !this.#isAt(update, update.location, now);
+    this.held = [...this.held.filter((held) => held !== previous), next];
+    const left = previous === undefined || previous.location === next.location ? null : previous.location;
+    if (left === null || this.#isAt(update, left, now)) return { arrived, departed: null };
+    this.#drop((held) => isOf(held, update) && held.location === left);
+    return { arrived, departed: left };
+  }
+
+  clear(presence: PresenceScope & { userId: string; location: Json; now: number }): boolean {
+    const wasThere = this.#isAt(presence, presence.location, presence.now);
+    if (wasThere) this.#drop((held) => isOf(held, presence) && held.location === presence.location);
+    return wasThere;
+  }
+
+  find({ filter, after, limit, now, ...scope }: Reading): PresentUser[] {
+    const there = this.held.filter(
+      (held) => isIn(held, scope) && held.expiresAt > now && passes(held.location, filter),
+    );
+    const ids = [...new Set(there.map(({ userId }) => userId))].sort(compareCodePoints);
+    const page = ids.filter((id) => after === null || compareCodePoints(id, after) > 0).slice(0, limit);
+    return page.map((userId) => ({
+      userId,
+      locations: ascending(there.filter((held) => held.userId === userId)),
+    }));
+  }
+
+  locationsOf(reading: PresenceScope & { userId: string; now: number }): Json[] {
+    return ascending(this.held.filter((held) => isOf(held, reading) && held.expiresAt > reading.now));
+  }
+
+  removeUsers(scope: PresenceScope, userIds: readonly string[]): void {
+    this.#drop((held) => isIn(held, scope) && userIds.includes(held.userId));
+  }
+
+  removeGroup(scope: PresenceScope): void {
+    this.#drop((held) => isIn(held, scope));
+  }
+
+  removeProject(project: ProjectKey): void {
+    this.#drop((held) => held.project === project);
+  }
+
+  /** What a sweep tells, each with the second of its deadline. */
+  sweep(now: number): { expiry: Expiry; second: number }[] {
+    const due = this.held.filter((held) => held.expiresAt <= now);
+    this.held = this.held.filter((held) => held.expiresAt > now);
+    const lasting = due.filter(
+      (held) => !this.held.some((other) => isOf(other, held) && other.location === held.location),
+    );
+    const last = new Map<string, { expiry: Expiry; second: number }>();
+    for (const { project, groupId, userId, location, expiresAt } of lasting) {
+      const key = JSON.stringify([project, groupId, userId, location]);
+      const second = Math.max(Math.floor(expiresAt / 1_000), last.get(key)?.second ?? 0);
+      last.set(key, { expiry: { project, groupId, userId, location }, second });
+    }
+    return [...last.values()];
+  }
+
+  #isAt(who: PresenceScope & { userId: string }, location: Json, now: number): boolean {
+    return this.held.some((held) => isOf(held, who) && held.location === location && held.expiresAt > now);
+  }
+
+  #drop(goes: (held: Held) => boolean): void {
+    this.held = this.held.filter((held) => !goes(held));
+  }
+}
+
+const isIn = (held: Held, scope: PresenceScope) =>
+  held.project === scope.project && held.groupId === scope.groupId;
+
+const isOf = (held: Held, who: PresenceScope & { userId: string }) =>
+  held.userId === who.userId && isIn(held, who);
+
+const ascending = (held: Held[]) =>
+  [...new Set(held.map(({ location }) => location))].sort(compareCodePoints);
+
+function passes(location: Json, filter: LocationFilter): boolean {
+  if (filter === null || location === filter.location) return true;
+  return (
+    filter.partial &&
+    locationMatches(JSON.parse(location) as Location, JSON.parse(filter.location) as Location)
+  );
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { canonicalLocation, type Location } from '@rollcall/protocol';
+import type { Expiry, PresenceScope, PresenceStore } from '../../src/presence/presence-store.ts';
+import type { Json, LocationFilter } from '../../src/store/store.ts';
+import { PresenceModel } from './presence-model.ts';
+import type { Random } from './random.ts';
+
+const CROWD: PresenceScope = { project: 1, groupId: 'crowd' };
+/** One group of many, one of a few, and the same names in another project. */
+const SCOPES: readonly PresenceScope[] = [
+  CROWD,
+  { project: 1, groupId: 'team' },
+  { project: 2, groupId: 'crowd' },
+];
+/** Initials on both sides of the surrogates, so that code points and UTF-16 units order them differently. */
+const INITIALS = [
+  'a',
+  'Z',
+  '\u{e9}',
+  '\u{d7ff}',
+  '\u{e000}',
+  '\u{f900}',
+  '\u{fffd}',
+  '\u{10000}',
+  '\u{1f600}',
+  '\u{10fffd}',
+];
+const USERS = INITIALS.flatMap((initial) => Array.from({ length: 35 }, (_, index) => `${initial}${index}`));
+const TEAM = USERS.filter((_, index) => index % 40 === 0);
+const POPULAR: readonly Location[] = [
+  { page: '1' },
+  { page: '1', role: 'editor' },
+  { page: '2', role: 'editor' },
+];
+/** How many steps a phase has: presence grows in one and shrinks in the next, so that every structure does both. */
+const PHASE = 1_500;
+
+/** Random operations on a PresenceStore and on the naive model, which have to agree at every step. */
+export class PresenceSimulation {
+  readonly #store: PresenceStore;
+  readonly #random: Random;
+  readonly #model = new PresenceModel();
+  #now = 1_900_000_000_000;
+  #isGrowing = true;
+  #peak = 0;
+
+  constructor(store: PresenceStore, random: Random) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  /** @throws Error that names the step at which the two disagreed */
+  async run(steps: number): Promise<void> {
+    for (let step = 0; step < steps; step += 1) {
+      this.#isGrowing = Math.floor(step / PHASE) % 2 === 0;
+      try {
+        await this.#step();
+        this.#peak = Math.max(this.#peak, this.#model.held.length);
+        if (step % 100 === 0) await this.#compareWhole();
+      } catch (cause) {
+        throw new Error(`step ${step}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+      }
+    }
+  }
+
+  /** The most presences that there were at the end of a step. */
+  get peak(): number {
+    return this.#peak;
+  }
+
+  async #step(): Promise<void> {
+    const kind = this.#random.below(1_000);
+    if (kind < (this.#isGrowing ? 650 : 250)) return this.#set();
+    if (kind < 650) return this.#random.chance(0.2) ? this.#removeUsers() : this.#clear();
+    if (kind < 800) return this.#find(this.#random.pick(SCOPES));
+    if (kind < 850) return this.#locationsOf();
+    if (kind < 900) return this.#sweep();
+    if (kind < 998) this.#now += this.#random.below(this.#isGrowing ? 200 : 2_000);
+    else if (kind === 998) return this.#removeGroup();
+    else return this.#removeProject();
+  }
+
+  async #set(): Promise<void> {
+    const { region, location, ...who } = this.#random.chance(0.4) ? this.#someHeld() : this.#somewhere();
+    const moves = this.#random.chance(0.3);
+    const update = {
+      ...who,
+      region,
+      location: moves ? this.#location() : location,
+      now: this.#now,
+      expiresAt: this.#now + this.#random.below(60_000),
+    };
+    assert.deepEqual(await this.#store.set(update), this.#model.set(update));
+  }
+
+  async #clear(): Promise<void> {
+    const { project, groupId, userId, location } = this.#someHeld();
+    const absence = { project, groupId, userId, location, now: this.#now };
+    assert.equal(await this.#store.clear(absence), this.#model.clear(absence));
+  }
+
+  async #removeUsers(): Promise<void> {
+    const scope = this.#random.pick(SCOPES);
+    const ids = this.#random.some(USERS, 12);
+    await this.#store.removeUsers(scope, ids);
+    this.#model.removeUsers(scope, ids);
+  }
+
+  async #removeGroup(): Promise<void> {
+    const scope = this.#random.pick(SCOPES);
+    await this.#store.removeGroup(scope);
+    this.#model.removeGroup(scope);
+  }
+
+  async #removeProject(): Promise<void> {
+    await this.#store.removeProject(2);
+    this.#model.removeProject(2);
+  }
+
+  async #find(scope: PresenceScope): Promise<void> {
+    const reading = {
+      ...scope,
+      filter: this.#filter(),
+      after: this.#random.chance(0.5) ? null : this.#random.pick(USERS),
+      limit: this.#random.pick([1, 10, 1_000]),
+      now: this.#now,
+    };
+    assert.deepEqual(await this.#store.find(reading), this.#model.find(reading));
+  }
+
+  async #locationsOf(): Promise<void> {
+    const { project, groupId, userId } = this.#someHeld();
+    const reading = { project, groupId, userId, now: this.#now };
+    assert.deepEqual(await this.#store.locationsOf(reading), this.#model.locationsOf(reading));
+  }
+
+  async #sweep(): Promise<void> {
+    const told = await this.#store.sweep(this.#now);
+    const expected = this.#model.sweep(this.#now);
+    assert.deepEqual(told.map(textOf).sort(), expected.map(({ expiry }) => textOf(expiry)).sort());
+    const seconds = new Map(expected.map(({ expiry, second }) => [textOf(expiry), second]));
+    const order = told.map((expiry) => seconds.get(textOf(expiry)) as number);
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+      'in order of deadline second',
+    );
+  }
+
+  async #compareWhole(): Promise<void> {
+    for (const scope of SCOPES) {
+      for (const filter of [null, { location: canonicalLocation({ page: '1' }), partial: true }]) {
+        const reading = { ...scope, filter, after: null, limit: 10_000, now: this.#now };
+        assert.deepEqual(await this.#store.find(reading), this.#model.find(reading));
+      }
+    }
+  }
+
+  /** Somebody who is in the model, or somebody new where nobody is. */
+  #someHeld() {
+    return this.#model.held.length === 0 ? this.#somewhere() : this.#random.pick(this.#model.held);
+  }
+
+  #somewhere(): PresenceScope & { userId: string; region: Json; location: Json } {
+    const scope = this.#random.chance(0.6) ? CROWD : this.#random.pick(SCOPES);
+    const userId = this.#random.pick(scope.groupId === 'team' ? TEAM : USERS);
+    const location = this.#location();
+    const region = this.#random.pick([
+      location,
+      location,
+      canonicalLocation({ page: '1' }),
+      canonicalLocation({ app: 'a' }),
+    ]);
+    return { ...scope, userId, region, location };
+  }
+
+  #location(): Json {
+    if (this.#random.chance(0.5)) return canonicalLocation(this.#random.pick(POPULAR));
+    const pairs = {
+      page: `${this.#random.below(4)}`,
+      paragraph: `${this.#random.below(60)}`,
+      role: this.#random.pick(['editor', 'reader']),
+    };
+    return canonicalLocation({ page: pairs.page, ...this.#random.sparse(pairs, 0.4) } as Location);
+  }
+
+  #filter(): LocationFilter {
+    if (this.#random.chance(0.2)) return null;
+    const location = this.#random.chance(0.5) ? this.#someHeld().location : this.#part(this.#location());
+    return { location, partial: this.#random.chance(0.7) };
+  }
+
+  #part(location: Json): Json {
+    const pairs = Object.entries(JSON.parse(location) as Location);
+    return canonicalLocation(Object.fromEntries([this.#random.pick(pairs), this.#random.pick(pairs)]));
+  }
+}
+
+const textOf = ({ project, groupId, userId, location }: Expiry) =>
+  JSON.stringify([project, groupId, userId, location]);

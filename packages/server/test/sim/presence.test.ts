@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
+import { PresenceSimulation } from './presence-simulation.ts';
+import { Random } from './random.ts';
+
+/** ROLLCALL_TEST_SEED runs one seed of its own: that of a failure, or one that nobody has tried. */
+const SEEDS =
+  process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2, 3, 4] : [Number(process.env.ROLLCALL_TEST_SEED)];
+const STEPS = 6_000;
+
+describe('random presence operations leave the memory engine where they leave the naive model', () => {
+  for (const seed of SEEDS) {
+    test(`seed ${seed}`, async () => {
+      const simulation = new PresenceSimulation(createMemoryPresence(), new Random(seed));
+      await simulation.run(STEPS);
+      assert.ok(simulation.peak > 200, 'enough were present to mean something');
+    });
+  }
+});
