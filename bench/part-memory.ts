@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import type { Pace } from './bench.ts';
-import { type Child, freshDirectory, residentBytes, startServer } from './processes.ts';
+import { residentBytes, startProduct } from './processes.ts';
 import { say, table, verdict, whole } from './report.ts';
 
 const IDLE_TARGET = 120 * 1_024 ** 2;
@@ -28,13 +28,11 @@ export async function memoryPart(_pace: Pace): Promise<void> {
   );
 }
 
+/** The product as `npm start` runs it, a few seconds after it began to listen. */
 async function idleBytes(): Promise<number> {
-  const server: Child = await startServer(
-    'rollcall-server.ts',
-    JSON.stringify({ dataDir: freshDirectory() }),
-  );
+  const server = await startProduct();
   await fetch(`http://127.0.0.1:${server.port}/healthz`);
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
   const bytes = residentBytes(server.pid);
   await server.stop();
   return bytes;

@@ -40,7 +40,35 @@ function spawnPinned(core: number, script: string, parameters: readonly string[]
 /** Starts a server script of this folder on the server's core; it prints `{"port": …}` when it listens. */
 export async function startServer(script: string, ...parameters: string[]): Promise<Child> {
   const child = spawnPinned(SERVER_CORE, script, parameters);
-  const { port } = await firstLine(child);
+  return listening(child, ({ port }) => port);
+}
+
+/** Starts Rollcall by its launcher, as `npm start` does, on a fresh data directory. */
+export async function startProduct(): Promise<Child> {
+  const parameters = ['serve', '--port', '0', '--data-dir', freshDirectory()];
+  const child = spawnPinned(SERVER_CORE, '../packages/server/bin/rollcall.mjs', parameters);
+  return listening(child, ({ url }) => (url === undefined ? undefined : Number(new URL(url).port)));
+}
+
+interface Line {
+  readonly port?: number;
+  readonly url?: string;
+}
+
+async function listening(child: ChildProcess, portOf: (line: Line) => number | undefined): Promise<Child> {
+  const port = await new Promise<number>((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      for (const line of text.split('\n').filter((candidate) => /^\{.*\}$/.test(candidate))) {
+        const found = portOf(JSON.parse(line));
+        if (found !== undefined) resolve(found);
+      }
+    });
+    child.once('exit', (code) =>
+      reject(new Error(`a server ended with ${code} before it listened: ${text}`)),
+    );
+  });
   return {
     port,
     pid: child.pid as number,
@@ -50,20 +78,6 @@ export async function startServer(script: string, ...parameters: string[]): Prom
         child.kill('SIGTERM');
       }),
   };
-}
-
-function firstLine(child: ChildProcess): Promise<{ port: number }> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      const line = text.split('\n').find((candidate) => candidate.startsWith('{"port"'));
-      if (line !== undefined) resolve(JSON.parse(line));
-    });
-    child.once('exit', (code) =>
-      reject(new Error(`a server ended with ${code} before it listened: ${text}`)),
-    );
-  });
 }
 
 /** Lets every thread of the server but its main one run on the other core: a writer with a core of its own. */

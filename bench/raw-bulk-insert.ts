@@ -21,19 +21,21 @@ const group = connection.prepare(`
   INSERT INTO groups (group_no, project_no, id, name, status, metadata, member_count, revision)
   VALUES (?, 1, ?, ?, 'active', '{}', ?, 'r')`);
 const membership = connection.prepare(
-  'INSERT INTO memberships (group_no, user_id, user_no) VALUES (?, ?, ?)',
+  'INSERT INTO memberships (group_no, user_id, user_no, name, email) VALUES (?, ?, ?, ?, ?)',
 );
 const reverse = connection.prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
-const numbers = new Map(batch.users.map(({ id }, index) => [id, index + 1]));
+const people = new Map(batch.users.map((person, index) => [person.id, { ...person, number: index + 1 }]));
 
 const begin = performance.now();
 connection.database.exec('BEGIN IMMEDIATE');
 for (const [index, { id, name, email }] of batch.users.entries()) user.run(index + 1, id, name, email);
-for (const [index, { id, name, members }] of batch.groups.entries()) {
-  group.run(index + 1, id, name, members.length);
+for (const [index, { id, name: groupName, members }] of batch.groups.entries()) {
+  group.run(index + 1, id, groupName, members.length);
   for (const member of members) {
-    const number = numbers.get(member) as number;
-    membership.run(index + 1, member, number);
+    const person = people.get(member);
+    if (person === undefined) throw new Error(`${member} is no user of the batch`);
+    const { number, name, email } = person;
+    membership.run(index + 1, member, number, name, email);
     reverse.run(number, id, index + 1);
   }
 }

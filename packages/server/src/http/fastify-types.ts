@@ -20,6 +20,8 @@ declare module 'fastify' {
     caller: Caller;
     /** Who calls; set on every route that a customer opens. */
     customer: CustomerCaller;
+    /** `performance.now()` when the request arrived. */
+    startedAt: number;
     /** What does not fit, on routes that take it upon themselves to refuse it; else null. */
     misfit: Misfit | null;
     /** Which page is asked for; set on every route with the page rule. */

@@ -47,7 +47,7 @@ export class RouteSeries {
  */
 export class RequestHistogram {
   readonly name = NAME;
-  readonly help = 'How long requests took, from arrival to the last byte handed to the socket';
+  readonly help = 'How long requests took, from their headers to their answer';
   readonly type = 'histogram';
   readonly aggregator = 'sum';
   readonly #routes: RouteSeries[] = [];

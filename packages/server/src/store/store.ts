@@ -112,7 +112,10 @@ export interface GroupRecord {
   readonly metadata: Json;
   readonly connectedToMessenger: boolean;
   readonly revision: Revision;
-  /** A JSON array of user IDs in ascending order; in pieces where it is long, all of one state of the group. */
+  /**
+   * A JSON array of user IDs in ascending order; in pieces where it is long, all of one state of the group. Whoever gets
+   * pieces reads them to the end or calls `return()` of their iterator: until then the engine holds that state.
+   */
   readonly members: Json | AsyncIterable<Json>;
 }
 

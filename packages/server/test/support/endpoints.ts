@@ -57,4 +57,4 @@ export const projectEndpoints = (id: string): readonly Endpoint[] => [
 ];
 
 /** What takes no token. */
-export const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json'] as const;
+export const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const;

@@ -1,4 +1,5 @@
 import type { OpenApiDocument, Operation, Parameter } from '../openapi/openapi-document.ts';
+import { jsonText } from './code.ts';
 import { resolve } from './references.ts';
 
 /** The shell variable with the token that opens the operation. */
@@ -6,6 +7,8 @@ const TOKEN_VARIABLES: Readonly<Record<string, string>> = {
   projectToken: '$TOKEN',
   customerToken: '$CUSTOMER_TOKEN',
 };
+
+const INDENT = '  ';
 
 /** Everything between single quotes is itself to a shell, but a single quote. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -25,9 +28,9 @@ export function curlExample(
   ];
   if (scheme !== undefined) lines.push(`-H "Authorization: Bearer ${TOKEN_VARIABLES[scheme]}"`);
   if (body !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`);
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${quoted(jsonText(body, INDENT))}`);
   }
-  return lines.join(' \\\n  ');
+  return lines.join(` \\\n${INDENT}`);
 }
 
 function target(path: string, parameters: readonly Parameter[]): string {

@@ -122,33 +122,36 @@ ${shown}
 /** One line of a chapter's overview. What is there for older hosts only has nothing but this line. */
 function overviewRow(placed: PlacedOperation, isOld: boolean): Html {
   const { operationId, summary } = placed.operation;
-  if (isOld) return html`<li id="${operationId}">${endpoint(placed)} <span>${summary}</span></li>`;
-  return html`<li><a href="#${operationId}">${endpoint(placed)} <span>${summary}</span></a></li>`;
+  if (isOld)
+    return html`<li id="${operationId}">${endpoint(placed)} <span class="summary">${summary}</span></li>`;
+  return html`<li><a href="#${operationId}">${endpoint(placed)} <span class="summary">${summary}</span></a></li>`;
 }
 
 function errorCodes(): Html {
   const rows = Object.entries(ERRORS).map(
     ([code, { status, meaning, retryable }]) =>
-      html`<tr id="error-${code}"><td><code>${code}</code></td><td>${status}</td><td>${meaning}${retryable && ' Trying again can help.'}</td></tr>`,
+      html`<div id="error-${code}"><dt><code>${code}</code> <span class="status">${status}</span></dt>
+<dd>${meaning}${retryable && ' Trying again can help.'}</dd></div>`,
   );
   return html`<section class="chapter told" id="error-codes">
 <h2>Error codes</h2>
-<div class="wide"><table><thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead><tbody>${rows}</tbody></table></div>
+<dl class="fields">${rows}</dl>
 </section>`;
 }
 
-function schemaSections({ components }: OpenApiDocument): Html {
+function schemaSections(document: OpenApiDocument): Html {
+  const { schemas } = document.components;
   return html`<section class="chapter told" id="schemas">
 <h2>Schemas</h2>
-${Object.entries(components.schemas).map(([name, schema]) => schemaSection(name, schema))}
+${Object.entries(schemas).map(([name, schema]) => schemaSection(document, name, schema))}
 </section>`;
 }
 
-function schemaSection(name: string, schema: Schema): Html {
+function schemaSection(document: OpenApiDocument, name: string, schema: Schema): Html {
   const fields = fieldsOf(schema);
   return html`<section class="schema" id="schema-${name}">
-<h3><a href="#schema-${name}">${name}</a> <span class="type">${typeText(schema)}</span></h3>
+<h3><a href="#schema-${name}">${name}</a> <span class="type">${typeText(document, schema)}</span></h3>
 <p>${inlineMarkdown(schema.description ?? '')}</p>
-${fields.length > 0 && fieldList(fields)}
+${fields.length > 0 && fieldList(document, fields)}
 </section>`;
 }

@@ -1,76 +1,72 @@
-import type { Schema } from '../openapi/openapi-document.ts';
+import type { OpenApiDocument, Schema } from '../openapi/openapi-document.ts';
 import { type Html, html } from './html.ts';
 import { inlineMarkdown } from './markdown.ts';
-import { nameOf } from './references.ts';
+import { nameOf, resolve } from './references.ts';
+import { boundsOf } from './schema-bounds.ts';
 
-/** A named value: a field of a body, or a parameter. */
+/** A named value: a field of a body, a parameter or a header. */
 export interface Field {
   readonly name: string;
   readonly schema: Schema;
   readonly description: string;
-  readonly required: boolean;
+  /** What there is to say of whether it is there: `required` where it is sent, `may be absent` where it is answered. */
+  readonly presence: string | null;
 }
 
-export const schemaLink = (name: string) => html`<a href="#schema-${name}">${name}</a>`;
-
 /** The fields of an object, those of objects inside it under dotted names. */
-export function fieldsOf({ properties = {}, required = [] }: Schema, prefix = ''): Field[] {
-  return Object.entries(properties).flatMap(([name, schema]) => {
+export function fieldsOf(schema: Schema, prefix = ''): Field[] {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  // What is sent takes no other fields; an answer may one day have more.
+  const isSent = additionalProperties === false;
+  return Object.entries(properties).flatMap(([name, field]) => {
     const full = prefix + name;
+    const description = field.description ?? '';
     const own = {
       name: full,
-      schema,
-      description: schema.description ?? '',
-      required: required.includes(name),
+      schema: field,
+      description,
+      presence: presenceOf(isSent, required.includes(name)),
     };
-    const inside = schema.items ?? schema;
-    return [own, ...fieldsOf(inside, `${full}${inside === schema ? '' : '[]'}.`)];
+    const nested =
+      field.items === undefined ? fieldsOf(field, `${full}.`) : fieldsOf(field.items, `${full}[].`);
+    return [own, ...nested];
   });
 }
 
-export function fieldList(fields: readonly Field[]): Html {
+function presenceOf(isSent: boolean, isRequired: boolean): string | null {
+  if (isSent) return isRequired ? 'required' : null;
+  return isRequired ? null : 'may be absent';
+}
+
+export function fieldList(document: OpenApiDocument, fields: readonly Field[]): Html {
   return html`<dl class="fields">${fields.map(
-    ({ name, schema, description, required }) => html`
-<div><dt><code>${name}</code> <span class="type">${typeText(schema)}</span>${required && html` <em>required</em>`}</dt>
+    ({ name, schema, description, presence }) => html`
+<div><dt><code>${name}</code> <span class="type">${typeText(document, schema)}</span>${presence !== null && html` <em>${presence}</em>`}</dt>
 <dd>${inlineMarkdown(description)}</dd></div>`,
   )}</dl>`;
 }
 
 /** What a value can be, in words. */
-export function typeText(schema: Schema): Html {
+export function typeText(document: OpenApiDocument, schema: Schema): Html {
   const bounds = boundsOf(schema);
-  return html`${kindOf(schema)}${bounds.length > 0 && `, ${bounds.join(', ')}`}`;
+  return html`${kindOf(document, schema)}${bounds.length > 0 && `, ${bounds.join(', ')}`}`;
 }
 
-function kindOf({ $ref, type, items, const: only, enum: values, properties }: Schema): Html {
-  if ($ref !== undefined) return schemaLink(nameOf($ref));
+function kindOf(document: OpenApiDocument, schema: Schema): Html {
+  const { $ref, type, items, const: only, enum: values, properties } = schema;
+  if ($ref !== undefined) return componentText(document, $ref);
   if (only !== undefined) return html`<code>${JSON.stringify(only)}</code>`;
   if (values !== undefined && values.length < 5)
     return html`${values.map((value) => `"${value}"`).join(' or ')}`;
-  if (items !== undefined) return html`array of ${kindOf(items)}`;
+  if (items !== undefined) return html`array of ${kindOf(document, items)}`;
   if (properties !== undefined) return html`object`;
   return html`${[type ?? 'any'].flat().join(' or ')}`;
 }
 
-const number = (value: unknown) => Number(value).toLocaleString('en');
-
-function boundsOf(schema: Schema): string[] {
-  const { minimum, maximum, minLength, maxLength, maxItems, minProperties, maxProperties, format } = schema;
-  return [
-    format === undefined ? null : String(format),
-    range(minimum, maximum, ''),
-    range(minLength, maxLength, ' characters'),
-    range(minProperties, maxProperties, ' keys'),
-    range(undefined, maxItems, ''),
-    schema.default === undefined
-      ? null
-      : `default ${typeof schema.default === 'number' ? number(schema.default) : String(schema.default)}`,
-  ].filter((bound) => bound !== null);
-}
-
-function range(from: unknown, to: unknown, unit: string): string | null {
-  if (from === undefined && to === undefined) return null;
-  if (from === undefined) return `at most ${number(to)}${unit}`;
-  if (to === undefined) return `at least ${number(from)}${unit}`;
-  return `${number(from)} to ${number(to)}${unit}`;
+/** An object goes by its name; of a value, what it is says more. */
+function componentText(document: OpenApiDocument, $ref: string): Html {
+  const name = nameOf($ref);
+  const component = resolve<Schema>(document, { $ref });
+  const text = component.properties === undefined ? typeText(document, component) : name;
+  return html`<a href="#schema-${name}" title="${name}">${text}</a>`;
 }

@@ -21,12 +21,13 @@ export interface PlacedOperation {
   readonly operation: Operation;
 }
 
-/** Method and path, with the parameters told apart. */
+/** Method and path, with the parameters told apart. A long path may break after a slash. */
 export function endpoint({ method, path }: Pick<PlacedOperation, 'method' | 'path'>): Html {
-  const parts = path
-    .split(/(\{[^}]+\})/)
-    .map((part) => (part.startsWith('{') ? html`<var>${part}</var>` : part));
-  return html`<span class="method ${method}">${method.toUpperCase()}</span> <code class="path">${parts}</code>`;
+  const segments = path.slice(1).split('/');
+  const parts = segments.map(
+    (segment) => html`/<wbr>${segment.startsWith('{') ? html`<var>${segment}</var>` : segment}`,
+  );
+  return html`<span class="method ${method}">${method.toUpperCase()}</span> <span class="path">${parts}</span>`;
 }
 
 /** All about one operation: what to send and what comes back on the left, examples on the right. */
@@ -56,7 +57,7 @@ const TOKENS: Readonly<Record<string, string>> = {
 function openedBy(security: Operation['security']): Html {
   const [scheme] = security.flatMap((requirement) => Object.keys(requirement));
   if (scheme === undefined) return html`Needs no token`;
-  return html`Needs <a href="#tokens">${TOKENS[scheme] ?? scheme}</a>`;
+  return html`Needs <a href="#authentication">${TOKENS[scheme] ?? scheme}</a>`;
 }
 
 /** Parameters that every operation takes are told of once, before all of them. */
@@ -68,13 +69,14 @@ function parametersOf(document: OpenApiDocument, { parameters }: Operation): Htm
     .filter(({ name }) => !EVERYWHERE.has(name));
   const listOf = (place: Parameter['in'], title: string) => {
     const fields = known.filter((parameter) => parameter.in === place).map(fieldOf);
-    return fields.length > 0 && html`<h4>${title}</h4>${fieldList(fields)}`;
+    return fields.length > 0 && html`<h4>${title}</h4>${fieldList(document, fields)}`;
   };
   return html`${listOf('path', 'Path')}${listOf('query', 'Query')}${listOf('header', 'Headers')}`;
 }
 
 function fieldOf({ name, schema, content, description, required = false }: Parameter): Field {
-  return { name, schema: schema ?? content?.['application/json']?.schema ?? {}, description, required };
+  const presence = required ? 'required' : null;
+  return { name, schema: schema ?? content?.['application/json']?.schema ?? {}, description, presence };
 }
 
 function bodyOf(document: OpenApiDocument, { requestBody }: Operation): Html | null {
@@ -89,7 +91,7 @@ function shapeOf(document: OpenApiDocument, schema: Schema): Html {
   const fields = fieldsOf(
     inside.$ref === undefined ? inside : resolve<Schema>(document, { $ref: inside.$ref }),
   );
-  return html`<p class="shape">${typeText(schema)}</p>${fields.length > 0 && fieldList(fields)}`;
+  return html`<p class="shape">${typeText(document, schema)}</p>${fields.length > 0 && fieldList(document, fields)}`;
 }
 
 const isSuccess = (status: string) => status < '400';
@@ -113,9 +115,9 @@ function headersOf(document: OpenApiDocument, headers: NonNullable<Response['hea
     .filter(([name]) => !ordinary(name))
     .map(([name, reference]) => {
       const { schema, description } = resolve<{ schema: Schema; description: string }>(document, reference);
-      return { name, schema, description, required: false };
+      return { name, schema, description, presence: null };
     });
-  return fields.length > 0 && fieldList(fields);
+  return fields.length > 0 && fieldList(document, fields);
 }
 
 function refusalsOf(document: OpenApiDocument, { responses }: Operation): Html {

@@ -70,15 +70,12 @@ function notesOf({ url, schema: { operationId } }: DescribedRoute): OperationNot
   return isAlias ? aliasNotes(known) : known;
 }
 
-/** An older word for the same thing; its not-found code is its own. */
+/** The same in the older word. The codes keep theirs, but the one for what does not exist. */
 function aliasNotes(notes: OperationNotes): OperationNotes {
-  const { group_not_found: notFound, ...refusals } = notes.refusals ?? {};
-  return {
-    ...notes,
-    description: `The older name of \`${GROUPS.path}\`: it does the same.`,
-    refusals: {
-      ...refusals,
-      ...(notFound !== undefined && { organization_not_found: 'The organization does not exist.' }),
-    },
-  };
+  const text = JSON.stringify(notes)
+    .replaceAll('group_not_found', 'organization_not_found')
+    .replaceAll(/\ba group\b/g, 'an organization')
+    .replaceAll(/\bgroup(s?)\b/g, 'organization$1');
+  const description = `The older name of \`${GROUPS.path}\`: it does the same.`;
+  return { ...(JSON.parse(text) as OperationNotes), description };
 }

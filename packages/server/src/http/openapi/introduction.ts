@@ -9,7 +9,7 @@ export const INTRODUCTION = `
 Rollcall knows **who belongs** (users, groups, memberships), **how to reach them** (notification preferences) and **who
 is where right now** (presence). Your backend, the *host*, calls it and names users and groups by IDs of its own.
 
-## Tokens
+## Authentication
 
 Every request carries \`Authorization: Bearer <token>\`, where the token is a JWT signed with HMAC (\`HS512\`; \`HS256\`
 and \`HS384\` are taken too) and at most ${hours} hours old by its \`iat\`. Its claims say what kind it is:
@@ -50,19 +50,19 @@ request itself cannot be read.
 A 401 with \`WWW-Authenticate: Bearer\` is about the token: another one may help. A 401 without it is about something that
 the request names and that does not exist.
 
-## Pages
+## Paging
 
 Long lists come in pages, in a fixed order: \`limit\` (${number(limits.PAGE_DEFAULT_LIMIT)}, at most
 ${number(limits.PAGE_MAX_LIMIT)}) and the \`token\` of the page before. Entries that come and go in between never make
 another one appear twice or vanish.
 
-## Writing at the same time as others
+## Concurrency
 
 Reading a user or a group answers an \`ETag\`. Send it back in \`If-Match\` with a write, and the write is refused with 412
 when somebody else was faster. With \`If-None-Match\` a read answers 304 when nothing has changed, and a \`PUT\` with
 \`If-None-Match: *\` only creates.
 
-## Request IDs and limits
+## Request IDs, rate limits
 
 Every answer carries \`x-request-id\`: the one that you sent, or a new one. The server's log has the same. Where the operator
 has set a limit of requests per second, answers carry \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`.

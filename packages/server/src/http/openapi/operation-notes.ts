@@ -13,6 +13,8 @@ export interface QueryNote {
  * they are loaded only when somebody asks for the description.
  */
 export interface OperationNotes {
+  /** In place of the route's own, where two routes do the same. */
+  readonly summary?: string;
   /** CommonMark; follows the route's own description. */
   readonly description?: string;
   readonly query?: Readonly<Record<string, QueryNote>>;

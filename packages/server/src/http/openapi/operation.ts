@@ -20,7 +20,7 @@ export function describeOperation(
   const isAlias = route.url.startsWith(ORGANIZATIONS.path);
   return {
     operationId,
-    summary,
+    summary: notes.summary ?? summary,
     ...(description !== '' && { description }),
     tags: isAlias ? ORGANIZATIONS.tags : tags,
     ...(isAlias && { deprecated: true }),

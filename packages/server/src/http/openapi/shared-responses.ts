@@ -19,8 +19,9 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   user_not_found: 'user carol does not exist',
   group_not_found: 'group analysts does not exist',
   organization_not_found: 'organization analysts does not exist',
-  missing_authorization_header: 'the Authorization header is absent; the bearer token must be present',
-  invalid_authorization_header: 'the Authorization header is not "Bearer" and a JWT',
+  missing_authorization_header:
+    'the bearer token must be present: send the header "Authorization: Bearer <token>"',
+  invalid_authorization_header: 'the Authorization header must be "Bearer" and a JWT',
   invalid_app_token: "the app token is not signed with the project's secret",
   invalid_project_token: 'the project token is not within its time',
   invalid_customer_token: "the customer token is not signed with a customer's secret",

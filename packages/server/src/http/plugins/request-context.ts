@@ -22,11 +22,13 @@ export function newRequestId(): string {
 
 /** What every answer starts from: its request's ID, and JSON unless a route says otherwise. */
 export function startAnswer(request: FastifyRequest, reply: FastifyReply): void {
+  request.startedAt = performance.now();
   reply.header('x-request-id', request.id);
   reply.header('content-type', JSON_TYPE);
 }
 
 export function addRequestContext(app: FastifyInstance): void {
+  app.decorateRequest('startedAt', 0);
   app.addHook('onRequest', (request, reply, next) => {
     startAnswer(request, reply);
     next();

@@ -11,10 +11,10 @@ import type { ById, GroupWords } from './route-words.ts';
 /** Who is present in a group. */
 export function groupPresenceRoutes(app: FastifyInstance, services: Services, words: GroupWords): void {
   const { presenceReading, pageTokens, log } = services;
-  const { noun, path, Noun } = words;
+  const { noun, path, Noun, aNoun } = words;
   const schema = {
     operationId: `list${Noun}Presence`,
-    summary: `Who is present in a ${noun}, in order of ID`,
+    summary: `Who is present in ${aNoun}, in order of ID`,
     tags: ['presence'],
     params: IdInPath,
     querystring: GroupPresenceQuery,

@@ -50,11 +50,11 @@ function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun
 function createGroup(
   app: FastifyInstance,
   { groups }: Services,
-  { path, Noun, noun, tags }: GroupWords,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
 ): void {
   const schema = {
     operationId: `create${Noun}`,
-    summary: `Create a ${noun}, or refuse when it exists`,
+    summary: `Create ${aNoun}, or refuse when it exists`,
     tags,
     body: GroupCreation,
     response: answers(Done, 201),
@@ -67,11 +67,15 @@ function createGroup(
   });
 }
 
-function getGroup(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
+function getGroup(
+  app: FastifyInstance,
+  services: Services,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
+): void {
   const { groups, log } = services;
   const schema = {
     operationId: `get${Noun}`,
-    summary: `Get a ${noun} with its members`,
+    summary: `Get ${aNoun} with its members`,
     tags,
     params: IdInPath,
     response: answers(Group),
@@ -85,10 +89,14 @@ function getGroup(app: FastifyInstance, services: Services, { path, Noun, noun, 
   });
 }
 
-function putGroup(app: FastifyInstance, { groups }: Services, { path, Noun, noun, tags }: GroupWords): void {
+function putGroup(
+  app: FastifyInstance,
+  { groups }: Services,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
+): void {
   const schema = {
     operationId: `put${Noun}`,
-    summary: `Create or update a ${noun}`,
+    summary: `Create or update ${aNoun}`,
     description: 'Only what is supplied changes; `members` replaces the list. `name` is required to create.',
     tags,
     params: IdInPath,
@@ -108,11 +116,11 @@ function putGroup(app: FastifyInstance, { groups }: Services, { path, Noun, noun
 function deleteGroup(
   app: FastifyInstance,
   { groups }: Services,
-  { path, Noun, noun, tags }: GroupWords,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
 ): void {
   const schema = {
     operationId: `delete${Noun}`,
-    summary: `Delete a ${noun} for good; its users stay`,
+    summary: `Delete ${aNoun} for good; its users stay`,
     tags,
     params: IdInPath,
     response: answers(Done),

@@ -18,11 +18,15 @@ export function memberRoutes(app: FastifyInstance, services: Services, words: Gr
 
 const membersOf = (id: string) => ['members', id];
 
-function listMembers(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
+function listMembers(
+  app: FastifyInstance,
+  services: Services,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
+): void {
   const { memberships, pageTokens, log } = services;
   const schema = {
     operationId: `list${Noun}Members`,
-    summary: `List the members of a ${noun}, in order of ID`,
+    summary: `List the members of ${aNoun}, in order of ID`,
     tags,
     params: IdInPath,
     querystring: PageQuery,
@@ -42,11 +46,11 @@ const rule: RequestRule = ({ body }, findings) => inspectMembersChange(body as M
 function changeMembers(
   app: FastifyInstance,
   services: Services,
-  { path, Noun, noun, tags }: GroupWords,
+  { path, Noun, noun, aNoun, tags }: GroupWords,
 ): void {
   const schema = {
     operationId: `change${Noun}Members`,
-    summary: `Add members to a ${noun} and remove others`,
+    summary: `Add members to ${aNoun} and remove others`,
     tags,
     params: IdInPath,
     body: MembersChange,

@@ -11,14 +11,23 @@ export interface GroupWords {
   readonly path: string;
   /** As it stands in operation IDs. */
   readonly Noun: string;
+  /** As it stands in summaries. */
+  readonly aNoun: string;
   readonly tags: readonly string[];
 }
 
-export const GROUPS: GroupWords = { noun: 'group', path: '/v1/groups', Noun: 'Group', tags: ['groups'] };
+export const GROUPS: GroupWords = {
+  noun: 'group',
+  path: '/v1/groups',
+  Noun: 'Group',
+  aNoun: 'a group',
+  tags: ['groups'],
+};
 
 export const ORGANIZATIONS: GroupWords = {
   noun: 'organization',
   path: '/v1/organizations',
   Noun: 'Organization',
+  aNoun: 'an organization',
   tags: ['organizations'],
 };

@@ -8,6 +8,9 @@ import { answers } from '../schemas.ts';
 const tags = ['tokens'];
 const url = '/v1/authorize';
 
+/** A token is a few hundred bytes. Anybody may send this body, so that it must not be one that takes long to read. */
+const BODY_LIMIT_BYTES = 64 * 1_024;
+
 /** Needs no Authorization header: the body is the credential. */
 export function authorizeRoutes(app: FastifyInstance, { tokens }: Services): void {
   const schema = {
@@ -17,7 +20,7 @@ export function authorizeRoutes(app: FastifyInstance, { tokens }: Services): voi
     body: Authorization,
     response: answers(Authorized),
   };
-  app.post<{ Body: Authorization }>(url, { schema }, async ({ body }) =>
+  app.post<{ Body: Authorization }>(url, { schema, bodyLimit: BODY_LIMIT_BYTES }, async ({ body }) =>
     presentIssuedToken(await tokens.authorize(body.signed_app_token)),
   );
 }

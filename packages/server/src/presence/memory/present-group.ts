@@ -5,9 +5,12 @@ import { IndexedDirectory } from './indexed-directory.ts';
 import type { Presence } from './presence.ts';
 import { SmallDirectory } from './small-directory.ts';
 
-/** From how many presences they are indexed, and how few are no longer; apart, so that no update converts every time. */
-const INDEXED_ABOVE = 16;
-const SMALL_BELOW = 8;
+/**
+ * Above how many presences they are indexed, and below how few no longer; apart, so that no update converts every time.
+ * Maps double at powers of two, just above which they would cost the most for each presence.
+ */
+const INDEXED_ABOVE = 24;
+const SMALL_BELOW = 12;
 
 /** A group in which somebody is present. */
 export class PresentGroup implements PresenceScope {

@@ -13,7 +13,7 @@ import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { toGroup } from './sqlite-group-row.ts';
 import { departed, type MembershipWrites, type Replacement, type UserNumbers } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
-import { toPage } from './sqlite-pages.ts';
+import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readMembersInPieces, type SnapshotPool } from './sqlite-snapshots.ts';
 import type { StoredGroupWrite } from './sqlite-written.ts';
@@ -30,13 +30,13 @@ export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
     FROM groups g WHERE project_no = ? AND id = ?`);
   const exists = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
   const boundary = reader.prepare(
-    'SELECT id FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ?',
+    `SELECT id FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ${UNPEEKED}`,
   );
   const page = reader.prepare(`
     SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status
         || '","metadata":' || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}', ','),
       count(*)
-    FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ?)`);
+    FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ${UNPEEKED})`);
 
   return {
     async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {

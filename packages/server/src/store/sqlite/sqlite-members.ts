@@ -2,7 +2,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { ChangeMembersOutcome, PageRequest, ProjectKey, TotalPage, WriteContext } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { IdCollector, NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
-import { inside, toPage } from './sqlite-pages.ts';
+import { inside, toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 
 /** Reads of memberships from both sides, on the main thread. */
@@ -10,18 +10,18 @@ export function memberReads(reader: SqliteReader) {
   const group = reader.prepare('SELECT group_no, member_count FROM groups WHERE project_no = ? AND id = ?');
   const members = reader.prepare(`
     SELECT json_group_array(json_object('id', id, 'name', name, 'email', email)), count(*) FROM (
-      SELECT m.user_id AS id, u.name, u.email FROM memberships m CROSS JOIN users u ON u.user_no = m.user_no
-      WHERE m.group_no = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?)`);
+      SELECT user_id AS id, name, email FROM memberships WHERE group_no = ? AND user_id > ?
+      ORDER BY user_id LIMIT ${UNPEEKED})`);
   const memberBoundary = reader.prepare(
-    'SELECT user_id FROM memberships WHERE group_no = ? AND user_id > ? ORDER BY user_id LIMIT 2 OFFSET ?',
+    `SELECT user_id FROM memberships WHERE group_no = ? AND user_id > ? ORDER BY user_id LIMIT 2 OFFSET ${UNPEEKED}`,
   );
   const user = reader.prepare('SELECT user_no FROM users WHERE project_no = ? AND id = ?');
   const userGroups = reader.prepare(`
     SELECT json_group_array(json_object('id', id, 'name', name, 'status', status)), count(*) FROM (
       SELECT g.id, g.name, g.status FROM user_groups ug CROSS JOIN groups g ON g.group_no = ug.group_no
-      WHERE ug.user_no = ? AND ug.group_id > ? ORDER BY ug.group_id LIMIT ?)`);
+      WHERE ug.user_no = ? AND ug.group_id > ? ORDER BY ug.group_id LIMIT ${UNPEEKED})`);
   const groupBoundary = reader.prepare(
-    'SELECT group_id FROM user_groups WHERE user_no = ? AND group_id > ? ORDER BY group_id LIMIT 2 OFFSET ?',
+    `SELECT group_id FROM user_groups WHERE user_no = ? AND group_id > ? ORDER BY group_id LIMIT 2 OFFSET ${UNPEEKED}`,
   );
   const groupCount = reader.prepare('SELECT count(*) FROM user_groups WHERE user_no = ?');
 
@@ -74,6 +74,7 @@ export class MembershipWrites {
   readonly #loseMember;
   readonly #removeGroup;
   readonly #removeGroupPresence;
+  readonly #rename;
 
   constructor(connection: SqliteConnection) {
     const prepare = (sql: string) => connection.prepare(sql);
@@ -84,7 +85,9 @@ export class MembershipWrites {
     this.#setCount = prepare('UPDATE groups SET member_count = ?, revision = ? WHERE group_no = ?');
     this.#members = prepare('SELECT user_id, user_no FROM memberships WHERE group_no = ?');
     this.#isMember = prepare('SELECT user_no FROM memberships WHERE group_no = ? AND user_id = ?');
-    this.#add = prepare('INSERT INTO memberships (group_no, user_id, user_no) VALUES (?, ?, ?)');
+    this.#add = prepare(`
+      INSERT INTO memberships (group_no, user_id, user_no, name, email)
+      SELECT ?, id, user_no, name, email FROM users WHERE user_no = ?`);
     this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
     this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');
     this.#removeReverse = prepare('DELETE FROM user_groups WHERE user_no = ? AND group_id = ?');
@@ -95,6 +98,7 @@ export class MembershipWrites {
       'UPDATE groups SET member_count = member_count - 1, revision = ? WHERE group_no = ?',
     );
     this.#removeGroup = prepare('DELETE FROM memberships WHERE group_no = ?');
+    this.#rename = prepare('UPDATE memberships SET name = ?, email = ? WHERE group_no = ? AND user_id = ?');
     this.#removeGroupPresence = prepare('DELETE FROM durable_presence WHERE group_no = ?');
   }
 
@@ -149,6 +153,11 @@ export class MembershipWrites {
     this.#apply(group, replacement.added, replacement.removed);
   }
 
+  /** Keeps what member lists show of a user as the user is. */
+  rename(userNo: number, id: string, name: string | null, email: string | null): void {
+    for (const [, groupNo = 0] of this.#groupsOfUser.all(userNo)) this.#rename.run(name, email, groupNo, id);
+  }
+
   /** Removes a user's memberships and durable presence; the IDs of the groups they were in. */
   removeUserEverywhere(userNo: number, id: string, revision: string): string[] {
     const groups = this.#groupsOfUser.all(userNo) as [string, number][];
@@ -197,8 +206,8 @@ export class MembershipWrites {
       this.#removeReverse.run(userNo, group.id);
       this.#removePresence.run(group.groupNo, id);
     }
-    for (const [id, userNo] of added) {
-      this.#add.run(group.groupNo, id, userNo);
+    for (const userNo of added.values()) {
+      this.#add.run(group.groupNo, userNo);
       this.#addReverse.run(userNo, group.id, group.groupNo);
     }
   }

@@ -1,4 +1,4 @@
-import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
+import { SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** A statement that only reads. */
 export type ReadStatement = Pick<Statement, 'get' | 'all' | 'iterate'>;
@@ -29,14 +29,21 @@ export class SqliteReader {
 
   /** Prepares a read; its `get` and `all` see everything that was committed before the last {@link renew}. */
   prepare(sql: string): ReadStatement {
-    const statement = this.connection.prepare(sql);
-    const held =
-      <Answer>(read: (...parameters: Row) => Answer) =>
-      (...parameters: Row): Answer => {
-        if (!this.#holding && !this.#suspended) this.#hold();
-        return read(...parameters);
-      };
-    return { get: held(statement.get), all: held(statement.all), iterate: held(statement.iterate) };
+    const { get, all, iterate } = this.connection.prepare(sql);
+    return {
+      get: (...parameters) => {
+        this.#hold();
+        return get(...parameters);
+      },
+      all: (...parameters) => {
+        this.#hold();
+        return all(...parameters);
+      },
+      iterate: (...parameters) => {
+        this.#hold();
+        return iterate(...parameters);
+      },
+    };
   }
 
   /** Lets the snapshot go; the next read takes a new one. */
@@ -63,6 +70,7 @@ export class SqliteReader {
   }
 
   #hold(): void {
+    if (this.#holding || this.#suspended) return;
     this.#begin.run();
     this.#holding = true;
   }

@@ -24,7 +24,7 @@ export interface SqliteStoreOptions {
 }
 
 const MAX_OPERATIONS_PER_COMMIT = 4_096;
-const CHECKPOINT_BYTES = 64 * 1_024 ** 2;
+const CHECKPOINT_BYTES = 16 * 1_024 ** 2;
 
 /**
  * The embedded Store (see the port): SQLite in this process, in WAL mode and flushed at every commit. Reads run on the

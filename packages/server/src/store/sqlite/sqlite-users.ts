@@ -12,7 +12,7 @@ import type {
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
-import { toPage } from './sqlite-pages.ts';
+import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import type { StoredUserWrite } from './sqlite-written.ts';
 
@@ -27,7 +27,7 @@ export function userReads(reader: SqliteReader) {
   const find = reader.prepare(`SELECT ${COLUMNS} FROM users WHERE project_no = ? AND id = ?`);
   const total = reader.prepare('SELECT user_count FROM projects WHERE project_no = ?');
   const boundary = reader.prepare(
-    'SELECT id FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ?',
+    `SELECT id FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ${UNPEEKED}`,
   );
   const page = reader.prepare(`
     SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name)
@@ -36,7 +36,7 @@ export function userReads(reader: SqliteReader) {
         || ',"status":"' || status || '","metadata":' || metadata
         || ',"created_at":"' || ${timestamp('created_at')} || '","updated_at":"' || ${timestamp('updated_at')} || '"}', ','),
       count(*)
-    FROM (SELECT * FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT ?)`);
+    FROM (SELECT * FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT ${UNPEEKED})`);
   const preferences = reader.prepare(
     'SELECT send_via_messenger, send_via_email FROM users WHERE project_no = ? AND id = ?',
   );
@@ -147,6 +147,9 @@ export class UserWrites {
     const { userNo } = before;
     if (MUTABLE.every((field) => before[field] === after[field])) return { kind: 'unchanged', userNo };
     this.#update.run(...values, now, revision, userNo);
+    if (before.name !== after.name || before.email !== after.email) {
+      this.#memberships.rename(userNo, id, after.name, after.email);
+    }
     if (before.status === after.status) return { kind: 'updated', userNo };
     return after.status === 'deleted'
       ? { kind: 'updated', userNo, deactivated: [id] }

@@ -10,20 +10,28 @@ import { GroupCommit } from './sqlite-group-commit.ts';
 import { migrate, SchemaTooNewError } from './sqlite-migrate.ts';
 import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
 
+/** Quiet for so long, the log is folded back however short it is: reads are fastest without one. */
+const IDLE_CHECKPOINT_MS = 1_000;
+
 class WriterThread {
   readonly #port: MessagePort;
   readonly #options: WriterOptions;
   readonly #connection: SqliteConnection;
   readonly #commit: GroupCommit;
   readonly #queue: WriteRequest[] = [];
+  readonly #idle: NodeJS.Timeout;
+  /** The size of the log, in bytes, at which it is folded back next. */
+  #checkpointAt: number;
   #checkpointing = false;
   #closing = false;
 
   constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
     this.#port = port;
     this.#options = options;
+    this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
     this.#commit = new GroupCommit(connection);
+    this.#idle = setTimeout(() => this.#requestCheckpoint(1), IDLE_CHECKPOINT_MS).unref();
   }
 
   serve(): void {
@@ -53,7 +61,8 @@ class WriterThread {
       if (this.#queue.length === 0) break;
       const requests = this.#queue.splice(0, this.#options.maxOperationsPerCommit);
       this.#say({ type: 'done', replies: this.#commit.run(requests) });
-      this.#requestCheckpoint();
+      this.#requestCheckpoint(this.#checkpointAt);
+      this.#idle.refresh();
       if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purgeWhenIdle(true);
     }
     if (this.#closing) this.#end();
@@ -67,23 +76,30 @@ class WriterThread {
    * A long log slows reads and fills the disk, and it can begin anew only at a moment when no reader is in it; the main
    * thread's reader nearly always is. So it is asked to step out, and the log is folded back when it says that it has.
    */
-  #requestCheckpoint(): void {
-    if (this.#checkpointing) return;
-    const logBytes = statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (logBytes < this.#options.checkpointBytes) return;
+  #requestCheckpoint(atBytes: number): void {
+    if (this.#checkpointing || this.#closing || this.#logBytes() < atBytes) return;
     this.#checkpointing = true;
     this.#say({ type: 'release' });
   }
 
   #checkpoint(longReads: number): void {
     // With long reads in the log, what they do not need is folded back and the rest waits: writers must not.
-    const mode = longReads === 0 ? 'TRUNCATE' : 'PASSIVE';
+    this.#foldLog(longReads === 0 ? 'TRUNCATE' : 'PASSIVE');
+    this.#checkpointAt = this.#logBytes() + this.#options.checkpointBytes;
+    this.#checkpointing = false;
+    this.#say({ type: 'resume' });
+  }
+
+  #foldLog(mode: 'TRUNCATE' | 'PASSIVE'): void {
     try {
       this.#connection.database.exec(`PRAGMA wal_checkpoint(${mode})`);
-    } finally {
-      this.#checkpointing = false;
-      this.#say({ type: 'resume' });
+    } catch {
+      // A full disk, say. The log keeps what is in it, and grows until a later try succeeds.
     }
+  }
+
+  #logBytes(): number {
+    return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Removes what deleted projects left, a slice between other work, as long as there is some. */
@@ -95,7 +111,7 @@ class WriterThread {
   }
 
   #end(): void {
-    this.#connection.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    this.#foldLog('TRUNCATE');
     this.#connection.close();
     this.#port.close();
   }

@@ -57,7 +57,7 @@ export class PresenceScene {
   }
 
   find(reading: Reading = {}): Promise<PresentUser[]> {
-    const { location, partial = false, after = null, limit = 1_000, now = START, ...scope } = reading;
+    const { location, partial = false, after = null, limit = 10_000, now = START, ...scope } = reading;
     const filter = location === undefined ? null : { location, partial };
     return this.other.find({ ...SCOPE, ...scope, filter, after, limit, now });
   }

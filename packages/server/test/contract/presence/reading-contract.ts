@@ -91,6 +91,33 @@ export function readingContract(rule: Rule): void {
     assert.deepEqual([...first, ...second], [...CROWD.slice(0, 500), 'u0505a', ...CROWD.slice(510)]);
   });
 
+  rule('who leaves from the front, the middle or the back leaves the others in order', async (scene) => {
+    await everybodyTo(scene, CROWD);
+    let left = CROWD;
+    for (const [from, to] of [
+      [0, 300],
+      [400, 700],
+      [700, 900],
+      [0, 550],
+    ] as const) {
+      for (const id of left.slice(from, to)) await scene.clear(id, PAGE_1);
+      left = left.toSpliced(from, to - from);
+      for (const location of [undefined, PAGE_1]) {
+        assert.deepEqual(await scene.ids(location === undefined ? {} : { location }), left);
+      }
+    }
+    await everybodyTo(scene, CROWD);
+    assert.deepEqual((await pages(scene, 400)).flat(), CROWD);
+  });
+
+  rule('when the first leaves, a page that starts before them starts with the next', async (scene) => {
+    await everybodyTo(scene, CROWD);
+    for (const [index, id] of CROWD.slice(0, 200).entries()) {
+      await scene.clear(id, PAGE_1);
+      assert.deepEqual(await scene.ids({ limit: 1, after: 'a' }), [CROWD[index + 1]]);
+    }
+  });
+
   rule('whoever the filter or their deadline leaves out takes up no room in a page', async (scene) => {
     await everybodyTo(scene, CROWD);
     for (const id of CROWD.slice(0, 900)) await scene.set(id, PAGE_1, { until: START + 1 });

@@ -11,7 +11,6 @@ export const OPERATOR_NOTES: NotesByOperation = {
   metrics: {
     success: 'Metrics of the requests and of the process.',
     answer:
-      '# HELP rollcall_http_request_duration_seconds How long requests took, from arrival to the last byte handed to the socket\n' +
       '# TYPE rollcall_http_request_duration_seconds histogram\n' +
       'rollcall_http_request_duration_seconds_bucket{method="GET",route="/v1/groups/:id",status="200",le="0.001"} 412\n',
   },

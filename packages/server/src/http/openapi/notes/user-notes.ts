@@ -109,6 +109,7 @@ export const PREFERENCE_NOTES: NotesByOperation = {
   putPreferences,
   putUserPreferences: {
     ...putPreferences,
+    summary: "Update a user's preferences, whatever the ID",
     description:
       'The same as `PUT /v1/{user_id}/preferences`, for users whose ID reads like a resource: `PUT /v1/groups/preferences` is the group `preferences`.',
   },

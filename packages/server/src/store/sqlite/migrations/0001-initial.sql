@@ -69,11 +69,14 @@ CREATE TABLE groups (
   UNIQUE (project_no, id)
 ) STRICT;
 
--- The members of a group in order of ID. The ID stands in the row, so that a group is read without touching its users.
+-- The members of a group in order of ID, with what a member list shows of them: a list is read in one place, without
+-- touching its users, who lie scattered over a large file. Whoever changes a user's name or e-mail changes it here too.
 CREATE TABLE memberships (
   group_no INTEGER NOT NULL,
   user_id TEXT NOT NULL,
   user_no INTEGER NOT NULL,
+  name TEXT,
+  email TEXT,
   PRIMARY KEY (group_no, user_id)
 ) STRICT, WITHOUT ROWID;
 

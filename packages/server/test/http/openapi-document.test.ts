@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { ERRORS } from '@rollcall/protocol';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import manifest from '../../package.json' with { type: 'json' };
+import { NOTES } from '../../src/http/openapi/build-document.ts';
+import type { MediaType, Response, Schema } from '../../src/http/openapi/openapi-document.ts';
+import { oneServer } from '../support/one-server.ts';
+import { ApiDescription, type DescribedOperation } from './api-description.ts';
+
+const server = oneServer();
+let api: ApiDescription;
+
+before(async () => {
+  api = await ApiDescription.of((await server.started).url);
+});
+
+/** Every object in a JSON value, with where it is. */
+function* objectsIn(value: unknown, place = ''): Generator<[string, Record<string, unknown>]> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield [place, value as Record<string, unknown>];
+  for (const [name, inside] of Object.entries(value)) yield* objectsIn(inside, `${place}/${name}`);
+}
+
+describe('the document', () => {
+  test('is valid OpenAPI 3.1 to a validator that is not ours, and its references lead somewhere', async () => {
+    const validator = new Validator();
+    const { valid, errors } = await validator.validate({ ...structuredClone(api.document) });
+    assert.ok(valid, JSON.stringify(errors));
+    assert.equal(validator.version, '3.1');
+    for (const [place, { $ref }] of objectsIn(api.document)) {
+      if (typeof $ref === 'string') api.resolve({ $ref }, place);
+    }
+  });
+
+  test('names the product, its version and its licence, and is relative to the server that it came from', () => {
+    const { info, servers } = api.document;
+    assert.deepEqual([info.title, info.version], ['Rollcall', manifest.version]);
+    assert.equal(info.license.identifier, 'MIT');
+    assert.deepEqual(
+      servers.map(({ url }) => url),
+      ['/'],
+    );
+  });
+
+  test('refers to every component that it has', () => {
+    const referred = new Set([...objectsIn(api.document)].map(([, { $ref }]) => $ref));
+    for (const kind of ['schemas', 'responses', 'parameters', 'examples', 'headers'] as const) {
+      for (const name of Object.keys(api.document.components[kind])) {
+        // The one row of the error table that nothing answers yet.
+        if (name === 'message_not_appendable') continue;
+        assert.ok(referred.has(`#/components/${kind}/${name}`), `${kind}/${name} is used nowhere`);
+      }
+    }
+  });
+
+  test('refers to Group, User and the other schemas rather than repeating them', () => {
+    const texts = new Map(
+      Object.entries(api.document.components.schemas).map(([name, schema]) => {
+        const { description: _description, ...rest } = schema;
+        return [JSON.stringify(rest), name];
+      }),
+    );
+    for (const [place, object] of objectsIn(api.document.paths)) {
+      const { description: _description, ...rest } = object;
+      const name = texts.get(JSON.stringify(rest));
+      assert.equal(name, undefined, `${place} repeats ${name}`);
+    }
+  });
+
+  test('has no keyword that only our own checks understand', () => {
+    for (const [place, object] of objectsIn(api.document)) {
+      assert.ok(!Object.hasOwn(object, 'x-text'), place);
+      assert.notEqual(object.format, 'http-url', place);
+    }
+    assert.equal(api.document.components.schemas.Metadata?.['x-maxBytes'], 16_384);
+  });
+
+  test('says what every field of every schema means', () => {
+    for (const [place, { properties }] of objectsIn(api.document)) {
+      if (typeof properties !== 'object' || /\/(allOf|examples)\//.test(place)) continue;
+      for (const [name, field] of Object.entries(properties as Record<string, Schema>)) {
+        assert.match(field.description ?? '', /^[A-Z`].{4,}\.$/s, `${place}: ${name}`);
+        // What only repeats the type is what error messages say of the field.
+        assert.doesNotMatch(
+          field.description ?? '',
+          /^(True or false|(A|An) (string|array|object|JSON|whole))/,
+          place,
+        );
+      }
+    }
+  });
+
+  test('has every code of the error table in Error, and an example of each', () => {
+    const codes = Object.keys(ERRORS);
+    assert.deepEqual(api.document.components.schemas.Error?.properties?.error?.enum, codes);
+    assert.deepEqual(Object.keys(api.document.components.examples), codes);
+  });
+
+  test('is made once: the same bytes every time', async () => {
+    const read = async () => (await server.running.request('GET', '/openapi.json')).text;
+    assert.equal(await read(), await read());
+  });
+});
+
+describe('every operation', () => {
+  const each = (check: (described: DescribedOperation) => void) => () => {
+    for (const described of api.operations) check(described);
+  };
+
+  test('has an ID of its own', () => {
+    const ids = api.operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  test('stands under one tag that is described', () => {
+    const tags = api.document.tags.map(({ name }) => name);
+    for (const { operation } of api.operations) {
+      assert.equal(operation.tags.length, 1, operation.operationId);
+      assert.ok(tags.includes(operation.tags[0] as string), operation.operationId);
+    }
+    const used = new Set(api.operations.flatMap(({ operation }) => operation.tags));
+    assert.deepEqual([...used].sort(), [...tags].sort());
+  });
+
+  test(
+    'describes all of its parameters, those of its path among them',
+    each((described) => {
+      const parameters = api.parameters(described);
+      for (const { name, description, schema, content } of parameters) {
+        assert.ok(description.length > 5, name);
+        assert.ok((schema === undefined) !== (content === undefined), name);
+      }
+      const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
+      assert.deepEqual(inPath, described.path.match(/\{[^}]+\}/g) ?? []);
+    }),
+  );
+
+  test(
+    'has a request example, where it takes a body',
+    each(({ operation }) => {
+      const media = operation.requestBody?.content['application/json'];
+      if (media === undefined) return;
+      assert.ok(Object.keys(media.examples ?? {}).length > 0, operation.operationId);
+    }),
+  );
+
+  test(
+    'has a success with an example that its schema takes',
+    each((described) => {
+      const { operation } = described;
+      const successes = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
+      assert.equal(successes.length, 1, operation.operationId);
+      const { value, place } = api.response(described, Number(successes[0]));
+      for (const [type, media] of Object.entries(value.content ?? {})) {
+        const at = `${place}/content/${type.replace('/', '~1')}/schema`;
+        api.expectValid(at, exampleOf(media), operation.operationId);
+      }
+    }),
+  );
+
+  test(
+    'describes refusals in the one shape, each code with its status or in its situation, and when it comes',
+    each((described) => {
+      const refusals = Object.keys(described.operation.responses).filter((status) => status >= '400');
+      assert.ok(refusals.includes('400') && refusals.includes('500'), described.operation.operationId);
+      for (const status of refusals) expectRefusals(described, Number(status));
+    }),
+  );
+
+  test(
+    'says which token opens it, and needs one unless it is open',
+    each(({ path, method, operation }) => {
+      const schemes = operation.security.flatMap((requirement) => Object.keys(requirement));
+      assert.deepEqual(schemes, tokensOf(path, method), operation.operationId);
+      assert.equal('401' in operation.responses, schemes.length > 0 || path === '/v1/authorize');
+      for (const scheme of schemes) assert.ok(Object.hasOwn(api.document.components.securitySchemes, scheme));
+    }),
+  );
+
+  test('of the organization alias is marked as the older name, and no other is', () => {
+    for (const { path, operation } of api.operations) {
+      assert.equal(operation.deprecated === true, path.startsWith('/v1/organizations'), path);
+      if (operation.deprecated !== true) continue;
+      assert.ok(!JSON.stringify(operation).includes('group_not_found'), operation.operationId);
+    }
+  });
+
+  test('has notes, and there are no notes of anything else', () => {
+    const ids = api.operations
+      .filter(({ operation }) => operation.deprecated !== true)
+      .map(({ operation }) => operation.operationId);
+    assert.deepEqual(Object.keys(NOTES).sort(), ids.sort());
+  });
+});
+
+function exampleOf({ examples = {} }: MediaType): unknown {
+  const [example] = Object.values(examples);
+  assert.ok(example !== undefined && 'value' in example);
+  return example.value;
+}
+
+function tokensOf(path: string, method: string): string[] {
+  if (!path.startsWith('/v1/') || (path === '/v1/authorize' && method === 'post')) return [];
+  return [path.startsWith('/v1/projects') ? 'customerToken' : 'projectToken'];
+}
+
+/** Statuses that the contract gives to `invalid_request` and `error` beside their own. */
+const SITUATIONS: Readonly<Record<number, string>> = {
+  412: 'invalid_request',
+  413: 'invalid_request',
+  429: 'invalid_request',
+  503: 'error',
+};
+
+function expectRefusals(described: DescribedOperation, status: number): void {
+  const { value, place } = api.response(described, status);
+  const media = (value as Response).content?.['application/json'] as MediaType;
+  const [error, narrowed] = media.schema.allOf as [Schema, Schema];
+  assert.equal(error.$ref, '#/components/schemas/Error', place);
+  const codes = narrowed.properties?.error?.enum as (keyof typeof ERRORS)[];
+  assert.ok(codes.length > 0, place);
+  for (const code of codes) {
+    assert.ok(ERRORS[code].status === status || SITUATIONS[status] === code, `${place}: ${code}`);
+    assert.ok(value.description.includes(`\`${code}\`: `), `${place} does not say when ${code} comes`);
+  }
+  const examples = Object.entries(media.examples ?? {});
+  assert.deepEqual(
+    examples.map(([code]) => code),
+    codes,
+  );
+  for (const [code, example] of examples) {
+    const { value: shown } = api.resolve<{ value: unknown }>(example as { value: unknown }, place);
+    api.expectValid(`${place}/content/application~1json/schema`, shown.value, `${place}: ${code}`);
+  }
+}

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import type { Example } from '../../src/http/openapi/openapi-document.ts';
+import { type Answer, send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+import { ApiDescription, type DescribedOperation } from './api-description.ts';
+
+const server = oneServer();
+let api: ApiDescription;
+
+before(async () => {
+  api = await ApiDescription.of((await server.started).url);
+});
+
+/** A project in the state that the examples speak of. */
+async function exampleProject(): Promise<Project> {
+  const project = await server.project();
+  await project.seed({
+    users: ['ada', 'grace', 'linus'].map((id) => ({ id, name: `Name of ${id}` })),
+    groups: [{ id: 'analysts', name: 'Analysts', members: ['ada', 'grace'] }],
+  });
+  return project;
+}
+
+const appToken = ({ id, secret }: Project) => jwt({ app_id: id, iat: seconds(Date.now()) }, secret);
+
+async function accessToken(project: Project): Promise<string> {
+  const answer = await project.post('/v1/authorize', { signed_app_token: appToken(project) });
+  return answer.json<{ access_token: string }>().access_token;
+}
+
+/** A token that opens the operation. */
+function tokenFor({ operation }: DescribedOperation, project: Project): string | Promise<string> | null {
+  if (operation.operationId === 'revoke') return accessToken(project);
+  const [scheme] = operation.security.flatMap((requirement) => Object.keys(requirement));
+  if (scheme === 'customerToken') return server.running.customerToken;
+  return scheme === undefined ? null : project.token;
+}
+
+/** Projects are named, and app tokens signed, by the server that they are of; everything else is sent as it is shown. */
+function sendable(body: unknown, project: Project): unknown {
+  const isAuthorization = typeof body === 'object' && body !== null && 'signed_app_token' in body;
+  return isAuthorization ? { signed_app_token: appToken(project) } : body;
+}
+
+/** The path with the examples of its parameters, and with those of the query where `withQuery` or they are required. */
+function targetOf(described: DescribedOperation, project: Project, withQuery: boolean): string {
+  const query = new URLSearchParams();
+  let { path } = described;
+  for (const { name, in: place, required, example, content } of api.parameters(described)) {
+    const shown = content?.['application/json']?.examples?.[name] as Example | undefined;
+    const value = shown === undefined ? example : JSON.stringify(shown.value);
+    if (place === 'path') {
+      path = path.replace(
+        `{${name}}`,
+        encodeURIComponent(name === 'project_id' ? project.id : String(value)),
+      );
+    } else if (place === 'query' && value !== undefined && (withQuery || required === true)) {
+      query.set(name, String(value));
+    }
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+async function call(described: DescribedOperation, withQuery: boolean, body?: unknown): Promise<Answer> {
+  const project = await exampleProject();
+  const token = await tokenFor(described, project);
+  return send(server.running.url, described.method.toUpperCase(), targetOf(described, project, withQuery), {
+    headers: {
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(sendable(body, project)) }),
+  });
+}
+
+function expectSuccess(described: DescribedOperation, answer: Answer): void {
+  const { operationId } = described.operation;
+  assert.ok(answer.status < 300, `${operationId}: ${answer.status} ${answer.text}`);
+  api.expectDescribed(described, answer);
+}
+
+describe('what the description shows can be sent, and is answered as it says', () => {
+  test('every request example', async () => {
+    for (const described of api.operations) {
+      const bodies = described.operation.requestBody?.content['application/json']?.examples ?? {};
+      for (const example of Object.values(bodies) as Example[]) {
+        expectSuccess(described, await call(described, false, example.value));
+      }
+    }
+  });
+
+  test('every operation without a body, and every one with the examples of its query', async () => {
+    for (const described of api.operations) {
+      const { requestBody } = described.operation;
+      if (requestBody === undefined || !requestBody.required)
+        expectSuccess(described, await call(described, true));
+      if (requestBody === undefined) expectSuccess(described, await call(described, false));
+    }
+  });
+
+  test('every request example is taken by the schema that stands beside it', () => {
+    for (const { path, method, operation } of api.operations) {
+      const media = operation.requestBody?.content['application/json'];
+      const place = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
+      for (const [name, example] of Object.entries(media?.examples ?? {})) {
+        const at = `${place}/content/application~1json/schema`;
+        api.expectValid(at, (example as Example).value, `${operation.operationId}: ${name}`);
+      }
+    }
+  });
+});

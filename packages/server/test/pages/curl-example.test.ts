@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { before, describe, test } from 'node:test';
+import { curlExample } from '../../src/http/docs-page/curl.ts';
+import type { Example } from '../../src/http/openapi/openapi-document.ts';
+import { ApiDescription, type DescribedOperation } from '../http/api-description.ts';
+import { oneServer } from '../support/one-server.ts';
+
+const server = oneServer();
+let api: ApiDescription;
+
+before(async () => {
+  api = await ApiDescription.of((await server.started).url);
+});
+
+/** What a shell hands to curl. */
+function argumentsOf(example: string): string[] {
+  const script = `curl() { printf '%s\\0' "$@"; }\nURL=http://host TOKEN=t CUSTOMER_TOKEN=c\n${example}`;
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+}
+
+function argumentsFor({ path, method, operation }: DescribedOperation, body: unknown): string[] {
+  return argumentsOf(curlExample(api.document, path, method, operation, body));
+}
+
+describe('the curl lines of the page', () => {
+  test('send, when they are pasted into a shell, what the description says', () => {
+    for (const described of api.operations) {
+      const { operation, method } = described;
+      const examples = operation.requestBody?.content['application/json']?.examples ?? {};
+      const [body] = (Object.values(examples) as Example[]).map(({ value }) => value);
+      const sent = argumentsFor(described, body);
+      const target = sent.find((argument) => argument.startsWith('http://host/'));
+      assert.match(String(target), /^http:\/\/host\/[^{} ]+$/, operation.operationId);
+      assert.equal(sent.includes('GET') || !sent.includes('-X'), method === 'get');
+      const data = sent.includes('-d') ? JSON.parse(sent[sent.indexOf('-d') + 1] as string) : undefined;
+      assert.deepEqual(data, body, operation.operationId);
+      const [scheme] = operation.security.flatMap((requirement) => Object.keys(requirement));
+      const token = { projectToken: 'Bearer t', customerToken: 'Bearer c' }[scheme ?? ''];
+      assert.equal(sent.find((argument) => argument.startsWith('Authorization: '))?.slice(15), token);
+    }
+  });
+
+  test('survive quotes, backslashes and dollars in a body', () => {
+    const body = { name: `it's "quoted" \\ $HOME \`id\` 'twice'` };
+    const sent = argumentsFor(api.operation('putGroup'), body);
+    assert.deepEqual(JSON.parse(sent.at(-1) as string), body);
+  });
+
+  test('carry the query parameters that are required', () => {
+    const sent = argumentsFor(api.operation('getUserPresence'), undefined);
+    assert.ok(sent.includes('http://host/v1/users/ada/presence?groupID=analysts'), sent.join(' '));
+  });
+});
