@@ -27,6 +27,17 @@ function forDrawn(bound: number, request: (index: number, turn: number) => strin
   return Array.from({ length: REQUESTS }, (_, turn) => request(numbers.next().value, turn));
 }
 
+/** Members of small groups at a paragraph each, one at a time within a page; the same paragraph again is a refresh. */
+function presenceRequests(dataset: Dataset, token: string, paragraph: (turn: number) => number): string[] {
+  return forDrawn(dataset.smallGroups, (index, turn) => {
+    const user = smallGroupMembers(dataset, index)[turn % 10] as string;
+    const exclusiveWithin = { page: `page-${index % 50}` };
+    const location = { ...exclusiveWithin, paragraph: `paragraph-${paragraph(turn)}` };
+    const body = { groupID: smallGroupId(index), location, exclusiveWithin };
+    return http('PUT', `/v1/users/${user}/presence`, token, body);
+  });
+}
+
 export const OPERATIONS: readonly Operation[] = [
   {
     name: 'GET group (10 members)',
@@ -45,17 +56,16 @@ export const OPERATIONS: readonly Operation[] = [
       ),
   },
   {
-    name: 'PUT presence (ephemeral)',
+    name: 'PUT presence (refresh)',
     target: 0.4,
     targetOnTwoCores: null,
-    requests: (dataset, token) =>
-      forDrawn(dataset.smallGroups, (index, turn) => {
-        const user = smallGroupMembers(dataset, index)[turn % 10] as string;
-        const location = { page: `page-${turn % 50}`, paragraph: `paragraph-${turn % 7}` };
-        const exclusiveWithin = { page: `page-${turn % 50}` };
-        const body = { groupID: smallGroupId(index), location, exclusiveWithin };
-        return http('PUT', `/v1/users/${user}/presence`, token, body);
-      }),
+    requests: (dataset, token) => presenceRequests(dataset, token, () => 0),
+  },
+  {
+    name: 'PUT presence (move)',
+    target: 0.4,
+    targetOnTwoCores: null,
+    requests: (dataset, token) => presenceRequests(dataset, token, (turn) => turn % 7),
   },
   {
     name: 'GET preferences',

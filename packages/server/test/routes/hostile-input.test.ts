@@ -193,10 +193,16 @@ describe('metadata is read back as written, or refused', () => {
     const zeros = '0'.repeat(1_000_000);
     for (const number of [`1.${zeros}1`, `1${zeros}1`, `1${zeros}`, `0.${zeros}1`, `1e1${zeros}`]) {
       expectRefused(await putMetadata(`{"a":${number}}`), 400, 'invalid_field', 'metadata');
-      const authorization = { 'content-type': 'application/json' };
-      const body = `{"signed_app_token":${number}}`;
-      expectRefused(await server.bare('POST', '/v1/authorize', authorization, body), 400, 'invalid_field');
     }
+  });
+
+  test('whoever has no token yet can send 64 KiB at the most', async () => {
+    const authorize = (digits: number) => {
+      const body = `{"signed_app_token":1.${'0'.repeat(digits)}1}`;
+      return server.bare('POST', '/v1/authorize', { 'content-type': 'application/json' }, body);
+    };
+    expectRefused(await authorize(60_000), 400, 'invalid_field', 'signed_app_token');
+    expectRefused(await authorize(66_000), 413, 'invalid_request');
   });
 
   test('16 KiB are kept, one byte more is invalid_field; bytes count, not characters', async () => {

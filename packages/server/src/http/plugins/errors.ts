@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../core/service-error.ts';
-import { StoreUnavailableError } from '../../store/store.ts';
+import { tokenFailure } from '../../core/token-failure.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../../store/store.ts';
 import { sendError } from '../answer.ts';
 
 /** How long a caller should wait for an engine that is away, in seconds. */
@@ -39,6 +40,8 @@ export const unavailable = (what = 'the store') =>
 function refusalOf(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (error instanceof StoreUnavailableError) return unavailable();
+  // The token was good a moment ago, and names a project that is no more.
+  if (error instanceof ProjectGoneError) return tokenFailure('project_not_found', error.message);
   return frameworkRefusal(error as Partial<FastifyError>);
 }
 

@@ -10,7 +10,7 @@ import type {
   WriteStamp,
 } from '../store.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
-import type { MembershipWrites } from './sqlite-members.ts';
+import type { MembershipWrites, UserCard } from './sqlite-members.ts';
 import { NO_EFFECTS } from './sqlite-outcomes.ts';
 import type { UserWrites } from './sqlite-users.ts';
 import { toStored } from './sqlite-written.ts';
@@ -46,7 +46,7 @@ export class BatchWrites {
   }
 
   #applyAll(project: ProjectKey, batch: Batch, stamp: WriteStamp): BatchOutcome {
-    const known = new Map<string, number | null>();
+    const known = new Map<string, UserCard | null>();
     const users = this.#applyUsers(project, batch.users ?? [], stamp, known);
     const groups = this.#applyGroups(project, batch.groups ?? [], stamp, known);
     if (groups.count > 0) return { kind: 'unknownUsers', references: groups.references, count: groups.count };
@@ -66,16 +66,16 @@ export class BatchWrites {
     project: ProjectKey,
     users: NonNullable<Batch['users']>,
     stamp: WriteStamp,
-    known: Map<string, number | null>,
+    known: Map<string, UserCard | null>,
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
     const deactivated = new Set<string>();
     const reactivated = new Set<string>();
     for (const { id, ...write } of users) {
       const applied = this.#users.apply(project, id, toStored(write), stamp);
-      if (applied.userNo === undefined) throw new Error('a batch item has no precondition to fail');
+      if (applied.card === undefined) throw new Error('a batch item has no precondition to fail');
       counts[applied.kind] += 1;
-      known.set(id, applied.userNo);
+      known.set(id, applied.card);
       // A user named twice may go there and back: only where they end up, against where they began, is an effect.
       for (const gone of applied.deactivated ?? []) if (!reactivated.delete(gone)) deactivated.add(gone);
       for (const back of applied.reactivated ?? []) if (!deactivated.delete(back)) reactivated.add(back);
@@ -88,15 +88,15 @@ export class BatchWrites {
     project: ProjectKey,
     groups: NonNullable<Batch['groups']>,
     stamp: WriteStamp,
-    known: Map<string, number | null>,
+    known: Map<string, UserCard | null>,
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
     const departures: Departure[] = [];
     const references: UnknownReference[] = [];
     let count = 0;
-    const userNumbers = this.#memberships.userNumbers(project, known);
+    const userCards = this.#memberships.userCards(project, known);
     for (const [index, { id, ...write }] of groups.entries()) {
-      const outcome = this.#groups.put(project, id, toStored(write), stamp, userNumbers);
+      const outcome = this.#groups.put(project, id, toStored(write), stamp, userCards);
       if (outcome.kind === 'unknownUsers') {
         count += 1;
         if (references.length < limits.PROBLEMS_NAMED) {

@@ -11,7 +11,7 @@ import type {
 } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { toGroup } from './sqlite-group-row.ts';
-import { departed, type MembershipWrites, type Replacement, type UserNumbers } from './sqlite-members.ts';
+import { departed, type MembershipWrites, type Replacement, type UserCards } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -93,21 +93,19 @@ export class GroupWrites {
     return this.#find.get(project, id) !== undefined;
   }
 
-  /** `userNumbers` looks users up; a batch shares one among its groups. */
+  /** `userCards` looks users up; a batch shares one among its groups. */
   put(
     project: ProjectKey,
     id: string,
     write: StoredGroupWrite,
     context: WriteContext,
-    userNumbers: UserNumbers = this.#memberships.userNumbers(project),
+    userCards: UserCards = this.#memberships.userCards(project),
   ): PutGroupOutcome {
     const group = this.#read(project, id);
     const name = write.name ?? group?.name;
     if (name === undefined) return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
     const members =
-      write.members === undefined
-        ? null
-        : this.#memberships.planReplacement(group, write.members, userNumbers);
+      write.members === undefined ? null : this.#memberships.planReplacement(group, write.members, userCards);
     if (members !== null && members.unknown.count > 0)
       return { kind: 'unknownUsers', users: members.unknown.sample() };
     const failure = preconditionFailure(context, group?.revision ?? null);

@@ -54,12 +54,19 @@ export interface GroupRef {
   readonly id: string;
 }
 
-/** Numbers of users by ID, looked up once per write. Null where there is no such user. */
-export type UserNumbers = (id: string) => number | null;
+/** A user as a membership shows them. */
+export interface UserCard {
+  readonly userNo: number;
+  readonly name: string | null;
+  readonly email: string | null;
+}
+
+/** Users by ID, each looked up once per write. Null where there is no such user. */
+export type UserCards = (id: string) => UserCard | null;
 
 /** Writes of memberships, on the writer's thread. Both tables of them change here and nowhere else. */
 export class MembershipWrites {
-  readonly #userNo;
+  readonly #card;
   readonly #group;
   readonly #setCount;
   readonly #members;
@@ -78,16 +85,16 @@ export class MembershipWrites {
 
   constructor(connection: SqliteConnection) {
     const prepare = (sql: string) => connection.prepare(sql);
-    this.#userNo = prepare('SELECT user_no FROM users WHERE project_no = ? AND id = ?');
+    this.#card = prepare('SELECT user_no, name, email FROM users WHERE project_no = ? AND id = ?');
     this.#group = prepare(
       'SELECT group_no, member_count, revision FROM groups WHERE project_no = ? AND id = ?',
     );
     this.#setCount = prepare('UPDATE groups SET member_count = ?, revision = ? WHERE group_no = ?');
     this.#members = prepare('SELECT user_id, user_no FROM memberships WHERE group_no = ?');
     this.#isMember = prepare('SELECT user_no FROM memberships WHERE group_no = ? AND user_id = ?');
-    this.#add = prepare(`
-      INSERT INTO memberships (group_no, user_id, user_no, name, email)
-      SELECT ?, id, user_no, name, email FROM users WHERE user_no = ?`);
+    this.#add = prepare(
+      'INSERT INTO memberships (group_no, user_id, user_no, name, email) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
     this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');
     this.#removeReverse = prepare('DELETE FROM user_groups WHERE user_no = ? AND group_id = ?');
@@ -103,14 +110,14 @@ export class MembershipWrites {
   }
 
   /** Looks users up by ID, each once. `known` are users that this transaction has already seen. */
-  userNumbers(project: ProjectKey, known = new Map<string, number | null>()): UserNumbers {
+  userCards(project: ProjectKey, known = new Map<string, UserCard | null>()): UserCards {
     return (id) => {
-      let userNo = known.get(id);
-      if (userNo === undefined) {
-        userNo = (this.#userNo.get(project, id)?.[0] as number | undefined) ?? null;
-        known.set(id, userNo);
+      let card = known.get(id);
+      if (card === undefined) {
+        card = toCard(this.#card.get(project, id));
+        known.set(id, card);
       }
-      return userNo;
+      return card;
     };
   }
 
@@ -124,7 +131,7 @@ export class MembershipWrites {
     if (row === undefined) return context.ifMatch === undefined ? { kind: 'absent' } : { kind: 'stale' };
     const [groupNo, count, revision] = row as [number, number, string];
     const group = { groupNo, id };
-    const added = this.#resolveNew(group, change.add, this.userNumbers(project));
+    const added = this.#resolveNew(group, change.add, this.userCards(project));
     if ('unknown' in added) return { kind: 'unknownUsers', users: added.unknown.sample() };
     if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
     const removed = this.#findMembers(group, change.remove);
@@ -135,16 +142,16 @@ export class MembershipWrites {
   }
 
   /** How the group's members would become exactly `desired`, or which of those do not exist. Changes nothing. */
-  planReplacement(group: GroupRef | null, desired: readonly string[], userNumbers: UserNumbers): Replacement {
+  planReplacement(group: GroupRef | null, desired: readonly string[], userCards: UserCards): Replacement {
     const current = new Map(group === null ? [] : (this.#members.all(group.groupNo) as [string, number][]));
-    const added = new Map<string, number>();
+    const added = new Map<string, UserCard>();
     const unknown = new IdCollector();
     const wanted = new Set(desired);
     for (const id of wanted) {
       if (current.delete(id)) continue;
-      const userNo = userNumbers(id);
-      if (userNo === null) unknown.add(id);
-      else added.set(id, userNo);
+      const card = userCards(id);
+      if (card === null) unknown.add(id);
+      else added.set(id, card);
     }
     return { added, removed: current, unknown, count: wanted.size };
   }
@@ -154,7 +161,7 @@ export class MembershipWrites {
   }
 
   /** Keeps what member lists show of a user as the user is. */
-  rename(userNo: number, id: string, name: string | null, email: string | null): void {
+  rename(id: string, { userNo, name, email }: UserCard): void {
     for (const [, groupNo = 0] of this.#groupsOfUser.all(userNo)) this.#rename.run(name, email, groupNo, id);
   }
 
@@ -179,14 +186,14 @@ export class MembershipWrites {
     return members.map(([userId]) => userId);
   }
 
-  #resolveNew(group: GroupRef, ids: readonly string[], userNumbers: UserNumbers) {
-    const added = new Map<string, number>();
+  #resolveNew(group: GroupRef, ids: readonly string[], userCards: UserCards) {
+    const added = new Map<string, UserCard>();
     const unknown = new IdCollector();
     for (const id of new Set(ids)) {
       if (this.#isMember.get(group.groupNo, id) !== undefined) continue;
-      const userNo = userNumbers(id);
-      if (userNo === null) unknown.add(id);
-      else added.set(id, userNo);
+      const card = userCards(id);
+      if (card === null) unknown.add(id);
+      else added.set(id, card);
     }
     return unknown.count > 0 ? { unknown } : added;
   }
@@ -200,22 +207,28 @@ export class MembershipWrites {
     return found;
   }
 
-  #apply(group: GroupRef, added: Map<string, number>, removed: Map<string, number>): void {
+  #apply(group: GroupRef, added: Map<string, UserCard>, removed: Map<string, number>): void {
     for (const [id, userNo] of removed) {
       this.#remove.run(group.groupNo, id);
       this.#removeReverse.run(userNo, group.id);
       this.#removePresence.run(group.groupNo, id);
     }
-    for (const userNo of added.values()) {
-      this.#add.run(group.groupNo, userNo);
+    for (const [id, { userNo, name, email }] of added) {
+      this.#add.run(group.groupNo, id, userNo, name, email);
       this.#addReverse.run(userNo, group.id, group.groupNo);
     }
   }
 }
 
+function toCard(row: Row | undefined): UserCard | null {
+  if (row === undefined) return null;
+  const [userNo, name, email] = row as [number, string | null, string | null];
+  return { userNo, name, email };
+}
+
 /** A change of a group's member list, worked out before anything is written. */
 export interface Replacement {
-  readonly added: Map<string, number>;
+  readonly added: Map<string, UserCard>;
   readonly removed: Map<string, number>;
   readonly unknown: IdCollector;
   /** How many members the group then has. */

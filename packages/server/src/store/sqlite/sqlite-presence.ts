@@ -24,8 +24,16 @@ function toStanding(row: Row): Standing {
 const mayBePresent = ({ user, group, member }: Standing): boolean =>
   user === 'active' && group === 'active' && member;
 
+/** The same for members, who nearly all askers are about: without looking the user up by ID. */
+const MEMBER_STANDING = `
+  SELECT u.status, g.status FROM groups g
+    CROSS JOIN memberships m ON m.group_no = g.group_no AND m.user_id = ?3
+    CROSS JOIN users u ON u.user_no = m.user_no
+  WHERE g.project_no = ?1 AND g.id = ?2`;
+
 /** Reads of durable presence and of who may be present, on the main thread. */
 export function presenceReads(reader: SqliteReader) {
+  const memberStanding = reader.prepare(MEMBER_STANDING);
   const standing = reader.prepare(STANDING);
   const presentable = reader.prepare(`
     SELECT m.user_id FROM groups g CROSS JOIN json_each(?3) wanted
@@ -55,8 +63,11 @@ export function presenceReads(reader: SqliteReader) {
     return (filter.partial ? listPartial : listExact).iterate(project, groupId, after, filter.location);
   };
   return {
-    standing: (project: ProjectKey, groupId: string, userId: string): Standing =>
-      toStanding(standing.get(project, groupId, userId) as Row),
+    standing(project: ProjectKey, groupId: string, userId: string): Standing {
+      const row = memberStanding.get(project, groupId, userId);
+      if (row === undefined) return toStanding(standing.get(project, groupId, userId) as Row);
+      return { user: row[0] as Status, group: row[1] as Status, member: true };
+    },
     presentable: (project: ProjectKey, groupId: string, userIds: readonly string[]): string[] =>
       presentable.all(project, groupId, JSON.stringify(userIds)).map(([id]) => id as string),
     listDurable(

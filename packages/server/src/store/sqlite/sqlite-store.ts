@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import { groupReads } from './sqlite-groups.ts';
@@ -34,6 +34,8 @@ const CHECKPOINT_BYTES = 16 * 1_024 ** 2;
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true });
   const file = join(options.dataDir, STORE_FILE);
+  // It holds secrets; SQLite gives the files beside it the same permissions.
+  closeSync(openSync(file, 'a', 0o600));
   let reader: SqliteReader | null = null;
   const snapshots = new SnapshotPool(file);
   const writer = await SqliteWriter.start(

@@ -10,7 +10,7 @@ import type {
   WriteContext,
 } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
-import type { MembershipWrites } from './sqlite-members.ts';
+import type { MembershipWrites, UserCard } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -126,7 +126,7 @@ export class UserWrites {
   }
 
   put(project: ProjectKey, id: string, write: StoredUserWrite, context: WriteContext): PutUserOutcome {
-    const { kind, userNo: _, ...rest } = this.apply(project, id, write, context);
+    const { kind, card: _, ...rest } = this.apply(project, id, write, context);
     if (kind === 'exists' || kind === 'stale') return { kind };
     if (kind === 'created') this.countUsers(project, 1);
     return { kind, effects: { ...NO_EFFECTS, ...rest } };
@@ -142,18 +142,17 @@ export class UserWrites {
     const { now, revision } = context;
     const values = MUTABLE.map((field) => after[field]);
     if (before === null) {
-      return { kind: 'created', userNo: this.#insert.insert(project, id, ...values, now, now, revision) };
+      const userNo = this.#insert.insert(project, id, ...values, now, now, revision);
+      return { kind: 'created', card: { ...after, userNo } };
     }
-    const { userNo } = before;
-    if (MUTABLE.every((field) => before[field] === after[field])) return { kind: 'unchanged', userNo };
-    this.#update.run(...values, now, revision, userNo);
-    if (before.name !== after.name || before.email !== after.email) {
-      this.#memberships.rename(userNo, id, after.name, after.email);
-    }
-    if (before.status === after.status) return { kind: 'updated', userNo };
+    const card = { ...after, userNo: before.userNo };
+    if (MUTABLE.every((field) => before[field] === after[field])) return { kind: 'unchanged', card };
+    this.#update.run(...values, now, revision, before.userNo);
+    if (before.name !== after.name || before.email !== after.email) this.#memberships.rename(id, card);
+    if (before.status === after.status) return { kind: 'updated', card };
     return after.status === 'deleted'
-      ? { kind: 'updated', userNo, deactivated: [id] }
-      : { kind: 'updated', userNo, reactivated: [id] };
+      ? { kind: 'updated', card, deactivated: [id] }
+      : { kind: 'updated', card, reactivated: [id] };
   }
 
   countUsers(project: ProjectKey, difference: number): void {
@@ -181,10 +180,10 @@ export class UserWrites {
 }
 
 type AppliedUser =
-  | { kind: 'exists' | 'stale'; userNo?: undefined }
+  | { kind: 'exists' | 'stale'; card?: undefined }
   | {
       kind: 'created' | 'updated' | 'unchanged';
-      userNo: number;
+      card: UserCard;
       deactivated?: readonly string[];
       reactivated?: readonly string[];
     };

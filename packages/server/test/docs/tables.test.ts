@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ERRORS, limits } from '@rollcall/protocol';
+import { SETTINGS, type SettingDefinition } from '../../src/config/setting-definitions.ts';
+import { anchorsOf, tableOf } from './markdown.ts';
+
+test('docs/errors.md has every code of the vocabulary with its status and whether a retry helps, and no other', () => {
+  const listed = tableOf('docs/errors.md', 'Code').map(([code = '', status, retry]) => [
+    /^\[`(\w+)`\]\(#\1\)$/.exec(code)?.[1],
+    Number(status),
+    retry,
+  ]);
+  const defined = Object.entries(ERRORS).map(([code, { status, retryable }]) => [
+    code,
+    status,
+    retryable ? 'yes' : 'no',
+  ]);
+  assert.deepEqual(listed, defined);
+});
+
+test('docs/errors.md has a section for every code', () => {
+  const anchors = anchorsOf('docs/errors.md');
+  assert.deepEqual(
+    Object.keys(ERRORS).filter((code) => !anchors.includes(code)),
+    [],
+  );
+});
+
+test('docs/operations.md has every setting with its flag and its default, and no other', () => {
+  const listed = tableOf('docs/operations.md', 'Variable').map(([env, flag, value]) => [env, flag, value]);
+  const defined = Object.values<SettingDefinition>(SETTINGS).map((setting) => [
+    setting.env,
+    setting.flag,
+    setting.default === null ? 'none' : String(setting.default),
+  ]);
+  assert.deepEqual(listed, defined);
+});
+
+/** What docs/api.md calls each limit. */
+const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
+  ID_MAX_LENGTH: 'ID',
+  NAME_MAX_LENGTH: 'name, short name',
+  EMAIL_MAX_LENGTH: 'e-mail address',
+  URL_MAX_LENGTH: 'profile picture URL',
+  METADATA_MAX_BYTES: 'metadata',
+  LOCATION_MAX_PAIRS: 'pairs of a location',
+  LOCATION_TEXT_MAX_LENGTH: 'key or value of a location',
+  PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
+  PAGE_MAX_LIMIT: 'entries of a page, at most',
+  BATCH_MAX_USERS: 'users of a batch',
+  BATCH_MAX_GROUPS: 'groups of a batch',
+  PROBLEMS_NAMED: 'places that one message names',
+  BODY_DEFAULT_LIMIT_BYTES: 'request body, by default',
+  TOKEN_MAX_AGE_SECONDS: 'age of a token',
+  CLOCK_TOLERANCE_SECONDS: 'difference of clocks',
+  ROTATION_DEFAULT_OVERLAP_SECONDS: 'overlap of two secrets, by default',
+  ROTATION_MAX_OVERLAP_SECONDS: 'overlap of two secrets, at most',
+  REQUEST_ID_MAX_LENGTH: 'request ID',
+};
+
+test('docs/api.md has every limit of the protocol with its value, and no other', () => {
+  const listed = tableOf('docs/api.md', 'Limit').map(([limit = '', value = '']) => [
+    limit,
+    firstNumber(value),
+  ]);
+  const defined = Object.entries(limits).map(([name, value]) => [LIMITS[name as keyof typeof limits], value]);
+  assert.deepEqual(Object.fromEntries(listed), Object.fromEntries(defined));
+  assert.equal(listed.length, defined.length);
+});
+
+/** `16,384 bytes of JSON (16 KiB)` is 16384. */
+const firstNumber = (cell: string) => Number(/^[\d,]+/.exec(cell)?.[0].replaceAll(',', ''));
