@@ -4,18 +4,13 @@
  */
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
 import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
 import { scalePart } from './part-scale.ts';
 import { canPin } from './processes.ts';
 import { say } from './report.ts';
-
-/** How long and how often each thing is measured. */
-export interface Pace {
-  readonly rounds: number;
-  readonly seconds: number;
-}
 
 const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
   operations: operationsPart,

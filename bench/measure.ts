@@ -5,6 +5,12 @@ import { median } from './report.ts';
 
 export const CONNECTIONS = 32;
 
+/** How long and how often each thing is measured. */
+export interface Pace {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
 export interface Subject {
   readonly name: string;
   readonly port: number;
@@ -23,7 +29,7 @@ export interface Measurement {
 /** Loads the subjects in turn, `rounds` times; each is compared with the first of its round. */
 export async function measureInTurn(
   subjects: readonly Subject[],
-  { rounds, seconds }: { rounds: number; seconds: number },
+  { rounds, seconds }: Pace,
 ): Promise<Measurement[]> {
   const results: LoadResult[][] = subjects.map(() => []);
   // A round that is not counted warms up the code and the caches.

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Pace } from './bench.ts';
 import { projectToken } from './credentials.ts';
 import { drawn, fill, SMALL, userId } from './dataset.ts';
+import type { Pace } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
 import { type Child, canPin, freshDirectory, load, SERVER_CORE, startServer } from './processes.ts';
 import { median, say, table, two, verdict, whole } from './report.ts';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import type { Pace } from './bench.ts';
+import type { Pace } from './measure.ts';
 import { residentBytes, startProduct } from './processes.ts';
 import { say, table, verdict, whole } from './report.ts';
 

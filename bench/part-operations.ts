@@ -1,7 +1,6 @@
-import type { Pace } from './bench.ts';
 import { projectToken } from './credentials.ts';
 import { fill, SMALL, smallGroupId } from './dataset.ts';
-import { type Measurement, measureInTurn, type Subject } from './measure.ts';
+import { type Measurement, measureInTurn, type Pace, type Subject } from './measure.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { type Child, freeWriter, freshDirectory, startServer } from './processes.ts';
 import { say, table, two, verdict, whole } from './report.ts';

@@ -1,7 +1,6 @@
-import type { Pace } from './bench.ts';
 import { projectToken } from './credentials.ts';
 import { type Dataset, fill, LARGE, SMALL } from './dataset.ts';
-import { measureInTurn } from './measure.ts';
+import { measureInTurn, type Pace } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
 import { type Child, freshDirectory, startServer } from './processes.ts';
 import { say, table, two, verdict, whole } from './report.ts';
