@@ -17,7 +17,10 @@ export const GroupWrite = exactly(writable);
 export type GroupWrite = Static<typeof GroupWrite>;
 
 /** A group of a batch: `name` is required where the group does not exist yet. */
-export const GroupItem = exactly({ id: Id, ...writable });
+export const GroupItem = exactly(
+  { id: Id, ...writable },
+  { description: "an object with a group's id and fields" },
+);
 export type GroupItem = Static<typeof GroupItem>;
 
 /** Body of `POST /v1/groups`, which only creates. */

@@ -180,7 +180,8 @@ function fittingString(schema: Schema): (value: unknown) => boolean {
 function fittingObject(schema: Schema): (value: unknown) => boolean {
   if (schema.properties !== undefined) return isJsonObject;
   const maxBytes = schema['x-maxBytes'] as number | undefined;
-  if (maxBytes !== undefined) return (value) => isJsonObject(value) && serialisedBytes(value) <= maxBytes;
+  if (maxBytes !== undefined)
+    return (value) => isJsonObject(value) && serialisedBytes(value, maxBytes) <= maxBytes;
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema as Record<string, number>;
   const fitsKey = fittingString(schema.propertyNames as Schema);
   const fitsValue = fitting(schema.additionalProperties as Schema);
@@ -195,8 +196,24 @@ function fittingObject(schema: Schema): (value: unknown) => boolean {
   };
 }
 
+/** Whether a value has more parts than its text may have bytes; each part takes one at least. */
+function hasMoreParts(value: object, limit: number): boolean {
+  const open: unknown[] = [value];
+  let parts = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const inner = Object.values(next);
+    parts += inner.length;
+    if (parts > limit) return true;
+    for (const part of inner) open.push(part);
+  }
+  return false;
+}
+
 /** Bytes of the value's JSON text; more than any limit when it holds what cannot be serialised as it was written. */
-function serialisedBytes(value: unknown): number {
+function serialisedBytes(value: object, limit: number): number {
+  // Serialising what is nested deeply takes the square of its depth, so what is far too large is not even begun.
+  if (hasMoreParts(value, limit)) return Number.POSITIVE_INFINITY;
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch (error) {

@@ -3,7 +3,7 @@
  * are not UTF-8, a number that a double cannot hold) is refused instead of being stored as something else.
  */
 
-import { Buffer, isUtf8 } from 'node:buffer';
+import { JSON_MAX_DEPTH } from './limits.ts';
 
 export type JsonObject = { [key: string]: unknown };
 
@@ -39,9 +39,11 @@ const SUSPECT_NUMBER = /[:,[]\s*-?(?:[\d.]{16}|[\d.]+[eE][+-]?(?:29\d|[3-9]\d\d|
 export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObject {
   if (bytes == null || bytes.length === 0)
     throw new JsonObjectError('the request body is empty; send a JSON object');
-  // A TextDecoder that refuses malformed input would do both, and take several times as long for a small body.
-  if (!isUtf8(bytes)) throw new JsonObjectError('the request body is not valid UTF-8');
+  if (nestsTooDeeply(bytes)) throw new JsonObjectError('the request body is nested too deeply');
   const text = withoutByteOrderMark(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  // What is not UTF-8 has become replacement characters; whether one of them was sent, the strict decoder knows.
+  if (text.includes('\ufffd') && !isUtf8(bytes))
+    throw new JsonObjectError('the request body is not valid UTF-8');
   let value: unknown;
   try {
     value = parseJson(text);
@@ -52,6 +54,39 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObjec
   }
   if (!isJsonObject(value)) throw new JsonObjectError('the request body is not a JSON object');
   return value;
+}
+
+/**
+ * Whether objects and arrays are nested deeper than any legal body. Parsers and serialisers take far longer for depth
+ * than for length, so it is looked at first: one pass over bytes, and only where there are enough of them.
+ */
+function nestsTooDeeply(bytes: Uint8Array): boolean {
+  if (bytes.length <= JSON_MAX_DEPTH) return false;
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (inString) {
+      if (byte === 0x5c) index += 1;
+      else if (byte === 0x22) inString = false;
+    } else if (byte === 0x22) inString = true;
+    else if (byte === 0x7b || byte === 0x5b) {
+      depth += 1;
+      if (depth > JSON_MAX_DEPTH) return true;
+    } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true });
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    strict.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const withoutByteOrderMark = (text: string) => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);

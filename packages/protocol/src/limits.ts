@@ -9,6 +9,9 @@ export const URL_MAX_LENGTH = 2_048;
 /** Largest `metadata` object, in bytes of its JSON text. */
 export const METADATA_MAX_BYTES = 16 * 1_024;
 
+/** Deepest nesting of a body: metadata within its bytes cannot be deeper, and what is around it adds a few levels. */
+export const JSON_MAX_DEPTH = METADATA_MAX_BYTES + 16;
+
 export const LOCATION_MAX_PAIRS = 16;
 /** Longest key and longest value of a location, in code points. */
 export const LOCATION_TEXT_MAX_LENGTH = 1_024;

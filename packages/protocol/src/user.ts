@@ -36,7 +36,10 @@ export const UserWrite = exactly(writable);
 export type UserWrite = Static<typeof UserWrite>;
 
 /** A user of a batch, and the body of `POST /v1/users`. */
-export const UserItem = exactly({ id: Id, ...writable });
+export const UserItem = exactly(
+  { id: Id, ...writable },
+  { description: "an object with a user's id and fields" },
+);
 export type UserItem = Static<typeof UserItem>;
 
 const nullableText = textOrNull();

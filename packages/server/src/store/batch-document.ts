@@ -8,6 +8,7 @@ import {
   inspector,
   isJsonObject,
   JsonObjectError,
+  limits,
   parseJsonObject,
 } from '@rollcall/protocol';
 import type { BatchOutcome } from './store.ts';
@@ -53,7 +54,8 @@ export function isRefused(read: object): read is Refused {
 }
 
 function namelessGroups(groups: unknown): { index: number; id: string }[] {
-  if (!Array.isArray(groups)) return [];
+  // Of a list that is too long nothing but its length is looked at.
+  if (!Array.isArray(groups) || groups.length > limits.BATCH_MAX_GROUPS) return [];
   const named = new Set<string>();
   const nameless: { index: number; id: string }[] = [];
   for (const [index, group] of groups.entries()) {

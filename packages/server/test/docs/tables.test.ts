@@ -43,6 +43,7 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   EMAIL_MAX_LENGTH: 'e-mail address',
   URL_MAX_LENGTH: 'profile picture URL',
   METADATA_MAX_BYTES: 'metadata',
+  JSON_MAX_DEPTH: 'nesting of a request body',
   LOCATION_MAX_PAIRS: 'pairs of a location',
   LOCATION_TEXT_MAX_LENGTH: 'key or value of a location',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',

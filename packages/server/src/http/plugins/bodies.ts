@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { ServiceError } from '../../core/service-error.ts';
 
 /**
  * Bodies are handed on as bytes, and only `application/json` (with any parameters) is a body. A DELETE has none: some
@@ -7,7 +8,12 @@ import type { FastifyInstance } from 'fastify';
 export function addBodies(app: FastifyInstance): void {
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
-    done(null, bytes);
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, ({ headers }, bytes, done) => {
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (encoding === 'identity') done(null, bytes);
+    else
+      done(
+        new ServiceError('invalid_request', `the request body is sent as ${encoding}: send it uncompressed`),
+      );
   });
 }

@@ -34,7 +34,6 @@ function requestCheck({ schema = {}, config = {} }: RouteOptions): preHandlerHoo
     schema.body === undefined || config.rawBody ? null : bodyCheck(schema.body, config.bodyOptional);
   const { rule, refusesMisfit = false } = config;
   return (request, _reply, next) => {
-    refuseMalformedQuery(request.query);
     let misfit: Findings | null = null;
     if (body !== null) misfit = found(body, request, misfit, inBody);
     if (path !== null) misfit = found(path, request, misfit, inPath);
@@ -67,13 +66,6 @@ function found(
   return all;
 }
 
-function refuseMalformedQuery(query: unknown): void {
-  if (query instanceof MalformedQuery) {
-    const expected = 'expected escapes of UTF-8, such as %C3%A9';
-    throw new ServiceError('invalid_field', `invalid field query parameter ${query.parameter} (${expected})`);
-  }
-}
-
 /** An ID of printable ASCII, which nearly all are: it is legal, and the whole pattern costs several times more. */
 const PLAIN_ID = /^[\x20-\x7e]{1,320}$/;
 
@@ -88,7 +80,10 @@ function pathCheck(schema: ObjectSchema): Part {
 function queryCheck(schema: ObjectSchema): Part {
   const read = queryReader(schema);
   return (request, findings) => {
-    request.query = read(request.query as RawQuery, findings);
+    const raw = request.query as RawQuery | MalformedQuery;
+    if (raw instanceof MalformedQuery)
+      findings.invalid.add(raw.parameter, 'escapes of UTF-8, such as %C3%A9');
+    request.query = read(raw instanceof MalformedQuery ? NO_QUERY : raw, findings);
   };
 }
 

@@ -15,15 +15,24 @@ export function addUnmatched(
 ): RefuseBadPath {
   const paths = new PathTable();
   app.addHook('onRoute', ({ url, method }) => paths.add(url, method));
-  app.setNotFoundHandler((request, reply: FastifyReply) => {
+  const refuse = (request: FastifyRequest, reply: FastifyReply): ServiceError => {
     observe(request, reply);
-    throw noRoute(paths.methodsOf(request.url), request);
+    return noRoute(paths.methodsOf(originForm(request.url)), request);
+  };
+  // Before the body is read: whoever has no token could otherwise make us hold any number of large ones.
+  app.addHook('onRequest', (request, reply, next) => {
+    if (request.is404) next(refuse(request, reply));
+    else next();
+  });
+  app.setNotFoundHandler((request, reply: FastifyReply) => {
+    throw refuse(request, reply);
   });
   return async (request) => {
-    const methods = paths.methodsOf(request.url);
+    const url = originForm(request.url);
+    const methods = paths.methodsOf(url);
     if (!methods.includes(request.method)) throw noRoute(methods, request);
     // Who may not ask is told that first, here as everywhere.
-    if (request.url.startsWith('/v1/projects')) {
+    if (url.startsWith('/v1/projects')) {
       await authenticator.authenticateCustomer(request.headers.authorization);
     } else {
       await authenticator.authenticate(request.headers.authorization);
@@ -33,8 +42,11 @@ export function addUnmatched(
   };
 }
 
+/** The path and query of a request's target, which may be a whole URL (RFC 9112 section 3.2.2). */
+const originForm = (url: string) => url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+
 function noRoute(methods: readonly string[], { method, url }: FastifyRequest): ServiceError {
-  const [path] = url.split('?', 1);
+  const [path] = originForm(url).split('?', 1);
   if (methods.length === 0) {
     return new ServiceError('invalid_request', `there is no ${path} in this API`, { status: 404 });
   }

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 
 /** How long a statement waits for another process (the command line) to finish its write, in milliseconds. */
-const BUSY_TIMEOUT_MS = 5_000;
+export const BUSY_TIMEOUT_MS = 5_000;
 /** Address space for reading the file in place, without copying pages; the kernel keeps in memory what is used. */
 const MMAP_BYTES = 16 * 1_024 ** 3;
 
@@ -27,7 +27,14 @@ export class SqliteConnection {
   constructor(file: string, options: { readOnly: boolean }) {
     this.database = new DatabaseSync(file, { readOnly: options.readOnly, timeout: BUSY_TIMEOUT_MS });
     this.database.exec(`PRAGMA mmap_size = ${MMAP_BYTES}; PRAGMA temp_store = MEMORY`);
-    if (!options.readOnly) this.database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+    if (!options.readOnly) this.#makeDurable(file);
+  }
+
+  #makeDurable(file: string): void {
+    this.database.exec('PRAGMA synchronous = FULL');
+    const mode = Object.values(this.database.prepare('PRAGMA journal_mode = WAL').get() ?? {})[0];
+    // Where memory cannot be shared (some network file systems), SQLite keeps another mode and says so only here.
+    if (mode !== 'wal') throw new Error(`${file} is on a file system that cannot hold it: no shared memory`);
   }
 
   /** Prepares a statement, once, for the life of the connection. */

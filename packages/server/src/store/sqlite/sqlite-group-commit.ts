@@ -1,10 +1,8 @@
 import { ProjectGoneError } from '../store.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
+import { isUnavailable } from './sqlite-errors.ts';
 import { RollBack, type WriteOperations, writeOperations } from './sqlite-operations.ts';
 import type { WriteFailure, WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
-
-/** SQLite's codes for "not now": busy, locked, read-only, I/O error, full, cannot open. The low byte is the primary code. */
-const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 13, 14]);
 
 /** Runs many operations in one transaction and one flush, each in a savepoint of its own. */
 export class GroupCommit {
@@ -35,13 +33,21 @@ export class GroupCommit {
       return replies;
     } catch (error) {
       // The transaction is lost, and with it what every one of them did.
-      if (this.#connection.database.isTransaction) this.#connection.database.exec('ROLLBACK');
+      this.#rollBack();
       const failure = toFailure(error);
       return requests.map(([number]) => [number, failure]);
     }
   }
 
-  /** Removes a slice of what deleted projects left behind. True when there may be more. */
+  #rollBack(): void {
+    try {
+      if (this.#connection.database.isTransaction) this.#connection.database.exec('ROLLBACK');
+    } catch {
+      // SQLite has rolled back by itself, or does so when the next transaction begins.
+    }
+  }
+
+  /** Removes a slice of what deleted projects left behind. False when there was nothing, or it could not be done now. */
   purge(): boolean {
     const [reply] = this.run([[0, 'purge', []]]);
     return reply !== undefined && reply[1] === null && reply[2] === true;
@@ -65,8 +71,7 @@ export class GroupCommit {
 }
 
 function toFailure(error: unknown): WriteFailure {
-  const { message, stack, errcode } = error as Error & { errcode?: number };
+  const { message, stack } = error as Error;
   if (error instanceof ProjectGoneError) return { kind: 'projectGone', message, stack };
-  const kind = errcode !== undefined && UNAVAILABLE_CODES.has(errcode & 0xff) ? 'unavailable' : 'defect';
-  return { kind, message, stack };
+  return { kind: isUnavailable(error) ? 'unavailable' : 'defect', message, stack };
 }

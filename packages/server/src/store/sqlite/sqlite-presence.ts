@@ -41,15 +41,15 @@ export function presenceReads(reader: SqliteReader) {
       CROSS JOIN users u ON u.user_no = m.user_no
     WHERE g.project_no = ?1 AND g.id = ?2 AND g.status = 'active' AND u.status = 'active'
     ORDER BY m.user_id`);
-  const list = (filter: string) =>
+  const list = (filter: string, index = '') =>
     reader.prepare(`
       SELECT d.user_id, d.location, d.updated_at FROM groups g
-        CROSS JOIN durable_presence d ON d.group_no = g.group_no
+        CROSS JOIN durable_presence d ${index} ON d.group_no = g.group_no
         CROSS JOIN users u ON u.user_no = d.user_no
       WHERE g.project_no = ?1 AND g.id = ?2 AND d.user_id > ?3 AND u.status = 'active' ${filter}
       ORDER BY d.user_id, d.updated_at DESC, d.region`);
   const listAll = list('');
-  const listExact = list('AND d.location = ?4');
+  const listExact = list('AND d.location = ?4', 'INDEXED BY durable_presence_by_location');
   const listPartial = list(`AND NOT EXISTS (
     SELECT 1 FROM json_each(?4) wanted WHERE NOT EXISTS (
       SELECT 1 FROM json_each(d.location) pair WHERE pair.key = wanted.key AND pair.value = wanted.value))`);

@@ -1,4 +1,6 @@
+import type { SQLInputValue } from 'node:sqlite';
 import { SqliteConnection, type Statement } from './sqlite-connection.ts';
+import { readFailure } from './sqlite-errors.ts';
 
 /** A statement that only reads. */
 export type ReadStatement = Pick<Statement, 'get' | 'all' | 'iterate'>;
@@ -30,30 +32,34 @@ export class SqliteReader {
   /** Prepares a read; its `get` and `all` see everything that was committed before the last {@link renew}. */
   prepare(sql: string): ReadStatement {
     const { get, all, iterate } = this.connection.prepare(sql);
-    return {
-      get: (...parameters) => {
-        this.#hold();
-        return get(...parameters);
-      },
-      all: (...parameters) => {
-        this.#hold();
-        return all(...parameters);
-      },
-      iterate: (...parameters) => {
-        this.#hold();
-        return iterate(...parameters);
-      },
+    return { get: this.#reading(get), all: this.#reading(all), iterate: this.#reading(iterate) };
+  }
+
+  #reading<Answer>(
+    read: (...parameters: SQLInputValue[]) => Answer,
+  ): (...parameters: SQLInputValue[]) => Answer {
+    return (...parameters) => {
+      try {
+        if (!this.#holding) this.#hold();
+        return read(...parameters);
+      } catch (error) {
+        throw readFailure(error);
+      }
     };
   }
 
   /** Lets the snapshot go; the next read takes a new one. */
   renew(): void {
     if (!this.#holding) return;
-    this.#commit.run();
     this.#holding = false;
+    // After an I/O error there is none: SQLite has ended it by itself.
+    if (this.connection.database.isTransaction) this.#commit.run();
   }
 
-  /** Holds no snapshot until {@link resume}: reads go on, each by itself, while the log is folded into the file. */
+  /**
+   * Holds a snapshot no longer than the task that takes it, until {@link resume}: reads go on, and what one of them reads
+   * in several statements is one state, while the log is folded into the file.
+   */
   suspend(): void {
     this.renew();
     this.#suspended = true;
@@ -70,8 +76,8 @@ export class SqliteReader {
   }
 
   #hold(): void {
-    if (this.#holding || this.#suspended) return;
     this.#begin.run();
     this.#holding = true;
+    if (this.#suspended) queueMicrotask(() => this.renew());
   }
 }

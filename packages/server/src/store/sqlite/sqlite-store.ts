@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Store, StoreUnavailableError } from '../store.ts';
+import { readFailure } from './sqlite-errors.ts';
 import { groupReads } from './sqlite-groups.ts';
 import { memberReads } from './sqlite-members.ts';
 import { presenceReads } from './sqlite-presence.ts';
@@ -34,8 +35,7 @@ const CHECKPOINT_BYTES = 16 * 1_024 ** 2;
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true });
   const file = join(options.dataDir, STORE_FILE);
-  // It holds secrets; SQLite gives the files beside it the same permissions.
-  closeSync(openSync(file, 'a', 0o600));
+  createPrivately(file);
   let reader: SqliteReader | null = null;
   const snapshots = new SnapshotPool(file);
   const writer = await SqliteWriter.start(
@@ -53,8 +53,24 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       onResume: () => reader?.resume(),
     },
   );
-  reader = new SqliteReader(file);
-  return sqliteStore(reader, snapshots, writer);
+  try {
+    reader = new SqliteReader(file);
+    return sqliteStore(reader, snapshots, writer);
+  } catch (error) {
+    await writer.close();
+    throw readFailure(error);
+  }
+}
+
+/** The store holds secrets; SQLite gives the files beside it the same permissions. */
+function createPrivately(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', 0o600));
+  } catch (cause) {
+    throw new StoreUnavailableError(`the store ${file} cannot be opened: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }
 
 function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: SqliteWriter): Store {

@@ -5,7 +5,7 @@
  */
 import { statSync } from 'node:fs';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { SqliteConnection } from './sqlite-connection.ts';
+import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts';
 import { GroupCommit } from './sqlite-group-commit.ts';
 import { migrate, SchemaTooNewError } from './sqlite-migrate.ts';
 import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
@@ -23,6 +23,7 @@ class WriterThread {
   /** The size of the log, in bytes, at which it is folded back next. */
   #checkpointAt: number;
   #checkpointing = false;
+  #purging = false;
   #closing = false;
 
   constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
@@ -31,7 +32,7 @@ class WriterThread {
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
     this.#commit = new GroupCommit(connection);
-    this.#idle = setTimeout(() => this.#requestCheckpoint(1), IDLE_CHECKPOINT_MS).unref();
+    this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
   }
 
   serve(): void {
@@ -40,7 +41,7 @@ class WriterThread {
       this.#work();
     });
     this.#say({ type: 'ready' });
-    this.#purgeWhenIdle(true);
+    this.#tidy();
   }
 
   #say(message: FromWriter): void {
@@ -59,13 +60,20 @@ class WriterThread {
       // What came while the last commit was being flushed is waiting in the port: it goes into the next one.
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
       if (this.#queue.length === 0) break;
-      const requests = this.#queue.splice(0, this.#options.maxOperationsPerCommit);
+      const requests = this.#queue.splice(0, this.#sharing());
       this.#say({ type: 'done', replies: this.#commit.run(requests) });
       this.#requestCheckpoint(this.#checkpointAt);
       this.#idle.refresh();
-      if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purgeWhenIdle(true);
+      if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purge();
     }
     if (this.#closing) this.#end();
+  }
+
+  /** How many of the queue share the next commit: a batch is its last, so that small writes wait for one at the most. */
+  #sharing(): number {
+    const batch = this.#queue.findIndex(([, operation]) => operation === 'applyBatch');
+    const { maxOperationsPerCommit } = this.#options;
+    return batch === -1 ? maxOperationsPerCommit : Math.min(batch + 1, maxOperationsPerCommit);
   }
 
   #receive(): ToWriter | null {
@@ -90,11 +98,15 @@ class WriterThread {
     this.#say({ type: 'resume' });
   }
 
+  /** Folds back what no reader of any process needs, without waiting for readers: it holds up every writer meanwhile. */
   #foldLog(mode: 'TRUNCATE' | 'PASSIVE'): void {
+    const { database } = this.#connection;
     try {
-      this.#connection.database.exec(`PRAGMA wal_checkpoint(${mode})`);
+      database.exec(`PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(${mode})`);
     } catch {
       // A full disk, say. The log keeps what is in it, and grows until a later try succeeds.
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
   }
 
@@ -102,12 +114,24 @@ class WriterThread {
     return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
+  /** What there is to do when nothing else is: also what could not be done before, or what another process left. */
+  #tidy(): void {
+    this.#requestCheckpoint(1);
+    this.#purge();
+  }
+
   /** Removes what deleted projects left, a slice between other work, as long as there is some. */
-  #purgeWhenIdle(mayHaveMore: boolean): void {
-    if (!mayHaveMore || this.#closing) return;
-    setImmediate(() => {
-      if (!this.#closing) this.#purgeWhenIdle(this.#commit.purge());
-    });
+  #purge(): void {
+    if (this.#purging) return;
+    this.#purging = true;
+    const slice = () => {
+      this.#purging = !this.#closing && this.#commit.purge();
+      if (!this.#purging) return;
+      this.#requestCheckpoint(this.#checkpointAt);
+      this.#idle.refresh();
+      setImmediate(slice);
+    };
+    setImmediate(slice);
   }
 
   #end(): void {

@@ -34,6 +34,7 @@ export class SqliteWriter {
   #outbox: WriteRequest[] = [];
   #lastNumber = 0;
   #failure: Error | null = null;
+  #closing = false;
 
   private constructor(worker: Worker, events: WriterEvents) {
     this.#worker = worker;
@@ -50,6 +51,7 @@ export class SqliteWriter {
     const first = await new Promise<FromWriter>((resolve, reject) => {
       worker.once('message', resolve);
       worker.once('error', reject);
+      worker.once('exit', (code) => reject(new Error(`the writer ended with ${code} before it began`)));
     });
     if (first.type === 'refused') {
       throw first.kind === 'schemaTooNew'
@@ -85,6 +87,7 @@ export class SqliteWriter {
 
   /** Commits all that was asked for, folds the log back and ends the thread. */
   async close(): Promise<void> {
+    this.#closing = true;
     this.#send();
     this.#tell({ type: 'close' });
     await this.#exited;
@@ -138,12 +141,19 @@ export class SqliteWriter {
   }
 
   #fail(error: Error): void {
+    const isFirst = this.#failure === null;
     this.#failure ??= error;
     for (const { reject } of this.#pending.values()) {
       reject(new StoreUnavailableError('the store stopped before the write was confirmed', { cause: error }));
     }
     this.#pending.clear();
+    // A store that can never be written again must not look alive: nobody catches this, and the process ends.
+    if (isFirst && !this.#closing) queueMicrotask(() => fail(error));
   }
+}
+
+function fail(error: Error): never {
+  throw new Error('the thread that writes the store has died', { cause: error });
 }
 
 function toError({ kind, message, stack }: WriteFailure): Error {
