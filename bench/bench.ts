@@ -35,5 +35,5 @@ say(
 );
 say(canPin ? 'Server on one core, load on another.' : 'Cores cannot be pinned here: ratios are rough.');
 say();
-const pace: Pace = values.quick ? { rounds: 1, seconds: 1 } : { rounds: 3, seconds: 3 };
+const pace: Pace = values.quick ? { rounds: 1, seconds: 1 } : { rounds: 3, seconds: 2 };
 for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS)) await PARTS[part]?.(pace);

@@ -30,12 +30,13 @@ export interface Measurement {
 export async function measureInTurn(
   subjects: readonly Subject[],
   { rounds, seconds }: Pace,
+  awake = true,
 ): Promise<Measurement[]> {
   const results: LoadResult[][] = subjects.map(() => []);
   // A round that is not counted warms up the code and the caches.
   for (let round = -1; round < rounds; round += 1) {
     for (const [index, { name, port, requests }] of subjects.entries()) {
-      const result = await load(name, { port, connections: CONNECTIONS, seconds, requests });
+      const result = await load(name, { port, connections: CONNECTIONS, seconds, requests, awake });
       if (round >= 0) results[index]?.push(result);
     }
   }

@@ -129,6 +129,7 @@ async function othersMeanwhile({ seconds }: Pace, server: Child, token: string):
       port: server.port,
       connections: 8,
       seconds: seconds * 2,
+      awake: false,
       requests,
     });
     const durable = operation.targetOnTwoCores !== null;

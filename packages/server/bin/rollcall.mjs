@@ -4,7 +4,7 @@
  * that a newer Node runs as it is; where this one is too old, the one that npm installed beside Rollcall takes over.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -56,7 +56,7 @@ function runOn(node) {
  * TypeScript compiler: a server takes 30 MB less. This file being JavaScript is part of it.
  */
 function runHere() {
-  if (process.argv[2] === 'serve' && !existsSync(COMPILE_CACHE)) compileAhead();
+  if (process.argv[2] === 'serve') compileAhead();
   const { status } = nodeModule.enableCompileCache(COMPILE_CACHE);
   // Threads learn it from the environment.
   if (status === nodeModule.constants.compileCacheStatus.ENABLED)
@@ -64,10 +64,30 @@ function runHere() {
   return import(ENTRY);
 }
 
-/** Before the first start, in a process of its own: so that this one never loads the compiler. */
+/**
+ * Before the first start, and the first after the sources changed: compiles in a process of its own, so that this one
+ * never loads the compiler.
+ */
 function compileAhead() {
+  const sources = fingerprint();
+  const marker = join(COMPILE_CACHE, 'compiled-sources');
+  if (existsSync(marker) && readFileSync(marker, 'utf8') === sources) return;
   const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
   spawnSync(process.execPath, [join(HERE, 'compile-ahead.mjs')], { env, stdio: 'ignore' });
+  try {
+    writeFileSync(marker, sources);
+  } catch {
+    // The cache cannot be written here: every start compiles, as it would without one.
+  }
+}
+
+/** Changes when a source file does: the newest time of change, and how many there are. */
+function fingerprint() {
+  const times = [join(HERE, '../src'), join(HERE, '../../protocol/src')]
+    .filter((directory) => existsSync(directory))
+    .flatMap((directory) => readdirSync(directory, { recursive: true }).map((file) => join(directory, file)))
+    .map((file) => statSync(file).mtimeMs);
+  return `${times.length} ${Math.max(...times)}`;
 }
 
 function launch() {

@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { inspectSqliteStore } from '../../src/store/sqlite/sqlite-inspection.ts';
 import { migrate, migrations, SchemaTooNewError } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
-import { joined } from '../contract/store/entries.ts';
+import { idsOf, joined } from '../contract/store/entries.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
 
 async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
@@ -214,6 +215,91 @@ describe('the write-ahead log', () => {
         }
         assert.equal(await joined(members), JSON.stringify(ids));
         assert.deepEqual(await roster.members('g'), []);
+      } finally {
+        await store.close();
+      }
+    }));
+
+  test('a list is one state of the store in each of its pages, also while the log is folded back', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
+      try {
+        const roster = await newRoster(store);
+        const ids = numbered('u', 400);
+        await roster.users(...ids);
+        let churning = true;
+        const churn = (async () => {
+          while (churning) {
+            await roster.users('u000200-between');
+            await store.deleteUser(roster.key, 'u000200-between', roster.next());
+          }
+        })();
+        for (let round = 0; round < 100; round += 1) {
+          const listed = await idsOf((page) => store.listUsers(roster.key, page), 7);
+          const stable = listed.filter((id) => id !== 'u000200-between');
+          assert.deepEqual(stable, ids);
+        }
+        churning = false;
+        await churn;
+      } finally {
+        await store.close();
+      }
+    }));
+
+  test('a reader of another process does not hold up writes when the log is folded back', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
+      const reader = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
+      try {
+        const roster = await newRoster(store);
+        reader.exec('BEGIN');
+        reader.prepare('SELECT count(*) FROM users').get();
+        // Each write is followed by a fold; one that waited for the reader would take five seconds, all of them minutes.
+        for (const id of numbered('w', 40)) await roster.users(id);
+        assert.ok(logBytes(dataDir) > 0, 'what the reader needs is still in the log');
+      } finally {
+        reader.close();
+        await store.close();
+      }
+    }));
+
+  test('is folded back also when it holds the removal of a deleted project', { timeout: 60_000 }, () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
+      try {
+        const roster = await newRoster(store);
+        const ids = numbered('u', 5_000);
+        await roster.users(...ids);
+        for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
+        await store.deleteProject(roster.key);
+        const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
+        while (left() !== undefined) await nextTurn();
+        // Nothing is written any more: without being folded, the log would stay as long as it got.
+        while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextTurn();
+      } finally {
+        await store.close();
+      }
+    }),
+  );
+});
+
+describe('long reads', () => {
+  test('end when they are left, however many: the next one need not wait', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir });
+      try {
+        const roster = await newRoster(store);
+        const ids = numbered('u', 10_001);
+        await roster.users(...ids.slice(0, 5_000));
+        await roster.users(...ids.slice(5_000));
+        await roster.putGroup('g', { name: 'G', members: ids });
+        for (let count = 0; count < 20; count += 1) {
+          const { members } = await roster.group('g');
+          assert.ok(typeof members !== 'string');
+          const iterator = members[Symbol.asyncIterator]();
+          if (count % 2 === 0) await iterator.next();
+          await iterator.return?.();
+        }
       } finally {
         await store.close();
       }

@@ -185,6 +185,31 @@ describe('what is not HTTP', () => {
     assert.ok(status === 200 || (status >= 400 && status < 500), String(status));
   });
 
+  test('a whole URL names its path also where no route takes it', async () => {
+    for (const [line, expected] of [
+      ['PATCH http://elsewhere.example/v1/groups/g', 405],
+      ['GET http://elsewhere.example/v1/nowhere', 404],
+      ['GET http://elsewhere.example/v1/groups/%zz', 400],
+    ] as const) {
+      const connection = open();
+      connection.write(head(line, 'Connection: close'));
+      assert.deepEqual(statuses(await connection.closed()), [expected], line);
+    }
+  });
+
+  test('what no route takes is answered before its body is there', async () => {
+    for (const [line, expected] of [
+      ['POST /v1/nowhere', 404],
+      ['POST /v1/groups/g', 405],
+    ] as const) {
+      const connection = open();
+      connection.write(head(line, 'Content-Type: application/json', 'Content-Length: 30000000'));
+      const text = await connection.received((sofar) => sofar.includes('\r\n\r\n'));
+      assert.deepEqual(statuses(text), [expected], line);
+      connection.end();
+    }
+  });
+
   test('Expect: 100-continue is answered', async () => {
     const connection = open();
     const body = '{"name":"G"}';

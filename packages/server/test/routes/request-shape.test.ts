@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import type { ErrorCode } from '@rollcall/protocol';
 import { clockedServer } from '../support/clocked-server.ts';
 import { DATA_ENDPOINTS, type Endpoint } from '../support/endpoints.ts';
@@ -104,6 +105,14 @@ describe('invalid_request: the body is not a JSON object', () => {
     ]) {
       const answer = await project.send('PUT', '/v1/groups/typed', '{"name":"G"}', { 'content-type': type });
       assert.equal(answer.status, 200, `${type}: ${answer.text}`);
+    }
+  });
+
+  test('a compressed body is refused as such, also when it only says that it is', async () => {
+    for (const body of [gzipSync('{"name":"G"}'), '{"name":"G"}']) {
+      const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+      const answer = await project.send('PUT', '/v1/groups/zipped', body, headers);
+      expectRefused(answer, 400, 'invalid_request', 'uncompressed');
     }
   });
 
@@ -222,6 +231,13 @@ describe('the order of checks: the first failure answers', () => {
       expectRefused(await project.send('PUT', PRESENCE, body), status, code);
     });
   }
+
+  test('a malformed escape in the query is a wrong value: what is wrong with the body before that comes first', async () => {
+    const put = (body: string) => project.send('PUT', '/v1/groups/g?a=%zz', body);
+    expectRefused(await put('[]'), 400, 'invalid_request');
+    expectRefused(await put('{"nick":1}'), 400, 'unexpected_field', 'nick');
+    expectRefused(await put('{"name":"G"}'), 400, 'invalid_field', 'query parameter a');
+  });
 
   test('references come before conflicts', async () => {
     const group = { id: 'g', name: 'G', members: ['nobody'] };

@@ -124,9 +124,11 @@ export function batchRefusalContract(lab: StoreLab): void {
       'groups',
       () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `g${index}`, name: 'N' })) }),
     ],
+    // Whether they have names is no question any more.
+    ['groups', () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `new${index}` })) })],
   ];
   for (const [place, items] of tooMany) {
-    test(`more ${place} than a batch takes are \`invalid\``, async () => {
+    test(`more ${place} than a batch takes are \`invalid\`, as ${JSON.stringify(items()).slice(0, 40)}…`, async () => {
       const outcome = await refused(items());
       assert.ok(outcome.kind === 'misfit');
       assert.deepEqual(
