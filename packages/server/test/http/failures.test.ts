@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../../src/store/store.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
@@ -38,6 +38,20 @@ suite('what fails on our side', () => {
       assert.match(String(answer.headers['retry-after']), /^\d+$/);
       assert.doesNotMatch(answer.body, /SELECT/);
     }));
+
+  test('because the project was deleted after its token was checked is that token failure', () => {
+    const disturb = ({ store }: Engine) => ({
+      store: altered(store, {
+        putUser: () => Promise.reject(new ProjectGoneError('the project was deleted')),
+      }),
+    });
+    return withApp({ disturb }, async ({ call }) => {
+      const answer = await call('PUT', '/v1/users/u', { payload: {} });
+      assert.equal(answer.statusCode, 401);
+      assert.equal(answer.json().error, 'project_not_found');
+      assert.equal(answer.headers['www-authenticate'], 'Bearer');
+    });
+  });
 
   for (const port of ['store', 'presence', 'broker'] as const) {
     test(`/readyz is 503 and names the ${port} that does not answer; /healthz stays 200`, () => {
