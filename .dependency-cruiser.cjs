@@ -16,6 +16,19 @@ module.exports = {
       to: { pathNot: '^packages/protocol/' },
     },
     {
+      name: 'client-takes-types-of-the-protocol-only',
+      comment: 'It is published by itself; the build writes the types out.',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: { pathNot: '^packages/client/src/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'client-knows-no-server',
+      severity: 'error',
+      from: { path: '^packages/client/src/' },
+      to: { pathNot: '^packages/(client/src|protocol)/' },
+    },
+    {
       name: 'core-knows-no-engine-and-no-http',
       comment: 'The rules are written once for all engines; of the ports they see the prose and the types.',
       severity: 'error',

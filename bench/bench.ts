@@ -8,6 +8,7 @@ import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
 import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
+import { presencePart } from './part-presence.ts';
 import { scalePart } from './part-scale.ts';
 import { canPin } from './processes.ts';
 import { say } from './report.ts';
@@ -16,6 +17,7 @@ const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
   operations: operationsPart,
   batch: batchPart,
   memory: memoryPart,
+  presence: presencePart,
   scale: scalePart,
 };
 

@@ -89,18 +89,27 @@ export function freeWriter(pid: number): void {
   }
 }
 
-/** Sends the load from its own core and waits for the result. @throws Error when an answer was no success */
-export async function load(name: string, plan: LoadPlan): Promise<LoadResult> {
-  const file = join(directory, 'plan.json');
+/** Runs a script of this folder on the load's core; it takes its plan from a file and prints its result as JSON. */
+export async function runBeside<Plan, Result>(script: string, name: string, plan: Plan): Promise<Result> {
+  const file = join(directory, `plan-${plans}.json`);
+  plans += 1;
   writeFileSync(file, JSON.stringify(plan));
-  const child = spawnPinned(LOAD_CORE, 'load.ts', [file]);
+  const child = spawnPinned(LOAD_CORE, script, [file]);
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
   const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`the load of ${name} ended with ${code}`);
-  const result = JSON.parse(text) as LoadResult;
+  rmSync(file);
+  if (code !== 0) throw new Error(`${name}: ${script} ended with ${code}`);
+  return JSON.parse(text) as Result;
+}
+
+let plans = 0;
+
+/** Sends the load from its own core and waits for the result. @throws Error when an answer was no success */
+export async function load(name: string, plan: LoadPlan): Promise<LoadResult> {
+  const result = await runBeside<LoadPlan, LoadResult>('load.ts', name, plan);
   if (result.failures > 0)
     throw new Error(`${name}: ${result.failures} answers were no success: ${result.firstFailure}`);
   return result;

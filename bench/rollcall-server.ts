@@ -17,6 +17,11 @@ import { CUSTOMER, PROJECT } from './credentials.ts';
 export interface ServerOptions {
   readonly dataDir: string;
   readonly maxOperationsPerCommit?: number;
+  /** Default: a day, so that nothing that is measured expires meanwhile. */
+  readonly presenceTtlSeconds?: number;
+  /** The scale-out engine. */
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
 }
 
 const options = JSON.parse(process.argv[2] as string) as ServerOptions;
@@ -27,7 +32,9 @@ const settings = loadSettings({
   ROLLCALL_CUSTOMER_SECRET: CUSTOMER.secret,
   ROLLCALL_PROJECT_ID: PROJECT.id,
   ROLLCALL_PROJECT_SECRET: PROJECT.secret,
-  ROLLCALL_PRESENCE_TTL_SECONDS: '86400',
+  ROLLCALL_PRESENCE_TTL_SECONDS: String(options.presenceTtlSeconds ?? 86_400),
+  ...(options.databaseUrl === undefined ? {} : { ROLLCALL_DATABASE_URL: options.databaseUrl }),
+  ...(options.redisUrl === undefined ? {} : { ROLLCALL_REDIS_URL: options.redisUrl }),
 });
 const log = pino({ level: 'warn' });
 

@@ -1,4 +1,5 @@
 export * from './batch.ts';
+export * from './client.ts';
 export * from './errors.ts';
 export * from './group.ts';
 export * from './inspect.ts';
@@ -10,5 +11,6 @@ export * from './preferences.ts';
 export * from './presence.ts';
 export * from './project.ts';
 export * from './schema.ts';
+export * from './stream.ts';
 export * from './user.ts';
 export * from './values.ts';

@@ -149,8 +149,8 @@ function fittingType(type: string, schema: Schema): (value: unknown) => boolean 
     case 'string':
       return fittingString(schema);
     case 'array': {
-      const { maxItems = Number.POSITIVE_INFINITY } = schema as Record<string, number>;
-      return (value) => Array.isArray(value) && value.length <= maxItems;
+      const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schema as Record<string, number>;
+      return (value) => Array.isArray(value) && value.length >= minItems && value.length <= maxItems;
     }
     case 'object':
       return fittingObject(schema);
@@ -238,8 +238,10 @@ const isStorableText = (text: string) => text.isWellFormed() && !text.includes('
 const isHttpUrl = (text: string) => /^https?:\/\/[^\s\p{C}]+$/iu.test(text) && URL.canParse(text);
 
 const UNDERSTOOD = new Set(
-  `type properties required additionalProperties items maxItems minLength maxLength pattern format const enum minimum
-   maximum minProperties maxProperties propertyNames description default x-text x-maxBytes`.split(/\s+/),
+  `type properties required additionalProperties items minItems maxItems minLength maxLength pattern format const enum
+   minimum maximum minProperties maxProperties propertyNames description default x-text x-maxBytes`.split(
+    /\s+/,
+  ),
 );
 
 function refuseUnknownKeywords(schema: Schema): void {

@@ -21,6 +21,8 @@ export const PAGE_MAX_LIMIT = 10_000;
 
 export const BATCH_MAX_USERS = 10_000;
 export const BATCH_MAX_GROUPS = 1_000;
+/** Most updates of one `PUT /v1/presence`. */
+export const PRESENCE_UPDATES_MAX = 1_000;
 
 /** How many places one error message names before it goes on with a count. */
 export const PROBLEMS_NAMED = 20;

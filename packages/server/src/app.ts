@@ -1,8 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { answerClientError, answerExpectation } from './http/client-errors.ts';
-import { addCallers, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
+import { addCallers, requireClient, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
 import { addBodies } from './http/plugins/bodies.ts';
 import { addRequestChecks } from './http/plugins/check-requests.ts';
+import { addCors } from './http/plugins/cors.ts';
 import { addErrors, answerFailure } from './http/plugins/errors.ts';
 import { addObservation } from './http/plugins/observe.ts';
 import { addApiDescription } from './http/plugins/openapi.ts';
@@ -12,11 +13,14 @@ import { addUnmatched } from './http/plugins/unmatched.ts';
 import { parseQueryString } from './http/query-string.ts';
 import { RequestHistogram } from './http/request-histogram.ts';
 import { batchRoutes } from './http/routes/batch.ts';
+import { clientRoutes } from './http/routes/client.ts';
+import { clientPresenceRoutes } from './http/routes/client-presence.ts';
 import { groupPresenceRoutes } from './http/routes/group-presence.ts';
 import { groupRoutes } from './http/routes/groups.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { memberRoutes } from './http/routes/members.ts';
 import { preferenceRoutes } from './http/routes/preferences.ts';
+import { presenceUpdateRoutes } from './http/routes/presence-updates.ts';
 import { projectRoutes } from './http/routes/projects.ts';
 import { GROUPS, ORGANIZATIONS } from './http/routes/route-words.ts';
 import { authorizeRoutes, revokeRoutes } from './http/routes/tokens.ts';
@@ -44,6 +48,7 @@ export function buildApp(services: Services): FastifyInstance {
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => {
       startAnswer(request, reply);
+      allowOrigin(request, reply);
       observeUnmatched(request, reply);
       refuseBadPath(request).catch((refusal) => answerFailure(refusal, request, reply, log));
     },
@@ -56,6 +61,7 @@ export function buildApp(services: Services): FastifyInstance {
   addBodies(app);
   addErrors(app, log);
   const observeUnmatched = addObservation(app, log, histogram);
+  const allowOrigin = addCors(app, settings.corsOrigins, observeUnmatched);
   const refuseBadPath = addUnmatched(app, authenticator, observeUnmatched);
   addRequestChecks(app);
   addApiDescription(app);
@@ -80,8 +86,15 @@ function addRoutes(app: FastifyInstance, services: Services, histogram: RequestH
     userRoutes(project, services);
     preferenceRoutes(project, services);
     userPresenceRoutes(project, services);
+    presenceUpdateRoutes(project, services);
     batchRoutes(project, services);
     revokeRoutes(project, services);
+  });
+  app.register(async (client) => {
+    requireClient(client, services.authenticator);
+    await addRateLimit(client, services.settings.rateLimitPerSecond);
+    clientRoutes(client, services);
+    clientPresenceRoutes(client, services);
   });
   app.register(async (customer) => {
     requireCustomer(customer, services.authenticator);

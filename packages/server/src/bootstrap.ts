@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
 import type { CustomerRecord, ProjectRecord, Store } from './store/store.ts';
@@ -19,7 +19,10 @@ export interface FirstCredentials {
 export const newSecret = (): string => randomBytes(48).toString('base64url');
 
 /** A new ID that no other has: the kind and 96 bits, base64url. */
-export const newId = (kind: 'cus' | 'prj'): string => `${kind}_${randomBytes(12).toString('base64url')}`;
+export const newId = (kind: 'cus' | 'prj'): string =>
+  `${kind}_${randomBytes(ID_BYTES).toString('base64url')}`;
+
+const ID_BYTES = 12;
 
 /** Creates the customer and the project that the settings name, where missing. What exists is left as it is. */
 export async function createConfigured(store: Store, settings: Settings, now: number): Promise<void> {
@@ -33,13 +36,16 @@ export async function createConfigured(store: Store, settings: Settings, now: nu
   await createProject(store, owner, { id: projectId, secret: projectSecret }, now);
 }
 
-/** On a store without any customer: makes one customer with one project. Null when there is one already. */
+/**
+ * On a store without any customer: makes one customer with one project. Null when there is one already, or when another
+ * process that starts at the same moment makes it.
+ */
 export async function createFirst(store: Store, now: number): Promise<FirstCredentials | null> {
   const [existing] = await store.listCustomers();
   if (existing !== undefined) return null;
-  const customer = { id: newId('cus'), secret: newSecret() };
+  const customer = { id: await firstCustomerId(store), secret: newSecret() };
+  if (!(await createCustomer(store, customer, now))) return null;
   const project = { id: newId('prj'), secret: newSecret() };
-  await createCustomer(store, customer, now);
   await createProject(store, customer.id, project, now);
   return { customer, project };
 }
@@ -47,14 +53,26 @@ export async function createFirst(store: Store, now: number): Promise<FirstCrede
 async function firstCustomer(store: Store, now: number): Promise<string> {
   const [existing] = await store.listCustomers();
   if (existing !== undefined) return existing.id;
-  const customer = { id: newId('cus'), secret: newSecret() };
-  await createCustomer(store, customer, now);
-  return customer.id;
+  const id = await firstCustomerId(store);
+  await createCustomer(store, { id, secret: newSecret() }, now);
+  return id;
 }
 
-async function createCustomer(store: Store, customer: Credentials, now: number): Promise<void> {
+/**
+ * The ID of a customer that nobody named: the same for all processes of a store, so that of many that start at once
+ * exactly one creates it. It follows from the service's key, which each store makes at random.
+ */
+async function firstCustomerId(store: Store): Promise<string> {
+  const digest = createHmac('sha512', await store.serviceKey())
+    .update('first customer')
+    .digest();
+  return `cus_${digest.subarray(0, ID_BYTES).toString('base64url')}`;
+}
+
+/** True when created here and now. */
+function createCustomer(store: Store, customer: Credentials, now: number): Promise<boolean> {
   const record: CustomerRecord = { ...customer, name: nameFrom(customer.id), createdAt: now };
-  await store.createCustomer(record);
+  return store.createCustomer(record);
 }
 
 async function createProject(

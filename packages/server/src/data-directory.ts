@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Another server works on the data directory, or the directory cannot be used. The message is one line for the operator. */
@@ -14,8 +14,7 @@ export class DataDirectoryError extends Error {}
 export function takeDataDirectory(dataDir: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
-    // The store holds secrets: nobody else on the machine reads it.
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeDirectory(resolve(dataDir));
     lock = new DatabaseSync(join(dataDir, 'serve.lock'), { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
@@ -25,6 +24,31 @@ export function takeDataDirectory(dataDir: string): () => void {
   const held = lock;
   return () => held.close();
 }
+
+/**
+ * Makes the directory and those above it, where missing. Not Node's own recursive way: that one tries for ever, deaf to
+ * signals, where the file system says that a parent is missing and it is there (/proc).
+ */
+function makeDirectory(path: string): void {
+  try {
+    makeOne(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error;
+    makeDirectory(dirname(path));
+    makeOne(path);
+  }
+}
+
+function makeOne(path: string): void {
+  try {
+    // The store holds secrets: nobody else on the machine reads it.
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;
+  }
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
 const SQLITE_BUSY = 5;
 

@@ -3,6 +3,7 @@ import { type Authenticator, createAuthenticator } from './auth/authenticator.ts
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
 import { BatchService } from './core/batch-service.ts';
+import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
 import { GroupService } from './core/group-service.ts';
 import { MembershipService } from './core/membership-service.ts';
@@ -27,10 +28,11 @@ export interface Services {
   readonly preferences: PreferenceService;
   readonly presence: PresenceService;
   readonly presenceReading: PresenceReading;
+  readonly clients: ClientSessions;
   readonly batches: BatchService;
   readonly readiness: Readiness;
   readonly pageTokens: PageTokens;
-  readonly settings: Pick<Settings, 'bodyLimitBytes' | 'rateLimitPerSecond'>;
+  readonly settings: Pick<Settings, 'bodyLimitBytes' | 'rateLimitPerSecond' | 'corsOrigins'>;
   readonly log: Logger;
   /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
   close(): void;
@@ -50,16 +52,18 @@ export async function createServices(
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
+  const users = new UserService(dependencies);
   return {
     authenticator,
     tokens,
-    projects: createProjectService({ store, presence, broker, clock }),
+    projects: createProjectService({ ...dependencies, broker }),
     groups: new GroupService(dependencies),
     memberships: new MembershipService(dependencies),
-    users: new UserService(dependencies),
+    users,
     preferences: new PreferenceService(store),
     presence: presenceService,
     presenceReading: new PresenceReading(dependencies),
+    clients: new ClientSessions({ store, users, presence: presenceService }),
     batches: new BatchService(dependencies),
     readiness: new Readiness(engine),
     pageTokens,

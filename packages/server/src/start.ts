@@ -9,7 +9,7 @@ import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { createServices } from './services.ts';
-import { checkEngine, closeEngine, type Engine, openEngine } from './wiring.ts';
+import { closeEngine, type Engine, openEngine } from './wiring.ts';
 
 export interface RunningServer {
   /** Where this machine reaches it: `http://127.0.0.1:8080`. */
@@ -41,18 +41,28 @@ const IDLE_SWEEP_MS = 50;
  * @throws SettingsError, DataDirectoryError, ListenError, or what the store fails with
  */
 export async function start(settings: Settings, options: StartOptions = {}): Promise<RunningServer> {
-  checkEngine(settings);
   await using opened = new AsyncDisposableStack();
   const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
-  opened.defer(takeDataDirectory(settings.dataDir));
+  if (settings.databaseUrl === null) opened.defer(takeDataDirectory(settings.dataDir));
   const engine = opened.adopt(await openEngine(settings), closeEngine);
   await createConfigured(engine.store, settings, clock.now());
   const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
   const app = opened.adopt(buildApp(services), (built) => closeApp(built, drainMs));
   const url = await listen(app, settings);
   await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
-  log.info({ url, dataDir: settings.dataDir }, 'listening');
+  tellEngine(settings, log);
+  log.info({ url }, 'listening');
   return running(url, opened.move());
+}
+
+/** Which engine this is; where it is not whole in more than one process, that too. */
+function tellEngine({ databaseUrl, redisUrl, dataDir }: Settings, log: Logger): void {
+  const store = databaseUrl === null ? `embedded in ${dataDir}` : 'PostgreSQL';
+  const presence = redisUrl === null ? 'in this process' : 'Redis';
+  log.info({ store, presence }, 'engine');
+  if (databaseUrl !== null && redisUrl === null) {
+    log.warn('presence is not shared: set ROLLCALL_REDIS_URL before a second process uses this database');
+  }
 }
 
 function running(url: string, opened: AsyncDisposableStack): RunningServer {
@@ -75,8 +85,7 @@ async function announceFirst(
   announce: (text: string) => void,
 ): Promise<void> {
   const first = await createFirst(engine.store, clock.now());
-  if (first !== null)
-    announce(await announcement(first, { url, dataDir: settings.dataDir, now: clock.now() }));
+  if (first !== null) announce(await announcement(first, { ...settings, url, now: clock.now() }));
 }
 
 /** Waits for the requests in flight, and cuts off what is left of them when the time is up. */

@@ -1,13 +1,11 @@
-/** The one place that names drivers: from the settings to an engine. */
+/** The one place that names drivers: from the settings to an engine. A driver is loaded when it is asked for. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Broker } from './broker/broker.ts';
 import { createMemoryBroker } from './broker/memory/memory-broker.ts';
-import { type Settings, SettingsError } from './config/settings.ts';
+import type { Settings } from './config/settings.ts';
 import { createMemoryPresence } from './presence/memory/memory-presence.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
-import { inspectSqliteStore } from './store/sqlite/sqlite-inspection.ts';
-import { openSqliteStore, STORE_FILE } from './store/sqlite/sqlite-store.ts';
 import type { Store } from './store/store.ts';
 
 /** The three ports that the service stands on. */
@@ -26,32 +24,80 @@ export interface StoreInspection {
   readonly damages: readonly string[];
 }
 
-/** @throws SettingsError when the settings ask for an engine that this build does not have */
-export function checkEngine(settings: Settings): void {
-  const asked = [
-    settings.databaseUrl === null ? null : 'ROLLCALL_DATABASE_URL',
-    settings.redisUrl === null ? null : 'ROLLCALL_REDIS_URL',
-  ].filter((name) => name !== null);
-  if (asked.length === 0) return;
-  throw new SettingsError(`${asked.join(' and ')}: this build has the embedded engine only; leave it unset`);
+/** What `rollcall doctor` asks of a server that others share. */
+export interface ServerInspection {
+  readonly version: string;
+  /** Whether our connection is. */
+  readonly encrypted: boolean;
+  /** The server's clock, in milliseconds since the epoch. */
+  readonly clock: number;
+  /** What should be changed there, or null. */
+  readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 
-/** Whether there is a store already; opening one makes it. */
-export const storeExists = (settings: Settings): boolean => existsSync(join(settings.dataDir, STORE_FILE));
+/** Which store: PostgreSQL at the URL, or with null the embedded one in the directory. */
+export type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
+
+/** The file of the embedded store within the data directory. */
+const EMBEDDED_FILE = 'rollcall.db';
+
+/** Whether there is a store already; opening an embedded one makes it. A database at a URL is there, or fails to open. */
+export const storeExists = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
+  databaseUrl !== null || existsSync(join(dataDir, EMBEDDED_FILE));
 
 /** Looks at an existing store without changing anything. @throws Error when it cannot be read */
-export const inspectStore = (settings: Settings): StoreInspection =>
-  inspectSqliteStore(join(settings.dataDir, STORE_FILE));
-
-/** Opens the store alone, for a command that needs no server. */
-export function openStore(settings: Settings): Promise<Store> {
-  checkEngine(settings);
-  return openSqliteStore({ dataDir: settings.dataDir });
+export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Promise<StoreInspection> {
+  if (databaseUrl !== null) {
+    const { inspectPostgresStore } = await import('./store/postgres/postgres-inspection.ts');
+    return inspectPostgresStore(databaseUrl);
+  }
+  const { inspectSqliteStore } = await import('./store/sqlite/sqlite-inspection.ts');
+  return inspectSqliteStore(join(dataDir, EMBEDDED_FILE));
 }
 
+/** Asks the server of a database about itself. @throws Error when it does not answer */
+export async function inspectDatabaseServer(url: string): Promise<ServerInspection> {
+  const { inspectPostgresServer } = await import('./store/postgres/postgres-server-inspection.ts');
+  return inspectPostgresServer(url);
+}
+
+/** Asks the first Redis that the URL names about itself. @throws Error when it does not answer */
+export async function inspectRedisServer(url: string): Promise<ServerInspection> {
+  const inspection = await import('./redis/redis-server-inspection.ts');
+  return inspection.inspectRedisServer(url);
+}
+
+/** Opens the store alone, for a command that needs no server. @throws StoreUnavailableError, SchemaTooNewError */
+export async function openStore({ databaseUrl, dataDir }: StoreSettings): Promise<Store> {
+  if (databaseUrl !== null) {
+    const { openPostgresStore } = await import('./store/postgres/postgres-store.ts');
+    return openPostgresStore({ url: databaseUrl });
+  }
+  const { openSqliteStore } = await import('./store/sqlite/sqlite-store.ts');
+  return openSqliteStore({ dataDir });
+}
+
+/** Opens all three; when one fails, those before it are closed again. @throws StoreUnavailableError, SchemaTooNewError */
 export async function openEngine(settings: Settings): Promise<Engine> {
-  const store = await openStore(settings);
-  return { store, presence: createMemoryPresence(), broker: createMemoryBroker() };
+  await using opened = new AsyncDisposableStack();
+  const close = (port: { close(): Promise<void> }) => port.close();
+  const store = opened.adopt(await openStore(settings), close);
+  const presence = opened.adopt(await openPresence(settings), close);
+  const broker = opened.adopt(await openBroker(settings), close);
+  opened.move();
+  return { store, presence, broker };
+}
+
+async function openPresence({ redisUrl }: Settings): Promise<PresenceStore> {
+  if (redisUrl === null) return createMemoryPresence();
+  const { openRedisPresence } = await import('./presence/redis/redis-presence.ts');
+  return openRedisPresence({ url: redisUrl });
+}
+
+async function openBroker({ redisUrl }: Settings): Promise<Broker> {
+  if (redisUrl === null) return createMemoryBroker();
+  const { openRedisBroker } = await import('./broker/redis/redis-broker.ts');
+  return openRedisBroker({ url: redisUrl });
 }
 
 /** Ends the engine, the store last. */

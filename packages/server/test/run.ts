@@ -1,7 +1,8 @@
 /**
- * What `npm test` runs: every packages/<name>/test/<...>.test.ts, each file in a process of its own. Arguments select
- * the files whose path contains one of them. The last line printed is the count, for people and scripts alike; the exit
- * code is 0 only when tests ran and none failed.
+ * What `npm test` runs: every packages/<name>/test/<...>.test.ts, each file in a process of its own, and then the HTTP
+ * suite once more on the scale-out engine where PostgreSQL and Redis answer. Arguments select the files whose path
+ * contains one of them. The last line printed is the count, for people and scripts alike; the exit code is 0 only when
+ * tests ran and none failed.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -9,12 +10,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { absentServers } from './support/servers.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 /** Test files mostly wait for the disk, but simulations do not: more at once than cores only makes all of them slow. */
 const CONCURRENCY = Math.min(4, availableParallelism());
 /** No file needs a tenth of this; a hang becomes a failure that names its file. */
 const FILE_TIMEOUT_MS = 300_000;
+/** The suite that speaks HTTP to a whole server and knows nothing of its engine. */
+const ON_EVERY_ENGINE = 'packages/server/test/routes/';
 
 interface Counts {
   readonly passed: number;
@@ -22,17 +26,20 @@ interface Counts {
   readonly skipped: number;
 }
 
+const NOTHING: Counts = { passed: 0, failed: 0, skipped: 0 };
+
 function testFiles(patterns: readonly string[]): string[] {
   return globSync('packages/*/test/**/*.test.ts', { cwd: ROOT })
     .filter((path) => patterns.length === 0 || patterns.some((pattern) => path.includes(pattern)))
-    .sort()
-    .map((path) => join(ROOT, path));
+    .sort();
 }
 
 /** Runs the files and prints a report as it goes. */
 async function runTests(files: readonly string[]): Promise<Counts> {
-  let counts: Counts = { passed: 0, failed: 0, skipped: 0 };
-  const events = run({ files: [...files], concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS });
+  if (files.length === 0) return NOTHING;
+  let counts = NOTHING;
+  const paths = files.map((path) => join(ROOT, path));
+  const events = run({ files: paths, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS });
   events.on('test:summary', (summary) => {
     // There is one summary per file, and one of all of them.
     if (summary.file === undefined) counts = countsOf(summary);
@@ -48,12 +55,29 @@ function countsOf({ counts, success }: { counts: Record<string, number>; success
   return { passed, failed: success ? broken : Math.max(1, broken), skipped: skipped + todo };
 }
 
+/** The same suites with `withServer` on PostgreSQL and Redis (see support/engine.ts). */
+async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
+  const again = files.filter((path) => path.startsWith(ON_EVERY_ENGINE));
+  if (again.length === 0 || process.env.TEMP_SECOND === undefined) return NOTHING;
+  const absent = await absentServers();
+  if (absent.length > 0) {
+    process.stdout.write(`skipped: the HTTP suite on PostgreSQL and Redis (${absent.join('; ')})\n`);
+    return { ...NOTHING, failed: isRequired() ? 1 : 0, skipped: 1 };
+  }
+  process.stdout.write('\nThe HTTP suite on PostgreSQL and Redis\n\n');
+  process.env.ROLLCALL_TEST_ENGINE = 'scale-out';
+  return runTests(again);
+}
+
+const isRequired = () => /postgres|redis/.test(process.env.ROLLCALL_TEST_REQUIRE ?? '');
+
 // Each file is a process that loads the whole server: what Node made of the sources is kept from one to the next.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/compiled');
 
 const files = testFiles(process.argv.slice(2));
-const { passed, failed, skipped } =
-  files.length === 0 ? { passed: 0, failed: 0, skipped: 0 } : await runTests(files);
+const counts = [await runTests(files), await runOnScaleOut(files)];
+const total = (what: keyof Counts) => counts.reduce((sum, ofRun) => sum + ofRun[what], 0);
+const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
 if (passed + failed === 0) process.stdout.write('no test ran\n');
 process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;

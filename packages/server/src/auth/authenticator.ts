@@ -1,12 +1,12 @@
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Broker } from '../broker/broker.ts';
-import type { Caller, CustomerCaller } from '../core/caller.ts';
+import type { Caller, ClientCaller, CustomerCaller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import { accessTokenResolver } from './access-token.ts';
 import { bearerToken } from './bearer.ts';
-import { refuseClientToken } from './client-token.ts';
+import { clientTokenResolver, refuseClientToken } from './client-token.ts';
 import { customerTokenResolver } from './customer-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN, projectTokenResolver } from './project-token.ts';
@@ -22,6 +22,11 @@ export interface Authenticator {
   authenticate(header: string | undefined): Caller | Promise<Caller>;
   /** Who calls `/v1/projects`: only a customer token opens it. @throws ServiceError 401 (a rejection) */
   authenticateCustomer(header: string | undefined): CustomerCaller | Promise<CustomerCaller>;
+  /**
+   * Who calls `/v1/client`: only a client token opens it. Answers at once like {@link authenticate}.
+   * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
+   */
+  authenticateClient(header: string | undefined): ClientCaller | Promise<ClientCaller>;
   /** Stops listening to the broker and forgets what was verified. Idempotent. */
   close(): void;
 }
@@ -34,37 +39,52 @@ interface Parts {
 
 /** Reads the Authorization header of every request. Changes told by the broker take effect at once, others in a second. */
 export function createAuthenticator({ store, broker, clock }: Parts): Authenticator {
-  const cache = new VerifiedCache<Caller>();
-  const unsubscribe = broker.subscribe(() => cache.clear());
-  const dataKinds = [
+  const data = remembering<Caller>(clock, [
     refuseClientToken,
     projectTokenResolver(store, PROJECT_TOKEN),
     projectTokenResolver(store, APP_TOKEN),
     accessTokenResolver(store),
-  ];
+  ]);
+  const client = remembering<ClientCaller>(clock, [clientTokenResolver(store)]);
   const customerKinds = [customerTokenResolver(store)];
-
-  async function verify(header: string | undefined): Promise<Caller> {
-    const startedAt = clock.now();
-    const { generation } = cache;
-    const verified = await resolve(bearerToken(header), dataKinds, startedAt, 'invalid_access_token');
-    if (header !== undefined) cache.put(header, verified, startedAt, generation);
-    return verified.caller;
-  }
+  const forget = () => {
+    data.forget();
+    client.forget();
+  };
+  const unsubscribe = broker.subscribe(forget);
 
   return {
-    authenticate(header) {
-      const known = header === undefined ? undefined : cache.find(header, clock.now());
-      return known ?? verify(header);
-    },
+    authenticate: data.authenticate,
+    authenticateClient: client.authenticate,
     async authenticateCustomer(header) {
       const token = bearerToken(header);
       return (await resolve(token, customerKinds, clock.now(), 'invalid_customer_token')).caller;
     },
     close() {
       unsubscribe();
-      cache.clear();
+      forget();
     },
+  };
+}
+
+/** Verifies tokens of these kinds, and remembers whose they are for a second. */
+function remembering<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
+  const cache = new VerifiedCache<C>();
+
+  async function verify(header: string | undefined): Promise<C> {
+    const startedAt = clock.now();
+    const { generation } = cache;
+    const verified = await resolve(bearerToken(header), kinds, startedAt, 'invalid_access_token');
+    if (header !== undefined) cache.put(header, verified, startedAt, generation);
+    return verified.caller;
+  }
+
+  return {
+    authenticate(header: string | undefined): C | Promise<C> {
+      const known = header === undefined ? undefined : cache.find(header, clock.now());
+      return known ?? verify(header);
+    },
+    forget: () => cache.clear(),
   };
 }
 

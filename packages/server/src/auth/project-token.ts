@@ -8,7 +8,7 @@ import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
 /** A kind of token that is signed with a project's secret: under which claim it names the project, and how it fails. */
-interface ProjectTokenKind {
+export interface ProjectTokenKind {
   readonly claim: string;
   readonly name: string;
   readonly notFound: ErrorCode;

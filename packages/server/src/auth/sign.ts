@@ -14,6 +14,13 @@ export const mintProjectToken: Mint = minting(PROJECT_TOKEN.claim);
 /** The same under a project's older name; it can be exchanged for an access token. */
 export const mintAppToken: Mint = minting(APP_TOKEN.claim);
 
+/** A token with which a browser acts as this user: in one group, or without one in all of the user's. */
+export const mintClientToken = (userId: string, groupId?: string): Mint =>
+  minting(PROJECT_TOKEN.claim, {
+    user_id: userId,
+    ...(groupId !== undefined && { group_id: groupId }),
+  });
+
 /** A token that opens `/v1/projects` for a customer. */
 export const mintCustomerToken: Mint = minting(CUSTOMER_CLAIM);
 
@@ -24,9 +31,9 @@ export const mintAccessToken = (
   issuedAt: number,
 ): Promise<string> => sign({ [SESSION_CLAIM]: sessionId, ...lifeFrom(issuedAt) }, serviceKey);
 
-function minting(claim: string): Mint {
+function minting(claim: string, more: JWTPayload = {}): Mint {
   return (id, secret, now, lifeSeconds) =>
-    sign({ [claim]: id, ...lifeFrom(Math.floor(now / 1_000), lifeSeconds) }, secretKey(secret));
+    sign({ [claim]: id, ...more, ...lifeFrom(Math.floor(now / 1_000), lifeSeconds) }, secretKey(secret));
 }
 
 function lifeFrom(issuedAt: number, lifeSeconds: number = limits.TOKEN_MAX_AGE_SECONDS): JWTPayload {

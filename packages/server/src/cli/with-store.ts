@@ -7,7 +7,11 @@ import { CommandError, usageError } from './command-error.ts';
 /** The options of every command that opens the store itself, beside a running server or without one. */
 export interface StoreFlags {
   readonly dataDir?: string;
+  readonly databaseUrl?: string;
 }
+
+/** The settings that say which store. */
+export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
 /**
  * Opens the store for as long as `use` runs.
@@ -17,7 +21,7 @@ export async function withStore<Result>(
   flags: StoreFlags,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const settings = loadSettings(process.env, { dataDir: flags.dataDir });
+  const settings = loadSettings(process.env, { dataDir: flags.dataDir, databaseUrl: flags.databaseUrl });
   if (!storeExists(settings)) {
     throw new CommandError(
       `there is no store in ${settings.dataDir}: name the server's directory with --data-dir, or start a server first`,

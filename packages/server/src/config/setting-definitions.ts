@@ -1,5 +1,5 @@
 import { limits } from '@rollcall/protocol';
-import { id, oneOf, type SettingKind, secret, text, url, wholeNumber } from './setting-kinds.ts';
+import { id, oneOf, origins, type SettingKind, secret, text, url, wholeNumber } from './setting-kinds.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -17,6 +17,8 @@ export interface Settings {
   readonly logLevel: LogLevel;
   /** Requests per second of one project; null is no limit. */
   readonly rateLimitPerSecond: number | null;
+  /** Origins separated by commas, or `*` for all; null is none. */
+  readonly corsOrigins: string | null;
   readonly customerId: string | null;
   readonly customerSecret: string | null;
   readonly projectId: string | null;
@@ -77,7 +79,7 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     placeholder: 'url',
     kind: url('postgres', 'postgresql'),
     default: null,
-    doc: 'PostgreSQL in place of the embedded store (not in this build: leave it unset).',
+    doc: 'PostgreSQL in place of the embedded store.',
     secret: true,
   },
   redisUrl: {
@@ -86,7 +88,7 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     placeholder: 'url',
     kind: url('redis', 'rediss'),
     default: null,
-    doc: 'Redis that shares presence between processes (not in this build: leave it unset).',
+    doc: 'Redis that shares presence between processes; without it, presence is in this process.',
     secret: true,
   },
   presenceTtlSeconds: {
@@ -120,6 +122,14 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     kind: wholeNumber(1, 1_000_000),
     default: null,
     doc: 'Requests per second that one project may send; more are answered 429.',
+  },
+  corsOrigins: {
+    env: 'ROLLCALL_CORS_ORIGINS',
+    flag: '--cors-origins',
+    placeholder: 'origins',
+    kind: origins,
+    default: null,
+    doc: 'Origins whose pages may call /v1/client from a browser: https://app.example.com,… or * for all.',
   },
   customerId: {
     env: 'ROLLCALL_CUSTOMER_ID',

@@ -40,6 +40,23 @@ export const url = (...schemes: readonly string[]): SettingKind<string> => ({
   },
 });
 
+/** Origins of web pages, as browsers write them, separated by commas; or `*`. */
+export const origins: SettingKind<string> = {
+  expected: 'origins such as https://app.example.com separated by commas, or *',
+  read(value) {
+    if (value.trim() === '*') return '*';
+    const list = value.split(',').map((text) => originOf(text.trim()));
+    return list.includes(null) ? undefined : [...new Set(list)].join(',');
+  },
+};
+
+/** Null where the text is not one origin and nothing more: browsers send neither paths nor wildcards. */
+function originOf(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname.includes('*')) return null;
+  return url.href === `${url.origin}/` ? url.origin : null;
+}
+
 const inspectId = inspector(Id);
 
 /** A partner-specific ID, by the rule of the API. */

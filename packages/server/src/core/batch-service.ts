@@ -1,6 +1,6 @@
 import { Findings } from '@rollcall/protocol';
 import type { BatchOutcome, BatchRequest, ProjectKey, Store } from '../store/store.ts';
-import { endPresence } from './departures.ts';
+import { afterCommit } from './after-commit.ts';
 import { addMisfit, findingsError, type Misfit } from './findings-error.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { unknownReferences } from './refusals.ts';
@@ -21,8 +21,8 @@ export class BatchService {
 
   /** @throws ServiceError with every item that failed at the first step that failed */
   async apply(project: ProjectKey, batch: BatchRequest): Promise<BatchApplied> {
-    const { clock, presence, log } = this.#dependencies;
-    const outcome = await this.#store.applyBatch(project, batch, writeContext(clock));
+    const context = writeContext(this.#dependencies.clock);
+    const outcome = await this.#store.applyBatch(project, batch, context);
     switch (outcome.kind) {
       case 'malformed':
         throw new ServiceError('invalid_request', outcome.message);
@@ -31,7 +31,7 @@ export class BatchService {
       case 'unknownUsers':
         throw unknownReferences(outcome.references, outcome.count);
     }
-    if (!batch.dryRun) await endPresence(presence, log, project, outcome.effects.departures);
+    if (!batch.dryRun) await afterCommit(this.#dependencies, project, outcome.effects);
     return outcome;
   }
 

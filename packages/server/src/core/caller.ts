@@ -1,4 +1,6 @@
+import type { UserWrite } from '@rollcall/protocol';
 import type { ProjectKey } from '../store/store.ts';
+import type { GroupNoun } from './refusals.ts';
 
 /** Who calls a data endpoint: a host, on behalf of one project. */
 export interface Caller {
@@ -11,4 +13,27 @@ export interface Caller {
 /** Who calls `/v1/projects`: a customer, who owns projects. */
 export interface CustomerCaller {
   readonly customerId: string;
+}
+
+/** Who calls `/v1/client`: a browser, as one user. Its token was verified; whether the user may act is asked each time. */
+export interface ClientCaller extends Caller {
+  readonly userId: string;
+  /** The only group that the token opens; null where it opens every group of the user. */
+  readonly group: GroupName | null;
+  readonly details: ClientDetails | null;
+}
+
+/** A group, with the caller's word for it. */
+export interface GroupName {
+  readonly noun: GroupNoun;
+  readonly id: string;
+}
+
+/** What a client token says of its user. */
+export interface ClientDetails {
+  readonly write: UserWrite;
+  /** Tells the token from every other. */
+  readonly fingerprint: string;
+  /** When the token was made, in milliseconds since the epoch; null where it does not say. */
+  readonly signedAt: number | null;
 }

@@ -3,8 +3,8 @@ import { Findings, Name } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { GroupRecord, Page, PageRequest, Precondition, ProjectKey, Store } from '../store/store.ts';
+import { afterCommit, afterGroupRemoval } from './after-commit.ts';
 import type { Clock } from './clock.ts';
-import { endPresence } from './departures.ts';
 import { findingsError, type Misfit } from './findings-error.ts';
 import { type GroupNoun, groupExists, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
 import { writeContext } from './write-context.ts';
@@ -19,15 +19,13 @@ export interface GroupDependencies {
 /** The rules of groups. `noun` is the caller's word for a group, which messages and the not-found code repeat. */
 export class GroupService {
   readonly #store: Store;
-  readonly #presence: PresenceStore;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #dependencies: GroupDependencies;
 
-  constructor({ store, presence, clock, log }: GroupDependencies) {
-    this.#store = store;
-    this.#presence = presence;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(dependencies: GroupDependencies) {
+    this.#store = dependencies.store;
+    this.#clock = dependencies.clock;
+    this.#dependencies = dependencies;
   }
 
   /** @throws ServiceError `group_not_found` */
@@ -60,7 +58,7 @@ export class GroupService {
       case 'nameRequired':
         throw findingsError(withName(new Findings()));
     }
-    await endPresence(this.#presence, this.#log, project, outcome.effects.departures);
+    await afterCommit(this.#dependencies, project, outcome.effects);
     return outcome.kind === 'created' ? 'created' : 'updated';
   }
 
@@ -88,12 +86,7 @@ export class GroupService {
     const outcome = await this.#store.deleteGroup(project, id, writeContext(this.#clock, precondition));
     if (outcome.kind === 'absent') throw groupNotFound(noun, id);
     if (outcome.kind === 'stale') throw preconditionFailed(`${noun} ${id}`);
-    try {
-      await this.#presence.removeGroup({ project, groupId: id });
-    } catch (err) {
-      // The group is gone either way, and its presence cannot be read any more.
-      this.#log.error({ err }, 'presence of a deleted group was not cleared');
-    }
+    await afterGroupRemoval(this.#dependencies, project, id);
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Findings, limits, type MembersChange } from '@rollcall/protocol';
 import type { PageRequest, Precondition, ProjectKey, Store, TotalPage } from '../store/store.ts';
-import { endPresence } from './departures.ts';
+import { afterCommit } from './after-commit.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { type GroupNoun, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
 import { writeContext } from './write-context.ts';
@@ -30,8 +30,7 @@ export class MembershipService {
     { add = [], remove = [] }: MembersChange,
     precondition: Precondition,
   ): Promise<void> {
-    const { clock, presence, log } = this.#dependencies;
-    const context = writeContext(clock, precondition);
+    const context = writeContext(this.#dependencies.clock, precondition);
     const outcome = await this.#store.changeMembers(project, id, { add, remove }, context);
     switch (outcome.kind) {
       case 'absent':
@@ -41,7 +40,7 @@ export class MembershipService {
       case 'unknownUsers':
         throw unknownUsers(outcome.users);
     }
-    await endPresence(presence, log, project, outcome.effects.departures);
+    await afterCommit(this.#dependencies, project, outcome.effects);
   }
 }
 

@@ -5,10 +5,11 @@ import {
   locationMatches,
   type PresenceWrite,
 } from '@rollcall/protocol';
-import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { PresenceScope, PresenceStore, ToldEvent } from '../presence/presence-store.ts';
 import type { Json, ProjectKey, Standing, Store } from '../store/store.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { type GroupNoun, groupNotFound, userNotFound } from './refusals.ts';
+import { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
 export interface PresenceDependencies extends GroupDependencies {
@@ -16,14 +17,19 @@ export interface PresenceDependencies extends GroupDependencies {
 }
 
 /** A checked update with its locations in canonical form. */
-interface Placing extends PresenceScope {
+interface Update extends PresenceScope {
+  readonly kind: 'ephemeral' | 'absent' | 'durable';
+  readonly noun: GroupNoun;
   readonly userId: string;
   readonly location: Json;
   readonly region: Json;
 }
 
-/** How often expired presence is dropped, in milliseconds. Readings leave it out before that. */
-const SWEEP_INTERVAL_MS = 1_000;
+/**
+ * How often expired presence is dropped, in milliseconds. Readings leave it out before that; who watches hears of it
+ * then, and within a second at the latest.
+ */
+const SWEEP_INTERVAL_MS = 250;
 
 /** Setting users present and absent. Reading is `presence-reading.ts`. */
 export class PresenceService {
@@ -48,22 +54,83 @@ export class PresenceService {
 
   /** @throws ServiceError when the user or the group may not act, or the user is no member */
   async put(project: ProjectKey, userId: string, write: PresenceWrite): Promise<void> {
-    const noun: GroupNoun = write.groupID === undefined ? 'organization' : 'group';
-    const groupId = write.groupID ?? (write.organizationID as string);
-    const location = canonicalLocation(write.location);
-    const region = write.exclusiveWithin === undefined ? location : canonicalLocation(write.exclusiveWithin);
-    const placing = { project, groupId, userId, location, region };
-    if (write.durable === true) return this.#putDurable(noun, placing);
-    requireStanding(await this.#store.standing(project, groupId, userId), noun, groupId, userId);
-    const now = this.#dependencies.clock.now();
-    if (write.absent === true) await this.#presence.clear({ ...placing, now });
-    else await this.#presence.set({ ...placing, now, expiresAt: now + this.#ttlMs });
+    const update = toUpdate(project, userId, write);
+    if (update.kind === 'durable') return this.#putDurable(update);
+    requireStanding(await this.#store.standing(project, update.groupId, userId), update);
+    await this.#putEphemeral(update);
   }
 
-  async #putDurable(noun: GroupNoun, { project, ...update }: Placing): Promise<void> {
-    const context = writeContext(this.#dependencies.clock);
-    const outcome = await this.#store.putDurablePresence(project, update, context);
-    if (outcome.kind === 'refused') requireStanding(outcome.standing, noun, update.groupId, update.userId);
+  /**
+   * The same for several users, each on its own: null for one that was done, its error for one that was refused. Those
+   * of one user in one group happen in order. An engine that fails rejects, with some of them done.
+   */
+  async putMany(
+    project: ProjectKey,
+    writes: readonly { readonly userId: string; readonly write: PresenceWrite }[],
+  ): Promise<(ServiceError | null)[]> {
+    const updates = writes.map(({ userId, write }) => toUpdate(project, userId, write));
+    const standings = await this.#store.standings(project, updates);
+    const lines = new Map<string, Promise<unknown>>();
+    const outcomes = updates.map((update, index) => {
+      const line = JSON.stringify([update.groupId, update.userId]);
+      const outcome = (lines.get(line) ?? Promise.resolve()).then(() =>
+        this.#putChecked(update, standings[index] as Standing),
+      );
+      lines.set(line, outcome);
+      return outcome;
+    });
+    return Promise.all(outcomes);
+  }
+
+  async #putChecked(update: Update, standing: Standing): Promise<ServiceError | null> {
+    try {
+      requireStanding(standing, update);
+      await (update.kind === 'durable' ? this.#putDurable(update) : this.#putEphemeral(update));
+      return null;
+    } catch (error) {
+      if (error instanceof ServiceError) return error;
+      throw error;
+    }
+  }
+
+  async #putEphemeral(update: Update): Promise<void> {
+    const now = this.#dependencies.clock.now();
+    if (update.kind === 'absent') {
+      await this.#presence.clear({ ...update, now });
+      return;
+    }
+    const { created } = await this.#presence.set({ ...update, now, expiresAt: now + this.#ttlMs });
+    if (created) await this.#confirm(update);
+  }
+
+  /**
+   * A user may have left the group, on this process or another, between the look at their standing and the presence
+   * that came of it, too late for the leaving to clear it. A presence that was there before would have been cleared.
+   */
+  async #confirm({ project, groupId, userId, noun }: Update): Promise<void> {
+    const standing = await this.#store.standing(project, groupId, userId);
+    if (standing.member) return;
+    await this.#presence.removeUsers({ project, groupId }, [userId], this.#dependencies.clock.now());
+    requireStanding(standing, { noun, groupId, userId });
+  }
+
+  async #putDurable(update: Update): Promise<void> {
+    const { project, groupId, userId, location, region } = update;
+    const stamp = writeContext(this.#dependencies.clock);
+    const place = { userId, groupId, region, location };
+    const outcome = await this.#store.putDurablePresence(project, place, stamp);
+    if (outcome.kind === 'refused') return requireStanding(outcome.standing, update);
+    const left = outcome.previous === location ? null : outcome.previous;
+    await this.#tell(update, { type: 'durable', userId, location, at: stamp.now, left }, stamp.now);
+  }
+
+  /** The location is stored either way; who watches and misses this reads it again when the engine is back. */
+  async #tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
+    try {
+      await this.#presence.tell(scope, event, now);
+    } catch (err) {
+      this.#dependencies.log.error({ err }, 'a durable presence was not told to those who watch');
+    }
   }
 
   /** One sweep at a time; a failed one is made up for by the next. */
@@ -80,7 +147,24 @@ export class PresenceService {
   }
 }
 
-function requireStanding(standing: Standing, noun: GroupNoun, groupId: string, userId: string): void {
+function toUpdate(project: ProjectKey, userId: string, write: PresenceWrite): Update {
+  const { groupID, organizationID, exclusiveWithin, durable, absent } = write;
+  const location = canonicalLocation(write.location);
+  return {
+    project,
+    kind: durable === true ? 'durable' : absent === true ? 'absent' : 'ephemeral',
+    noun: groupID === undefined ? 'organization' : 'group',
+    groupId: groupID ?? (organizationID as string),
+    userId,
+    location,
+    region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
+  };
+}
+
+function requireStanding(
+  standing: Standing,
+  { noun, groupId, userId }: Pick<Update, 'noun' | 'groupId' | 'userId'>,
+): void {
   if (standing.user === null) throw userNotFound(userId);
   if (standing.user === 'deleted') throw userNotFound(userId, 'is deleted');
   if (standing.group === null) throw groupNotFound(noun, groupId);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
+import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { ProjectRecord, Store } from '../store/store.ts';
@@ -43,12 +44,13 @@ interface Parts {
   readonly presence: PresenceStore;
   readonly broker: Broker;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /** As strong as the longest HMAC in use: 48 bytes are 64 characters. */
 const newSecret = () => randomBytes(48).toString('base64url');
 
-export function createProjectService({ store, presence, broker, clock }: Parts): ProjectService {
+export function createProjectService({ store, presence, broker, clock, log }: Parts): ProjectService {
   async function find({ customerId }: CustomerCaller, id: string): Promise<ProjectRecord> {
     const project = await store.findProject(id);
     if (project?.customerId !== customerId) throw projectNotFound(id);
@@ -81,7 +83,10 @@ export function createProjectService({ store, presence, broker, clock }: Parts):
       const { key } = await find(caller, id);
       if (!(await store.deleteProject(key))) throw projectNotFound(id);
       await changed(id);
-      await presence.removeProject(key);
+      // The project is gone either way, and its presence cannot be read any more.
+      await presence.removeProject(key, clock.now()).catch((err: unknown) => {
+        log.error({ err }, 'presence of a deleted project was not cleared');
+      });
     },
     async rotateSecret(caller, id, overlapSeconds = limits.ROTATION_DEFAULT_OVERLAP_SECONDS) {
       const { key } = await find(caller, id);

@@ -1,6 +1,6 @@
 import type { UserWrite } from '@rollcall/protocol';
 import type { PageRequest, Precondition, ProjectKey, Store, TotalPage, UserRecord } from '../store/store.ts';
-import { endPresence } from './departures.ts';
+import { afterCommit } from './after-commit.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { preconditionFailed, userExists, userNotFound } from './refusals.ts';
 import { writeContext } from './write-context.ts';
@@ -44,15 +44,16 @@ export class UserService {
     const outcome = await this.#store.putUser(project, id, write, context);
     if (outcome.kind === 'exists') throw userExists(id);
     if (outcome.kind === 'stale') throw preconditionFailed(`user ${id}`);
+    await afterCommit(this.#dependencies, project, outcome.effects);
     return outcome.kind === 'created' ? 'created' : 'updated';
   }
 
   /** Removes the user for good, from all groups. @throws ServiceError `user_not_found`, or a precondition */
   async remove(project: ProjectKey, id: string, precondition: Precondition): Promise<void> {
-    const { clock, presence, log } = this.#dependencies;
-    const outcome = await this.#store.deleteUser(project, id, writeContext(clock, precondition));
+    const context = writeContext(this.#dependencies.clock, precondition);
+    const outcome = await this.#store.deleteUser(project, id, context);
     if (outcome.kind === 'absent') throw userNotFound(id);
     if (outcome.kind === 'stale') throw preconditionFailed(`user ${id}`);
-    await endPresence(presence, log, project, outcome.effects.departures);
+    await afterCommit(this.#dependencies, project, outcome.effects);
   }
 }

@@ -1,7 +1,7 @@
 /** What our plugins add to Fastify's own types. */
 import type { Findings } from '@rollcall/protocol';
 import type { FastifyRequest } from 'fastify';
-import type { Caller, CustomerCaller } from '../core/caller.ts';
+import type { Caller, ClientCaller, CustomerCaller } from '../core/caller.ts';
 import type { Misfit } from '../core/findings-error.ts';
 import type { PageRequest } from '../store/store.ts';
 import type { TokenKind } from './plugins/authenticate.ts';
@@ -16,10 +16,12 @@ declare module 'fastify' {
   }
 
   interface FastifyRequest {
-    /** Who calls; set on every route that a project opens. */
+    /** Who calls; set on every route that a project or a client opens. */
     caller: Caller;
     /** Who calls; set on every route that a customer opens. */
     customer: CustomerCaller;
+    /** Who calls; set on every route that a client opens. */
+    client: ClientCaller;
     /** `performance.now()` when the request arrived. */
     startedAt: number;
     /** What does not fit, on routes that take it upon themselves to refuse it; else null. */

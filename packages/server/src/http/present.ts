@@ -1,6 +1,7 @@
 /** What goes out on the wire: one presenter per resource, writing JSON text around the texts that the store keeps. */
 import type { NotificationChannels } from '@rollcall/protocol';
 import type { Presence } from '../core/presence-reading.ts';
+import type { UpdatesApplied } from '../core/presence-updates.ts';
 import type { NewProject, NewSecret, ProjectSummary } from '../core/project-service.ts';
 import type { IssuedToken } from '../core/token-service.ts';
 import type { GroupRecord, UserRecord } from '../store/store.ts';
@@ -29,6 +30,13 @@ export function presentPresence({ userId, locations, durable }: Presence): strin
     durable === null ? '' : `,"durable":{"location":${durable.location},"timestamp":"${time(durable.at)}"}`;
   return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]}${latest}}`;
 }
+
+export function presentUpdatesApplied({ updated, refused }: UpdatesApplied): string {
+  const message = `updated presence ${times(updated)}, refused ${times(refused.length)}`;
+  return JSON.stringify({ success: true, message, updated, refused });
+}
+
+const times = (count: number) => `${count} time${count === 1 ? '' : 's'}`;
 
 /** The end of a page: where to go on, and how much there is in all. */
 export const presentPagination = (token: string | null, total: number) =>

@@ -40,6 +40,10 @@ export const GroupPresenceQuery = exactly({
 });
 export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
 
+/** The same of a group that is in the query, and may be left out where the token names it. */
+export const ClientPresenceQuery = exactly({ groupID: maybe(Id), ...GroupPresenceQuery.properties });
+export type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
+
 export const UserPresenceQuery = exactly({ groupID: Id });
 
 export const BatchQuery = exactly({ dry_run: maybe(Flag) });

@@ -12,6 +12,11 @@
  * - **Cost.** A reading costs what its answer holds and the depth of an index, not what else is in the group; a write
  *   does not cost more because many are present.
  * - Whether a user may be present is not asked here: readers filter by `Store.presentable`.
+ * - **Watching.** Whoever watches a group is told of its changes in one order, the same on every process: each has the
+ *   next offset of the group, and a change and its offset are one atomic step. Offsets count within an epoch; a group
+ *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events of a
+ *   watched group can be read again. A group that nobody watches keeps no history and pays for none; it is watched until
+ *   {@link WATCH_LEASE_MS} after its last watcher was heard of, so that one who comes back soon misses nothing.
  */
 import type { Json, LocationFilter, ProjectKey } from '../store/store.ts';
 
@@ -33,6 +38,8 @@ export interface PresenceUpdate extends PresenceScope {
 export interface PresenceChange {
   /** The user was not at the location before. */
   readonly arrived: boolean;
+  /** The user had no live presence in this region before: whoever set it looks once more whether that was allowed. */
+  readonly created: boolean;
   /**
    * The location that the region had and the user is no longer at, in any region; else null. It is told here also when
    * its deadline had passed and no sweep had said so; then none will.
@@ -50,6 +57,81 @@ export interface PresentUser {
 export interface Expiry extends PresenceScope {
   readonly userId: string;
   readonly location: Json;
+}
+
+/** How many events of a watched group are kept for those who come back. */
+export const HISTORY_LENGTH = 1_000;
+/** How long a group goes on being watched without a sign of life of a watcher, in milliseconds. */
+export const WATCH_LEASE_MS = 60_000;
+
+/** How far somebody has followed a group's events: `offset` is the last one they know. */
+export interface PresencePosition {
+  /** 1 to 64 characters of `A-Za-z0-9_`. */
+  readonly epoch: string;
+  readonly offset: number;
+}
+
+/** A change of who is where in a group, as far as those who watch can tell. */
+export type PresenceEvent =
+  /**
+   * The user is at the location. `left` is the location that the region had and the user is at no more (they moved);
+   * null where they came. The user may have been at the location before, by another region.
+   */
+  | { readonly type: 'placed'; readonly userId: string; readonly location: Json; readonly left: Json | null }
+  /** The user is at the location no more. */
+  | {
+      readonly type: 'left';
+      readonly userId: string;
+      readonly location: Json;
+      readonly reason: 'absent' | 'expired';
+    }
+  | ToldEvent
+  /** The users are no members any more: their presence ended, the durable too. Large sets come as several events. */
+  | { readonly type: 'removed'; readonly userIds: readonly string[] }
+  /** The group is no more, and all presence in it. */
+  | { readonly type: 'gone' };
+
+/** What happens in the Store and is told to those who watch a group: see {@link PresenceStore.tell}. */
+export type ToldEvent =
+  /** The user's durable location was set, in place of `left` where the region had another one. */
+  | {
+      readonly type: 'durable';
+      readonly userId: string;
+      readonly location: Json;
+      readonly at: number;
+      readonly left: Json | null;
+    }
+  /** The users were set deleted, or active again; they may or may not be members or present. */
+  | { readonly type: 'users'; readonly userIds: readonly string[]; readonly active: boolean }
+  /** The group was set deleted, or active again. */
+  | { readonly type: 'group'; readonly active: boolean };
+
+/** Who hears of a group's events. Neither function may throw. */
+export interface PresenceWatcher {
+  /** Called in order, without a gap: the first has the offset after the watch's position. */
+  onEvent(offset: number, event: PresenceEvent): void;
+  /** The order is broken (the engine was away, or the group is in a new epoch): nothing more comes; close and watch anew. */
+  onLost(): void;
+}
+
+export interface PresenceWatch {
+  /** Where the group was when the watch began: every change before it can be read, every later one is told. */
+  readonly position: PresencePosition;
+  /** The events after the position up to now, in order; null when they are not all kept any more. */
+  since(
+    position: PresencePosition,
+  ): Promise<readonly (readonly [offset: number, event: PresenceEvent])[] | null>;
+  /** A sign of life; due well within {@link WATCH_LEASE_MS}. */
+  renew(now: number): Promise<void>;
+  /** Ends the calls at once. The history stays until the lease runs out. Idempotent. */
+  close(): void;
+}
+
+/** A part of all that is present in a group, at one moment of its events. */
+export interface PresenceSnapshot {
+  readonly users: readonly PresentUser[];
+  /** The position of the group at which this was read; 0 where nobody watches. */
+  readonly offset: number;
 }
 
 export interface PresenceStore {
@@ -72,11 +154,30 @@ export interface PresenceStore {
   /** The locations of one user in the group, in ascending order of text. */
   locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]>;
 
-  /** Ends all presence of these users in the group. */
-  removeUsers(scope: PresenceScope, userIds: readonly string[]): Promise<void>;
-  removeGroup(scope: PresenceScope): Promise<void>;
-  removeProject(project: ProjectKey): Promise<void>;
+  /** Ends all presence of these users in the group, who stopped being members: a `removed` event names them all. */
+  removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void>;
+  /** Ends all presence in the group, which is no more: a `gone` event. */
+  removeGroup(scope: PresenceScope, now: number): Promise<void>;
+  /** Ends all presence in the project, which is no more; each watched group of it has a `gone` event. */
+  removeProject(project: ProjectKey, now: number): Promise<void>;
 
-  /** Drops what reached its deadline by `now`, and says what it was; each presence once, in order of deadline second. */
+  /**
+   * Drops what reached its deadline by `now`, and says what it was; each presence once, whoever sweeps, in order of
+   * deadline second. Each is also a `left` event of its group. Told by `set` already means not told here.
+   */
   sweep(now: number): Promise<Expiry[]>;
+
+  /** Watches a group from now on. Close every watch before the store. */
+  watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch>;
+  /** The groups of the project that are watched, on any process; in no order. */
+  watchedGroups(project: ProjectKey, now: number): Promise<string[]>;
+  /**
+   * Tells those who watch the group what happened in the Store, in its order among the group's other events. Told twice,
+   * it is an event twice.
+   */
+  tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void>;
+  /** Like {@link find} without a filter, in one atomic step with the position. At most `limit` users, 10,000 at most. */
+  snapshot(
+    reading: PresenceScope & { after: string | null; limit: number; now: number },
+  ): Promise<PresenceSnapshot>;
 }

@@ -154,6 +154,9 @@ export interface Effects {
   /** Users whose status went from active to deleted, and back. */
   readonly deactivated: readonly string[];
   readonly reactivated: readonly string[];
+  /** Groups whose status went from active to deleted, and back. */
+  readonly deactivatedGroups: readonly string[];
+  readonly reactivatedGroups: readonly string[];
 }
 
 export type Written = { readonly kind: 'created' | 'updated' | 'unchanged'; readonly effects: Effects };
@@ -208,6 +211,11 @@ export interface Standing {
   readonly user: Status | null;
   readonly group: Status | null;
   readonly member: boolean;
+}
+
+export interface StandingQuestion {
+  readonly groupId: string;
+  readonly userId: string;
 }
 
 export interface DurablePresenceUpdate {
@@ -345,6 +353,8 @@ export interface Store {
   // Presence: what of it is durable, and who may be present
 
   standing(project: ProjectKey, groupId: string, userId: string): Promise<Standing>;
+  /** The same for many at once (1,000 at most), in the order asked. */
+  standings(project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]>;
   /** Of these users, those who are active and members of the group, when the group is active too; in ascending order of ID. */
   presentable(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<string[]>;
   putDurablePresence(
@@ -364,4 +374,55 @@ export interface Store {
   ): Promise<DurablePresence[]>;
   /** The user's latest durable presence in the group, or null; also of a user who is set deleted. */
   findDurablePresence(project: ProjectKey, groupId: string, userId: string): Promise<DurablePresence | null>;
+
+  // Moving to another engine
+
+  /**
+   * All that an export of users, groups and memberships does not carry, for another store's {@link carryIn}: customers
+   * before projects, projects before what is in them. One state of the store, in pieces of at most 1,000 records.
+   * Whoever stops early calls `return()` of the iterator.
+   */
+  carryOut(): AsyncIterable<readonly CarriedRecord[]>;
+  /**
+   * Writes records of another store, all or nothing. What is there already is replaced by the record, and the same
+   * record twice changes nothing more. Records of a project, group or user that is not there are left out and counted.
+   */
+  carryIn(records: readonly CarriedRecord[], stamp: WriteStamp): Promise<CarryCounts>;
+}
+
+/** What one store hands to another. Projects, groups and users are named by their IDs. */
+export type CarriedRecord =
+  /** The key that signs access tokens, in base64. */
+  | { readonly type: 'serviceKey'; readonly key: string }
+  | ({ readonly type: 'customer' } & CustomerRecord)
+  | ({ readonly type: 'project' } & Omit<ProjectRecord, 'key'>)
+  | {
+      readonly type: 'session';
+      readonly id: string;
+      readonly projectId: string;
+      readonly expiresAt: number;
+      readonly revoked: boolean;
+    }
+  /** Only of users whose preferences are not the default. */
+  | ({
+      readonly type: 'preferences';
+      readonly projectId: string;
+      readonly userId: string;
+    } & Required<NotificationChannels>)
+  | {
+      readonly type: 'workspace';
+      readonly projectId: string;
+      readonly groupId: string;
+      readonly workspace: string;
+    }
+  | ({
+      readonly type: 'durablePresence';
+      readonly projectId: string;
+      readonly at: number;
+    } & DurablePresenceUpdate);
+
+export interface CarryCounts {
+  readonly written: number;
+  /** Records whose project, group or user (or membership, for durable presence) is not there. */
+  readonly skipped: number;
 }

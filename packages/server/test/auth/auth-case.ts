@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorCode } from '@rollcall/protocol';
+import { pino } from 'pino';
 import { type Authenticator, createAuthenticator } from '../../src/auth/authenticator.ts';
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
 import type { Broker } from '../../src/broker/broker.ts';
@@ -48,7 +49,8 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
   const presence = createMemoryPresence();
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
-  const projects = createProjectService({ store, presence, broker, clock });
+  const log = pino({ level: 'silent' });
+  const projects = createProjectService({ store, presence, broker, clock, log });
   try {
     await store.createCustomer(CUSTOMER);
     const made = await store.createProject(PROJECT);

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import type { Viewer } from '@rollcall/protocol';
 import { send } from '../support/http-client.ts';
 import { jwtPart, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
@@ -65,6 +66,21 @@ describe('beside a running server', () => {
     assert.equal((await get('/v1/groups', answer.json<{ access_token: string }>().access_token)).status, 200);
   });
 
+  test('rollcall token --user is for a browser of that user, --group for that group only', async () => {
+    const token = (await ok('token')).trim();
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const groups = ['a', 'b'].map((id) => ({ id, name: `Name of ${id}`, members: ['ada'] }));
+    const body = JSON.stringify({ users: [{ id: 'ada' }], groups });
+    assert.equal((await send(server.url, 'POST', '/v1/batch', { headers, body })).status, 200);
+    const viewer = async (...args: string[]) => {
+      const answer = await get('/v1/client/viewer', await ok('token', '--user', 'ada', ...args));
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json<Viewer>().groups.map(({ id }) => id);
+    };
+    assert.deepEqual(await viewer(), ['a', 'b']);
+    assert.deepEqual(await viewer('--group', 'b'), ['b']);
+  });
+
   test('rollcall token --customer opens /v1/projects', async () => {
     assert.equal((await get('/v1/projects', await ok('token', '--customer'))).status, 200);
     assert.equal((await get('/v1/projects', await ok('token', '--customer', CUSTOMER.id))).status, 200);
@@ -93,7 +109,10 @@ describe('beside a running server', () => {
   const badUsage: [string, string[], RegExp][] = [
     ['a life above 24 hours', ['token', '--ttl-seconds', '86401'], /from 1 to 86400/],
     ['a secret of nobody', ['token', '--secret', PROJECT.secret], /--secret needs the ID/],
-    ['a customer’s project token', ['token', '--customer', '--app'], /--customer goes with neither/],
+    ['a customer’s project token', ['token', '--customer', '--app'], /--customer goes with none/],
+    ['a customer’s client token', ['token', '--customer', '--user', 'u'], /--customer goes with none/],
+    ['an app’s client token', ['token', '--app', '--user', 'u'], /--user does not go with --app/],
+    ['a group without a user', ['token', '--group', 'g'], /--group needs the --user/],
     ['an ID that is none', ['project', 'rename', 'a\u200bb', 'x'], /an ID of 1 to 320/],
     ['a name that is none', ['project', 'create', ''], /a string of 1 to 256/],
     ['an overlap that is none', ['project', 'rotate-secret', 'x', '--overlap-seconds', '-1'], /whole number/],

@@ -41,6 +41,24 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
   bodyLimitBytes: { good: { '1024': 1_024, '536870912': 536_870_912 }, bad: ['1023', '536870913', '32MiB'] },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
+  corsOrigins: {
+    good: {
+      '*': '*',
+      'https://app.example.com': 'https://app.example.com',
+      'HTTPS://App.example.com/, http://localhost:5173,http://localhost:5173':
+        'https://app.example.com,http://localhost:5173',
+    },
+    bad: [
+      'app.example.com',
+      'https://app.example.com/path',
+      'https://a.example,',
+      '*,https://a.example',
+      'https://*.example.com',
+      'https://me@a.example',
+      'ftp://a.example',
+      'null',
+    ],
+  },
   customerId: { good: { 'ac me/ü': 'ac me/ü' }, bad: ['a\u0007b', 'x'.repeat(321)] },
   customerSecret: { good: { [SECRET]: SECRET }, bad: ['fifteen letters'] },
   projectId: { good: { p: 'p' }, bad: ['a\u200bb', 'x'.repeat(321)] },
@@ -67,6 +85,7 @@ describe('settings', () => {
       bodyLimitBytes: 32 * 1_024 * 1_024,
       logLevel: 'info',
       rateLimitPerSecond: null,
+      corsOrigins: null,
       customerId: null,
       customerSecret: null,
       projectId: null,

@@ -11,7 +11,11 @@ import { inScene, type MakePresenceStores, type Rule } from './presence/presence
 import { raceContract } from './presence/race-contract.ts';
 import { readingContract } from './presence/reading-contract.ts';
 import { scopeContract } from './presence/scope-contract.ts';
+import { snapshotContract } from './presence/snapshot-contract.ts';
 import { sweepContract } from './presence/sweep-contract.ts';
+import { watchContract } from './presence/watch-contract.ts';
+import { watchEventContract } from './presence/watch-event-contract.ts';
+import { watchHistoryContract } from './presence/watch-history-contract.ts';
 
 const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   placing: placingContract,
@@ -22,6 +26,10 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   scopes: scopeContract,
   sweeps: sweepContract,
   races: raceContract,
+  watching: watchContract,
+  'what is told': watchEventContract,
+  history: watchHistoryContract,
+  snapshots: snapshotContract,
 };
 
 /** Registers the whole contract as a suite called `name`; every test has an engine of its own, with nothing in it. */

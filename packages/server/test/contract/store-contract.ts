@@ -5,7 +5,9 @@
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
 import { batchRefusalContract } from './store/batch-refusal-contract.ts';
+import { carryContract } from './store/carry-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
+import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
 import { effectsContract } from './store/effects-contract.ts';
 import { groupContract } from './store/group-contract.ts';
@@ -32,6 +34,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'refused batches': batchRefusalContract,
   preferences: preferencesContract,
   'durable presence': presenceContract,
+  'filters of durable presence': durableFilterContract,
   pages: pageContract,
   preconditions: preconditionContract,
   revisions: revisionContract,
@@ -40,6 +43,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   races: raceContract,
   texts: textContract,
   durability: durabilityContract,
+  'moving to another store': carryContract,
 };
 
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */

@@ -50,6 +50,7 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   BATCH_MAX_USERS: 'users of a batch',
   BATCH_MAX_GROUPS: 'groups of a batch',
+  PRESENCE_UPDATES_MAX: 'presence updates of one call',
   PROBLEMS_NAMED: 'places that one message names',
   BODY_DEFAULT_LIMIT_BYTES: 'request body, by default',
   TOKEN_MAX_AGE_SECONDS: 'age of a token',

@@ -4,7 +4,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
-import type { PresenceStore, PresenceUpdate } from '../../src/presence/presence-store.ts';
+import {
+  type PresenceStore,
+  type PresenceUpdate,
+  WATCH_LEASE_MS,
+} from '../../src/presence/presence-store.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -111,9 +115,10 @@ const ENDINGS: Readonly<Record<string, (store: PresenceStore) => Promise<unknown
     store.removeUsers(
       SCOPE,
       Array.from({ length: COUNT }, (_, index) => numbered('user', index)),
+      START,
     ),
-  'with its group': (store) => store.removeGroup(SCOPE),
-  'with its project': (store) => store.removeProject(SCOPE.project),
+  'with its group': (store) => store.removeGroup(SCOPE, START),
+  'with its project': (store) => store.removeProject(SCOPE.project, START),
 };
 
 /** A few who stay, so that the group does, with whatever it should have dropped. */
@@ -145,12 +150,28 @@ describe('nothing is kept of what has ended', () => {
   });
 });
 
+test('groups that nobody watches any more are forgotten, with their events', async () => {
+  const store = createMemoryPresence();
+  const watcher = { onEvent() {}, onLost() {} };
+  for (let index = 0; index < 2_000; index += 1) {
+    const scope = { project: 1, groupId: numbered('group', index) };
+    (await store.watch(scope, START, watcher)).close();
+    const told = { type: 'users', userIds: [numbered('user', index)], active: true } as const;
+    for (let event = 0; event < 20; event += 1) await store.tell(scope, told, START);
+  }
+  await store.sweep(START + WATCH_LEASE_MS);
+  const before = await heapBytes();
+  await store.close();
+  const left = before - (await heapBytes());
+  assert.ok(left <= REMAINS_MAX, `${left} bytes`);
+});
+
 test('a crowd that has thinned out takes the room of those who are left', async () => {
   const store = createMemoryPresence();
   await fill(store, ownParagraph);
   const ids = Array.from({ length: COUNT }, (_, index) => numbered('user', index));
   const gone = ids.filter((_, index) => index % 64 !== 0);
-  await store.removeUsers(SCOPE, gone);
+  await store.removeUsers(SCOPE, gone, START);
   const before = await heapBytes();
   await store.close();
   const bytes = (before - (await heapBytes())) / (ids.length - gone.length);

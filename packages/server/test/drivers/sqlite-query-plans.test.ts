@@ -9,11 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
+import { CARRIED_KINDS } from '../../src/store/sqlite/sqlite-carry.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { RollBack, type WriteOperations, writeOperations } from '../../src/store/sqlite/sqlite-operations.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { CarriedRecord, Store } from '../../src/store/store.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 
@@ -22,12 +23,19 @@ const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
   ['FROM customers ORDER BY id', 'listCustomers answers every customer'],
   ['FROM projects p ORDER BY p.id', 'listProjects(null) answers every project'],
   ['SELECT project_no FROM deleted_projects LIMIT 1', 'takes any row, so the first it meets'],
+  ...CARRIED_KINDS.map(({ sql }) => [sql, 'carryOut hands over the whole store'] as const),
 ]);
 
-/** Statements that sort what they take the first of; each with the reason why that stays small. */
-const SMALL_SORTS: ReadonlyMap<string, string> = new Map([
-  ['d.user_id = ?3', 'the durable places of one user in one group'],
-]);
+/** All that the readings of durable presence, and the writes that look before they write, may do to find it. */
+const DURABLE_SEARCHES = [
+  'SEARCH d USING INDEX durable_presence_by_time (group_no=? AND user_id=?)',
+  'SEARCH d USING INDEX durable_presence_by_time (group_no=? AND user_id>?)',
+  'SEARCH d USING INTEGER PRIMARY KEY (rowid=?)',
+  'SEARCH durable_places USING PRIMARY KEY (group_no=? AND place_key=? AND (user_id,presence_no)>(?,?))',
+  'SEARCH durable_presence USING INDEX durable_presence_by_time (group_no=? AND user_id=?)',
+  'SEARCH durable_presence USING INDEX sqlite_autoindex_durable_presence_1 (group_no=? AND user_id=? AND region=?)',
+  'SEARCH p USING PRIMARY KEY (group_no=? AND place_key=? AND (user_id,presence_no)>(?,?))',
+];
 
 /** Scans of what is not a table of the store: a list in the request, the rows of a subquery, a single row. */
 const HARMLESS_SCAN =
@@ -85,10 +93,12 @@ async function readEverything(store: Store): Promise<void> {
     listUserGroups: () => store.listUserGroups(key, 'u000001', page),
     findPreferences: () => store.findPreferences(key, 'u'),
     standing: () => store.standing(key, 'g', 'u'),
+    standings: () => store.standings(key, [{ groupId: 'g', userId: 'u' }]),
     presentable: () => store.presentable(key, 'g', ['u']),
     listDurablePresence: () =>
       Promise.all(filters.map((filter) => store.listDurablePresence(key, 'g', filter, page))),
     findDurablePresence: () => store.findDurablePresence(key, 'g', 'u'),
+    carryOut: () => Array.fromAsync(store.carryOut()),
   };
   for (const read of Object.values(reads)) await read();
   const written = new Set(Object.keys(writesOf(roster)));
@@ -97,6 +107,20 @@ async function readEverything(store: Store): Promise<void> {
   );
   assert.deepEqual(others, [], 'every method of the port runs here');
 }
+
+/** A record of each kind that is carried. */
+const CARRIED: readonly CarriedRecord[] = [
+  { type: 'serviceKey', key: 'a2V5' },
+  { type: 'customer', id: 'c', secret: 's', name: 'C', createdAt: 1 },
+  {
+    ...{ type: 'project', id: 'p', customerId: 'c', name: 'P', createdAt: 1 },
+    ...{ secret: 's', previousSecret: null, previousValidUntil: null },
+  },
+  { type: 'session', id: 's', projectId: 'p', expiresAt: 1, revoked: false },
+  { type: 'preferences', projectId: 'p', userId: 'a', sendViaMessenger: false, sendViaEmail: true },
+  { type: 'workspace', projectId: 'p', groupId: 'g', workspace: 'W' },
+  { type: 'durablePresence', projectId: 'p', groupId: 'g', userId: 'a', region: '{}', location: '{}', at: 1 },
+];
 
 type Runs = { readonly [Name in keyof WriteOperations]: () => Parameters<WriteOperations[Name]>[] };
 
@@ -129,6 +153,7 @@ function writesOf({ key }: Pick<Roster, 'key'>): Runs {
     putUser: () => [[key, 'a', { name: 'N' }, context]],
     putPreferences: () => [[key, 'a', { sendViaEmail: false }]],
     putDurablePresence: () => [[key, place, context]],
+    carryIn: () => [[CARRIED, context]],
     deleteUser: () => [[key, 'a', context]],
     deleteGroup: () => [[key, 'g', context]],
     deleteProject: () => [[key]],
@@ -193,11 +218,14 @@ describe('query plans', () => {
       'groups',
       'memberships',
       'user_groups',
+      'durable_presence',
+      'durable_places',
     ]) {
       for (const verb of ['FROM', 'INTO'])
         assert.match(text, new RegExp(`${verb} ${table}\\b`), `${verb} ${table}`);
     }
     assert.match(text, /DELETE FROM durable_presence/);
+    assert.match(text, /DELETE FROM durable_places/);
   });
 
   test('no statement scans a table', () =>
@@ -212,10 +240,19 @@ describe('query plans', () => {
       assert.deepEqual(scans, []);
     }));
 
+  test('durable presence is searched by the whole key that leads to it, and never sorted', () =>
+    withDatabase((database) => {
+      const reads = planned().filter(
+        (sql) => /^\s*SELECT[^(]* FROM durable_p/.test(sql) && !WHOLE_TABLES.has(sql),
+      );
+      const lines = new Set(reads.flatMap((sql) => planOf(database, sql)));
+      lines.delete('SEARCH u USING INTEGER PRIMARY KEY (rowid=?)');
+      assert.deepEqual([...lines].sort(), DURABLE_SEARCHES);
+    }));
+
   test('no page is cut out of rows that had to be sorted first', () =>
     withDatabase((database) => {
       const sorted = planned().filter((sql) => {
-        if ([...SMALL_SORTS.keys()].some((part) => sql.includes(part))) return false;
         const isPage = /ORDER BY[^)]*LIMIT \?|ORDER BY[^)]*LIMIT \d/i.test(sql);
         return isPage && planOf(database, sql).some((line) => line === 'USE TEMP B-TREE FOR ORDER BY');
       });

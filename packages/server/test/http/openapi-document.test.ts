@@ -202,6 +202,7 @@ function exampleOf({ examples = {} }: MediaType): unknown {
 
 function tokensOf(path: string, method: string): string[] {
   if (!path.startsWith('/v1/') || (path === '/v1/authorize' && method === 'post')) return [];
+  if (path.startsWith('/v1/client/')) return ['clientToken'];
   return [path.startsWith('/v1/projects') ? 'customerToken' : 'projectToken'];
 }
 

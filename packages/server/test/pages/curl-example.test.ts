@@ -15,7 +15,7 @@ before(async () => {
 
 /** What a shell hands to curl. */
 function argumentsOf(example: string): string[] {
-  const script = `curl() { printf '%s\\0' "$@"; }\nURL=http://host TOKEN=t CUSTOMER_TOKEN=c\n${example}`;
+  const script = `curl() { printf '%s\\0' "$@"; }\nURL=http://host TOKEN=t CUSTOMER_TOKEN=c CLIENT_TOKEN=b\n${example}`;
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
@@ -36,7 +36,7 @@ describe('the curl lines of the page', () => {
       const data = sent.includes('-d') ? JSON.parse(sent[sent.indexOf('-d') + 1] as string) : undefined;
       assert.deepEqual(data, body, operation.operationId);
       const [scheme] = operation.security.flatMap((requirement) => Object.keys(requirement));
-      const token = { projectToken: 'Bearer t', customerToken: 'Bearer c' }[scheme ?? ''];
+      const token = { projectToken: 'Bearer t', customerToken: 'Bearer c', clientToken: 'Bearer b' }[scheme ?? ''];
       assert.equal(sent.find((argument) => argument.startsWith('Authorization: '))?.slice(15), token);
     }
   });

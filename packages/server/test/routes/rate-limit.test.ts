@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectRefused } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
@@ -68,6 +69,16 @@ describe('the rate limit', () => {
       await project.put('/v1/groups/g', { name: 'G' }),
     ]);
     assert.ok(allowed(answers.flat()).length <= 25, `${allowed(answers.flat()).length} passed`);
+  });
+
+  test('holds for browsers too, who are counted apart: they use up nothing of the host’s', async () => {
+    const project = await limited.project();
+    await project.seed({ users: [{ id: 'u' }] });
+    const browser = Browser.of(project, 'u');
+    const answers = await times(40, () => browser.viewer());
+    assert.ok(allowed(answers).length >= 5 && allowed(answers).length <= 15);
+    for (const answer of refused(answers)) expectRefused(answer, 429, 'invalid_request');
+    assert.equal((await project.get('/v1/groups')).status, 200);
   });
 
   test('is not used up by forged tokens that name the project', async () => {

@@ -7,6 +7,7 @@ import type { BatchOutcome, Effects } from '../../src/store/store.ts';
 export interface IsEffect {
   departure(group: string, user: string): Promise<boolean>;
   turn(user: string): Promise<boolean>;
+  groupTurn(group: string): Promise<boolean>;
 }
 
 /** An outcome without what a driver may word or arrange as it likes. */
@@ -36,6 +37,8 @@ async function comparableEffects(effects: Effects, isEffect: IsEffect): Promise<
     departures: [...new Set(departures.map(String))].sort(),
     deactivated: (await those(effects.deactivated, isEffect.turn)).sort(),
     reactivated: (await those(effects.reactivated, isEffect.turn)).sort(),
+    deactivatedGroups: (await those(effects.deactivatedGroups, isEffect.groupTurn)).sort(),
+    reactivatedGroups: (await those(effects.reactivatedGroups, isEffect.groupTurn)).sort(),
   };
 }
 

@@ -24,6 +24,7 @@ import type {
   Standing,
   UserRecord,
   WriteContext,
+  WriteStamp,
 } from '../../src/store/store.ts';
 
 export interface ModelGroup {
@@ -77,14 +78,16 @@ export function effectsBetween(before: World, after: World): Effects {
       userIds: [...group.members].filter((id) => !after.groups.get(groupId)?.members.has(id)),
     }))
     .filter(({ userIds }) => userIds.length > 0);
-  const turned = (from: Status, to: Status) =>
-    [...before.users.values()]
-      .filter((user) => user.status === from && after.users.get(user.id)?.status === to)
-      .map((user) => user.id);
+  const turned = (kind: 'users' | 'groups', from: Status, to: Status) =>
+    [...before[kind]]
+      .filter(([id, { status }]) => status === from && after[kind].get(id)?.status === to)
+      .map(([id]) => id);
   return {
     departures,
-    deactivated: turned('active', 'deleted'),
-    reactivated: turned('deleted', 'active'),
+    deactivated: turned('users', 'active', 'deleted'),
+    reactivated: turned('users', 'deleted', 'active'),
+    deactivatedGroups: turned('groups', 'active', 'deleted'),
+    reactivatedGroups: turned('groups', 'deleted', 'active'),
   };
 }
 
@@ -185,7 +188,7 @@ export function connectGroup(
   world: World,
   id: string,
   workspace: string | null,
-  { revision }: WriteContext,
+  { revision }: WriteStamp,
 ): boolean {
   const group = world.groups.get(id);
   if (group === undefined) return false;

@@ -24,12 +24,13 @@ export class PresenceModel {
   set(update: PresenceUpdate): PresenceChange {
     const { now, ...next } = update;
     const previous = this.held.find((held) => isOf(held, update) && held.region === update.region);
+    const created = previous === undefined || previous.expiresAt <= now;
     const arrived = !this.#isAt(update, update.location, now);
     this.held = [...this.held.filter((held) => held !== previous), next];
     const left = previous === undefined || previous.location === next.location ? null : previous.location;
-    if (left === null || this.#isAt(update, left, now)) return { arrived, departed: null };
+    if (left === null || this.#isAt(update, left, now)) return { arrived, created, departed: null };
     this.#drop((held) => isOf(held, update) && held.location === left);
-    return { arrived, departed: left };
+    return { arrived, created, departed: left };
   }
 
   clear(presence: PresenceScope & { userId: string; location: Json; now: number }): boolean {

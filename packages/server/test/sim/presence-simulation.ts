@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { Expiry, PresenceScope, PresenceStore } from '../../src/presence/presence-store.ts';
 import type { Json, LocationFilter } from '../../src/store/store.ts';
+import { WatchRecorder } from '../contract/presence/watch-recorder.ts';
+import { PresenceFollower } from './presence-follower.ts';
 import { PresenceModel } from './presence-model.ts';
 import type { Random } from './random.ts';
 
@@ -35,11 +37,22 @@ const POPULAR: readonly Location[] = [
 /** How many steps a phase has: presence grows in one and shrinks in the next, so that every structure does both. */
 const PHASE = 1_500;
 
-/** Random operations on a PresenceStore and on the naive model, which have to agree at every step. */
+interface Followed {
+  readonly recorder: WatchRecorder;
+  readonly follower: PresenceFollower;
+  /** How many of the recorded events the follower knows. */
+  known: number;
+}
+
+/**
+ * Random operations on a PresenceStore and on the naive model, which have to agree at every step; and so does, after
+ * every sweep, whoever has followed the events from the beginning.
+ */
 export class PresenceSimulation {
   readonly #store: PresenceStore;
   readonly #random: Random;
   readonly #model = new PresenceModel();
+  readonly #followed = new Map<PresenceScope, Followed>();
   #now = 1_900_000_000_000;
   #isGrowing = true;
   #peak = 0;
@@ -51,6 +64,10 @@ export class PresenceSimulation {
 
   /** @throws Error that names the step at which the two disagreed */
   async run(steps: number): Promise<void> {
+    for (const scope of SCOPES) {
+      const recorder = await WatchRecorder.open(this.#store, scope, this.#now);
+      this.#followed.set(scope, { recorder, follower: new PresenceFollower(), known: 0 });
+    }
     for (let step = 0; step < steps; step += 1) {
       this.#isGrowing = Math.floor(step / PHASE) % 2 === 0;
       try {
@@ -61,6 +78,7 @@ export class PresenceSimulation {
         throw new Error(`step ${step}: ${cause instanceof Error ? cause.message : cause}`, { cause });
       }
     }
+    for (const { recorder } of this.#followed.values()) recorder.watch.close();
   }
 
   /** The most presences that there were at the end of a step. */
@@ -75,9 +93,13 @@ export class PresenceSimulation {
     if (kind < 800) return this.#find(this.#random.pick(SCOPES));
     if (kind < 850) return this.#locationsOf();
     if (kind < 900) return this.#sweep();
-    if (kind < 998) this.#now += this.#random.below(this.#isGrowing ? 200 : 2_000);
-    else if (kind === 998) return this.#removeGroup();
-    else return this.#removeProject();
+    if (kind < 998) return this.#pass();
+    return kind === 998 ? this.#removeGroup() : this.#removeProject();
+  }
+
+  async #pass(): Promise<void> {
+    this.#now += this.#random.below(this.#isGrowing ? 200 : 2_000);
+    for (const { recorder } of this.#followed.values()) await recorder.watch.renew(this.#now);
   }
 
   async #set(): Promise<void> {
@@ -102,18 +124,18 @@ export class PresenceSimulation {
   async #removeUsers(): Promise<void> {
     const scope = this.#random.pick(SCOPES);
     const ids = this.#random.some(USERS, 12);
-    await this.#store.removeUsers(scope, ids);
+    await this.#store.removeUsers(scope, ids, this.#now);
     this.#model.removeUsers(scope, ids);
   }
 
   async #removeGroup(): Promise<void> {
     const scope = this.#random.pick(SCOPES);
-    await this.#store.removeGroup(scope);
+    await this.#store.removeGroup(scope, this.#now);
     this.#model.removeGroup(scope);
   }
 
   async #removeProject(): Promise<void> {
-    await this.#store.removeProject(2);
+    await this.#store.removeProject(2, this.#now);
     this.#model.removeProject(2);
   }
 
@@ -145,6 +167,25 @@ export class PresenceSimulation {
       order.toSorted((a, b) => a - b),
       'in order of deadline second',
     );
+    for (const scope of SCOPES) await this.#compareFollowed(scope);
+  }
+
+  /** Right after a sweep all that ended has been told. */
+  async #compareFollowed(scope: PresenceScope): Promise<void> {
+    const followed = this.#followed.get(scope) as Followed;
+    const { users, offset } = await this.#store.snapshot({
+      ...scope,
+      after: null,
+      limit: 10_000,
+      now: this.#now,
+    });
+    const events = await followed.recorder.upTo(offset);
+    for (const event of events.slice(followed.known)) followed.follower.follow(event);
+    followed.known = events.length;
+    followed.recorder.assertOrder();
+    assert.deepEqual(followed.follower.users(), users);
+    const reading = { ...scope, filter: null, after: null, limit: 10_000, now: this.#now };
+    assert.deepEqual(users, this.#model.find(reading));
   }
 
   async #compareWhole(): Promise<void> {

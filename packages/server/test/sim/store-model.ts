@@ -12,10 +12,11 @@ import {
 } from '@rollcall/protocol';
 import * as port from '../../src/store/store.ts';
 import { applyBatch } from './model-batch.ts';
+import { carriedOf, carryIn } from './model-carry.ts';
 import * as model from './model-world.ts';
 import { ascending, emptyWorld, type ModelUser, type World } from './model-world.ts';
 
-interface ModelProject {
+export interface ModelProject {
   record: port.ProjectRecord;
   readonly world: World;
 }
@@ -32,8 +33,15 @@ export class ModelState {
   readonly customers = new Map<string, port.CustomerRecord>();
   readonly projects = new Map<port.ProjectKey, ModelProject>();
   readonly sessions = new Map<string, ModelSession>();
-  readonly serviceKey = randomBytes(64);
+  serviceKey: Uint8Array = randomBytes(64);
   projectsEver = 0;
+}
+
+export function addProject(state: ModelState, project: Omit<port.ProjectRecord, 'key'>): port.ProjectRecord {
+  state.projectsEver += 1;
+  const record = { ...project, key: state.projectsEver };
+  state.projects.set(record.key, { record, world: emptyWorld() });
+  return record;
 }
 
 export class StoreModel implements port.Store {
@@ -71,15 +79,8 @@ export class StoreModel implements port.Store {
   ): ReturnType<port.Store['createProject']> {
     if (!this.#state.customers.has(project.customerId)) return { kind: 'absent' };
     if (this.#records().some(({ id }) => id === project.id)) return { kind: 'exists' };
-    this.#state.projectsEver += 1;
-    const record = {
-      ...project,
-      key: this.#state.projectsEver,
-      previousSecret: null,
-      previousValidUntil: null,
-    };
-    this.#state.projects.set(record.key, { record, world: emptyWorld() });
-    return { kind: 'created', project: record };
+    const record = { ...project, previousSecret: null, previousValidUntil: null };
+    return { kind: 'created', project: addProject(this.#state, record) };
   }
 
   async findProject(id: string) {
@@ -238,6 +239,10 @@ export class StoreModel implements port.Store {
     return model.standing(this.#read(key), groupId, userId);
   }
 
+  async standings(key: port.ProjectKey, asked: readonly port.StandingQuestion[]) {
+    return asked.map(({ groupId, userId }) => model.standing(this.#read(key), groupId, userId));
+  }
+
   async presentable(key: port.ProjectKey, groupId: string, userIds: readonly string[]) {
     const world = this.#read(key);
     return ascending(new Set(userIds)).filter((id) => model.mayBePresent(model.standing(world, groupId, id)));
@@ -268,6 +273,15 @@ export class StoreModel implements port.Store {
   async findDurablePresence(key: port.ProjectKey, groupId: string, userId: string) {
     const { presence } = this.#read(key);
     return latest(presence.filter((entry) => entry.groupId === groupId && entry.userId === userId));
+  }
+
+  async *carryOut() {
+    const records = carriedOf(structuredClone(this.#state));
+    for (let start = 0; start < records.length; start += 1_000) yield records.slice(start, start + 1_000);
+  }
+
+  async carryIn(records: readonly port.CarriedRecord[], stamp: port.WriteStamp) {
+    return carryIn(this.#state, records, stamp);
   }
 
   #records(): port.ProjectRecord[] {

@@ -121,6 +121,7 @@ class ProjectRun {
       const isEffect: IsEffect = {
         departure: async (...pair) => (await isMember(before, ...pair)) && !(await isMember(model, ...pair)),
         turn: async (user) => (await before.findUser(this.#modelKey, user)) !== null,
+        groupTurn: (group) => before.groupExists(this.#modelKey, group),
       };
       assert.deepEqual(
         await comparableOutcome(outcomes[index], isEffect),

@@ -36,6 +36,7 @@ export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('PUT', '/v1/u/preferences', PREFERENCE),
   at('PUT', '/v1/users/u/presence', PRESENCE),
   at('GET', '/v1/users/u/presence?groupID=g'),
+  at('PUT', '/v1/presence', { updates: [{ userID: 'u', ...PRESENCE }] }),
   at('GET', '/v1/organizations'),
   at('PUT', '/v1/organizations/g', { name: 'G' }),
   at('GET', '/v1/organizations/g'),
@@ -44,6 +45,14 @@ export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('DELETE', '/v1/organizations/g'),
   at('DELETE', '/v1/groups/made'),
   at('DELETE', '/v1/users/made'),
+];
+
+/** What takes a client token; for user `u` in group `g`. */
+export const CLIENT_ENDPOINTS: readonly Endpoint[] = [
+  at('GET', '/v1/client/viewer'),
+  at('GET', '/v1/client/presence?groupID=g'),
+  at('PUT', '/v1/client/presence', PRESENCE),
+  at('GET', '/v1/client/groups/g/members'),
 ];
 
 /** What takes a customer token, for a project with this ID. The removal comes last. */

@@ -7,6 +7,7 @@ import { type Logger, pino } from 'pino';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { type RunningServer, start } from '../../src/start.ts';
+import { engineSettings, releaseEngine } from './engine.ts';
 import { type Answer, send } from './http-client.ts';
 import { jwt, seconds } from './jwt.ts';
 
@@ -97,13 +98,15 @@ export async function withDataDir<Result>(
     return await use(dataDir);
   } finally {
     await rm(dataDir, { recursive: true, force: true });
+    await releaseEngine(dataDir);
   }
 }
 
-function startForTest(options: TestServerOptions, dataDir: string): Promise<RunningServer> {
+async function startForTest(options: TestServerOptions, dataDir: string): Promise<RunningServer> {
   const log = options.log ?? pino({ level: 'silent' });
   const clock = options.clock ?? systemClock;
-  return start(testSettings(dataDir, options.settings), { clock, log, announce: () => {} });
+  const settings = testSettings(dataDir, { ...(await engineSettings(dataDir)), ...options.settings });
+  return start(settings, { clock, log, announce: () => {} });
 }
 
 function testServer({ url }: RunningServer, dataDir: string, clock: Clock): TestServer {

@@ -6,7 +6,7 @@ import { CommandError } from '../command-error.ts';
 import { withExamples } from '../examples.ts';
 import { printJson, printLine, printTable } from '../output.ts';
 import { addSettingOptions } from '../setting-options.ts';
-import { type StoreFlags, withStore } from '../with-store.ts';
+import { STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
 
 interface CustomerFlags extends StoreFlags {
   readonly id?: string;
@@ -25,7 +25,7 @@ function listCommand(): Command {
   const command = new Command('list')
     .description('List the customers.')
     .option('--json', 'print a JSON array');
-  addSettingOptions(command, ['dataDir']).action(async (flags: CustomerFlags) => {
+  addSettingOptions(command, STORE_SETTINGS).action(async (flags: CustomerFlags) => {
     const customers = await withStore(flags, (store) => store.listCustomers());
     const shown = customers.map(({ id, name, createdAt }) => ({
       id,
@@ -45,7 +45,9 @@ function createCommand(): Command {
     .argument('<name>', 'what people call it', readName)
     .option('--id <id>', 'its ID (default: a new one)', readId)
     .option('--json', 'print {id, secret, name, created_at}');
-  addSettingOptions(command, ['dataDir']).action((name: string, flags: CustomerFlags) => create(name, flags));
+  addSettingOptions(command, STORE_SETTINGS).action((name: string, flags: CustomerFlags) =>
+    create(name, flags),
+  );
   return withExamples(command, ['rollcall customer create "Acme Inc."', 'prints the ID and the secret']);
 }
 

@@ -5,13 +5,15 @@ import { CommandError } from '../command-error.ts';
 import { type Check, clockCheck, nodeCheck } from '../doctor/check.ts';
 import { dataDirectoryCheck, freeSpaceCheck } from '../doctor/directory-checks.ts';
 import { serverChecks } from '../doctor/server-checks.ts';
+import { sharedServerChecks } from '../doctor/shared-server-checks.ts';
 import { storeCheck } from '../doctor/store-check.ts';
 import { withExamples } from '../examples.ts';
 import { printJson, printLine } from '../output.ts';
 import { addSettingOptions } from '../setting-options.ts';
-import type { StoreFlags } from '../with-store.ts';
+import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 
 interface DoctorFlags extends StoreFlags {
+  readonly redisUrl?: string;
   readonly url?: string;
   readonly json?: true;
 }
@@ -19,10 +21,10 @@ interface DoctorFlags extends StoreFlags {
 /** `rollcall doctor`: what may be wrong on this machine, and what to do about it. */
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description('Check this machine, the data directory, the store and a running server.')
+    .description('Check this machine, the store and what it stands on, and a running server.')
     .option('--url <url>', 'the server to ask (default: where the settings say; then it need not run)')
     .option('--json', 'print an array of {name, outcome, found, advice}');
-  addSettingOptions(command, ['dataDir']).action(examine);
+  addSettingOptions(command, [...STORE_SETTINGS, 'redisUrl']).action(examine);
   return withExamples(
     command,
     ['rollcall doctor', 'ends with 1 when something has to be done'],
@@ -31,13 +33,15 @@ export function doctorCommand(): Command {
 }
 
 async function examine(flags: DoctorFlags): Promise<void> {
-  const settings = loadSettings(process.env, { dataDir: flags.dataDir });
+  const { dataDir, databaseUrl, redisUrl } = flags;
+  const settings = loadSettings(process.env, { dataDir, databaseUrl, redisUrl });
   const checks: Check[] = [
     nodeCheck(),
     clockCheck(),
-    dataDirectoryCheck(settings),
-    freeSpaceCheck(settings),
-    storeCheck(settings),
+    // PostgreSQL keeps its own directory.
+    ...(settings.databaseUrl === null ? [dataDirectoryCheck(settings), freeSpaceCheck(settings)] : []),
+    ...(await sharedServerChecks(settings)),
+    await storeCheck(settings),
     ...(await serverChecks(settings, flags.url)),
   ];
   if (flags.json === true) printJson(checks);

@@ -6,7 +6,7 @@ import { CommandError } from '../command-error.ts';
 import { withExamples } from '../examples.ts';
 import { printLine } from '../output.ts';
 import { addSettingOptions } from '../setting-options.ts';
-import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
+import { chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
 
 interface GroupFlags extends StoreFlags {
   readonly project?: string;
@@ -27,7 +27,7 @@ function connectCommand(): Command {
     .argument('<id>', 'the group', readId)
     .requiredOption('--workspace <workspace>', "the messenger's workspace", readWorkspace)
     .option('--project <id>', 'its project (default: the only one)', readId);
-  addSettingOptions(command, ['dataDir']).action((id: string, flags: GroupFlags) =>
+  addSettingOptions(command, STORE_SETTINGS).action((id: string, flags: GroupFlags) =>
     connect(id, flags, flags.workspace, `connected group ${id} to workspace ${flags.workspace}`),
   );
   return withExamples(command, [
@@ -41,7 +41,7 @@ function disconnectCommand(): Command {
     .description('Disconnect a group: hosts then read connectedToMessenger false.')
     .argument('<id>', 'the group', readId)
     .option('--project <id>', 'its project (default: the only one)', readId);
-  addSettingOptions(command, ['dataDir']).action((id: string, flags: GroupFlags) =>
+  addSettingOptions(command, STORE_SETTINGS).action((id: string, flags: GroupFlags) =>
     connect(id, flags, null, `disconnected group ${id}`),
   );
   return withExamples(command, [

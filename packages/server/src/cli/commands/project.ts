@@ -8,7 +8,7 @@ import { CommandError, usageError } from '../command-error.ts';
 import { withExamples } from '../examples.ts';
 import { printJson, printLine, printTable } from '../output.ts';
 import { addSettingOptions } from '../setting-options.ts';
-import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
+import { chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
 
 interface ProjectFlags extends StoreFlags {
   readonly customer?: string;
@@ -34,7 +34,7 @@ function listCommand(): Command {
     .description('List the projects.')
     .option('--customer <id>', 'only those of this customer', readId)
     .option('--json', 'print a JSON array');
-  addSettingOptions(command, ['dataDir']).action(list);
+  addSettingOptions(command, STORE_SETTINGS).action(list);
   return withExamples(command, ['rollcall project list --json', 'for scripts']);
 }
 
@@ -45,7 +45,7 @@ function createCommand(): Command {
     .option('--customer <id>', 'who owns it (default: the only customer)', readId)
     .option('--id <id>', 'its ID (default: a new one)', readId)
     .option('--json', 'print {id, secret, name, created_at}');
-  addSettingOptions(command, ['dataDir']).action(create);
+  addSettingOptions(command, STORE_SETTINGS).action(create);
   return withExamples(
     command,
     ['rollcall project create "Acme staging"', 'prints the ID and the secret'],
@@ -58,7 +58,7 @@ function renameCommand(): Command {
     .description('Give a project another name; its ID stays.')
     .argument('<id>', 'the project', readId)
     .argument('<name>', 'its new name', readName);
-  addSettingOptions(command, ['dataDir']).action((id: string, name: string, flags: ProjectFlags) =>
+  addSettingOptions(command, STORE_SETTINGS).action((id: string, name: string, flags: ProjectFlags) =>
     change(flags, id, (store, { key }) => store.renameProject(key, name), `renamed project ${id}`),
   );
   return withExamples(command, [
@@ -78,7 +78,7 @@ function rotateSecretCommand(): Command {
       limits.ROTATION_DEFAULT_OVERLAP_SECONDS,
     )
     .option('--json', 'print {secret, previous_valid_until}');
-  addSettingOptions(command, ['dataDir']).action(rotateSecret);
+  addSettingOptions(command, STORE_SETTINGS).action(rotateSecret);
   return withExamples(
     command,
     ['rollcall project rotate-secret staging', 'the old secret is taken for another day'],
@@ -96,7 +96,7 @@ function deleteCommand(): Command {
     )
     .argument('<id>', 'the project', readId)
     .option('--yes', 'really delete it');
-  addSettingOptions(command, ['dataDir']).action((id: string, flags: ProjectFlags) => {
+  addSettingOptions(command, STORE_SETTINGS).action((id: string, flags: ProjectFlags) => {
     if (flags.yes !== true)
       throw usageError(`deleting project ${id} cannot be undone: say --yes if you mean it`);
     return change(flags, id, (store, { key }) => store.deleteProject(key), `deleted project ${id}`);

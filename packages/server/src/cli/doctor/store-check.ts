@@ -4,19 +4,20 @@ import { type Check, failed, ok, skipped } from './check.ts';
 
 const NAME = 'store';
 
-export function storeCheck(settings: Settings): Check {
+export async function storeCheck(settings: Settings): Promise<Check> {
   if (!storeExists(settings)) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
   try {
-    return judge(inspectStore(settings));
+    return judge(await inspectStore(settings));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return failed(
-      NAME,
-      `it cannot be read: ${reason}`,
-      'Check who owns the files; restore a backup if they are damaged.',
-    );
+    return failed(NAME, `it cannot be read: ${reason}`, unreadableAdvice(settings));
   }
 }
+
+const unreadableAdvice = ({ databaseUrl }: Settings) =>
+  databaseUrl === null
+    ? 'Check who owns the files; restore a backup if they are damaged.'
+    : 'See what is said of PostgreSQL; its user needs the tables.';
 
 function judge({ schemaVersion, latestSchemaVersion, damages }: StoreInspection): Check {
   if (damages.length > 0) {

@@ -6,6 +6,7 @@ import { resolve } from './references.ts';
 const TOKEN_VARIABLES: Readonly<Record<string, string>> = {
   projectToken: '$TOKEN',
   customerToken: '$CUSTOMER_TOKEN',
+  clientToken: '$CLIENT_TOKEN',
 };
 
 const INDENT = '  ';

@@ -4,12 +4,12 @@ const number = (value: unknown) => Number(value).toLocaleString('en');
 
 /** The bounds of a schema, in words. */
 export function boundsOf(schema: Schema): string[] {
-  const { format, minimum, maximum, minLength, maxLength, maxItems, minProperties, maxProperties } = schema;
+  const { format, minimum, maximum, minLength, maxLength, minProperties, maxProperties } = schema;
   return [
     format === undefined ? null : String(format),
     range(minimum, maximum, ''),
     range(minLength, maxLength, ' characters'),
-    range(undefined, maxItems, ''),
+    range(schema.minItems, schema.maxItems, ''),
     range(minProperties, maxProperties, ' keys'),
     schema.default === undefined ? null : `default ${defaultText(schema.default)}`,
   ].filter((bound) => bound !== null);

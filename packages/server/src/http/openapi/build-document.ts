@@ -5,6 +5,7 @@ import type { DescribedRoute } from './described-route.ts';
 import { documentedPath } from './document-paths.ts';
 import { INTRODUCTION, SECURITY_SCHEMES, TAGS } from './introduction.ts';
 import { BATCH_NOTES } from './notes/batch-notes.ts';
+import { CLIENT_NOTES } from './notes/client-notes.ts';
 import { GROUP_NOTES } from './notes/group-notes.ts';
 import { OPERATOR_NOTES } from './notes/operator-notes.ts';
 import { PRESENCE_NOTES } from './notes/presence-notes.ts';
@@ -23,6 +24,7 @@ export const NOTES: NotesByOperation = {
   ...USER_NOTES,
   ...PREFERENCE_NOTES,
   ...PRESENCE_NOTES,
+  ...CLIENT_NOTES,
   ...BATCH_NOTES,
   ...PROJECT_NOTES,
   ...TOKEN_NOTES,

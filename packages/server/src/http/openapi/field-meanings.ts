@@ -41,6 +41,16 @@ const user = {
   updated_at: 'When the user was last changed.',
 };
 
+const place = {
+  groupID: 'The group in which the presence applies. Required, unless `organizationID` is there.',
+  organizationID: 'The older name of `groupID`.',
+  location: 'Where the user is.',
+  exclusiveWithin:
+    'A wider location, which `location` has every pair of: within it, the user is at this one place only.',
+  durable: 'Keep it until it is replaced, with its time. False when absent.',
+  absent: 'The user has left this location. Not together with `durable`. False when absent.',
+};
+
 const project = {
   id: 'Names the project in the claim `project_id` of its tokens.',
   name: 'For people.',
@@ -146,16 +156,41 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
       sendViaEmail: 'Whether e-mail notifies the user.',
     },
   },
-  PresenceWrite: {
-    about: 'Where a user is, or has left.',
+  PresenceWrite: { about: 'Where a user is, or has left.', fields: place },
+  ClientPresenceWrite: {
+    about: "Where the token's user is, or has left.",
+    fields: { ...place, groupID: 'The group. Required where the token names none.' },
+  },
+  PresenceUpdate: {
+    about: 'One of many presence updates.',
+    fields: { userID: 'Whose presence it is.', ...place },
+  },
+  PresenceUpdates: { about: 'Presence updates of many users.', fields: { updates: 'Each on its own.' } },
+  PresenceRefusal: {
+    about: 'An update that was not applied.',
     fields: {
-      groupID: 'The group in which the presence applies. Required, unless `organizationID` is there.',
-      organizationID: 'The older name of `groupID`.',
-      location: 'Where the user is.',
-      exclusiveWithin:
-        'A wider location, which `location` has every pair of: within it, the user is at this one place only.',
-      durable: 'Keep it until it is replaced, with its time. False when absent.',
-      absent: 'The user has left this location. Not together with `durable`. False when absent.',
+      index: 'Its place in the list, from 0.',
+      userID: 'Whose presence it is.',
+      error: 'Why, for programs: what the update alone would have been refused with.',
+      message: 'Why, for people.',
+    },
+  },
+  PresenceUpdatesDone: {
+    about: 'What became of many presence updates.',
+    fields: {
+      success: 'Always true: a failure has another body.',
+      message: 'Says how many were applied and refused. For people: the text may change.',
+      updated: 'How many were applied.',
+      refused: 'Those that were not, in order of the list.',
+    },
+  },
+  Viewer: {
+    about: 'Who is logged in, and where they may act.',
+    fields: {
+      user: "The token's user.",
+      groups: "The user's active groups, in order of ID; where the token names one, that one only.",
+      'groups.id': group.id,
+      'groups.name': group.name,
     },
   },
   PresenceEntry: {

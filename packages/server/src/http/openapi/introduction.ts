@@ -20,6 +20,7 @@ and \`HS384\` are taken too) and at most ${hours} hours old by its \`iat\`. Its 
 | app token | \`app_id\`, \`iat\` | the project's secret | the same, for older hosts |
 | access token | issued by \`POST /v1/authorize\` | the service's own key | the same; can be revoked |
 | customer token | \`customer_id\`, \`iat\` | the customer's secret | \`/v1/projects\` |
+| client token | \`project_id\`, \`user_id\`, \`iat\`, maybe \`group_id\` | the project's secret | \`/v1/client\`, as that user; for browsers |
 
 On the machine of the server, \`rollcall token\` makes one. The examples below take these:
 
@@ -27,6 +28,7 @@ On the machine of the server, \`rollcall token\` makes one. The examples below t
 URL=http://127.0.0.1:8080
 TOKEN=$(npx rollcall token)
 CUSTOMER_TOKEN=$(npx rollcall token --customer)
+CLIENT_TOKEN=$(npx rollcall token --user ada)
 \`\`\`
 
 ## Requests
@@ -73,6 +75,11 @@ export const TAGS: readonly Tag[] = [
   { name: 'users', description: 'Who can belong to groups and be present in them.' },
   { name: 'preferences', description: 'How users want to be reached.' },
   { name: 'presence', description: 'Who is where right now.' },
+  {
+    name: 'client',
+    description:
+      "What a browser may do as the user of its token, in that user's groups. Pages of other origins may call it where the operator has named them.",
+  },
   { name: 'batch', description: 'Many users and groups in one atomic call.' },
   { name: 'tokens', description: 'Access tokens, which can be revoked.' },
   { name: 'projects', description: 'What a customer has: tenants, each with a secret and data of its own.' },
@@ -94,6 +101,9 @@ const bearer = (description: string): SecurityScheme => ({
 export const SECURITY_SCHEMES: Readonly<Record<string, SecurityScheme>> = {
   projectToken: bearer(
     "A project token or an app token (claims `project_id` or `app_id`, and `iat`; signed with the project's secret), or an access token from `POST /v1/authorize`.",
+  ),
+  clientToken: bearer(
+    "A client token: claims `project_id` (or `app_id`), `user_id`, `iat`, and where the user is to act in one group only `group_id`; signed with the project's secret.",
   ),
   customerToken: bearer(
     "A customer token: claims `customer_id` and `iat`, signed with the customer's secret.",

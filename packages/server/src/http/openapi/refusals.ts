@@ -34,6 +34,18 @@ const TOKENS: Readonly<Record<NonNullable<TokenKind>, Reasons>> = {
       'The access token is none of ours, or the token is of a kind that opens something else.',
     expired_access_token: ERRORS.expired_access_token.meaning,
   },
+  client: {
+    ...AUTHORIZATION,
+    project_not_found: 'The `project_id` of the token does not exist.',
+    application_not_found: 'The `app_id` of the token does not exist.',
+    invalid_project_token: ERRORS.invalid_project_token.meaning,
+    invalid_app_token: ERRORS.invalid_app_token.meaning,
+    invalid_access_token: 'The token is no client token: it names no `user_id`.',
+    user_not_found: "The token's user does not exist, or is set `deleted`.",
+    group_not_found:
+      "The group does not exist or is set `deleted`, the token's user is not a member of it, or the token opens another one.",
+    organization_not_found: 'The same, where it is named as an organization.',
+  },
   customer: {
     ...AUTHORIZATION,
     invalid_customer_token:

@@ -32,6 +32,7 @@ const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [textOf(sc
 /** What a schema cannot say in the few keywords that are checked, because a rule beside it does. */
 const RULES: Readonly<Record<string, Schema>> = {
   PresenceWrite: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
+  PresenceUpdate: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
 };
 
 /** Collects the components that a document refers to. */

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { PartlyAppliedError } from '../../core/presence-updates.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { tokenFailure } from '../../core/token-failure.ts';
 import { ProjectGoneError, StoreUnavailableError } from '../../store/store.ts';
@@ -31,14 +32,16 @@ export function answerFailure(
 /** Says nothing of the failure itself: that is for the log. */
 const UNEXPECTED = 'something failed on our side; the log has it under the x-request-id of this answer';
 
-export const unavailable = (what = 'the store') =>
-  new ServiceError('error', `${what} cannot be reached right now; nothing was changed, try again`, {
+export const unavailable = (what = 'the store', changed = 'nothing was changed') =>
+  new ServiceError('error', `${what} cannot be reached right now; ${changed}, try again`, {
     status: 503,
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
   });
 
 function refusalOf(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
+  if (error instanceof PartlyAppliedError)
+    return unavailable('the store', 'some of the updates may have been applied');
   if (error instanceof StoreUnavailableError) return unavailable();
   // The token was good a moment ago, and names a project that is no more.
   if (error instanceof ProjectGoneError) return tokenFailure('project_not_found', error.message);

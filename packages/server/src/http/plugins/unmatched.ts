@@ -34,6 +34,8 @@ export function addUnmatched(
     // Who may not ask is told that first, here as everywhere.
     if (url.startsWith('/v1/projects')) {
       await authenticator.authenticateCustomer(request.headers.authorization);
+    } else if (url.startsWith('/v1/client/')) {
+      await authenticator.authenticateClient(request.headers.authorization);
     } else {
       await authenticator.authenticate(request.headers.authorization);
     }

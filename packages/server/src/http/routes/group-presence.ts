@@ -1,8 +1,12 @@
+import type { Readable } from 'node:stream';
 import { canonicalLocation, isJsonObject, PresenceList } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { GroupName } from '../../core/caller.ts';
+import type { ListName } from '../../core/page-token.ts';
 import { chunks } from '../../core/paging.ts';
 import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
 import type { Services } from '../../services.ts';
+import type { RequestRule } from '../fastify-types.ts';
 import { listBody, listOf, pageRule } from '../paged-list.ts';
 import { presentPresence } from '../present.ts';
 import { answers, GroupPresenceQuery, IdInPath } from '../schemas.ts';
@@ -10,7 +14,6 @@ import type { ById, GroupWords } from './route-words.ts';
 
 /** Who is present in a group. */
 export function groupPresenceRoutes(app: FastifyInstance, services: Services, words: GroupWords): void {
-  const { presenceReading, pageTokens, log } = services;
   const { noun, path, Noun, aNoun } = words;
   const schema = {
     operationId: `list${Noun}Presence`,
@@ -20,20 +23,40 @@ export function groupPresenceRoutes(app: FastifyInstance, services: Services, wo
     querystring: GroupPresenceQuery,
     response: answers(PresenceList),
   };
-  const config = { rule: pageRule(pageTokens, listName) };
-  app.get<ById>(`${path}/:id/presence`, { schema, config }, (request) => {
-    const scope = { project: request.caller.project, groupId: request.params.id };
-    const filter = filterOf(request.query as GroupPresenceQuery);
-    const list = chunks(
-      async (page) => asPage(await presenceReading.ofGroup(scope, noun, filter, page)),
-      request.page,
-    );
-    const tail = ({ last }: { last: string | null }) => {
-      const token = last === null ? null : pageTokens.issue(listOf(request, listName(request) ?? []), last);
-      return `],"pagination":{"token":${JSON.stringify(token)}}}`;
-    };
-    return listBody(list, { head: '{"users":[', tail }, request, log);
+  const rule = presencePageRule(services, ({ params }) => (params as ById['Params']).id);
+  app.get<ById>(`${path}/:id/presence`, { schema, config: { rule } }, (request) =>
+    groupPresence(services, request, { noun, id: request.params.id }),
+  );
+}
+
+/** Reads the page of a group's presence that is asked for; `groupOf` says of which group, null where nothing does. */
+export const presencePageRule = (
+  { pageTokens }: Services,
+  groupOf: (request: FastifyRequest) => string | null,
+): RequestRule =>
+  pageRule(pageTokens, (request) => {
+    const groupId = groupOf(request);
+    return groupId === null ? null : listName(groupId, request);
   });
+
+/** The answer to a reading of this group's presence. @throws ServiceError the noun's not-found code */
+export function groupPresence(
+  { presenceReading, pageTokens, log }: Services,
+  request: FastifyRequest,
+  { noun, id: groupId }: GroupName,
+): Promise<string | Readable> {
+  const scope = { project: request.caller.project, groupId };
+  const filter = filterOf(request.query as GroupPresenceQuery);
+  const list = chunks(
+    async (page) => asPage(await presenceReading.ofGroup(scope, noun, filter, page)),
+    request.page,
+  );
+  const tail = ({ last }: { last: string | null }) => {
+    const name = listOf(request, listName(groupId, request) ?? []);
+    const token = last === null ? null : pageTokens.issue(name, last);
+    return `],"pagination":{"token":${JSON.stringify(token)}}}`;
+  };
+  return listBody(list, { head: '{"users":[', tail }, request, log);
 }
 
 function filterOf({
@@ -48,11 +71,11 @@ function filterOf({
 }
 
 /** A page's token goes on with the same filter only. */
-function listName({ params, query }: FastifyRequest): (string | number)[] | null {
+function listName(groupId: string, { query }: FastifyRequest): ListName | null {
   const { location } = query as Record<string, unknown>;
   if (location !== undefined && !isLocation(location)) return null;
   const filter = filterOf(query as GroupPresenceQuery);
-  return ['presence', (params as ById['Params']).id, JSON.stringify(filter)];
+  return ['presence', groupId, JSON.stringify(filter)];
 }
 
 const isLocation = (value: unknown) =>

@@ -16,7 +16,8 @@ export function memberRoutes(app: FastifyInstance, services: Services, words: Gr
   changeMembers(app, services, words);
 }
 
-const membersOf = (id: string) => ['members', id];
+/** The name of the list, to which its page tokens are bound. */
+export const membersOf = (id: string) => ['members', id];
 
 function listMembers(
   app: FastifyInstance,

@@ -5,22 +5,31 @@ import type {
   Expiry,
   PresenceChange,
   PresenceScope,
+  PresenceSnapshot,
   PresenceStore,
   PresenceUpdate,
+  PresenceWatch,
+  PresenceWatcher,
   PresentUser,
+  ToldEvent,
 } from '../presence-store.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Directory } from './directory.ts';
+import { GroupLogs } from './group-logs.ts';
 import { locationTest } from './location-pairs.ts';
-import { ownText } from './own-text.ts';
+import { ownCopy, ownText } from './own-text.ts';
 import { Presence } from './presence.ts';
 import { PresentGroup } from './present-group.ts';
-import { PresentGroups } from './present-groups.ts';
+import { ScopedMap } from './scoped-map.ts';
 
 /** How many presences a sweep looks at before it lets others have their turn: about a millisecond or two. */
 const SWEPT_PER_TURN = 256;
+/** Most user IDs of one `removed` event. */
+const REMOVED_PER_EVENT = 1_000;
+/** Most users of one snapshot. */
+const SNAPSHOT_MAX = 10_000;
 
-const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, departed: null });
+const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
 
 /** The embedded PresenceStore (see the port): who is where, in the memory of this process. */
 export function createMemoryPresence(): PresenceStore {
@@ -29,14 +38,16 @@ export function createMemoryPresence(): PresenceStore {
 
 /** Every method does its work between two awaits, which makes it one atomic step. */
 class MemoryPresence implements PresenceStore {
-  readonly #groups = new PresentGroups();
+  readonly #groups = new ScopedMap<PresentGroup>();
   readonly #deadlines = new Deadlines();
+  readonly #logs = new GroupLogs();
 
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#groups.clear();
     this.#deadlines.clear();
+    this.#logs.clear();
   }
 
   async set(update: PresenceUpdate): Promise<PresenceChange> {
@@ -45,9 +56,14 @@ class MemoryPresence implements PresenceStore {
     const presence = group?.directory.find(userId, region);
     if (group === undefined || presence === undefined) return this.#arrive(group, update);
     if (presence.location !== location) return this.#move(group, presence, update);
-    const arrived = presence.expiresAt <= now && !isPresent(group.directory.at(userId, location), now);
+    const isRefresh = presence.expiresAt > now;
+    if (isRefresh) {
+      this.#deadlines.change(presence, expiresAt);
+      return UNCHANGED;
+    }
+    const arrived = !isPresent(group.directory.at(userId, location), now);
     this.#deadlines.change(presence, expiresAt);
-    return arrived ? { arrived, departed: null } : UNCHANGED;
+    return this.#placed(presence, { arrived, created: true, departed: null }, now);
   }
 
   async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
@@ -55,10 +71,77 @@ class MemoryPresence implements PresenceStore {
     // What has ended by its deadline is left to the sweep, which says so.
     if (!isPresent(there, presence.now)) return false;
     for (const ended of there) this.#remove(ended);
+    const [{ userId, location }] = there as [Presence];
+    this.#logs.append(presence, { type: 'left', userId, location, reason: 'absent' }, presence.now);
     return true;
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUser[]> {
+    return this.#find(reading);
+  }
+
+  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
+    const presences = this.#groups.find(reading)?.directory.of(reading.userId) ?? [];
+    return presentLocations(presences, reading.now, () => true);
+  }
+
+  async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
+    for (const userId of userIds) {
+      for (const presence of this.#groups.find(scope)?.directory.of(userId) ?? []) this.#remove(presence);
+    }
+    const log = this.#logs.find(scope, now);
+    if (log === undefined) return;
+    for (let from = 0; from < userIds.length; from += REMOVED_PER_EVENT) {
+      log.append({ type: 'removed', userIds: ownCopy(userIds.slice(from, from + REMOVED_PER_EVENT)) });
+    }
+  }
+
+  async removeGroup(scope: PresenceScope, now: number): Promise<void> {
+    const group = this.#groups.find(scope);
+    if (group !== undefined) {
+      this.#forgetDeadlines(group);
+      this.#groups.remove(group);
+    }
+    this.#logs.append(scope, { type: 'gone' }, now);
+  }
+
+  async removeProject(project: ProjectKey, now: number): Promise<void> {
+    for (const group of this.#groups.of(project)) this.#forgetDeadlines(group);
+    this.#groups.removeProject(project);
+    for (const log of this.#logs.of(project, now)) log.append({ type: 'gone' });
+  }
+
+  async sweep(now: number): Promise<Expiry[]> {
+    const expiries: Expiry[] = [];
+    let looked = 0;
+    for (const due of this.#deadlines.takeDue(now)) {
+      if (due !== null) this.#expire(due, now, expiries);
+      looked += 1;
+      if (looked % SWEPT_PER_TURN === 0) await nextTurn();
+    }
+    this.#logs.sweep(now);
+    return expiries;
+  }
+
+  async watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {
+    return this.#logs.watch(scope, now, watcher);
+  }
+
+  async watchedGroups(project: ProjectKey, now: number): Promise<string[]> {
+    return this.#logs.of(project, now).map(({ groupId }) => groupId);
+  }
+
+  async tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
+    this.#logs.find(scope, now)?.append(ownCopy(event));
+  }
+
+  async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
+    const limit = Math.min(reading.limit, SNAPSHOT_MAX);
+    const users = this.#find({ ...reading, limit, filter: null });
+    return { users, offset: this.#logs.find(reading, reading.now)?.offset ?? 0 };
+  }
+
+  #find(reading: Parameters<PresenceStore['find']>[0]): PresentUser[] {
     const { filter, after, limit, now } = reading;
     const directory = this.#groups.find(reading)?.directory;
     if (directory === undefined) return [];
@@ -75,40 +158,6 @@ class MemoryPresence implements PresenceStore {
     return found;
   }
 
-  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
-    const presences = this.#groups.find(reading)?.directory.of(reading.userId) ?? [];
-    return presentLocations(presences, reading.now, () => true);
-  }
-
-  async removeUsers(scope: PresenceScope, userIds: readonly string[]): Promise<void> {
-    for (const userId of userIds) {
-      for (const presence of this.#groups.find(scope)?.directory.of(userId) ?? []) this.#remove(presence);
-    }
-  }
-
-  async removeGroup(scope: PresenceScope): Promise<void> {
-    const group = this.#groups.find(scope);
-    if (group === undefined) return;
-    this.#forgetDeadlines(group);
-    this.#groups.remove(group);
-  }
-
-  async removeProject(project: ProjectKey): Promise<void> {
-    for (const group of this.#groups.of(project)) this.#forgetDeadlines(group);
-    this.#groups.removeProject(project);
-  }
-
-  async sweep(now: number): Promise<Expiry[]> {
-    const expiries: Expiry[] = [];
-    let looked = 0;
-    for (const due of this.#deadlines.takeDue(now)) {
-      if (due !== null) this.#expire(due, expiries);
-      looked += 1;
-      if (looked % SWEPT_PER_TURN === 0) await nextTurn();
-    }
-    return expiries;
-  }
-
   /** The user gets a presence in a region where they had none. */
   #arrive(known: PresentGroup | undefined, update: PresenceUpdate): PresenceChange {
     const group = known ?? this.#addGroup(update);
@@ -116,28 +165,38 @@ class MemoryPresence implements PresenceStore {
     const presence = newPresence(group, update);
     group.add(presence);
     this.#deadlines.add(presence);
-    return { arrived, departed: null };
+    return this.#placed(presence, { arrived, created: true, departed: null }, update.now);
   }
 
   #move(group: PresentGroup, presence: Presence, update: PresenceUpdate): PresenceChange {
     const { directory } = group;
     const { location: left } = presence;
-    const arrived = !isPresent(directory.at(update.userId, update.location), update.now);
-    directory.move(presence, directory.textOf(update.location) ?? ownText(update.location));
+    const { userId, location, now } = update;
+    const arrived = !isPresent(directory.at(userId, location), now);
+    const created = presence.expiresAt <= now;
+    directory.move(presence, directory.textOf(location) ?? ownText(location));
     this.#deadlines.change(presence, update.expiresAt);
-    const others = directory.at(update.userId, left);
-    if (isPresent(others, update.now)) return { arrived, departed: null };
-    // This tells that the user is no longer there, so no sweep will.
-    for (const ended of others) this.#remove(ended);
-    return { arrived, departed: left };
+    const others = directory.at(userId, left);
+    const departed = isPresent(others, now) ? null : left;
+    // Where this tells that the user is no longer there, no sweep will.
+    if (departed !== null) for (const ended of others) this.#remove(ended);
+    return this.#placed(presence, { arrived, created, departed }, now);
+  }
+
+  /** Tells those who watch, if there is anything to tell. */
+  #placed({ group, userId, location }: Presence, change: PresenceChange, now: number): PresenceChange {
+    const { arrived, departed: left } = change;
+    if (arrived || left !== null) this.#logs.append(group, { type: 'placed', userId, location, left }, now);
+    return change;
   }
 
   /** A location is left by its deadline when the last region that had the user there ends. */
-  #expire(presence: Presence, expiries: Expiry[]): void {
+  #expire(presence: Presence, now: number, expiries: Expiry[]): void {
     const { group, userId, location } = presence;
     this.#remove(presence);
     if (group.directory.at(userId, location).length > 0) return;
     expiries.push({ project: group.project, groupId: group.groupId, userId, location });
+    this.#logs.append(group, { type: 'left', userId, location, reason: 'expired' }, now);
   }
 
   #remove(presence: Presence): void {

@@ -5,3 +5,8 @@
 export function ownText(text: string): string {
   return JSON.parse(JSON.stringify(text));
 }
+
+/** The same of everything that a value holds. */
+export function ownCopy<Value extends object>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -21,6 +21,17 @@ export interface BatchResult {
   readonly keep: boolean;
 }
 
+/** Whose status went over. Who is named twice may go there and back: only the end against the beginning is an effect. */
+class Turns {
+  readonly deactivated = new Set<string>();
+  readonly reactivated = new Set<string>();
+
+  add(deactivated: readonly string[], reactivated: readonly string[]): void {
+    for (const gone of deactivated) if (!this.reactivated.delete(gone)) this.deactivated.add(gone);
+    for (const back of reactivated) if (!this.deactivated.delete(back)) this.reactivated.add(back);
+  }
+}
+
 /** Applies batches, on the writer's thread, within a savepoint that the caller releases or rolls back. */
 export class BatchWrites {
   readonly #users: UserWrites;
@@ -56,8 +67,10 @@ export class BatchWrites {
       groups: groups.counts,
       effects: {
         departures: groups.departures,
-        deactivated: [...users.deactivated],
-        reactivated: [...users.reactivated],
+        deactivated: [...users.turns.deactivated],
+        reactivated: [...users.turns.reactivated],
+        deactivatedGroups: [...groups.turns.deactivated],
+        reactivatedGroups: [...groups.turns.reactivated],
       },
     };
   }
@@ -69,19 +82,16 @@ export class BatchWrites {
     known: Map<string, UserCard | null>,
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
-    const deactivated = new Set<string>();
-    const reactivated = new Set<string>();
+    const turns = new Turns();
     for (const { id, ...write } of users) {
       const applied = this.#users.apply(project, id, toStored(write), stamp);
       if (applied.card === undefined) throw new Error('a batch item has no precondition to fail');
       counts[applied.kind] += 1;
       known.set(id, applied.card);
-      // A user named twice may go there and back: only where they end up, against where they began, is an effect.
-      for (const gone of applied.deactivated ?? []) if (!reactivated.delete(gone)) deactivated.add(gone);
-      for (const back of applied.reactivated ?? []) if (!deactivated.delete(back)) reactivated.add(back);
+      turns.add(applied.deactivated ?? [], applied.reactivated ?? []);
     }
     this.#users.countUsers(project, counts.created);
-    return { counts, deactivated, reactivated };
+    return { counts, turns };
   }
 
   #applyGroups(
@@ -92,6 +102,7 @@ export class BatchWrites {
   ) {
     const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };
     const departures: Departure[] = [];
+    const turns = new Turns();
     const references: UnknownReference[] = [];
     let count = 0;
     const userCards = this.#memberships.userCards(project, known);
@@ -110,8 +121,9 @@ export class BatchWrites {
       } else {
         counts[outcome.kind] += 1;
         departures.push(...outcome.effects.departures);
+        turns.add(outcome.effects.deactivatedGroups, outcome.effects.reactivatedGroups);
       }
     }
-    return { counts, departures, references, count };
+    return { counts, departures, turns, references, count };
   }
 }

@@ -11,11 +11,12 @@ import type {
 } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { toGroup } from './sqlite-group-row.ts';
+import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import { departed, type MembershipWrites, type Replacement, type UserCards } from './sqlite-members.ts';
 import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-import { readMembersInPieces, type SnapshotPool } from './sqlite-snapshots.ts';
+import type { SnapshotPool } from './sqlite-snapshots.ts';
 import type { StoredGroupWrite } from './sqlite-written.ts';
 
 /** Largest member list that is read in one go, on the event loop: some 2 ms. */
@@ -173,8 +174,11 @@ export class GroupWrites {
       return { kind: 'unchanged', effects: NO_EFFECTS };
     }
     this.#update.run(name, status, metadata, memberCount, context.revision, before.groupNo);
-    if (members === null) return { kind: 'updated', effects: NO_EFFECTS };
-    this.#memberships.replace(before, members);
-    return { kind: 'updated', effects: departed(before.id, [...members.removed.keys()]) };
+    if (members !== null) this.#memberships.replace(before, members);
+    const { id } = before;
+    const effects = members === null ? NO_EFFECTS : departed(id, [...members.removed.keys()]);
+    if (status === before.status) return { kind: 'updated', effects };
+    const turned = status === 'deleted' ? { deactivatedGroups: [id] } : { reactivatedGroups: [id] };
+    return { kind: 'updated', effects: { ...effects, ...turned } };
   }
 }

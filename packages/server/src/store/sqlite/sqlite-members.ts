@@ -1,52 +1,7 @@
-import type { SQLInputValue } from 'node:sqlite';
-import type { ChangeMembersOutcome, PageRequest, ProjectKey, TotalPage, WriteContext } from '../store.ts';
+import type { ChangeMembersOutcome, ProjectKey, WriteContext } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { IdCollector, NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
-import { inside, toPage, UNPEEKED } from './sqlite-pages.ts';
-import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
-
-/** Reads of memberships from both sides, on the main thread. */
-export function memberReads(reader: SqliteReader) {
-  const group = reader.prepare('SELECT group_no, member_count FROM groups WHERE project_no = ? AND id = ?');
-  const members = reader.prepare(`
-    SELECT json_group_array(json_object('id', id, 'name', name, 'email', email)), count(*) FROM (
-      SELECT user_id AS id, name, email FROM memberships WHERE group_no = ? AND user_id > ?
-      ORDER BY user_id LIMIT ${UNPEEKED})`);
-  const memberBoundary = reader.prepare(
-    `SELECT user_id FROM memberships WHERE group_no = ? AND user_id > ? ORDER BY user_id LIMIT 2 OFFSET ${UNPEEKED}`,
-  );
-  const user = reader.prepare('SELECT user_no FROM users WHERE project_no = ? AND id = ?');
-  const userGroups = reader.prepare(`
-    SELECT json_group_array(json_object('id', id, 'name', name, 'status', status)), count(*) FROM (
-      SELECT g.id, g.name, g.status FROM user_groups ug CROSS JOIN groups g ON g.group_no = ug.group_no
-      WHERE ug.user_no = ? AND ug.group_id > ? ORDER BY ug.group_id LIMIT ${UNPEEKED})`);
-  const groupBoundary = reader.prepare(
-    `SELECT group_id FROM user_groups WHERE user_no = ? AND group_id > ? ORDER BY group_id LIMIT 2 OFFSET ${UNPEEKED}`,
-  );
-  const groupCount = reader.prepare('SELECT count(*) FROM user_groups WHERE user_no = ?');
-
-  const read = (list: ReadStatement, boundary: ReadStatement, owner: SQLInputValue, page: PageRequest) => {
-    const start = page.after ?? '';
-    const row = list.get(owner, start, page.limit) as Row;
-    const found = toPage(row, page.limit, (offset) => boundary.all(owner, start, offset));
-    return { items: inside(found.items), count: found.count, last: found.last };
-  };
-  return {
-    list(project: ProjectKey, id: string, page: PageRequest): TotalPage | null {
-      const found = group.get(project, id);
-      if (found === undefined) return null;
-      const [groupNo = 0, total] = found;
-      return { ...read(members, memberBoundary, groupNo, page), total: total as number };
-    },
-    groupsOf(project: ProjectKey, id: string, page: PageRequest): TotalPage | null {
-      const found = user.get(project, id);
-      if (found === undefined) return null;
-      const [userNo = 0] = found;
-      const total = groupCount.get(userNo)?.[0] as number;
-      return { ...read(userGroups, groupBoundary, userNo, page), total };
-    },
-  };
-}
+import type { PresenceWrites } from './sqlite-presence-writes.ts';
 
 /** A group as membership changes need it. */
 export interface GroupRef {
@@ -75,15 +30,15 @@ export class MembershipWrites {
   readonly #addReverse;
   readonly #remove;
   readonly #removeReverse;
-  readonly #removePresence;
   readonly #groupsOfUser;
   readonly #removeUser;
   readonly #loseMember;
   readonly #removeGroup;
-  readonly #removeGroupPresence;
   readonly #rename;
+  readonly #presence: PresenceWrites;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, presence: PresenceWrites) {
+    this.#presence = presence;
     const prepare = (sql: string) => connection.prepare(sql);
     this.#card = prepare('SELECT user_no, name, email FROM users WHERE project_no = ? AND id = ?');
     this.#group = prepare(
@@ -98,7 +53,6 @@ export class MembershipWrites {
     this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
     this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');
     this.#removeReverse = prepare('DELETE FROM user_groups WHERE user_no = ? AND group_id = ?');
-    this.#removePresence = prepare('DELETE FROM durable_presence WHERE group_no = ? AND user_id = ?');
     this.#groupsOfUser = prepare('SELECT group_id, group_no FROM user_groups WHERE user_no = ?');
     this.#removeUser = prepare('DELETE FROM user_groups WHERE user_no = ?');
     this.#loseMember = prepare(
@@ -106,7 +60,6 @@ export class MembershipWrites {
     );
     this.#removeGroup = prepare('DELETE FROM memberships WHERE group_no = ?');
     this.#rename = prepare('UPDATE memberships SET name = ?, email = ? WHERE group_no = ? AND user_id = ?');
-    this.#removeGroupPresence = prepare('DELETE FROM durable_presence WHERE group_no = ?');
   }
 
   /** Looks users up by ID, each once. `known` are users that this transaction has already seen. */
@@ -170,7 +123,7 @@ export class MembershipWrites {
     const groups = this.#groupsOfUser.all(userNo) as [string, number][];
     for (const [, groupNo] of groups) {
       this.#remove.run(groupNo, id);
-      this.#removePresence.run(groupNo, id);
+      this.#presence.removeUser(groupNo, id);
       this.#loseMember.run(revision, groupNo);
     }
     this.#removeUser.run(userNo);
@@ -182,7 +135,7 @@ export class MembershipWrites {
     const members = this.#members.all(group.groupNo) as [string, number][];
     for (const [, userNo] of members) this.#removeReverse.run(userNo, group.id);
     this.#removeGroup.run(group.groupNo);
-    this.#removeGroupPresence.run(group.groupNo);
+    this.#presence.removeGroup(group.groupNo);
     return members.map(([userId]) => userId);
   }
 
@@ -211,7 +164,7 @@ export class MembershipWrites {
     for (const [id, userNo] of removed) {
       this.#remove.run(group.groupNo, id);
       this.#removeReverse.run(userNo, group.id);
-      this.#removePresence.run(group.groupNo, id);
+      this.#presence.removeUser(group.groupNo, id);
     }
     for (const [id, { userNo, name, email }] of added) {
       this.#add.run(group.groupNo, id, userNo, name, email);

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { placeKeys } from './sqlite-place-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 
@@ -35,6 +36,7 @@ export function migrate(database: DatabaseSync): void {
         `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
       );
     }
+    database.function('place_keys', (location) => JSON.stringify([...placeKeys(String(location))]));
     for (const { number, file } of known) {
       if (number <= version) continue;
       database.exec(readFileSync(new URL(file, DIRECTORY), 'utf8'));

@@ -1,6 +1,7 @@
 import type { NotificationChannels } from '@rollcall/protocol';
 import type {
   BatchRequest,
+  CarriedRecord,
   CustomerRecord,
   DurablePresenceUpdate,
   ProjectKey,
@@ -10,10 +11,11 @@ import type {
 } from '../store.ts';
 import { ProjectGoneError } from '../store.ts';
 import { BatchWrites } from './sqlite-batch.ts';
+import { CarryWrites } from './sqlite-carry.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { GroupWrites } from './sqlite-groups.ts';
 import { MembershipWrites } from './sqlite-members.ts';
-import { PresenceWrites } from './sqlite-presence.ts';
+import { PresenceWrites } from './sqlite-presence-writes.ts';
 import { ProjectWrites } from './sqlite-projects.ts';
 import { UserWrites } from './sqlite-users.ts';
 import type { StoredGroupWrite, StoredUserWrite } from './sqlite-written.ts';
@@ -29,12 +31,13 @@ export class RollBack extends Error {
 
 /** Every write of the store, by the name of its method; each runs within a savepoint on the writer's thread. */
 export function writeOperations(connection: SqliteConnection) {
-  const memberships = new MembershipWrites(connection);
+  const presence = new PresenceWrites(connection);
+  const memberships = new MembershipWrites(connection, presence);
   const users = new UserWrites(connection, memberships);
   const groups = new GroupWrites(connection, memberships);
   const batches = new BatchWrites(users, groups, memberships);
-  const presence = new PresenceWrites(connection);
   const projects = new ProjectWrites(connection);
+  const carries = new CarryWrites(connection, users, groups, presence);
 
   /** Only a live project is written to: a request may still be under way when its project is deleted. */
   const within =
@@ -85,6 +88,8 @@ export function writeOperations(connection: SqliteConnection) {
     putDurablePresence: within((project, update: DurablePresenceUpdate, stamp: WriteStamp) =>
       presence.put(project, update, stamp),
     ),
+
+    carryIn: (records: readonly CarriedRecord[], stamp: WriteStamp) => carries.carryIn(records, stamp),
   };
 }
 

@@ -2,7 +2,13 @@
 import { limits } from '@rollcall/protocol';
 import type { Effects, IdSample, Precondition, Revision } from '../store.ts';
 
-export const NO_EFFECTS: Effects = { departures: [], deactivated: [], reactivated: [] };
+export const NO_EFFECTS: Effects = {
+  departures: [],
+  deactivated: [],
+  reactivated: [],
+  deactivatedGroups: [],
+  reactivatedGroups: [],
+};
 
 /** Whether the current state (null: nothing is there) meets what the caller requires. */
 export function preconditionFailure(

@@ -163,17 +163,33 @@ export class ProjectWrites {
     return true;
   }
 
-  /** A slice of the group's members, and the group with the last of them. */
+  /** A slice of the group's durable presence, then of its members, and at last the group itself. */
   #purgeGroup(group: number): number {
+    return (
+      this.#purgePlaces(group) ||
+      this.#purgePresence(group) ||
+      this.#purgeMembers(group) ||
+      this.#prepare('DELETE FROM groups WHERE group_no = ?').run(group)
+    );
+  }
+
+  #purgePlaces(group: number): number {
+    const key = 'group_no, place_key, user_id, presence_no';
+    const some = `SELECT ${key} FROM durable_places WHERE group_no = ? LIMIT ${PURGE_ROWS}`;
+    return this.#prepare(`DELETE FROM durable_places WHERE (${key}) IN (${some})`).run(group);
+  }
+
+  #purgePresence(group: number): number {
+    const some = `SELECT presence_no FROM durable_presence WHERE group_no = ? LIMIT ${PURGE_ROWS}`;
+    return this.#prepare(`DELETE FROM durable_presence WHERE presence_no IN (${some})`).run(group);
+  }
+
+  #purgeMembers(group: number): number {
     const some = `FROM memberships WHERE group_no = ?1 LIMIT ${PURGE_ROWS}`;
     this.#prepare(`DELETE FROM user_groups WHERE (user_no, group_id) IN (
       SELECT user_no, (SELECT id FROM groups WHERE group_no = ?1) ${some})`).run(group);
-    this.#prepare(
-      `DELETE FROM durable_presence WHERE group_no = ?1 AND user_id IN (SELECT user_id ${some})`,
-    ).run(group);
     const members = `DELETE FROM memberships WHERE group_no = ?1 AND user_id IN (SELECT user_id ${some})`;
-    const removed = this.#prepare(members).run(group);
-    return removed > 0 ? removed : this.#prepare('DELETE FROM groups WHERE group_no = ?').run(group);
+    return this.#prepare(members).run(group);
   }
 
   #purgeUsers(project: number): number {

@@ -1,13 +1,15 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Store, StoreUnavailableError } from '../store.ts';
+import { carriedRecords } from './sqlite-carry.ts';
 import { readFailure } from './sqlite-errors.ts';
 import { groupReads } from './sqlite-groups.ts';
-import { memberReads } from './sqlite-members.ts';
+import { memberReads } from './sqlite-member-lists.ts';
 import { presenceReads } from './sqlite-presence.ts';
 import { projectReads } from './sqlite-projects.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { SnapshotPool } from './sqlite-snapshots.ts';
+import { standingReads } from './sqlite-standings.ts';
 import { userReads } from './sqlite-users.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
 import { toStored } from './sqlite-written.ts';
@@ -78,6 +80,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
   const groups = groupReads(reader, snapshots);
   const members = memberReads(reader);
   const users = userReads(reader);
+  const standings = standingReads(reader);
   const presence = presenceReads(reader);
   const alive = reader.prepare('SELECT 1');
   let closing: Promise<void> | null = null;
@@ -132,12 +135,16 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     findPreferences: async (project, id) => users.preferences(project, id),
     putPreferences: (project, id, channels) => writer.run('putPreferences', project, id, channels),
 
-    standing: async (project, groupId, userId) => presence.standing(project, groupId, userId),
-    presentable: async (project, groupId, userIds) => presence.presentable(project, groupId, userIds),
+    standing: async (project, groupId, userId) => standings.standing(project, groupId, userId),
+    standings: async (project, asked) => standings.standings(project, asked),
+    presentable: async (project, groupId, userIds) => standings.presentable(project, groupId, userIds),
     putDurablePresence: (project, update, context) =>
       writer.run('putDurablePresence', project, update, context),
     listDurablePresence: async (project, groupId, filter, page) =>
       presence.listDurable(project, groupId, filter, page),
     findDurablePresence: async (project, groupId, userId) => presence.findDurable(project, groupId, userId),
+
+    carryOut: () => carriedRecords(snapshots),
+    carryIn: (records, stamp) => writer.run('carryIn', records, stamp),
   };
 }

@@ -43,7 +43,11 @@ export function endingContract(rule: Rule): void {
   rule('a region that was cleared has nowhere to depart from', async (scene) => {
     await scene.set('ann', PAGE_1, { region: SITE });
     await scene.clear('ann', PAGE_1);
-    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), { arrived: true, departed: null });
+    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), {
+      arrived: true,
+      created: true,
+      departed: null,
+    });
   });
 
   rule('clearing what ended by its deadline is clearing nothing, and the sweep tells it', async (scene) => {
@@ -54,7 +58,7 @@ export function endingContract(rule: Rule): void {
 
   rule('users who are removed are nowhere in the group, and no sweep tells it', async (scene) => {
     await everybody(scene);
-    await scene.store.removeUsers(SCOPE, ['ann', 'cid', 'nobody', 'ann']);
+    await scene.store.removeUsers(SCOPE, ['ann', 'cid', 'nobody', 'ann'], START);
     assert.deepEqual(await scene.ids(), ['bob']);
     assert.deepEqual(await scene.locationsOf('ann'), []);
     assert.deepEqual(await scene.swept(LATER), [`bob ${PAGE_1}`]);
@@ -62,36 +66,36 @@ export function endingContract(rule: Rule): void {
 
   rule('removing nobody changes nothing', async (scene) => {
     await everybody(scene);
-    await scene.store.removeUsers(SCOPE, []);
-    await scene.store.removeUsers({ ...SCOPE, groupId: 'nowhere' }, ['ann']);
+    await scene.store.removeUsers(SCOPE, [], START);
+    await scene.store.removeUsers({ ...SCOPE, groupId: 'nowhere' }, ['ann'], START);
     assert.deepEqual(await scene.ids(), ['ann', 'bob', 'cid']);
   });
 
   rule('users who were removed can be present again', async (scene) => {
     await scene.set('ann', PAGE_1);
-    await scene.store.removeUsers(SCOPE, ['ann']);
-    assert.deepEqual(await scene.set('ann', PAGE_1), { arrived: true, departed: null });
+    await scene.store.removeUsers(SCOPE, ['ann'], START);
+    assert.deepEqual(await scene.set('ann', PAGE_1), { arrived: true, created: true, departed: null });
     assert.deepEqual(await scene.ids(), ['ann']);
   });
 
   rule('a group that is removed has nobody, and no sweep tells it', async (scene) => {
     await everybody(scene);
     await everybody(scene, 'another');
-    await scene.store.removeGroup(SCOPE);
-    await scene.store.removeGroup({ ...SCOPE, groupId: 'nowhere' });
+    await scene.store.removeGroup(SCOPE, START);
+    await scene.store.removeGroup({ ...SCOPE, groupId: 'nowhere' }, START);
     assert.deepEqual(await scene.ids(), []);
     assert.deepEqual(await scene.ids({ location: PAGE_1, partial: true }), []);
     assert.deepEqual(await scene.ids({ groupId: 'another' }), ['ann', 'bob', 'cid']);
     assert.equal((await scene.swept(LATER)).length, 4);
-    assert.deepEqual(await scene.set('ann', PAGE_2), { arrived: true, departed: null });
+    assert.deepEqual(await scene.set('ann', PAGE_2), { arrived: true, created: true, departed: null });
   });
 
   rule('a project that is removed has nobody in any group, and no sweep tells it', async (scene) => {
     await everybody(scene);
     await everybody(scene, 'another');
     await scene.set('ann', PAGE_1, { project: 'kept' });
-    await scene.store.removeProject(SCOPE.project);
-    await scene.store.removeProject('nowhere');
+    await scene.store.removeProject(SCOPE.project, START);
+    await scene.store.removeProject('nowhere', START);
     assert.deepEqual(await scene.ids(), []);
     assert.deepEqual(await scene.ids({ groupId: 'another' }), []);
     assert.deepEqual(await scene.swept(LATER), [`ann ${PAGE_1}`]);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { at, PAGE_1, PAGE_2, PAGE_3, type Rule, SITE, START, TTL } from './presence-scene.ts';
 
-const ARRIVED = { arrived: true, departed: null };
-const NOTHING_CHANGED = { arrived: false, departed: null };
+const ARRIVED = { arrived: true, created: true, departed: null };
+const NOTHING_CHANGED = { arrived: false, created: false, departed: null };
+/** The region is new to the user, the location is not. */
+const HELD_ANEW = { arrived: false, created: true, departed: null };
 const APP = at({ app: 'a' });
 
 /** What an update does to where the user is, and what it says that it changed. */
@@ -36,11 +38,19 @@ export function placingContract(rule: Rule): void {
 
   rule('a region has one location: the new one takes the place of the old', async (scene) => {
     await scene.set('ann', PAGE_1, { region: SITE });
-    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), { arrived: true, departed: PAGE_1 });
+    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), {
+      arrived: true,
+      created: false,
+      departed: PAGE_1,
+    });
     assert.deepEqual(await scene.locationsOf('ann'), [PAGE_2]);
     assert.deepEqual(await scene.ids({ location: PAGE_1 }), []);
     assert.deepEqual(await scene.ids({ location: PAGE_2 }), ['ann']);
-    assert.deepEqual(await scene.set('ann', PAGE_1, { region: SITE }), { arrived: true, departed: PAGE_2 });
+    assert.deepEqual(await scene.set('ann', PAGE_1, { region: SITE }), {
+      arrived: true,
+      created: false,
+      departed: PAGE_2,
+    });
   });
 
   rule('regions are apart: a user is at one location in each', async (scene) => {
@@ -61,17 +71,18 @@ export function placingContract(rule: Rule): void {
     await scene.set('ann', PAGE_1);
     assert.deepEqual(await scene.set('ann', paragraph, { region: PAGE_1 }), {
       arrived: true,
+      created: false,
       departed: PAGE_1,
     });
-    assert.deepEqual(await scene.set('ann', PAGE_1), { arrived: true, departed: paragraph });
+    assert.deepEqual(await scene.set('ann', PAGE_1), { arrived: true, created: false, departed: paragraph });
   });
 
   rule(
     'who comes to a location in another region too has not arrived, and it is read once',
     async (scene) => {
       await scene.set('ann', PAGE_1);
-      assert.deepEqual(await scene.set('ann', PAGE_1, { region: SITE }), NOTHING_CHANGED);
-      assert.deepEqual(await scene.set('ann', PAGE_1, { region: APP }), NOTHING_CHANGED);
+      assert.deepEqual(await scene.set('ann', PAGE_1, { region: SITE }), HELD_ANEW);
+      assert.deepEqual(await scene.set('ann', PAGE_1, { region: APP }), HELD_ANEW);
       assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
       assert.deepEqual(await scene.find({ location: PAGE_1 }), [{ userId: 'ann', locations: [PAGE_1] }]);
       assert.deepEqual(await scene.find({ location: PAGE_1, partial: true }), [
@@ -83,9 +94,14 @@ export function placingContract(rule: Rule): void {
   rule('a location held in several regions is left when the last of them leaves it', async (scene) => {
     await scene.set('ann', PAGE_1, { region: APP });
     await scene.set('ann', PAGE_1, { region: SITE });
-    assert.deepEqual(await scene.set('ann', PAGE_2, { region: APP }), ARRIVED);
+    const first = await scene.set('ann', PAGE_2, { region: APP });
+    assert.deepEqual(first, { arrived: true, created: false, departed: null });
     assert.deepEqual(await scene.ids({ location: PAGE_1 }), ['ann']);
-    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), { arrived: false, departed: PAGE_1 });
+    assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), {
+      arrived: false,
+      created: false,
+      departed: PAGE_1,
+    });
     assert.deepEqual(await scene.locationsOf('ann'), [PAGE_2]);
   });
 
@@ -93,10 +109,27 @@ export function placingContract(rule: Rule): void {
     await scene.set('ann', PAGE_1, { region: APP, until: START + 1_000 });
     await scene.set('ann', PAGE_1, { region: SITE });
     const left = await scene.set('ann', PAGE_2, { region: SITE, now: START + 1_000 });
-    assert.deepEqual(left, { arrived: true, departed: PAGE_1 });
+    assert.deepEqual(left, { arrived: true, created: false, departed: PAGE_1 });
     // The departure has been told, so no sweep tells it again.
     assert.deepEqual(await scene.swept(START + TTL - 1), []);
   });
+
+  rule(
+    'who comes back to a region after its deadline made it anew, wherever else they are',
+    async (scene) => {
+      await scene.set('ann', PAGE_1, { until: START + 1_000 });
+      await scene.set('ann', PAGE_1, { region: SITE });
+      await scene.set('ann', PAGE_2, { region: APP, until: START + 1_000 });
+      const later = { now: START + 1_000 };
+      assert.deepEqual(await scene.set('ann', PAGE_1, later), HELD_ANEW);
+      assert.deepEqual(await scene.set('ann', PAGE_3, { region: APP, ...later }), {
+        arrived: true,
+        created: true,
+        departed: PAGE_2,
+      });
+      assert.deepEqual(await scene.set('ann', PAGE_1, later), NOTHING_CHANGED);
+    },
+  );
 
   rule('who comes back after the deadline has arrived, swept or not', async (scene) => {
     await scene.set('ann', PAGE_1);
@@ -112,7 +145,7 @@ export function placingContract(rule: Rule): void {
     async (scene) => {
       await scene.set('ann', PAGE_1, { region: SITE });
       const moved = await scene.set('ann', PAGE_2, { region: SITE, now: START + TTL });
-      assert.deepEqual(moved, { arrived: true, departed: PAGE_1 });
+      assert.deepEqual(moved, { arrived: true, created: true, departed: PAGE_1 });
       assert.deepEqual(await scene.swept(START + TTL), []);
       assert.deepEqual(await scene.locationsOf('ann', START + TTL), [PAGE_2]);
     },

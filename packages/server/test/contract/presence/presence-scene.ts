@@ -6,6 +6,7 @@ import type {
   PresentUser,
 } from '../../../src/presence/presence-store.ts';
 import type { Json } from '../../../src/store/store.ts';
+import { WatchRecorder } from './watch-recorder.ts';
 
 /** Two handles on one engine in which nothing is: the same handle twice where the engine lives in one process. */
 export type MakePresenceStores = () => Promise<readonly [PresenceStore, PresenceStore]>;
@@ -37,10 +38,19 @@ interface Reading extends Partial<PresenceScope> {
   readonly now?: number;
 }
 
+interface Watching extends Partial<PresenceScope> {
+  /** Where it is watched; where scenes write, that is the other one. */
+  readonly handle?: PresenceStore;
+  readonly now?: number;
+  /** Called in the call, when the event has been recorded. */
+  readonly onEvent?: (offset: number) => void;
+}
+
 /** Two handles and short ways to use them: what one writes, the other reads. */
 export class PresenceScene {
   readonly store: PresenceStore;
   readonly other: PresenceStore;
+  readonly #recorders: WatchRecorder[] = [];
 
   constructor([store, other]: readonly [PresenceStore, PresenceStore]) {
     this.store = store;
@@ -71,6 +81,20 @@ export class PresenceScene {
     return this.other.locationsOf({ ...scope, userId, now });
   }
 
+  /** Watches a group from now on; closed with the scene. */
+  async watch(watching: Watching = {}): Promise<WatchRecorder> {
+    const { handle = this.other, now = START, onEvent, ...scope } = watching;
+    const recorder = await WatchRecorder.open(handle, { ...SCOPE, ...scope }, now, onEvent);
+    this.#recorders.push(recorder);
+    return recorder;
+  }
+
+  async close(): Promise<void> {
+    for (const recorder of this.#recorders) recorder.watch.close();
+    await this.store.close();
+    await this.other.close();
+  }
+
   /** What a sweep tells, as `user location`. */
   async swept(now: number): Promise<string[]> {
     return (await this.other.sweep(now)).map(({ userId, location }) => `${userId} ${location}`);
@@ -87,8 +111,7 @@ export function inScene(makeStores: MakePresenceStores, body: (scene: PresenceSc
     try {
       await body(scene);
     } finally {
-      await scene.store.close();
-      await scene.other.close();
+      await scene.close();
     }
   };
 }

@@ -37,6 +37,7 @@ export function raceContract(rule: Rule): void {
       places.map((_, index) => (index % 2 === 0 ? store : other).set(update)),
     );
     assert.equal(changes.filter(({ arrived }) => arrived).length, 1);
+    assert.equal(changes.filter(({ created }) => created).length, 1);
   });
 
   rule('of racing absences, one found the user', async (scene) => {
@@ -51,7 +52,7 @@ export function raceContract(rule: Rule): void {
     for (const [round, location] of places.entries()) {
       const scope = { ...SCOPE, groupId: `g${round}` };
       await scene.set('bob', PAGE_1, scope);
-      await Promise.all([scene.set('ann', location, scope), scene.other.removeGroup(scope)]);
+      await Promise.all([scene.set('ann', location, scope), scene.other.removeGroup(scope, START)]);
       const found = await scene.ids(scope);
       assert.ok(found.length === 0 || (found.length === 1 && found[0] === 'ann'), `found ${found}`);
       assert.deepEqual(await scene.ids({ ...scope, location }), found);

@@ -24,11 +24,11 @@ export function scopeContract(rule: Rule): void {
     await scene.set('ann', PAGE_1, { region: SITE });
     const elsewhere = { ...SCOPE, groupId: 'another' };
     const set = await scene.set('ann', PAGE_2, { region: SITE, ...elsewhere });
-    assert.deepEqual(set, { arrived: true, departed: null });
+    assert.deepEqual(set, { arrived: true, created: true, departed: null });
     assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
     assert.deepEqual(await scene.locationsOf('ann', START, elsewhere), [PAGE_2]);
     assert.equal(await scene.clear('ann', PAGE_1, START, elsewhere), false);
-    await scene.store.removeUsers(elsewhere, ['ann']);
+    await scene.store.removeUsers(elsewhere, ['ann'], START);
     assert.deepEqual(await scene.ids(), ['ann']);
   });
 
@@ -36,7 +36,7 @@ export function scopeContract(rule: Rule): void {
     await scene.set('ann', PAGE_1);
     await scene.set('bob', PAGE_1, { project: 'another' });
     assert.deepEqual(await scene.ids(), ['ann']);
-    await scene.store.removeGroup({ ...SCOPE, project: 'another' });
+    await scene.store.removeGroup({ ...SCOPE, project: 'another' }, START);
     assert.deepEqual(await scene.ids(), ['ann']);
     assert.deepEqual(await scene.ids({ project: 'another' }), []);
   });
@@ -48,7 +48,7 @@ export function scopeContract(rule: Rule): void {
     for (const { project, groupId } of scopes) {
       assert.deepEqual(await scene.ids({ project, groupId }), [`${project} ${groupId}`]);
     }
-    await scene.store.removeProject('a');
+    await scene.store.removeProject('a', START);
     assert.deepEqual(await scene.ids({ project: 'a', groupId: 'b:c' }), []);
     assert.deepEqual(await scene.ids({ project: 'a:b', groupId: 'a' }), ['a:b a']);
     assert.equal((await scene.swept(START + TTL)).length, scopes.length - NAMES.length);

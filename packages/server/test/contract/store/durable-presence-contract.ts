@@ -28,6 +28,43 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await standing(), { user: null, group: 'deleted', member: false });
   });
 
+  test('many standings are asked for at once, and answered in the order asked', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann', 'bob');
+    await roster.groupOf('off', 'ann');
+    await roster.users('cid');
+    await roster.putUser('bob', { status: 'deleted' });
+    await roster.putGroup('off', { status: 'deleted' });
+    const asked = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
+      ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
+    );
+    const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
+      lab.store.standing(roster.key, groupId, userId);
+    assert.deepEqual(await lab.store.standings(roster.key, asked), await Promise.all(asked.map(one)));
+    assert.deepEqual(await lab.store.standings(roster.key, []), []);
+    const other = await lab.project();
+    assert.deepEqual(await lab.store.standings(other.key, [{ groupId: 'g', userId: 'ann' }]), [
+      { user: null, group: null, member: false },
+    ]);
+  });
+
+  test('a thousand standings, each of its own', async () => {
+    const roster = await lab.project();
+    const users = numbered('u', 1_000);
+    await roster.groupOf('g', ...users.filter((_, index) => index % 3 > 0));
+    await roster.users(...users);
+    await roster.applied({
+      users: users.filter((_, index) => index % 5 === 0).map((id) => ({ id, status: 'deleted' })),
+    });
+    const asked = users.map((userId) => ({ groupId: 'g', userId })).reverse();
+    const expected = users.map((_, index) => ({
+      user: index % 5 === 0 ? 'deleted' : 'active',
+      group: 'active',
+      member: index % 3 > 0,
+    }));
+    assert.deepEqual(await lab.store.standings(roster.key, asked), expected.reverse());
+  });
+
   test('presentable are those who are active members of an active group, in order of ID', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'cid', 'ann', 'bob');

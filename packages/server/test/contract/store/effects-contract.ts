@@ -5,7 +5,13 @@ import { departuresOf } from './entries.ts';
 import type { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const NOBODY: Effects = { departures: [], deactivated: [], reactivated: [] };
+const NOBODY: Effects = {
+  departures: [],
+  deactivated: [],
+  reactivated: [],
+  deactivatedGroups: [],
+  reactivatedGroups: [],
+};
 
 export function effectsContract(lab: StoreLab): void {
   const stocked = async () => {
@@ -88,6 +94,37 @@ export function effectsContract(lab: StoreLab): void {
     test(`users ${how}: the write says whose status went over`, async () => {
       const roster = await stocked();
       await roster.putUser('off', { status: 'deleted' });
+      assert.deepEqual(((await run(roster)) as { effects: Effects }).effects, { ...NOBODY, ...expected });
+    });
+  }
+
+  const groupStatuses: readonly [
+    how: string,
+    run: (roster: Roster) => Promise<object>,
+    expected: Partial<Effects>,
+  ][] = [
+    ['set deleted', (roster) => roster.putGroup('g', { status: 'deleted' }), { deactivatedGroups: ['g'] }],
+    ['set active', (roster) => roster.putGroup('off', { status: 'active' }), { reactivatedGroups: ['off'] }],
+    ['set to the same status', (roster) => roster.putGroup('off', { status: 'deleted', name: 'O' }), {}],
+    ['created deleted', (roster) => roster.putGroup('new', { name: 'New', status: 'deleted' }), {}],
+    [
+      'turned in a batch, one of them there and back',
+      (roster) =>
+        roster.applied({
+          groups: [
+            { id: 'g', status: 'deleted' },
+            { id: 'h', status: 'deleted' },
+            { id: 'off', status: 'active' },
+            { id: 'h', status: 'active' },
+          ],
+        }),
+      { deactivatedGroups: ['g'], reactivatedGroups: ['off'] },
+    ],
+  ];
+  for (const [how, run, expected] of groupStatuses) {
+    test(`groups ${how}: the write says whose status went over`, async () => {
+      const roster = await stocked();
+      await roster.putGroup('off', { name: 'Off', status: 'deleted' });
       assert.deepEqual(((await run(roster)) as { effects: Effects }).effects, { ...NOBODY, ...expected });
     });
   }

@@ -1,7 +1,43 @@
+import { limits } from '@rollcall/protocol';
 import { doneExample, type NotesByOperation } from '../operation-notes.ts';
 
-/** `/v1/users/<ID>/presence`; the reading of a group is with the groups. */
+/** `/v1/users/<ID>/presence` and `/v1/presence`; the reading of a group is with the groups. */
 export const PRESENCE_NOTES: NotesByOperation = {
+  putPresences: {
+    description: `
+For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toLocaleString('en')} updates, each with \`userID\` and the fields of the single call.
+
+- **Not atomic.** An update that may not be is left out and listed in \`refused\`; all others are applied.
+- What does not fit (a field that is not expected, missing or wrong) refuses the whole request, and nothing is applied.
+- Updates of one user in one group take effect in the order of the list.`.trim(),
+    bodies: {
+      refresh: {
+        summary: 'One user is still there, and one is not known',
+        value: {
+          updates: [
+            { userID: 'ada', groupID: 'analysts', location: { page: 'q3-report' } },
+            { userID: 'nobody', groupID: 'analysts', location: { page: 'q3-report' } },
+          ],
+        },
+      },
+    },
+    success: 'The updates were applied, but for those that are listed as refused.',
+    answer: {
+      success: true,
+      message: 'updated presence 1 time, refused 1 time',
+      updated: 1,
+      refused: [
+        { index: 1, userID: 'nobody', error: 'user_not_found', message: 'user nobody does not exist' },
+      ],
+    },
+    refusals: {
+      missing_field: 'A required field of an update is absent.',
+      invalid_field:
+        'There are no updates or too many, a field has a wrong type or value, or the fields of an update exclude each other.',
+    },
+    unavailable:
+      'The store cannot be reached. Some of the updates may have been applied: send all of them again.',
+  },
   getUserPresence: {
     description:
       'Empty for a user who is not there, or may not be: set `deleted`, no member, or the group set `deleted`.',

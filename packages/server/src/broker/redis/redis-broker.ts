@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
+import { RedisConnection } from '../../redis/redis-connection.ts';
+import { parseRedisUrl } from '../../redis/redis-url.ts';
+import type { Broker, Change } from '../broker.ts';
+import { ChangeListeners } from './change-listeners.ts';
+
+/** How soon a subscription that broke is tried again. */
+const RESUBSCRIBE_MS = 200;
+
+/**
+ * Opens the Broker (see the port) on Redis: every process that names the same server and prefix is told.
+ * @throws RedisUrlError, StoreUnavailableError
+ */
+export async function openRedisBroker({ url }: { readonly url: string }): Promise<Broker> {
+  const connection = await RedisConnection.open(parseRedisUrl(url));
+  try {
+    const broker = new RedisBroker(connection, await openChannels(connection));
+    await broker.listen();
+    return broker;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/**
+ * The listeners of this process are called at once, whether or not Redis can be reached; what comes back from there of our
+ * own is left out. What others publish while the connection is broken is missed, as the port allows.
+ */
+class RedisBroker implements Broker {
+  readonly #connection: RedisConnection;
+  readonly #channels: RedisChannels;
+  readonly #channel: string;
+  readonly #self = randomBytes(9).toString('base64url');
+  readonly #listeners = new ChangeListeners();
+  #isClosed = false;
+
+  constructor(connection: RedisConnection, channels: RedisChannels) {
+    const { prefix, db } = connection.target;
+    this.#connection = connection;
+    this.#channels = channels;
+    this.#channel = `${prefix}:${db}:{changes}`;
+  }
+
+  /** @throws StoreUnavailableError */
+  async listen(): Promise<void> {
+    await this.#channels.listen(this.#channel, {
+      onMessage: (text) => this.#hear(text),
+      onLost: () => this.#listenAgain(),
+    });
+  }
+
+  ping(): Promise<void> {
+    return this.#connection.ping();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#channels.close();
+    this.#connection.close();
+  }
+
+  async publish(change: Change): Promise<void> {
+    // Sent first, so that what a listener publishes comes after what it heard elsewhere too.
+    const sent = this.#connection.publish(this.#channel, JSON.stringify([this.#self, change]));
+    this.#listeners.tell(change);
+    await sent;
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    return this.#listeners.add(listener);
+  }
+
+  #hear(text: string): void {
+    const [publisher, change] = JSON.parse(text) as [string, Change];
+    if (publisher !== this.#self) this.#listeners.tell(change);
+  }
+
+  #listenAgain(): void {
+    setTimeout(() => {
+      if (!this.#isClosed) this.listen().catch(() => this.#listenAgain());
+    }, RESUBSCRIBE_MS).unref();
+  }
+}

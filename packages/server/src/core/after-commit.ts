@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import type { PresenceStore, ToldEvent } from '../presence/presence-store.ts';
+import type { Effects, ProjectKey } from '../store/store.ts';
+import type { Clock } from './clock.ts';
+
+interface Parts {
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Most IDs that one event names. */
+const USERS_PER_EVENT = 1_000;
+
+/**
+ * Ends the presence of users where a committed write made them leave, and tells those who watch whose status went over.
+ * A failure is logged and not passed on: the write stands, a repeat of it would change nothing, and readings leave out
+ * who may not be seen anyway.
+ */
+export async function afterCommit(parts: Parts, project: ProjectKey, effects: Effects): Promise<void> {
+  const { presence, clock } = parts;
+  const now = clock.now();
+  const departures = effects.departures.map(({ groupId, userIds }) =>
+    presence.removeUsers({ project, groupId }, userIds, now),
+  );
+  await settle(parts, [...departures, tellTurns(parts, project, effects, now)]);
+}
+
+/** The group is gone for good, and all presence in it. Fails like {@link afterCommit}: not at all. */
+export async function afterGroupRemoval(parts: Parts, project: ProjectKey, groupId: string): Promise<void> {
+  await settle(parts, [parts.presence.removeGroup({ project, groupId }, parts.clock.now())]);
+}
+
+/** A user's status concerns every group that they may be in, a group's status itself; of both, only what is watched. */
+async function tellTurns(
+  { presence }: Parts,
+  project: ProjectKey,
+  effects: Effects,
+  now: number,
+): Promise<void> {
+  const { deactivated, reactivated, deactivatedGroups, reactivatedGroups } = effects;
+  if (deactivated.length + reactivated.length + deactivatedGroups.length + reactivatedGroups.length === 0)
+    return;
+  const watched = await presence.watchedGroups(project, now);
+  const turned = new Map<string, ToldEvent>([
+    ...deactivatedGroups.map((id) => [id, { type: 'group', active: false }] as const),
+    ...reactivatedGroups.map((id) => [id, { type: 'group', active: true }] as const),
+  ]);
+  const ofUsers = [...userEvents(deactivated, false), ...userEvents(reactivated, true)];
+  const told = watched.map(async (groupId) => {
+    const own = turned.get(groupId);
+    for (const event of own === undefined ? ofUsers : [own, ...ofUsers]) {
+      await presence.tell({ project, groupId }, event, now);
+    }
+  });
+  await Promise.all(told);
+}
+
+function userEvents(userIds: readonly string[], active: boolean): ToldEvent[] {
+  const count = Math.ceil(userIds.length / USERS_PER_EVENT);
+  return Array.from({ length: count }, (_, index) => ({
+    type: 'users',
+    userIds: userIds.slice(index * USERS_PER_EVENT, (index + 1) * USERS_PER_EVENT),
+    active,
+  }));
+}
+
+async function settle({ log }: Parts, work: readonly Promise<void>[]): Promise<void> {
+  for (const end of await Promise.allSettled(work)) {
+    if (end.status === 'rejected')
+      log.error({ err: end.reason }, 'presence was not brought up to date with a write');
+  }
+}

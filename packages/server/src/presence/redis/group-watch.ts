@@ -1,0 +1,79 @@
+import type { PresenceEvent, PresencePosition, PresenceWatcher } from '../presence-store.ts';
+
+/** A message of a group's channel. */
+export interface GroupMessage {
+  readonly epoch: string;
+  /** The event's, or where there is none that of the last one; -1 where the epoch has ended. */
+  readonly offset: number;
+  readonly event: PresenceEvent | null;
+}
+
+/** `epoch offset event`, the last of it JSON or nothing. */
+export function readMessage(text: string): GroupMessage {
+  const first = text.indexOf(' ');
+  const second = text.indexOf(' ', first + 1);
+  return {
+    epoch: text.slice(0, first),
+    offset: Number(text.slice(first + 1, second)),
+    event: second + 1 === text.length ? null : JSON.parse(text.slice(second + 1)),
+  };
+}
+
+/**
+ * One watcher's view of a group's channel: from its position on, in order, without a gap. Messages come before the
+ * position is known, as the channel is heard first; they wait for it.
+ */
+export class GroupWatch {
+  readonly #watcher: PresenceWatcher;
+  #position: PresencePosition | null = null;
+  #waiting: GroupMessage[] = [];
+  /** Whether a message of the epoch has come: until then, another epoch is an earlier one. */
+  #isHeard = false;
+  #isOver = false;
+
+  constructor(watcher: PresenceWatcher) {
+    this.#watcher = watcher;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Tells what has come after the position, and from now on at once. */
+  begin(position: PresencePosition): void {
+    this.#position = position;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const message of waiting) this.hear(message);
+  }
+
+  hear(message: GroupMessage): void {
+    if (this.#isOver) return;
+    if (this.#position === null) {
+      this.#waiting.push(message);
+      return;
+    }
+    const { epoch, offset } = this.#position;
+    if (message.epoch === epoch) this.#isHeard = true;
+    else if (!this.#isHeard) return;
+    const isNext = message.event !== null && message.offset === offset + 1;
+    if (message.epoch !== epoch || message.offset < 0 || (message.offset > offset && !isNext)) {
+      this.lose();
+    } else if (isNext) {
+      this.#position = { epoch, offset: message.offset };
+      this.#watcher.onEvent(message.offset, message.event as PresenceEvent);
+    }
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#waiting = [];
+  }
+
+  lose(): void {
+    if (this.#isOver) return;
+    this.end();
+    // Whoever has no position yet gets no watch: that is told where it was asked for.
+    if (this.#position !== null) this.#watcher.onLost();
+  }
+}

@@ -1,0 +1,8 @@
+-- Puts a member into an index of groups, or raises its score.
+--
+-- KEYS 1 the index: a sorted set
+-- ARGV 1 score
+--      2 member
+--      3 kept  how long the index is to be there without another call, in milliseconds
+redis.call('ZADD', KEYS[1], 'GT', ARGV[1], ARGV[2])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end

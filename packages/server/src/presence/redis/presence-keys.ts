@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import type { ProjectKey } from '../../store/store.ts';
+import type { PresenceScope } from '../presence-store.ts';
+
+/** Longer regions are named by their hash. */
+const REGION_NAME_MAX = 40;
+/** How many indexes of due groups there are, so that the nodes of a cluster share them. */
+export const DUE_BUCKETS = 16;
+
+/** The names of all that presence keeps in Redis. What belongs to a group is in one slot, that of its hash tag. */
+export class PresenceKeys {
+  readonly #prefix: string;
+  readonly #db: number;
+
+  constructor({ prefix, db }: { readonly prefix: string; readonly db: number }) {
+    this.#prefix = prefix;
+    this.#db = db;
+  }
+
+  /** In the order in which scripts want them: see lua/group.lua. */
+  ofGroup(scope: PresenceScope): string[] {
+    const group = `${this.#prefix}:{${tagOf(scope)}}:`;
+    return [
+      `${group}places`,
+      `${group}deadlines`,
+      `${group}index`,
+      `${group}meta`,
+      `${group}watched`,
+      `${group}history`,
+    ];
+  }
+
+  /** Channels are the same in every database of a server. */
+  channel(scope: PresenceScope): string {
+    return `${this.#prefix}:${this.#db}:{${tagOf(scope)}}:events`;
+  }
+
+  due(bucket: number): string {
+    return `${this.#prefix}:{due ${bucket}}`;
+  }
+
+  /** The groups of a project in which somebody may be present. */
+  groups(project: ProjectKey): string {
+    return `${this.#prefix}:{${projectTag(project)}}:groups`;
+  }
+
+  watchedGroups(project: ProjectKey): string {
+    return `${this.#prefix}:{${projectTag(project)}}:watched`;
+  }
+}
+
+/** What names a presence within its group. No ID has a NUL. */
+export function presenceName(userId: string, region: string): string {
+  return `${userId}\0${region.length <= REGION_NAME_MAX ? region : hash('sha256', region, 'base64url')}`;
+}
+
+function tagOf({ project, groupId }: PresenceScope): string {
+  return `${projectTag(project)}:${escaped(groupId)}`;
+}
+
+/** The number 7 and the text `7` are two projects. */
+function projectTag(project: ProjectKey): string {
+  return typeof project === 'number' ? `${project}` : `"${escaped(project).replaceAll(':', '%3A')}`;
+}
+
+/** A hash tag ends at its first brace. */
+function escaped(text: string): string {
+  return /[%{}]/.test(text) ? text.replace(/[%{}]/g, (mark) => encodeURIComponent(mark)) : text;
+}

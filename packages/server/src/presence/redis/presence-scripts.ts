@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RedisScript, redisScript } from '../../redis/redis-script.ts';
+import { HISTORY_LENGTH, WATCH_LEASE_MS } from '../presence-store.ts';
+
+/** How long keys outlive the last deadline in them, should every process be gone: two days. */
+export const KEPT_MS = 172_800_000;
+/** How long a history outlives the last sign of life of a watcher, by the clock of Redis. */
+const HISTORY_MS = 2 * WATCH_LEASE_MS;
+
+/** The scripts of lua/, whose headers say what they do and what they want. */
+export function presenceScripts(publish: 'PUBLISH' | 'SPUBLISH') {
+  const constants = [
+    `local PUBLISH = '${publish}'`,
+    `local HISTORY_LENGTH = ${HISTORY_LENGTH}`,
+    `local HISTORY_MS = ${HISTORY_MS}`,
+    `local KEPT_MS = ${KEPT_MS}\n`,
+  ].join('\n');
+  const ofGroup = (name: string): RedisScript => redisScript(constants + text('group') + text(name));
+  const ofIndex = (name: string): RedisScript => redisScript(text(name));
+  return {
+    set: ofGroup('set'),
+    clear: ofGroup('clear'),
+    find: ofGroup('find'),
+    locationsOf: ofGroup('locations-of'),
+    removeUsers: ofGroup('remove-users'),
+    removeGroup: ofGroup('remove-group'),
+    expire: ofGroup('expire'),
+    watch: ofGroup('watch'),
+    renew: ofGroup('renew'),
+    since: ofGroup('since'),
+    tell: ofGroup('tell'),
+    enlist: ofIndex('enlist'),
+    claim: ofIndex('claim'),
+    settle: ofIndex('settle'),
+  };
+}
+
+export type PresenceScripts = ReturnType<typeof presenceScripts>;
+
+function text(name: string): string {
+  return readFileSync(join(import.meta.dirname, 'lua', `${name}.lua`), 'utf8');
+}

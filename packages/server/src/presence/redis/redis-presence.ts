@@ -1,0 +1,174 @@
+import { compareCodePoints } from '@rollcall/protocol';
+import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
+import { RedisConnection } from '../../redis/redis-connection.ts';
+import { parseRedisUrl } from '../../redis/redis-url.ts';
+import type { Json, ProjectKey } from '../../store/store.ts';
+import type {
+  Expiry,
+  PresenceChange,
+  PresenceScope,
+  PresenceSnapshot,
+  PresenceStore,
+  PresenceUpdate,
+  PresenceWatch,
+  PresenceWatcher,
+  PresentUser,
+  ToldEvent,
+} from '../presence-store.ts';
+import { DueGroups, groupOfMember } from './due-groups.ts';
+import { GroupWatches } from './group-watches.ts';
+import { PresenceEngine } from './presence-engine.ts';
+import { presenceName } from './presence-keys.ts';
+
+/** How many users one step removes, and one event names. */
+const REMOVED_PER_STEP = 1_000;
+const SNAPSHOT_MAX = 10_000;
+/** How many groups of a project are removed at once. */
+const GROUPS_PER_STEP = 100;
+
+const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
+
+/** What lua/set.lua answers where it did nothing, and where it put off a deadline. */
+const NO_ENTRY = 0;
+const REFRESHED = 1;
+
+/**
+ * Opens the PresenceStore (see the port) on Redis: shared by every process that names the same server and prefix.
+ * @throws RedisUrlError, StoreUnavailableError
+ */
+export async function openRedisPresence({ url }: { readonly url: string }): Promise<PresenceStore> {
+  const connection = await RedisConnection.open(parseRedisUrl(url));
+  try {
+    return new RedisPresence(connection, await openChannels(connection));
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Every atomic step is a script: see lua/. */
+class RedisPresence implements PresenceStore {
+  readonly #connection: RedisConnection;
+  readonly #channels: RedisChannels;
+  readonly #engine: PresenceEngine;
+  readonly #due: DueGroups;
+  readonly #watches: GroupWatches;
+
+  constructor(connection: RedisConnection, channels: RedisChannels) {
+    this.#connection = connection;
+    this.#channels = channels;
+    this.#engine = new PresenceEngine(connection);
+    this.#due = new DueGroups(this.#engine);
+    this.#watches = new GroupWatches(this.#engine, channels);
+  }
+
+  ping(): Promise<void> {
+    return this.#connection.ping();
+  }
+
+  async close(): Promise<void> {
+    this.#channels.close();
+    this.#connection.close();
+  }
+
+  async set(update: PresenceUpdate): Promise<PresenceChange> {
+    const { userId, region, location, expiresAt, now } = update;
+    const args = [presenceName(userId, region), location, expiresAt];
+    let reply = await this.#engine.onGroup('set', update, now, ...args, '', '');
+    if (reply === NO_ENTRY) {
+      const { due, id } = await this.#due.enter(update, expiresAt, now);
+      reply = await this.#engine.onGroup('set', update, now, ...args, due, id);
+    }
+    if (reply === REFRESHED) return UNCHANGED;
+    const [arrived, created, departed] = reply as [number, number, Json | null];
+    return { arrived: arrived === 1, created: created === 1, departed };
+  }
+
+  async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
+    const { userId, location, now } = presence;
+    return (await this.#engine.onGroup('clear', presence, now, userId, location)) === 1;
+  }
+
+  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUser[]> {
+    return [...(await this.#read(reading)).users];
+  }
+
+  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
+    const locations = await this.#engine.onGroup('locationsOf', reading, reading.now, reading.userId);
+    return ascending(locations as Json[]);
+  }
+
+  async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
+    for (let from = 0; from < userIds.length; from += REMOVED_PER_STEP) {
+      await this.#engine.onGroup('removeUsers', scope, now, ...userIds.slice(from, from + REMOVED_PER_STEP));
+    }
+  }
+
+  async removeGroup(scope: PresenceScope, now: number): Promise<void> {
+    await this.#engine.onGroup('removeGroup', scope, now);
+  }
+
+  async removeProject(project: ProjectKey, now: number): Promise<void> {
+    const groups = new Set(await this.#watches.watchedGroups(project, now));
+    const key = this.#engine.keys.groups(project);
+    for (let after: string | null = null, isMore = true; isMore; ) {
+      const members: string[] = await this.#connection.listMembers(key, after, GROUPS_PER_STEP);
+      for (const member of members) groups.add(groupOfMember(member));
+      await Promise.all([...groups].map((groupId) => this.removeGroup({ project, groupId }, now)));
+      groups.clear();
+      after = members.at(-1) ?? null;
+      isMore = members.length === GROUPS_PER_STEP;
+    }
+  }
+
+  async sweep(now: number): Promise<Expiry[]> {
+    const expired = await this.#due.sweep(now);
+    expired.sort((a, b) => Math.floor(a.deadline / 1_000) - Math.floor(b.deadline / 1_000));
+    return expired.map(({ expiry }) => expiry);
+  }
+
+  watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {
+    return this.#watches.watch(scope, now, watcher);
+  }
+
+  watchedGroups(project: ProjectKey, now: number): Promise<string[]> {
+    return this.#watches.watchedGroups(project, now);
+  }
+
+  async tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
+    await this.#engine.onGroup('tell', scope, now, JSON.stringify(event));
+  }
+
+  snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
+    return this.#read({ ...reading, limit: Math.min(reading.limit, SNAPSHOT_MAX), filter: null });
+  }
+
+  async #read(reading: Parameters<PresenceStore['find']>[0]): Promise<PresenceSnapshot> {
+    const { filter, after, limit, now } = reading;
+    const kind = filter === null ? 'all' : filter.partial ? 'partial' : 'exact';
+    const args = [limit, after ?? '', kind, filter?.location ?? ''];
+    const [offset, ...rows] = (await this.#engine.onGroup('find', reading, now, ...args)) as [
+      number,
+      ...string[],
+    ];
+    return { users: usersOf(rows), offset };
+  }
+}
+
+/** The users of rows `user, location, user, location, …`, in which those of a user stand together. */
+function usersOf(rows: readonly string[]): PresentUser[] {
+  const users: PresentUser[] = [];
+  for (let at = 0; at < rows.length; ) {
+    const userId = rows[at] as string;
+    const locations: Json[] = [];
+    for (; rows[at] === userId; at += 2) locations.push(rows[at + 1] as Json);
+    users.push({ userId, locations: ascending(locations) });
+  }
+  return users;
+}
+
+/** Each location once, in ascending order. */
+function ascending(locations: Json[]): Json[] {
+  if (locations.length < 2) return locations;
+  return [...new Set(locations)].sort(compareCodePoints);
+}

@@ -1,0 +1,72 @@
+import type { Redis } from 'ioredis';
+import { StoreUnavailableError } from '../store/store.ts';
+import { redisFailure } from './redis-failure.ts';
+
+/** Who hears a channel. Neither function may throw. */
+export interface ChannelListener {
+  onMessage(text: string): void;
+  /** Messages may have been missed, and none come any more. */
+  onLost(): void;
+}
+
+/** How often a server that has nothing to say is asked whether it is still there. */
+const PING_INTERVAL_MS = 1_000;
+
+/** The channels that one connection listens to. When it breaks, all of them are lost; who still wants one asks anew. */
+export class ChannelLink {
+  readonly #client: Redis;
+  readonly #isSharded: boolean;
+  readonly #listeners = new Map<string, ChannelListener>();
+  readonly #pinging: NodeJS.Timeout;
+  #isPinging = false;
+
+  constructor(client: Redis, isSharded: boolean) {
+    this.#client = client;
+    this.#isSharded = isSharded;
+    // What is wrong is told by the calls that fail.
+    client.on('error', () => {});
+    client.on('close', () => this.#lose());
+    client.on(isSharded ? 'smessage' : 'message', (channel: string, text: string) => {
+      this.#listeners.get(channel)?.onMessage(text);
+    });
+    this.#pinging = setInterval(() => void this.#ping(), PING_INTERVAL_MS).unref();
+  }
+
+  /** @throws StoreUnavailableError */
+  async listen(channel: string, listener: ChannelListener): Promise<void> {
+    this.#listeners.set(channel, listener);
+    try {
+      await (this.#isSharded ? this.#client.ssubscribe(channel) : this.#client.subscribe(channel));
+    } catch (error) {
+      if (this.#listeners.get(channel) === listener) this.#listeners.delete(channel);
+      throw redisFailure(error);
+    }
+    if (this.#listeners.get(channel) !== listener) throw new StoreUnavailableError('Redis: connection lost');
+  }
+
+  leave(channel: string): void {
+    if (!this.#listeners.delete(channel)) return;
+    const left = this.#isSharded ? this.#client.sunsubscribe(channel) : this.#client.unsubscribe(channel);
+    left.catch(() => {});
+  }
+
+  close(): void {
+    clearInterval(this.#pinging);
+    this.#listeners.clear();
+    this.#client.disconnect();
+  }
+
+  #lose(): void {
+    const lost = [...this.#listeners.values()];
+    this.#listeners.clear();
+    for (const listener of lost) listener.onLost();
+  }
+
+  /** A connection that is silent after this is closed by the client. */
+  async #ping(): Promise<void> {
+    if (this.#isPinging || this.#client.status !== 'ready') return;
+    this.#isPinging = true;
+    await this.#client.ping().catch(() => {});
+    this.#isPinging = false;
+  }
+}

@@ -1,0 +1,87 @@
+import { StoreUnavailableError } from '../store/store.ts';
+import { ChannelLink, type ChannelListener } from './channel-link.ts';
+import { nodeClient, serverClient } from './redis-clients.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { redisFailure } from './redis-failure.ts';
+import { slotOf } from './slot.ts';
+
+export type { ChannelListener } from './channel-link.ts';
+
+/** The channels of a Redis, heard over connections of their own. A channel has one listener at a time. */
+export interface RedisChannels {
+  /** Resolves when every later message will be heard. @throws StoreUnavailableError */
+  listen(channel: string, listener: ChannelListener): Promise<void>;
+  leave(channel: string): void;
+  close(): void;
+}
+
+/** @throws StoreUnavailableError */
+export async function openChannels(connection: RedisConnection): Promise<RedisChannels> {
+  if (connection.cluster !== null) return new ShardedChannels(connection);
+  const client = serverClient(connection.target);
+  const link = new ChannelLink(client, false);
+  await client.connect().catch((error) => {
+    link.close();
+    throw redisFailure(error);
+  });
+  return link;
+}
+
+/** In a cluster, a channel is heard at the node that has its slot. */
+class ShardedChannels implements RedisChannels {
+  readonly #connection: RedisConnection;
+  readonly #links = new Map<string, Promise<ChannelLink>>();
+  readonly #nodes = new Map<string, string>();
+
+  constructor(connection: RedisConnection) {
+    this.#connection = connection;
+  }
+
+  async listen(channel: string, listener: ChannelListener): Promise<void> {
+    const node = this.#connection.cluster?.slots[slotOf(channel)]?.[0];
+    if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
+    const link = await this.#link(node);
+    this.#nodes.set(channel, node);
+    await link.listen(channel, listener);
+  }
+
+  leave(channel: string): void {
+    const link = this.#links.get(this.#nodes.get(channel) ?? '');
+    this.#nodes.delete(channel);
+    void link?.then((open) => open.leave(channel));
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) void link.then((open) => open.close());
+    this.#links.clear();
+  }
+
+  #link(node: string): Promise<ChannelLink> {
+    const known = this.#links.get(node);
+    if (known !== undefined) return known;
+    const link = this.#open(node);
+    this.#links.set(node, link);
+    link.catch(() => this.#links.delete(node));
+    return link;
+  }
+
+  async #open(node: string): Promise<ChannelLink> {
+    const { target, cluster } = this.#connection;
+    const colon = node.lastIndexOf(':');
+    const client = nodeClient(target, { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) });
+    const link = new ChannelLink(client, true);
+    client.once('end', () => {
+      this.#links.delete(node);
+      link.close();
+    });
+    // Slots have moved to other nodes, and their channels with them.
+    client.on('moved', () => {
+      cluster?.refreshSlotsCache();
+      client.disconnect();
+    });
+    await client.connect().catch((error) => {
+      throw redisFailure(error);
+    });
+    return link;
+  }
+}

@@ -1,0 +1,66 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { RedisHost, RedisTarget } from './redis-url.ts';
+
+const RETRY_MAX_MS = 500;
+const retryDelay = (attempt: number) => Math.min(attempt * 50, RETRY_MAX_MS);
+
+/**
+ * How every connection behaves: nothing waits for a connection that is not there, nothing is sent twice, and a server
+ * that is silent for `timeoutMs` while something is asked of it is given up, with all that was asked.
+ */
+function commonOptions(target: RedisTarget) {
+  return {
+    username: target.username,
+    password: target.password,
+    db: target.db,
+    tls: target.tls,
+    connectionName: 'rollcall',
+    connectTimeout: target.connectTimeoutMs,
+    socketTimeout: target.timeoutMs,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    // A master that became a replica: connect anew, perhaps to another.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  } satisfies RedisOptions;
+}
+
+/** A client of the target's first server or, where there are sentinels, of the master that they name. */
+export function serverClient(target: RedisTarget): Redis {
+  const options = { ...commonOptions(target), retryStrategy: retryDelay };
+  if (target.sentinel === null) return new Redis({ ...options, ...target.hosts[0] });
+  return new Redis({
+    ...options,
+    name: target.sentinel,
+    sentinels: [...target.hosts],
+    sentinelUsername: target.sentinelUsername,
+    sentinelPassword: target.sentinelPassword,
+    sentinelCommandTimeout: target.timeoutMs,
+    sentinelRetryStrategy: retryDelay,
+    sentinelTLS: target.tls,
+    enableTLSForSentinelMode: target.tls !== undefined,
+    failoverDetector: true,
+  });
+}
+
+/** A client of a cluster node's channels: once its connection is gone, so is the client. */
+export function nodeClient(target: RedisTarget, host: RedisHost): Redis {
+  return new Redis({ ...commonOptions(target), ...host, retryStrategy: () => null });
+}
+
+/** A client of all nodes. It queues while it is not ready, so whoever asks it looks at that first. */
+export function clusterClient(target: RedisTarget): Cluster {
+  const { enableOfflineQueue, ...redisOptions } = commonOptions(target);
+  return new Cluster([...target.hosts], {
+    lazyConnect: true,
+    // A node's connection is made when the first command for it comes.
+    enableOfflineQueue: true,
+    clusterRetryStrategy: retryDelay,
+    // A command that may have been carried out is not sent again.
+    retryDelayOnFailover: 0,
+    slotsRefreshTimeout: target.timeoutMs,
+    redisOptions,
+  });
+}

@@ -1,0 +1,57 @@
+import { serverClient } from './redis-clients.ts';
+import { redisFailure } from './redis-failure.ts';
+import { parseRedisUrl, type RedisHost } from './redis-url.ts';
+
+export interface RedisServerInspection {
+  readonly version: string;
+  readonly encrypted: boolean;
+  /** The server's clock, in milliseconds since the epoch. */
+  readonly clock: number;
+  /** What should be changed there, or null. */
+  readonly concern: { readonly found: string; readonly advice: string } | null;
+}
+
+/** Asks the server that a URL names first about itself, and changes nothing. @throws RedisUrlError, StoreUnavailableError */
+export async function inspectRedisServer(url: string): Promise<RedisServerInspection> {
+  const target = parseRedisUrl(url);
+  const client = serverClient(target, target.hosts[0] as RedisHost);
+  let reason: unknown;
+  client.on('error', (error) => {
+    reason = error;
+  });
+  try {
+    await client.connect();
+    const [server, memory, time] = await Promise.all([
+      client.info('server'),
+      client.info('memory'),
+      client.time(),
+    ]);
+    return {
+      version: versionOf(server),
+      encrypted: target.tls !== undefined,
+      clock: time[0] * 1_000 + time[1] / 1_000,
+      concern: concernOf(memory),
+    };
+  } catch (error) {
+    throw redisFailure(reason ?? error);
+  } finally {
+    client.disconnect();
+  }
+}
+
+const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+
+/** Valkey says which Redis it can stand for, and its own version beside it. */
+function versionOf(server: string): string {
+  const valkey = fieldOf(server, 'valkey_version');
+  return valkey === undefined ? `${fieldOf(server, 'redis_version')}` : `Valkey ${valkey}`;
+}
+
+function concernOf(memory: string): RedisServerInspection['concern'] {
+  const policy = fieldOf(memory, 'maxmemory_policy');
+  if (policy === undefined || policy === 'noeviction') return null;
+  return {
+    found: `maxmemory-policy ${policy}`,
+    advice: 'Set noeviction: where memory is short, others let presence vanish before its time.',
+  };
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import type { PresenceSnapshot, PresenceStore } from '../../../src/presence/presence-store.ts';
+import { PresenceFollower } from '../../sim/presence-follower.ts';
+import { Random } from '../../sim/random.ts';
+import {
+  at,
+  PAGE_1,
+  PAGE_2,
+  type PresenceScene,
+  type Rule,
+  SCOPE,
+  SITE,
+  START,
+  TTL,
+} from './presence-scene.ts';
+
+const SEED = 20_261;
+const USERS = Array.from({ length: 12 }, (_, index) => `u${index + 10}`);
+const PLACES = Array.from({ length: 6 }, (_, index) => at({ page: `${index}` }));
+
+const read = (store: PresenceStore, after: string | null = null, limit = 10_000, now = START) =>
+  store.snapshot({ ...SCOPE, after, limit, now });
+
+/** One random change. Their deadlines are so that a sweep at the end of the test's second ends some of them. */
+function change(scene: PresenceScene, random: Random): Promise<unknown> {
+  const store = random.pick([scene.store, scene.other]);
+  const userId = random.pick(USERS);
+  const location = random.pick(PLACES);
+  const kind = random.below(20);
+  if (kind === 0) return store.removeGroup(SCOPE, START);
+  if (kind === 1) return store.removeUsers(SCOPE, random.some(USERS, 3), START);
+  if (kind < 5) return store.clear({ ...SCOPE, userId, location, now: START });
+  const region = random.pick([SITE, location]);
+  return store.set({ ...SCOPE, userId, region, location, now: START, expiresAt: START + TTL });
+}
+
+/** All that is present, with the position of the events at which it was. */
+export function snapshotContract(rule: Rule): void {
+  rule(
+    'a snapshot has everybody with their places, in order, without whom their deadline ended',
+    async (scene) => {
+      await scene.set('bob', PAGE_2);
+      await scene.set('bob', PAGE_1);
+      await scene.set('ann', PAGE_1, { until: START + 5 });
+      assert.deepEqual((await read(scene.store)).users, [
+        { userId: 'ann', locations: [PAGE_1] },
+        { userId: 'bob', locations: [PAGE_1, PAGE_2] },
+      ]);
+      const later = await read(scene.store, null, 10, START + 5);
+      assert.deepEqual(later.users, [{ userId: 'bob', locations: [PAGE_1, PAGE_2] }]);
+      assert.deepEqual(
+        (await scene.store.snapshot({ ...SCOPE, groupId: 'empty', after: null, limit: 10, now: START }))
+          .users,
+        [],
+      );
+    },
+  );
+
+  rule('its offset is the position of the group; 0 where nobody watches', async (scene) => {
+    await scene.set('ann', PAGE_1);
+    assert.equal((await read(scene.store)).offset, 0);
+    const { watch } = await scene.watch();
+    assert.equal((await read(scene.store)).offset, watch.position.offset);
+    await scene.set('ann', PAGE_2);
+    assert.equal((await read(scene.store)).offset, watch.position.offset + 1);
+    assert.equal((await read(scene.other)).offset, watch.position.offset + 1);
+  });
+
+  rule('it is read in pages, of 10,000 users at most', async (scene) => {
+    const ids = Array.from({ length: 10_100 }, (_, index) => `u${index + 10_000}`);
+    await Promise.all(ids.map((id) => scene.set(id, PAGE_1)));
+    const page = async (after: string | null, limit: number) =>
+      (await read(scene.other, after, limit)).users.map(({ userId }) => userId);
+    assert.deepEqual(await page(null, 3), ids.slice(0, 3));
+    assert.deepEqual(await page('u10002', 100), ids.slice(3, 103));
+    assert.equal((await page(null, 50_000)).length, 10_000);
+    assert.deepEqual(await page('u19999', 50_000), ids.slice(10_000));
+  });
+
+  rule('a snapshot among racing changes, and the events after it, lead to what there is', async (scene) => {
+    const random = new Random(SEED);
+    const recorder = await scene.watch();
+    const snapshots: Promise<PresenceSnapshot>[] = [];
+    const changes: Promise<unknown>[] = [];
+    for (let step = 0; step < 400; step += 1) {
+      changes.push(change(scene, random));
+      if (step % 20 === 0) snapshots.push(read(random.pick([scene.store, scene.other])));
+    }
+    await Promise.all(changes);
+    const last = await read(scene.store);
+    const events = await recorder.upTo(last.offset);
+    recorder.assertOrder();
+    const { offset } = recorder.watch.position;
+    for (const snapshot of [{ users: [], offset }, ...(await Promise.all(snapshots))]) {
+      const follower = new PresenceFollower();
+      follower.learn(snapshot.users);
+      for (const event of events.slice(snapshot.offset - offset)) follower.follow(event);
+      assert.deepEqual(follower.users(), last.users, `from ${snapshot.offset}, seed ${SEED}`);
+    }
+  });
+
+  rule('so do pages of it, each with the events after its own position', async (scene) => {
+    const random = new Random(SEED + 1);
+    const recorder = await scene.watch();
+    await Promise.all(Array.from({ length: 100 }, () => change(scene, random)));
+    const follower = new PresenceFollower();
+    /** For each user, the position of the page on which they were, or would have been. */
+    const known = new Map<string, number>();
+    const changes: Promise<unknown>[] = [];
+    for (let after: string | null = null, isLast = false; !isLast; ) {
+      for (let index = 0; index < 30; index += 1) changes.push(change(scene, random));
+      const { users, offset }: PresenceSnapshot = await read(scene.other, after, 2);
+      isLast = users.length < 2;
+      after = users.at(-1)?.userId ?? null;
+      follower.learn(users);
+      for (const userId of USERS) {
+        if (!known.has(userId) && (isLast || userId <= (after as string))) known.set(userId, offset);
+      }
+    }
+    await Promise.all(changes);
+    const last = await read(scene.store);
+    for (const [index, event] of (await recorder.upTo(last.offset)).entries()) {
+      const offset = recorder.offsets[index] as number;
+      for (const [userId, from] of known) if (offset > from) follower.follow(event, userId);
+    }
+    assert.deepEqual(follower.users(), last.users, `seed ${SEED + 1}`);
+  });
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { HISTORY_LENGTH, WATCH_LEASE_MS } from '../../../src/presence/presence-store.ts';
+import { at, PAGE_1, PAGE_2, type PresenceScene, type Rule, SCOPE, SITE, START } from './presence-scene.ts';
+
+/** Just before the lease of a watch that began at the start runs out. */
+const LEASED = START + WATCH_LEASE_MS - 1;
+const FOREVER = START + 100 * WATCH_LEASE_MS;
+
+let steps = 0;
+
+/** One user's moves, each to a place where nobody has been: one event each. */
+async function move(scene: PresenceScene, count: number, now = START): Promise<void> {
+  for (const end = steps + count; steps < end; steps += 1) {
+    await scene.set('ann', at({ step: `${steps}` }), { region: SITE, now, until: FOREVER });
+  }
+}
+
+/** What can be read again of a group's events, and for how long. */
+export function watchHistoryContract(rule: Rule): void {
+  rule('the events after a position are read again in order, on every handle', async (scene) => {
+    const recorder = await scene.watch();
+    const elsewhere = await scene.watch({ handle: scene.store });
+    await move(scene, 5);
+    const events = await recorder.first(5);
+    const { epoch, offset } = recorder.watch.position;
+    for (let known = 0; known <= 5; known += 1) {
+      const after = events.map((event, index) => [offset + 1 + index, event]).slice(known);
+      const position = { epoch, offset: offset + known };
+      assert.deepEqual(await recorder.watch.since(position), after);
+      assert.deepEqual(await elsewhere.watch.since(position), after);
+    }
+  });
+
+  rule('a watch reads back also what was before it', async (scene) => {
+    const first = await scene.watch();
+    await move(scene, 3);
+    first.watch.close();
+    await move(scene, 2);
+    const second = await scene.watch({ handle: scene.store });
+    assert.equal(second.watch.position.epoch, first.watch.position.epoch);
+    const since = await second.watch.since(first.watch.position);
+    assert.equal(since?.length, 5);
+    assert.equal(since?.at(-1)?.[0], second.watch.position.offset);
+  });
+
+  rule('a position of another epoch, or that is not reached yet, leads nowhere', async (scene) => {
+    const { watch } = await scene.watch();
+    const { epoch, offset } = watch.position;
+    assert.equal(await watch.since({ epoch: `${epoch}x`, offset }), null);
+    assert.equal(await watch.since({ epoch: 'another', offset: 0 }), null);
+    assert.equal(await watch.since({ epoch, offset: offset + 1 }), null);
+    assert.equal(await watch.since({ epoch, offset: Number.MAX_SAFE_INTEGER }), null);
+    assert.deepEqual(await watch.since({ epoch, offset }), []);
+  });
+
+  rule('the last events are kept, and what is older is not', async (scene) => {
+    const recorder = await scene.watch();
+    const { epoch, offset } = recorder.watch.position;
+    const since = (known: number) => recorder.watch.since({ epoch, offset: offset + known });
+    await move(scene, HISTORY_LENGTH);
+    assert.equal((await since(0))?.length, HISTORY_LENGTH);
+    await move(scene, 3);
+    const events = await recorder.first(HISTORY_LENGTH + 3);
+    assert.equal(await since(0), null, 'not all are kept any more');
+    // An engine may keep a few more; what it gives is whole.
+    for (const known of [1, 2, 3]) {
+      const kept = await since(known);
+      if (known < 3 && kept === null) continue;
+      const after = events.map((event, index) => [recorder.offsets[index], event]).slice(known);
+      assert.deepEqual(kept, after);
+    }
+  });
+
+  rule('nothing is kept of a group from before it was watched', async (scene) => {
+    await move(scene, 3);
+    await scene.store.tell(SCOPE, { type: 'group', active: false }, START);
+    await scene.store.removeUsers(SCOPE, ['bob'], START);
+    const { watch } = await scene.watch();
+    const { epoch, offset } = watch.position;
+    assert.deepEqual(await watch.since({ epoch, offset }), []);
+    if (offset > 0) assert.equal(await watch.since({ epoch, offset: offset - 1 }), null);
+  });
+
+  rule('a group is watched until the lease of its last watcher runs out, closed or not', async (scene) => {
+    const recorder = await scene.watch();
+    recorder.watch.close();
+    await move(scene, 2, LEASED);
+    assert.deepEqual(await scene.store.watchedGroups(SCOPE.project, LEASED), [SCOPE.groupId]);
+    const back = await scene.watch({ handle: scene.store, now: LEASED });
+    assert.equal((await back.watch.since(recorder.watch.position))?.length, 2);
+    back.watch.close();
+    const end = LEASED + WATCH_LEASE_MS;
+    assert.deepEqual(await scene.other.watchedGroups(SCOPE.project, end - 1), [SCOPE.groupId]);
+    assert.deepEqual(await scene.other.watchedGroups(SCOPE.project, end), []);
+  });
+
+  rule('a group whose lease ran out goes on in another epoch', async (scene) => {
+    const { watch } = await scene.watch();
+    await move(scene, 2);
+    watch.close();
+    const anew = await scene.watch({ handle: scene.store, now: LEASED + 1 });
+    assert.notEqual(anew.watch.position.epoch, watch.position.epoch);
+    assert.equal(await anew.watch.since(watch.position), null);
+    await scene.set('ann', PAGE_2, { now: LEASED + 1 });
+    await anew.first(1);
+    anew.assertOrder();
+  });
+
+  rule('a lease that is renewed goes on, and so does the history', async (scene) => {
+    const recorder = await scene.watch();
+    let now = START;
+    for (let renewal = 0; renewal < 5; renewal += 1) {
+      now += WATCH_LEASE_MS - 1;
+      await recorder.watch.renew(now);
+      await move(scene, 1, now);
+      await scene.store.sweep(now);
+    }
+    await recorder.first(5);
+    assert.equal((await recorder.watch.since(recorder.watch.position))?.length, 5);
+    assert.deepEqual(await scene.store.watchedGroups(SCOPE.project, now), [SCOPE.groupId]);
+  });
+
+  rule('any watcher keeps the group watched, on whatever handle', async (scene) => {
+    const silent = await scene.watch();
+    const lively = await scene.watch({ handle: scene.store });
+    await lively.watch.renew(LEASED);
+    await move(scene, 1, LEASED + 1);
+    await silent.first(1);
+    assert.equal(silent.isLost, false);
+    assert.deepEqual(await scene.other.watchedGroups(SCOPE.project, LEASED + 1), [SCOPE.groupId]);
+  });
+
+  rule('a renewal with an earlier time takes nothing away', async (scene) => {
+    const { watch } = await scene.watch();
+    await watch.renew(LEASED);
+    await watch.renew(START);
+    const watched = await scene.store.watchedGroups(SCOPE.project, LEASED + WATCH_LEASE_MS - 1);
+    assert.deepEqual(watched, [SCOPE.groupId]);
+  });
+
+  rule(
+    'a watch that was silent for too long misses nothing unnoticed: it is told that it is lost',
+    async (scene) => {
+      const recorder = await scene.watch();
+      await scene.set('ann', PAGE_1);
+      await recorder.first(1);
+      await scene.set('ann', PAGE_2, { now: LEASED + 1 });
+      await recorder.watch.renew(LEASED + 1);
+      await recorder.lost();
+      assert.equal(recorder.events.length, 1);
+      recorder.watch.close();
+      const anew = await scene.watch({ now: LEASED + 1 });
+      await scene.clear('ann', PAGE_2, LEASED + 1);
+      await anew.first(1);
+      assert.equal(recorder.events.length, 1, 'nothing more comes');
+    },
+  );
+}

@@ -1,0 +1,259 @@
+/** Which durable places pass a filter, and which of a user's is the latest of them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { canonicalLocation, compareCodePoints, type Location, locationMatches } from '@rollcall/protocol';
+import type { DurablePresence, LocationFilter } from '../../../src/store/store.ts';
+import { Random } from '../../sim/random.ts';
+import { numbered, type Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
+
+export function durableFilterContract(lab: StoreLab): void {
+  const roomOf = async (...users: readonly string[]) => {
+    const roster = await lab.project();
+    await roster.groupOf('g', ...users);
+    return new Room(roster);
+  };
+
+  test('the latest is taken of the places that match, not of all', async () => {
+    const room = await roomOf('ann', 'bob');
+    await room.place('ann', { site: 's', page: '1' }, 10);
+    await room.place('ann', { site: 's', page: '2' }, 30);
+    await room.place('ann', { site: 's', page: '3' }, 20);
+    await room.place('ann', { site: 'other' }, 40);
+    await room.place('bob', { site: 'other' }, 50);
+    assert.deepEqual(await room.latest({ site: 's' }), [['ann', { site: 's', page: '2' }, 30]]);
+    assert.deepEqual(await room.latest({ site: 's', page: '3' }), [['ann', { site: 's', page: '3' }, 20]]);
+    assert.deepEqual(await room.latest({ page: '4' }), []);
+  });
+
+  test('all pairs must be those of one place: two places of a user that have one each are no match', async () => {
+    const room = await roomOf('ann', 'bob', 'cid');
+    await room.place('ann', { page: '1', line: '1' }, 1);
+    await room.place('ann', { page: '2', line: '2' }, 2);
+    await room.place('bob', { page: '1' }, 3);
+    await room.place('bob', { line: '2' }, 4);
+    await room.place('cid', { page: '1', line: '2' }, 5);
+    assert.deepEqual(await room.users({ page: '1', line: '2' }), ['cid']);
+  });
+
+  test('a pair is a key with its value, wherever the quotes are', async () => {
+    const room = await roomOf('ann', 'bob', 'cid', 'dan', 'eve');
+    await room.place('ann', { a: 'b', c: 'd' }, 1);
+    await room.place('bob', { b: 'a', d: 'c' }, 2);
+    await room.place('cid', { a: 'b","c":"d' }, 3);
+    await room.place('dan', { 'a":"b","c': 'd' }, 4);
+    await room.place('eve', { a: 'b\\', c: '\\d' }, 5);
+    assert.deepEqual(await room.users({ a: 'b' }), ['ann']);
+    assert.deepEqual(await room.users({ c: 'd' }), ['ann']);
+    assert.deepEqual(await room.users({ a: 'b', c: 'd' }), ['ann']);
+    assert.deepEqual(await room.users({ a: 'b","c":"d' }), ['cid']);
+    assert.deepEqual(await room.users({ 'a":"b","c': 'd' }), ['dan']);
+    assert.deepEqual(await room.users({ a: 'b\\', c: '\\d' }), ['eve']);
+  });
+
+  test('texts that a weak hash cannot tell apart are told apart', async () => {
+    const texts = ['AaAaAa', 'AaAaBB', 'BBAaAa', 'BBBBBB', '0', '00', ' 0', '0\u0000', '\u0000'];
+    const users = numbered('u', texts.length);
+    const room = await roomOf(...users);
+    for (const [index, text] of texts.entries())
+      await room.place(users[index] as string, { [text]: text }, 1);
+    for (const [index, text] of texts.entries()) {
+      assert.deepEqual(await room.users({ [text]: text }), [users[index]]);
+      assert.deepEqual(await room.users({ [text]: text }, false), [users[index]]);
+    }
+    assert.deepEqual(await room.users({ AaAaAa: 'AaAaBB' }), []);
+  });
+
+  test('a location of 16 pairs is found by any part of it, and by nothing that is in it nearly', async () => {
+    const key = (index: number) => `key ${index} ${'k'.repeat(200)}`;
+    const whole: Location = Object.fromEntries(
+      Array.from({ length: 16 }, (_, index) => [key(index), `${index}${'v'.repeat(800)}`]),
+    );
+    const room = await roomOf('ann', 'bob');
+    await room.place('ann', whole, 1);
+    await room.place('bob', { ...whole, [key(7)]: 'another' }, 2);
+    for (const count of [1, 2, 7]) {
+      assert.deepEqual(await room.users(Object.fromEntries(Object.entries(whole).slice(0, count))), [
+        'ann',
+        'bob',
+      ]);
+    }
+    assert.deepEqual(await room.users(Object.fromEntries(Object.entries(whole).slice(0, 8))), ['ann']);
+    assert.deepEqual(await room.users(whole), ['ann']);
+    assert.deepEqual(await room.users(whole, false), ['ann']);
+    assert.deepEqual(await room.users({ ...whole, [key(7)]: 'another' }, false), ['bob']);
+    assert.deepEqual(await room.users({ ...whole, [key(7)]: 'a third' }), []);
+  });
+
+  test('after a move the place is found by its new pairs and by those it kept, not by the ones it lost', async () => {
+    const room = await roomOf('ann');
+    const region = { site: 's' };
+    await room.place('ann', { site: 's', page: '1' }, 1, region);
+    await room.place('ann', { site: 's', page: '1' }, 2, region);
+    assert.deepEqual(await room.latest({ page: '1' }), [['ann', { site: 's', page: '1' }, 2]]);
+    await room.place('ann', { site: 's', line: '9' }, 3, region);
+    assert.deepEqual(await room.users({ page: '1' }), []);
+    assert.deepEqual(await room.users({ site: 's', page: '1' }, false), []);
+    for (const pattern of [{ site: 's' }, { line: '9' }, { line: '9', site: 's' }])
+      assert.deepEqual(await room.latest(pattern), [['ann', { site: 's', line: '9' }, 3]]);
+  });
+
+  test('the same location in several regions is one place of the user, as late as the last of them', async () => {
+    const room = await roomOf('ann', 'bob');
+    for (let index = 0; index < 20; index += 1)
+      await room.place('ann', { page: '1', site: 's' }, 100 + ((index * 7) % 20), { region: `${index}` });
+    await room.place('bob', { page: '1', site: 's' }, 1);
+    const expected = [
+      ['ann', { page: '1', site: 's' }, 119],
+      ['bob', { page: '1', site: 's' }, 1],
+    ];
+    assert.deepEqual(await room.latest({ page: '1', site: 's' }, false), expected);
+    assert.deepEqual(await room.latest({ page: '1' }), expected);
+  });
+
+  test('a user with very many places has one entry, the latest that matches, and hides nobody', async () => {
+    const room = await roomOf('ann', 'big', 'cid');
+    await room.place('ann', { site: 's' }, 1);
+    await room.place('cid', { site: 's', page: '7' }, 1);
+    const places = Array.from({ length: 200 }, (_, index) => ({ site: 's', page: `${index}` }));
+    await room.placeAll('big', places, (index) => 1_000 + ((index * 37) % 200));
+    // Matching places that are older than very many others.
+    await room.placeAll(
+      'big',
+      Array.from({ length: 12 }, (_, index) => ({ old: 'yes', page: `old ${index}` })),
+      (index) => 500 + index,
+    );
+    const newest = places[(199 * 173) % 200];
+    assert.equal(
+      places.findIndex((_, index) => (index * 37) % 200 === 199),
+      (199 * 173) % 200,
+    );
+    assert.deepEqual(await room.latest({ site: 's' }), [
+      ['ann', { site: 's' }, 1],
+      ['big', newest, 1_199],
+      ['cid', { site: 's', page: '7' }, 1],
+    ]);
+    assert.deepEqual(await room.latest({ old: 'yes' }), [['big', { old: 'yes', page: 'old 11' }, 511]]);
+    assert.deepEqual(await room.latest({ site: 's', page: '7' }), [
+      ['big', { site: 's', page: '7' }, 1_000 + ((7 * 37) % 200)],
+      ['cid', { site: 's', page: '7' }, 1],
+    ]);
+    assert.deepEqual(await room.users({ old: 'yes', page: '7' }), []);
+    assert.deepEqual(await room.latest(null), [
+      ['ann', { site: 's' }, 1],
+      ['big', newest, 1_199],
+      ['cid', { site: 's', page: '7' }, 1],
+    ]);
+  });
+
+  test('somebody set deleted who has many matching places shortens no page', async () => {
+    const users = numbered('u', 6);
+    const room = await roomOf(...users);
+    for (const user of users)
+      await room.placeAll(
+        user,
+        Array.from({ length: 30 }, (_, index) => ({ site: 's', page: `${index}` })),
+        (index) => index + 1,
+      );
+    await room.roster.applied({ users: users.slice(1, 4).map((id) => ({ id, status: 'deleted' })) });
+    const expected = ['u000000', 'u000004', 'u000005'];
+    for (const pattern of [null, { site: 's' }, { site: 's', page: '3' }]) {
+      assert.deepEqual(await room.users(pattern), expected);
+      assert.deepEqual(await room.walk(pattern, 2), expected);
+    }
+    assert.deepEqual(await room.users({ site: 's', page: '3' }, false), expected);
+  });
+
+  test('random places are found by random filters as a naive search finds them, on pages of any length', async () => {
+    const random = new Random(20_260);
+    const users = [...numbered('u', 25), '\u{ff21}', '\u{1f600}', '\u{1f600}x'];
+    const room = await roomOf(...users);
+    const location = (most: number): Location => {
+      const keys = random.some(['page', 'site', 'line', '"'], most);
+      return Object.fromEntries(
+        (keys.length === 0 ? ['page'] : keys).map((key) => [key, random.pick(['1', '2'])]),
+      );
+    };
+    const drawn = Array.from({ length: 150 }, () => ({ user: random.pick(users), location: location(3) }));
+    for (const [index, each] of drawn.entries()) await room.place(each.user, each.location, index + 1);
+    for (let round = 0; round < 60; round += 1) {
+      const [pattern, partial] = [location(3), random.chance(0.7)];
+      const passes = (place: Location) =>
+        partial ? locationMatches(place, pattern) : canonicalLocation(place) === canonicalLocation(pattern);
+      const expected = room.naively(passes);
+      assert.deepEqual(await room.latest(pattern, partial), expected, canonicalLocation(pattern));
+      assert.deepEqual(
+        await room.walk(pattern, 1 + random.below(5), partial),
+        expected.map(([user]) => user),
+      );
+    }
+  });
+}
+
+type Found = readonly [user: string, location: Location, at: number];
+
+/** A group `g`, what was placed in it, and how it is read. */
+class Room {
+  readonly roster: Roster;
+  readonly #placed = new Map<string, Found>();
+
+  constructor(roster: Roster) {
+    this.roster = roster;
+  }
+
+  async place(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
+    const [text, of] = [canonicalLocation(location), canonicalLocation(region)];
+    this.#placed.set(JSON.stringify([userId, of]), [userId, location, now]);
+    const { store, key } = this.roster;
+    const update = { userId, groupId: 'g', region: of, location: text };
+    const { kind } = await store.putDurablePresence(key, update, { now, revision: 'p' });
+    assert.equal(kind, 'set');
+  }
+
+  async placeAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
+    await Promise.all(locations.map((location, index) => this.place(user, location, at(index))));
+  }
+
+  async latest(pattern: Location | null, partial = true): Promise<Found[]> {
+    return (await this.#page(pattern, partial, null, 10_000)).map(({ userId, location, at }) => [
+      userId,
+      JSON.parse(location),
+      at,
+    ]);
+  }
+
+  async users(pattern: Location | null, partial = true): Promise<string[]> {
+    return (await this.#page(pattern, partial, null, 10_000)).map(({ userId }) => userId);
+  }
+
+  /** The users of all pages of that length, one page after the other. */
+  async walk(pattern: Location | null, limit: number, partial = true): Promise<string[]> {
+    const users: string[] = [];
+    for (;;) {
+      const page = await this.#page(pattern, partial, users.at(-1) ?? null, limit);
+      users.push(...page.map(({ userId }) => userId));
+      if (page.length < limit) return users;
+    }
+  }
+
+  /** Of each user the latest place that passes, found by looking at all of them. */
+  naively(passes: (location: Location) => boolean): Found[] {
+    const latest = new Map<string, Found>();
+    for (const found of this.#placed.values()) {
+      const [user, location, at] = found;
+      if (passes(location) && at > (latest.get(user)?.[2] ?? 0)) latest.set(user, found);
+    }
+    return [...latest.values()].sort(([a], [b]) => compareCodePoints(a, b));
+  }
+
+  #page(
+    pattern: Location | null,
+    partial: boolean,
+    after: string | null,
+    limit: number,
+  ): Promise<DurablePresence[]> {
+    const filter: LocationFilter =
+      pattern === null ? null : { location: canonicalLocation(pattern), partial };
+    return this.roster.store.listDurablePresence(this.roster.key, 'g', filter, { after, limit });
+  }
+}

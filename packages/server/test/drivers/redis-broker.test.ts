@@ -1,0 +1,11 @@
+import { describe } from 'node:test';
+import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
+import { brokerContract } from '../contract/broker-contract.ts';
+import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+
+describe('Broker on Redis', { skip: await skipsRedis() }, () => {
+  brokerContract('Redis', async () => {
+    const url = freshRedisUrl();
+    return [await openRedisBroker({ url }), await openRedisBroker({ url })];
+  });
+});

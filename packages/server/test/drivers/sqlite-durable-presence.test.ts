@@ -1,0 +1,331 @@
+/** Durable presence in the embedded engine: what a reading costs, what a write leaves, and older stores. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { canonicalLocation } from '@rollcall/protocol';
+import { SqliteConnection, type Statement } from '../../src/store/sqlite/sqlite-connection.ts';
+import { placeKeys } from '../../src/store/sqlite/sqlite-place-keys.ts';
+import { presenceReads } from '../../src/store/sqlite/sqlite-presence.ts';
+import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import type { LocationFilter, ProjectKey, Store } from '../../src/store/store.ts';
+import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { Random } from '../sim/random.ts';
+
+const BY_SITE = canonicalLocation({ site: 's' });
+
+async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-durable-'));
+  try {
+    await use(directory);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
+  const database = new DatabaseSync(join(dataDir, STORE_FILE));
+  try {
+    return use(database);
+  } finally {
+    database.close();
+  }
+}
+
+const pageAt = (page: string) => canonicalLocation({ page, site: 's' });
+
+function put(
+  store: Store,
+  key: ProjectKey,
+  userId: string,
+  location: string,
+  now: number,
+  region = location,
+) {
+  return store.putDurablePresence(
+    key,
+    { userId, groupId: 'g', region, location },
+    { now, revision: `p${now}` },
+  );
+}
+
+describe('what a reading costs', () => {
+  /** Many users on pages of a site, one of them on very many, and ten on a page of their own; all of it twice as large, or not. */
+  async function stock(store: Store, size: number): Promise<Roster> {
+    const roster = await newRoster(store);
+    const users = numbered('u', size);
+    await roster.groupOf('g', 'before', ...users, 'u000000-many');
+    const crowd = users.map((user, index) =>
+      put(store, roster.key, user, pageAt(index < 10 ? 'rare' : `${index}`), index),
+    );
+    const many = Array.from({ length: size }, (_, index) =>
+      put(store, roster.key, 'u000000-many', pageAt(`many ${index}`), index),
+    );
+    await Promise.all([...crowd, ...many, put(store, roster.key, 'before', '{"zone":"z"}', 1)]);
+    return roster;
+  }
+
+  /** The rows that readings take from the engine: there is nothing in their plans that takes others. */
+  function countedReads(file: string) {
+    const connection = new SqliteConnection(file, { readOnly: true });
+    let rows = 0;
+    const prepare = (sql: string): Statement => {
+      const statement = connection.prepare(sql);
+      return {
+        ...statement,
+        get(...parameters) {
+          rows += 1;
+          return statement.get(...parameters);
+        },
+        all: () => assert.fail('no reading takes all there is'),
+        *iterate(...parameters) {
+          for (const row of statement.iterate(...parameters)) {
+            rows += 1;
+            yield row;
+          }
+        },
+      };
+    };
+    const reads = presenceReads({ prepare });
+    return {
+      close: () => connection.close(),
+      rowsOf(run: (presence: typeof reads) => unknown): [answer: unknown, rows: number] {
+        rows = 0;
+        return [run(reads), rows];
+      },
+    };
+  }
+
+  const readings: readonly [name: string, filter: LocationFilter, limit: number, after: string | null][] = [
+    ['the place itself', { location: pageAt('rare'), partial: false }, 1_000, null],
+    ['a rare pair', { location: '{"page":"rare"}', partial: true }, 1_000, null],
+    ['a rare pair and one that all have', { location: pageAt('rare'), partial: true }, 1_000, null],
+    [
+      'two pairs that nobody has at once',
+      { location: '{"site":"s","zone":"z"}', partial: true },
+      1_000,
+      null,
+    ],
+    ['a pair that nobody has', { location: '{"site":"t"}', partial: true }, 1_000, null],
+    ['a page of those who have a pair that all have', { location: BY_SITE, partial: true }, 20, null],
+    ['such a page far on', { location: BY_SITE, partial: true }, 20, 'u000150'],
+    ['a page of everybody, with somebody at very many places', null, 20, null],
+    ['a page of everybody far on', null, 20, 'u000150'],
+  ];
+
+  test('does not grow with what is in the group beside the answer', () =>
+    withDirectory(async (directory) => {
+      const costs: unknown[][] = [];
+      for (const size of [200, 2_000]) {
+        const dataDir = join(directory, `${size}`);
+        const store = await openSqliteStore({ dataDir });
+        const { key } = await stock(store, size);
+        await store.close();
+        const reads = countedReads(join(dataDir, STORE_FILE));
+        costs.push(
+          readings.map(([name, filter, limit, after]) => {
+            const [found, rows] = reads.rowsOf((presence) =>
+              presence.listDurable(key, 'g', filter, { after, limit }),
+            );
+            const users = (found as { userId: string }[]).map(({ userId }) => userId);
+            const { length } = users;
+            assert.ok(rows <= 4 * length + 30, `${name}: ${rows} rows for ${length}`);
+            return [name, users, rows];
+          }),
+          [reads.rowsOf((presence) => presence.findDurable(key, 'g', 'u000000-many'))[1]],
+        );
+        reads.close();
+      }
+      assert.deepEqual(costs.slice(2), costs.slice(0, 2));
+    }));
+});
+
+describe('what a write leaves', () => {
+  /** The rows by which places are found, as they are and as they should be. */
+  function placesOf(dataDir: string) {
+    return withFile(dataDir, (database) => {
+      const rows = database
+        .prepare('SELECT group_no, place_key, user_id, presence_no FROM durable_places')
+        .all();
+      const presence = database
+        .prepare('SELECT group_no, user_id, presence_no, location FROM durable_presence')
+        .all();
+      const derived = presence.flatMap(({ group_no, user_id, presence_no, location }) =>
+        [...placeKeys(String(location))].map((place_key) => ({ group_no, place_key, user_id, presence_no })),
+      );
+      const texts = (list: readonly object[]) =>
+        list.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
+      return { actual: texts(rows), derived: texts(derived), presence: presence.length };
+    });
+  }
+
+  const USERS = ['ann', 'bob', 'cid', 'dan', 'eve'] as const;
+  const SEED = 7;
+
+  /** One of the ways in which places end. */
+  function endSome(roster: Roster, random: Random): Promise<unknown> {
+    const user = random.pick(USERS);
+    const ways = [
+      () => roster.deleteUser(user),
+      () => roster.deleteGroup('g'),
+      () => roster.changeMembers('g', { remove: [user] }),
+      () => roster.putGroup('g', { members: ['ann', 'bob'] }),
+      () => roster.applied({ groups: [{ id: 'g', members: [user] }] }),
+    ];
+    return random.pick(ways)();
+  }
+
+  test('whatever is done, places are found by the keys of their locations and by nothing else', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir });
+      try {
+        const [roster, random] = [await newRoster(store), new Random(SEED)];
+        let most = 0;
+        for (let round = 0; round < 40; round += 1) {
+          await roster.groupOf('g', ...USERS);
+          for (let move = 0; move < 10; move += 1) {
+            const pages = ['1', '2', '3'] as const;
+            const [location, region] = [
+              pageAt(random.pick(pages)),
+              random.pick([BY_SITE, pageAt('1'), pageAt('2')]),
+            ];
+            await put(store, roster.key, random.pick(USERS), location, move, region);
+          }
+          const { actual, derived, presence } = placesOf(dataDir);
+          assert.deepEqual(actual, derived, `seed ${SEED}, round ${round}`);
+          most = Math.max(most, presence);
+          await endSome(roster, random);
+        }
+        assert.ok(most >= 8, `${most} places at the most: too few to mean something`);
+      } finally {
+        await store.close();
+      }
+    }));
+
+  test('a place that is only renewed keeps its rows as they are; a move changes those of the pairs that changed', () =>
+    withDirectory(async (dataDir) => {
+      let store = await openSqliteStore({ dataDir });
+      const roster = await newRoster(store);
+      await roster.groupOf('g', 'ann');
+      await put(store, roster.key, 'ann', pageAt('1'), 1, BY_SITE);
+      await store.close();
+      withFile(dataDir, (database) =>
+        database.exec(`CREATE TABLE touched (what TEXT);
+          CREATE TRIGGER i AFTER INSERT ON durable_places BEGIN INSERT INTO touched VALUES ('in'); END;
+          CREATE TRIGGER u AFTER UPDATE ON durable_places BEGIN INSERT INTO touched VALUES ('up'); END;
+          CREATE TRIGGER d AFTER DELETE ON durable_places BEGIN INSERT INTO touched VALUES ('out'); END;`),
+      );
+      const touched = () =>
+        withFile(dataDir, (database) =>
+          database
+            .prepare('SELECT what FROM touched')
+            .all()
+            .map(({ what }) => what),
+        );
+      store = await openSqliteStore({ dataDir });
+      await put(store, roster.key, 'ann', pageAt('1'), 2, BY_SITE);
+      assert.deepEqual(touched(), []);
+      await put(store, roster.key, 'ann', pageAt('2'), 3, BY_SITE);
+      assert.deepEqual(touched(), ['out', 'out', 'in', 'in'], 'the whole and the page, not the site');
+      await store.close();
+    }));
+
+  test('a deleted project leaves nothing behind', { timeout: 60_000 }, () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir });
+      const [gone, kept] = [await newRoster(store), await newRoster(store)];
+      for (const roster of [gone, kept]) {
+        await roster.groupOf('g', 'ann', 'bob');
+        await roster.groupOf('h', 'ann');
+        await put(store, roster.key, 'ann', pageAt('1'), 1);
+        await put(store, roster.key, 'bob', pageAt('1'), 1);
+      }
+      await store.deleteProject(gone.key);
+      const count = (table: string) =>
+        withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
+      while (count('deleted_projects') !== 0) await new Promise(setImmediate);
+      await store.close();
+      assert.equal(count('durable_presence'), 2);
+      const { actual, derived } = placesOf(dataDir);
+      assert.deepEqual(actual, derived);
+    }),
+  );
+});
+
+describe('a store of the first schema', () => {
+  const MIGRATIONS = new URL('../../src/store/sqlite/migrations/', import.meta.url);
+
+  /** A group of users with places, as the first version kept them. */
+  function makeFirst(
+    dataDir: string,
+    places: readonly (readonly [user: string, region: string, location: string, at: number])[],
+  ) {
+    withFile(dataDir, (database) => {
+      database.exec(readFileSync(new URL('0001-initial.sql', MIGRATIONS), 'utf8'));
+      database.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = 1;
+        INSERT INTO customers VALUES ('c', 's', 'C', 1);
+        INSERT INTO projects (project_no, id, customer_id, name, secret, created_at) VALUES (1, 'p', 'c', 'P', 's', 1);
+        INSERT INTO groups VALUES (5, 1, 'g', 'G', 'active', '{}', NULL, 2, 'r')`);
+      for (const [index, id] of ['ann', 'bob'].entries()) {
+        database.exec(`
+          INSERT INTO users (user_no, project_no, id, status, metadata, created_at, updated_at, revision)
+            VALUES (${index + 7}, 1, '${id}', 'active', '{}', 1, 1, 'r');
+          INSERT INTO memberships VALUES (5, '${id}', ${index + 7}, NULL, NULL);
+          INSERT INTO user_groups VALUES (${index + 7}, 'g', 5)`);
+      }
+      const insert = database.prepare('INSERT INTO durable_presence VALUES (5, ?, ?, ?, ?, ?)');
+      for (const [user, region, location, at] of places)
+        insert.run(user, region, user === 'ann' ? 7 : 8, location, at);
+    });
+  }
+
+  test('keeps its durable presence, which is found as if it had been written now', () =>
+    withDirectory(async (dataDir) => {
+      const odd = canonicalLocation({ 'a"b': '\0', lone: '\ud800', emoji: '\u{1f600}', '': '' });
+      makeFirst(dataDir, [
+        ['ann', pageAt('1'), pageAt('1'), 10],
+        ['ann', BY_SITE, pageAt('2'), 20],
+        ['bob', odd, odd, 30],
+      ]);
+      const store = await openSqliteStore({ dataDir });
+      try {
+        const project = await store.findProject('p');
+        assert.ok(project);
+        const { key } = project;
+        const list = (filter: LocationFilter) =>
+          store.listDurablePresence(key, 'g', filter, { after: null, limit: 10 });
+        const ann = { userId: 'ann', location: pageAt('2'), at: 20 };
+        const bob = { userId: 'bob', location: odd, at: 30 };
+        assert.deepEqual(await list(null), [ann, bob]);
+        assert.deepEqual(await list({ location: BY_SITE, partial: true }), [ann]);
+        assert.deepEqual(await list({ location: pageAt('1'), partial: false }), [
+          { ...ann, location: pageAt('1'), at: 10 },
+        ]);
+        for (const pair of [{ 'a"b': '\0' }, { lone: '\ud800' }, { emoji: '\u{1f600}' }, { '': '' }])
+          assert.deepEqual(await list({ location: canonicalLocation(pair), partial: true }), [bob]);
+        assert.deepEqual(await put(store, key, 'ann', pageAt('3'), 40, BY_SITE), {
+          kind: 'set',
+          previous: pageAt('2'),
+        });
+        assert.deepEqual(await list({ location: '{"page":"2"}', partial: true }), []);
+      } finally {
+        await store.close();
+      }
+    }));
+
+  test('is left as it was when the upgrade cannot be finished', () =>
+    withDirectory(async (dataDir) => {
+      makeFirst(dataDir, [['ann', '{"a":"b"}', 'this is no JSON', 1]]);
+      await assert.rejects(openSqliteStore({ dataDir }));
+      withFile(dataDir, (database) => {
+        assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 1);
+        assert.equal(
+          database.prepare('SELECT location FROM durable_presence').get()?.location,
+          'this is no JSON',
+        );
+      });
+    }));
+});

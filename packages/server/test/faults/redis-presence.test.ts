@@ -1,0 +1,169 @@
+/** Presence while Redis is ill: no call hangs, nothing is told wrongly, and all is well soon after Redis is. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { PresenceStore } from '../../src/presence/presence-store.ts';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import {
+  PAGE_1,
+  PAGE_2,
+  PresenceScene,
+  SCOPE,
+  SITE,
+  START,
+  TTL,
+} from '../contract/presence/presence-scene.ts';
+import { OwnRedis, until } from '../support/own-redis.ts';
+import { skipsRedis } from '../support/redis.ts';
+
+/** Within which every call has failed, and within which all is well again. */
+const LIMIT_MS = 5_000;
+
+async function withScene(t: TestContext, body: (scene: PresenceScene, redis: OwnRedis) => Promise<void>) {
+  const redis = await OwnRedis.start();
+  t.after(() => redis.remove());
+  const open = () => openRedisPresence({ url: redis.url });
+  const scene = new PresenceScene([await open(), await open()]);
+  t.after(() => scene.close());
+  await body(scene, redis);
+}
+
+/** Every method once. */
+const calls = (store: PresenceStore): Promise<unknown>[] => [
+  store.ping(),
+  store.set({ ...SCOPE, userId: 'ann', region: SITE, location: PAGE_1, now: START, expiresAt: START + TTL }),
+  store.clear({ ...SCOPE, userId: 'ann', location: PAGE_1, now: START }),
+  store.find({ ...SCOPE, filter: null, after: null, limit: 10, now: START }),
+  store.locationsOf({ ...SCOPE, userId: 'ann', now: START }),
+  store.removeUsers(SCOPE, ['ann'], START),
+  store.removeGroup(SCOPE, START),
+  store.removeProject(SCOPE.project, START),
+  store.sweep(START),
+  store.watch(SCOPE, START, { onEvent() {}, onLost() {} }),
+  store.watchedGroups(SCOPE.project, START),
+  store.tell(SCOPE, { type: 'group', active: true }, START),
+  store.snapshot({ ...SCOPE, after: null, limit: 10, now: START }),
+];
+
+async function assertUnavailable(store: PresenceStore): Promise<void> {
+  const begun = performance.now();
+  for (const [index, result] of (await Promise.allSettled(calls(store))).entries()) {
+    assert.equal(result.status, 'rejected', `call ${index}`);
+    assert.ok(result.reason instanceof StoreUnavailableError, `call ${index}: ${result.reason}`);
+    assert.doesNotMatch(result.reason.message, /\n/);
+  }
+  assert.ok(performance.now() - begun < LIMIT_MS, 'no call takes longer');
+}
+
+async function assertWell(scene: PresenceScene): Promise<void> {
+  await until(
+    'all is well',
+    async () => (await Promise.all([...calls(scene.store), ...calls(scene.other)])).length > 0,
+    LIMIT_MS,
+  );
+  await scene.store.removeGroup(SCOPE, START);
+  const recorder = await scene.watch();
+  await scene.set('cid', PAGE_2);
+  assert.deepEqual(await recorder.first(1), [
+    { type: 'placed', userId: 'cid', location: PAGE_2, left: null },
+  ]);
+  assert.deepEqual(await scene.ids(), ['cid']);
+}
+
+describe('presence while Redis is ill', { skip: await skipsRedis(), concurrency: true }, () => {
+  test('a Redis that is not there is one clear line', async () => {
+    await assert.rejects(openRedisPresence({ url: 'redis://127.0.0.1:1' }), (error: Error) => {
+      assert.ok(error instanceof StoreUnavailableError);
+      assert.equal(error.message, 'Redis does not answer at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1');
+      return true;
+    });
+  });
+
+  test('stopped: calls fail, watchers are told; started again, and empty: all is well', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      await scene.set('ann', PAGE_1);
+      await recorder.first(1);
+      await redis.stop();
+      await assertUnavailable(scene.store);
+      await recorder.lost();
+      await redis.start();
+      await assertWell(scene);
+      assert.equal(recorder.events.length, 1);
+    }));
+
+  test('paused: calls fail, also those under way; going on: all is well', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      redis.signal('SIGSTOP');
+      await Promise.all(Array.from({ length: 20 }, () => assertUnavailable(scene.store)));
+      await assertUnavailable(scene.store);
+      await recorder.lost();
+      redis.signal('SIGCONT');
+      await assertWell(scene);
+    }));
+
+  test('paused while nobody asks anything: watchers are told', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      redis.signal('SIGSTOP');
+      await recorder.lost();
+      redis.signal('SIGCONT');
+      await assertWell(scene);
+    }));
+
+  test('paused while one is opened: that fails', (t) =>
+    withScene(t, async (_, redis) => {
+      redis.signal('SIGSTOP');
+      const begun = performance.now();
+      await assert.rejects(openRedisPresence({ url: redis.url }), StoreUnavailableError);
+      assert.ok(performance.now() - begun < LIMIT_MS);
+      redis.signal('SIGCONT');
+    }));
+
+  test('cut off with calls under way: they fail or were done, and all is well', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      for (let round = 0; round < 5; round += 1) {
+        const underWay = Array.from({ length: 200 }, (_, index) => scene.set(`u${round}-${index}`, PAGE_1));
+        await redis.command('CLIENT', 'KILL', 'TYPE', 'normal');
+        await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+        for (const result of await Promise.allSettled(underWay)) {
+          if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailableError);
+        }
+        await until('it answers', () => scene.store.ping().then(() => true), LIMIT_MS);
+      }
+      await recorder.lost();
+      await assertWell(scene);
+    }));
+
+  test('emptied under a watch: it is told that it is lost, and the group goes on in another epoch', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      const { position } = recorder.watch;
+      await redis.command('FLUSHALL');
+      await recorder.watch.renew(START);
+      await recorder.lost();
+      const { watch } = await scene.watch();
+      assert.notEqual(watch.position.epoch, position.epoch);
+      assert.equal(await watch.since(position), null);
+    }));
+
+  test('scripts are loaded again where they are forgotten', (t) =>
+    withScene(t, async (scene, redis) => {
+      await scene.set('ann', PAGE_1);
+      await redis.command('SCRIPT', 'FLUSH');
+      await Promise.all([scene.set('ann', PAGE_1), scene.set('bob', PAGE_1), scene.ids()]);
+      assert.deepEqual(await scene.ids(), ['ann', 'bob']);
+    }));
+
+  test('full: writes fail as unavailable, readings do not', (t) =>
+    withScene(t, async (scene, redis) => {
+      await scene.set('ann', PAGE_1);
+      await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+      await assert.rejects(scene.set('bob', PAGE_1), StoreUnavailableError);
+      await redis.command('CONFIG', 'SET', 'maxmemory', '0');
+      await scene.set('bob', PAGE_1);
+      assert.deepEqual(await scene.ids(), ['ann', 'bob']);
+    }));
+});

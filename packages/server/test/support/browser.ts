@@ -1,0 +1,40 @@
+/** A browser that holds a client token of a project. */
+import type { Answer } from './http-client.ts';
+import { type Claims, jwt, seconds } from './jwt.ts';
+import type { Project } from './project-client.ts';
+
+/** A token of the project's secret, made now; `claims` are laid over it. */
+export const clientToken = ({ id, secret }: Project, claims: Claims, now = Date.now()): string =>
+  jwt({ project_id: id, iat: seconds(now), ...claims }, secret);
+
+export class Browser {
+  readonly project: Project;
+  readonly token: string;
+
+  constructor(project: Project, token: string) {
+    this.project = project;
+    this.token = token;
+  }
+
+  /** A browser of this user, in one group or in all of theirs. */
+  static of(project: Project, userId: string, groupId?: string): Browser {
+    const group = groupId === undefined ? {} : { group_id: groupId };
+    return new Browser(project, clientToken(project, { user_id: userId, ...group }));
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.project.get(path, { authorization: `Bearer ${this.token}`, ...headers });
+  }
+
+  put(path: string, body: unknown): Promise<Answer> {
+    return this.project.put(path, body, { authorization: `Bearer ${this.token}` });
+  }
+
+  viewer(): Promise<Answer> {
+    return this.get('/v1/client/viewer');
+  }
+
+  putPresence(body: Record<string, unknown>): Promise<Answer> {
+    return this.put('/v1/client/presence', { location: { page: '1' }, ...body });
+  }
+}
