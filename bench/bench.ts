@@ -10,6 +10,7 @@ import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
 import { presencePart } from './part-presence.ts';
 import { scalePart } from './part-scale.ts';
+import { scaleOutPart } from './part-scale-out.ts';
 import { canPin } from './processes.ts';
 import { say } from './report.ts';
 
@@ -19,6 +20,7 @@ const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
   memory: memoryPart,
   presence: presencePart,
   scale: scalePart,
+  'scale-out': scaleOutPart,
 };
 
 const { values, positionals } = parseArgs({

@@ -23,7 +23,7 @@ export interface LargeBatch {
 }
 
 /** 10,000 users and 1,000 groups of 100 members; `turn` makes the IDs new. */
-function largeBatch(turn: number): LargeBatch {
+export function largeBatch(turn: number): LargeBatch {
   const users = Array.from({ length: 10_000 }, (_, index) => {
     const id = `${userId(index)}-${turn}`;
     return { id, name: `User ${index}`, email: `${id}@example.com` };
@@ -97,7 +97,7 @@ function rawInsert(dataDir: string, file: string, batch: LargeBatch): number {
   return (JSON.parse(text) as { milliseconds: number }).milliseconds;
 }
 
-async function send(server: Child, token: string, batch: LargeBatch): Promise<number> {
+export async function send(server: Child, token: string, batch: LargeBatch): Promise<number> {
   const body = JSON.stringify(batch);
   const begin = performance.now();
   const answer = await fetch(`http://127.0.0.1:${server.port}/v1/batch`, {

@@ -90,11 +90,23 @@ export function freeWriter(pid: number): void {
 }
 
 /** Runs a script of this folder on the load's core; it takes its plan from a file and prints its result as JSON. */
-export async function runBeside<Plan, Result>(script: string, name: string, plan: Plan): Promise<Result> {
+export const runBeside = <Plan, Result>(script: string, name: string, plan: Plan): Promise<Result> =>
+  runPlan(LOAD_CORE, script, name, plan);
+
+/** Runs a bare client on the server's core, in the server's place. */
+export const runBare = <Plan>(script: string, plan: Plan): Promise<{ requestsPerSecond: number }> =>
+  runPlan(SERVER_CORE, script, 'a bare client', plan);
+
+async function runPlan<Plan, Result>(
+  core: number,
+  script: string,
+  name: string,
+  plan: Plan,
+): Promise<Result> {
   const file = join(directory, `plan-${plans}.json`);
   plans += 1;
   writeFileSync(file, JSON.stringify(plan));
-  const child = spawnPinned(LOAD_CORE, script, [file]);
+  const child = spawnPinned(core, script, [file]);
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();

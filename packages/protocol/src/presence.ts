@@ -68,6 +68,9 @@ export const PresenceList = object({
   pagination: object({ token: textOrNull() }),
 });
 
+/** The answer to a reading with `count_only`. */
+export const PresenceCount = object({ count: integer({ minimum: 0, description: 'how many are present' }) });
+
 /** One text for all spellings of a location: its pairs sorted by key (code units), as JSON. Equal texts, equal locations. */
 export function canonicalLocation(location: Location): string {
   const keys = Object.keys(location);

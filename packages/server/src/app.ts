@@ -66,6 +66,8 @@ export function buildApp(services: Services): FastifyInstance {
   addRequestChecks(app);
   addApiDescription(app);
   addRoutes(app, services, histogram);
+  // A stream has no end of its own that closing could wait for.
+  app.addHook('preClose', async () => services.streams.stop());
   return app;
 }
 

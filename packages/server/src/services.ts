@@ -15,6 +15,7 @@ import { createProjectService, type ProjectService } from './core/project-servic
 import { Readiness } from './core/readiness.ts';
 import { createTokenService, type TokenService } from './core/token-service.ts';
 import { UserService } from './core/user-service.ts';
+import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
 
 /** All that the HTTP application stands on. */
@@ -28,6 +29,7 @@ export interface Services {
   readonly preferences: PreferenceService;
   readonly presence: PresenceService;
   readonly presenceReading: PresenceReading;
+  readonly streams: PresenceHub;
   readonly clients: ClientSessions;
   readonly batches: BatchService;
   readonly readiness: Readiness;
@@ -46,13 +48,14 @@ export async function createServices(
   log: Logger,
 ): Promise<Services> {
   const { store, presence, broker } = engine;
-  const { presenceTtlSeconds } = settings;
+  const { presenceTtlSeconds, presenceMergeMs } = settings;
   const pageTokens = new PageTokens(await store.serviceKey());
   const dependencies = { store, presence, clock, log };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
   const users = new UserService(dependencies);
+  const streams = new PresenceHub({ ...dependencies, broker, mergeMs: presenceMergeMs });
   return {
     authenticator,
     tokens,
@@ -63,6 +66,7 @@ export async function createServices(
     preferences: new PreferenceService(store),
     presence: presenceService,
     presenceReading: new PresenceReading(dependencies),
+    streams,
     clients: new ClientSessions({ store, users, presence: presenceService }),
     batches: new BatchService(dependencies),
     readiness: new Readiness(engine),
@@ -70,6 +74,7 @@ export async function createServices(
     settings,
     log,
     close() {
+      streams.close();
       presenceService.close();
       tokens.close();
       authenticator.close();

@@ -29,8 +29,8 @@ export interface ServerInspection {
   readonly version: string;
   /** Whether our connection is. */
   readonly encrypted: boolean;
-  /** The server's clock, in milliseconds since the epoch. */
-  readonly clock: number;
+  /** How far the server's clock is ahead of this machine's, in milliseconds. */
+  readonly aheadMs: number;
   /** What should be changed there, or null. */
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }

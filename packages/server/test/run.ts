@@ -58,7 +58,7 @@ function countsOf({ counts, success }: { counts: Record<string, number>; success
 /** The same suites with `withServer` on PostgreSQL and Redis (see support/engine.ts). */
 async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
   const again = files.filter((path) => path.startsWith(ON_EVERY_ENGINE));
-  if (again.length === 0 || process.env.TEMP_SECOND === undefined) return NOTHING;
+  if (again.length === 0) return NOTHING;
   const absent = await absentServers();
   if (absent.length > 0) {
     process.stdout.write(`skipped: the HTTP suite on PostgreSQL and Redis (${absent.join('; ')})\n`);

@@ -5,6 +5,7 @@ import { customerCommand } from './commands/customer.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { groupCommand } from './commands/group.ts';
+import { migrateStoreCommand } from './commands/migrate-store.ts';
 import { projectCommand } from './commands/project.ts';
 import { serveCommand } from './commands/serve.ts';
 import { syncCommand } from './commands/sync.ts';
@@ -23,6 +24,7 @@ export function buildCli(): Command {
     .addCommand(groupCommand())
     .addCommand(syncCommand())
     .addCommand(exportCommand())
+    .addCommand(migrateStoreCommand())
     .addCommand(configCommand())
     .addCommand(doctorCommand());
   return withExamples(

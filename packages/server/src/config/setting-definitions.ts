@@ -13,6 +13,7 @@ export interface Settings {
   readonly databaseUrl: string | null;
   readonly redisUrl: string | null;
   readonly presenceTtlSeconds: number;
+  readonly presenceMergeMs: number;
   readonly bodyLimitBytes: number;
   readonly logLevel: LogLevel;
   /** Requests per second of one project; null is no limit. */
@@ -43,6 +44,8 @@ export interface SettingDefinition<Value = Settings[SettingName]> {
 
 /** Longest life that can be given to an ephemeral presence: a day. */
 const PRESENCE_TTL_MAX_SECONDS = 86_400;
+/** Longest that a change may be held back for those who watch, in milliseconds. */
+const PRESENCE_MERGE_MAX_MS = 10_000;
 const BODY_LIMIT_MIN_BYTES = 1_024;
 /** A JSON text longer than this cannot be held as one string. */
 const BODY_LIMIT_MAX_BYTES = 512 * 1_024 * 1_024;
@@ -98,6 +101,14 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     kind: wholeNumber(1, PRESENCE_TTL_MAX_SECONDS),
     default: 30,
     doc: 'How long an ephemeral presence lives after its last update.',
+  },
+  presenceMergeMs: {
+    env: 'ROLLCALL_PRESENCE_MERGE_MS',
+    flag: '--presence-merge-ms',
+    placeholder: 'milliseconds',
+    kind: wholeNumber(0, PRESENCE_MERGE_MAX_MS),
+    default: 500,
+    doc: 'How long a change may wait at most to be sent with others, where streams ask for more writes than one process makes; 0 sends each at once.',
   },
   bodyLimitBytes: {
     env: 'ROLLCALL_BODY_LIMIT_BYTES',

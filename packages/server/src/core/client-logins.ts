@@ -1,5 +1,5 @@
 import { limits } from '@rollcall/protocol';
-import type { Precondition, Store, UserRecord } from '../store/store.ts';
+import { type Precondition, type Store, StoreUnavailableError, type UserRecord } from '../store/store.ts';
 import type { ClientCaller, ClientDetails } from './caller.ts';
 import { userNotFound } from './refusals.ts';
 import { ServiceError } from './service-error.ts';
@@ -7,6 +7,8 @@ import type { UserService } from './user-service.ts';
 
 /** Tokens whose details are known to be applied. One that was forgotten is looked at again, which does no harm. */
 const MAX_REMEMBERED = 10_000;
+/** Each lost race is a write of the same user by somebody else; so many in a row are a fault of something. */
+const ATTEMPTS_MAX = 20;
 const TOLERANCE_MS = limits.CLOCK_TOLERANCE_SECONDS * 1_000;
 
 interface Parts {
@@ -51,7 +53,7 @@ export class ClientLogins {
   }
 
   async #login({ project, userId }: ClientCaller, { write, signedAt }: ClientDetails): Promise<void> {
-    for (;;) {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const user = await this.#store.findUser(project, userId);
       if (user?.status === 'deleted') throw userNotFound(userId, 'is deleted');
       if (user !== null && isNewer(user, signedAt)) return;
@@ -63,6 +65,7 @@ export class ClientLogins {
         if (!isOvertaken(error)) throw error;
       }
     }
+    throw new StoreUnavailableError('a user is written more often than a login can follow');
   }
 }
 
@@ -71,7 +74,7 @@ const isNewer = ({ updatedAt }: UserRecord, signedAt: number | null) =>
   signedAt !== null && updatedAt > signedAt + TOLERANCE_MS;
 
 const unchangedSince = (user: UserRecord | null): Precondition =>
-  ({ ifMatch: user === null ? ['x'] : undefined } as never);
+  user === null ? { ifNoneMatch: '*' } : { ifMatch: [user.revision] };
 
 const isOvertaken = (error: unknown) =>
   error instanceof ServiceError && (error.code === 'user_already_exists' || error.status === 412);

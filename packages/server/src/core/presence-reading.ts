@@ -23,6 +23,9 @@ export interface PresencePage {
   readonly last: string | null;
 }
 
+/** How many users are read at a time to be counted. */
+const COUNTED_AT_ONCE = 1_000;
+
 interface Dependencies {
   readonly store: Store;
   readonly presence: PresenceStore;
@@ -61,6 +64,18 @@ export class PresenceReading {
       }
       if (candidates.length <= limit) return { entries: visible, last: null };
       start = candidates.at(-1)?.userId ?? null;
+    }
+  }
+
+  /** How many {@link ofGroup} gives on all of its pages. @throws ServiceError `group_not_found` */
+  async countOfGroup(scope: PresenceScope, noun: GroupNoun, filter: PresenceFilter): Promise<number> {
+    let count = 0;
+    for (let after: string | null = null; ; ) {
+      const { entries, last } = await this.ofGroup(scope, noun, filter, { after, limit: COUNTED_AT_ONCE });
+      count += entries.length;
+      if (last === null) return count;
+      after = last;
+      await nextTurn();
     }
   }
 

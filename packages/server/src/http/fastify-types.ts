@@ -1,6 +1,6 @@
 /** What our plugins add to Fastify's own types. */
 import type { Findings } from '@rollcall/protocol';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, ClientCaller, CustomerCaller } from '../core/caller.ts';
 import type { Misfit } from '../core/findings-error.ts';
 import type { PageRequest } from '../store/store.ts';
@@ -37,6 +37,8 @@ declare module 'fastify' {
     readonly refusesMisfit?: boolean;
     /** The body goes to the handler as bytes, which checks them. */
     readonly rawBody?: boolean;
+    /** Observes an answer that does not leave through Fastify; every route has it. */
+    readonly observe?: (request: FastifyRequest, reply: FastifyReply) => void;
     /** No body is as good as `{}`. */
     readonly bodyOptional?: boolean;
   }

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Histogram, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, type Histogram, type Metric, Registry } from 'prom-client';
 import type { RequestHistogram } from './request-histogram.ts';
 
 let ofProcess: Registry | undefined;
@@ -21,11 +21,19 @@ export interface MetricsRegistry {
   text(): Promise<string>;
 }
 
-/** The requests of one application, and its process. */
-export function createRegistry(histogram: RequestHistogram): MetricsRegistry {
+/** The requests and streams of one application, and its process. */
+export function createRegistry(histogram: RequestHistogram, countStreams: () => number): MetricsRegistry {
   const requests = new Registry();
   // The registry asks a metric for its name and its samples only; the type asks for a class of its own.
   requests.registerMetric(histogram as unknown as Metric<string>);
+  new Gauge({
+    name: 'rollcall_presence_streams',
+    help: 'How many presence streams are open',
+    registers: [requests],
+    collect() {
+      this.set(countStreams());
+    },
+  });
   return {
     contentType: requests.contentType,
     async text() {

@@ -35,6 +35,7 @@ export const GroupPresenceQuery = exactly({
   location: maybe(Location),
   partial_match: maybe(Flag),
   exclude_durable: maybe(Flag),
+  count_only: maybe(Flag),
   limit: maybe(Limit),
   token: maybe(Token),
 });

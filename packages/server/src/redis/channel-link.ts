@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { StoreUnavailableError } from '../store/store.ts';
+import { closeClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
 
 /** Who hears a channel. Neither function may throw. */
@@ -20,11 +21,10 @@ export class ChannelLink {
   readonly #pinging: NodeJS.Timeout;
   #isPinging = false;
 
+  /** @param client connected */
   constructor(client: Redis, isSharded: boolean) {
     this.#client = client;
     this.#isSharded = isSharded;
-    // What is wrong is told by the calls that fail.
-    client.on('error', () => {});
     client.on('close', () => this.#lose());
     client.on(isSharded ? 'smessage' : 'message', (channel: string, text: string) => {
       this.#listeners.get(channel)?.onMessage(text);
@@ -53,7 +53,7 @@ export class ChannelLink {
   close(): void {
     clearInterval(this.#pinging);
     this.#listeners.clear();
-    this.#client.disconnect();
+    closeClient(this.#client);
   }
 
   #lose(): void {

@@ -1,8 +1,7 @@
 import { StoreUnavailableError } from '../store/store.ts';
 import { ChannelLink, type ChannelListener } from './channel-link.ts';
-import { nodeClient, serverClient } from './redis-clients.ts';
+import { connected, nodeClient, serverClient } from './redis-clients.ts';
 import type { RedisConnection } from './redis-connection.ts';
-import { redisFailure } from './redis-failure.ts';
 import { slotOf } from './slot.ts';
 
 export type { ChannelListener } from './channel-link.ts';
@@ -18,13 +17,8 @@ export interface RedisChannels {
 /** @throws StoreUnavailableError */
 export async function openChannels(connection: RedisConnection): Promise<RedisChannels> {
   if (connection.cluster !== null) return new ShardedChannels(connection);
-  const client = serverClient(connection.target);
-  const link = new ChannelLink(client, false);
-  await client.connect().catch((error) => {
-    link.close();
-    throw redisFailure(error);
-  });
-  return link;
+  const { target } = connection;
+  return new ChannelLink(await connected(serverClient(target), target), false);
 }
 
 /** In a cluster, a channel is heard at the node that has its slot. */
@@ -68,7 +62,8 @@ class ShardedChannels implements RedisChannels {
   async #open(node: string): Promise<ChannelLink> {
     const { target, cluster } = this.#connection;
     const colon = node.lastIndexOf(':');
-    const client = nodeClient(target, { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) });
+    const host = { host: node.slice(0, colon), port: Number(node.slice(colon + 1)) };
+    const client = await connected(nodeClient(target, host), { ...target, hosts: [host] });
     const link = new ChannelLink(client, true);
     client.once('end', () => {
       this.#links.delete(node);
@@ -78,9 +73,6 @@ class ShardedChannels implements RedisChannels {
     client.on('moved', () => {
       cluster?.refreshSlotsCache();
       client.disconnect();
-    });
-    await client.connect().catch((error) => {
-      throw redisFailure(error);
     });
     return link;
   }

@@ -1,4 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { StoreUnavailableError } from '../store/store.ts';
+import { withinTime } from './redis-failure.ts';
 import type { RedisHost, RedisTarget } from './redis-url.ts';
 
 const RETRY_MAX_MS = 500;
@@ -31,7 +33,7 @@ function commonOptions(target: RedisTarget) {
 export function serverClient(target: RedisTarget): Redis {
   const options = { ...commonOptions(target), retryStrategy: retryDelay };
   if (target.sentinel === null) return new Redis({ ...options, ...target.hosts[0] });
-  return new Redis({
+  const client = new Redis({
     ...options,
     name: target.sentinel,
     sentinels: [...target.hosts],
@@ -43,6 +45,22 @@ export function serverClient(target: RedisTarget): Redis {
     enableTLSForSentinelMode: target.tls !== undefined,
     failoverDetector: true,
   });
+  // A failover that comes while it asks a sentinel makes it give up for good.
+  client.on('end', () => setTimeout(() => reopen(client), RETRY_MAX_MS).unref());
+  return client;
+}
+
+/** Those that are not to connect again. */
+const closed = new WeakSet<Redis | Cluster>();
+
+function reopen(client: Redis): void {
+  if (!closed.has(client)) client.connect().catch(() => {});
+}
+
+/** Ends a client of whatever kind for good. */
+export function closeClient(client: Redis | Cluster): void {
+  closed.add(client);
+  client.disconnect();
 }
 
 /** A client of a cluster node's channels: once its connection is gone, so is the client. */
@@ -63,4 +81,32 @@ export function clusterClient(target: RedisTarget): Cluster {
     slotsRefreshTimeout: target.timeoutMs,
     redisOptions,
   });
+}
+
+/** Connects a client, or gives it up. @throws StoreUnavailableError */
+export async function connected<Client extends Redis | Cluster>(
+  client: Client,
+  target: RedisTarget,
+): Promise<Client> {
+  let reason: unknown;
+  // Later on, what is wrong is told by the calls that fail.
+  client.on('error', (error) => {
+    reason = error;
+  });
+  try {
+    await withinTime(client.connect(), target.connectTimeoutMs + target.timeoutMs);
+    return client;
+  } catch (error) {
+    closeClient(client);
+    const hosts = target.hosts.map(({ host, port }) => `${host}:${port}`).join(', ');
+    throw new StoreUnavailableError(`Redis does not answer at ${hosts}: ${reasonOf(reason ?? error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Of several addresses that failed there is no message but a code. */
+function reasonOf(error: unknown): string {
+  const { message, code } = error as NodeJS.ErrnoException;
+  return message === '' ? String(code) : message;
 }

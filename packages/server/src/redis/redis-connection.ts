@@ -1,6 +1,6 @@
 import { type Cluster, Redis } from 'ioredis';
 import { StoreUnavailableError } from '../store/store.ts';
-import { clusterClient, serverClient } from './redis-clients.ts';
+import { closeClient, clusterClient, connected, serverClient } from './redis-clients.ts';
 import { redisFailure, withinTime } from './redis-failure.ts';
 import type { RedisScript } from './redis-script.ts';
 import type { RedisTarget } from './redis-url.ts';
@@ -90,7 +90,7 @@ export class RedisConnection {
   }
 
   close(): void {
-    this.#client.disconnect();
+    closeClient(this.#client);
   }
 
   async #ask<Reply>(question: (client: Redis | Cluster) => Promise<Reply>): Promise<Reply> {
@@ -115,31 +115,4 @@ export class RedisConnection {
       throw error;
     }
   }
-}
-
-/** Gives a client that is connected, or gives it up. */
-async function connected<Client extends Redis | Cluster>(
-  client: Client,
-  target: RedisTarget,
-): Promise<Client> {
-  let reason: Error | undefined;
-  client.on('error', (error) => {
-    reason = error;
-  });
-  try {
-    await withinTime(client.connect(), target.connectTimeoutMs + target.timeoutMs);
-    return client;
-  } catch (error) {
-    client.disconnect();
-    const hosts = target.hosts.map(({ host, port }) => `${host}:${port}`).join(', ');
-    throw new StoreUnavailableError(`Redis does not answer at ${hosts}: ${reasonOf(reason ?? error)}`, {
-      cause: error,
-    });
-  }
-}
-
-/** Of several addresses that failed there is no message but a code. */
-function reasonOf(error: unknown): string {
-  const { message, code } = error as NodeJS.ErrnoException;
-  return message === '' ? String(code) : message;
 }

@@ -1,12 +1,12 @@
 import { serverClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
-import { parseRedisUrl, type RedisHost } from './redis-url.ts';
+import { parseRedisUrl } from './redis-url.ts';
 
 export interface RedisServerInspection {
   readonly version: string;
   readonly encrypted: boolean;
-  /** The server's clock, in milliseconds since the epoch. */
-  readonly clock: number;
+  /** How far the server's clock is ahead of this machine's, in milliseconds. */
+  readonly aheadMs: number;
   /** What should be changed there, or null. */
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
@@ -14,22 +14,21 @@ export interface RedisServerInspection {
 /** Asks the server that a URL names first about itself, and changes nothing. @throws RedisUrlError, StoreUnavailableError */
 export async function inspectRedisServer(url: string): Promise<RedisServerInspection> {
   const target = parseRedisUrl(url);
-  const client = serverClient(target, target.hosts[0] as RedisHost);
+  const client = serverClient(target);
   let reason: unknown;
   client.on('error', (error) => {
     reason = error;
   });
   try {
     await client.connect();
-    const [server, memory, time] = await Promise.all([
-      client.info('server'),
-      client.info('memory'),
-      client.time(),
-    ]);
+    const askedAt = Date.now();
+    const [seconds = 0, microseconds = 0] = await client.time();
+    const aheadMs = seconds * 1_000 + microseconds / 1_000 - (askedAt + Date.now()) / 2;
+    const [server, memory] = await Promise.all([client.info('server'), client.info('memory')]);
     return {
       version: versionOf(server),
       encrypted: target.tls !== undefined,
-      clock: time[0] * 1_000 + time[1] / 1_000,
+      aheadMs,
       concern: concernOf(memory),
     };
   } catch (error) {

@@ -5,12 +5,10 @@ import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
-import { fencesOf } from './markdown.ts';
 import { runInBash } from './page-examples.ts';
+import { shellBlocks } from './shell-blocks.ts';
 
-const [backup = '', restore = ''] = fencesOf('docs/operations.md')
-  .filter(({ language }) => language === 'sh')
-  .map(({ code }) => code);
+const [backup = '', restore = ''] = shellBlocks('docs/operations.md', '### The embedded store');
 
 test('docs/operations.md: a copy that is made beside a running server brings back what there was', () =>
   withDataDir(undefined, async (directory) => {

@@ -3,15 +3,18 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { brokerContract } from '../contract/broker-contract.ts';
 import { PAGE_1, PAGE_2, PresenceScene, START, TTL } from '../contract/presence/presence-scene.ts';
 import { presenceStoreContract } from '../contract/presence-store-contract.ts';
-import { until } from '../support/own-redis.ts';
-import { skipsRedis } from '../support/redis.ts';
+import { skipsOwnRedis, until } from '../support/own-redis.ts';
 import { type OwnCluster, startCluster } from '../support/redis-cluster.ts';
 
 /** More than land on one node by chance. */
 const GROUPS = Array.from({ length: 40 }, (_, index) => `g${index}`);
+
+/** Within which every call has failed, and within which all is well again. */
+const LIMIT_MS = 5_000;
 
 let cluster: OwnCluster;
 let prefixes = 0;
@@ -21,7 +24,7 @@ function freshUrl(): string {
   return `${cluster.url}?prefix=p${prefixes}`;
 }
 
-describe('Redis Cluster', { skip: await skipsRedis() }, () => {
+describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
   before(async () => {
     cluster = await startCluster();
   });
@@ -49,6 +52,32 @@ describe('Redis Cluster', { skip: await skipsRedis() }, () => {
       const expiries = await scene.store.sweep(START + TTL);
       assert.deepEqual(expiries.map(({ groupId }) => groupId).sort(), GROUPS.toSorted());
     } finally {
+      await scene.close();
+    }
+  });
+
+  test('a paused node: no call hangs, and all is well soon after it goes on', async () => {
+    const url = freshUrl();
+    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    try {
+      const recorders = await Promise.all(GROUPS.map((groupId) => scene.watch({ groupId })));
+      cluster.masters[1]?.signal('SIGSTOP');
+      for (let round = 0; round < 2; round += 1) {
+        const begun = performance.now();
+        const sets = await Promise.allSettled(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+        const failed = sets.filter((result) => result.status === 'rejected');
+        assert.ok(failed.length > 0 && failed.every(({ reason }) => reason instanceof StoreUnavailableError));
+        assert.ok(performance.now() - begun < LIMIT_MS);
+      }
+      await until('who watched there is told', async () => recorders.some(({ isLost }) => isLost));
+      cluster.masters[1]?.signal('SIGCONT');
+      const setAll = async () => {
+        await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+        return true;
+      };
+      await until('all is well', setAll, LIMIT_MS);
+    } finally {
+      cluster.masters[1]?.signal('SIGCONT');
       await scene.close();
     }
   });

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalLocation } from '@rollcall/protocol';
 import { SqliteConnection, type Statement } from '../../src/store/sqlite/sqlite-connection.ts';
 import { placeKeys } from '../../src/store/sqlite/sqlite-place-keys.ts';
@@ -26,6 +27,15 @@ async function withDirectory(use: (directory: string) => Promise<void>): Promise
   }
 }
 
+async function withStore<Result>(dataDir: string, use: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openSqliteStore({ dataDir });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
 function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
   const database = new DatabaseSync(join(dataDir, STORE_FILE));
   try {
@@ -35,7 +45,7 @@ function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Resu
   }
 }
 
-const pageAt = (page: string) => canonicalLocation({ page, site: 's' });
+const pageAt = (page: string) => canonicalLocation({ app: 'a', page, site: 's' });
 
 function put(
   store: Store,
@@ -104,6 +114,12 @@ describe('what a reading costs', () => {
     ['a rare pair', { location: '{"page":"rare"}', partial: true }, 1_000, null],
     ['a rare pair and one that all have', { location: pageAt('rare'), partial: true }, 1_000, null],
     [
+      'a pair that all have and a rare one',
+      { location: '{"app":"a","page":"rare"}', partial: true },
+      1_000,
+      null,
+    ],
+    [
       'two pairs that nobody has at once',
       { location: '{"site":"s","zone":"z"}', partial: true },
       1_000,
@@ -121,9 +137,7 @@ describe('what a reading costs', () => {
       const costs: unknown[][] = [];
       for (const size of [200, 2_000]) {
         const dataDir = join(directory, `${size}`);
-        const store = await openSqliteStore({ dataDir });
-        const { key } = await stock(store, size);
-        await store.close();
+        const { key } = await withStore(dataDir, (store) => stock(store, size));
         const reads = countedReads(join(dataDir, STORE_FILE));
         costs.push(
           readings.map(([name, filter, limit, after]) => {
@@ -180,8 +194,7 @@ describe('what a write leaves', () => {
 
   test('whatever is done, places are found by the keys of their locations and by nothing else', () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir });
-      try {
+      await withStore(dataDir, async (store) => {
         const [roster, random] = [await newRoster(store), new Random(SEED)];
         let most = 0;
         for (let round = 0; round < 40; round += 1) {
@@ -200,18 +213,17 @@ describe('what a write leaves', () => {
           await endSome(roster, random);
         }
         assert.ok(most >= 8, `${most} places at the most: too few to mean something`);
-      } finally {
-        await store.close();
-      }
+      });
     }));
 
   test('a place that is only renewed keeps its rows as they are; a move changes those of the pairs that changed', () =>
     withDirectory(async (dataDir) => {
-      let store = await openSqliteStore({ dataDir });
-      const roster = await newRoster(store);
-      await roster.groupOf('g', 'ann');
-      await put(store, roster.key, 'ann', pageAt('1'), 1, BY_SITE);
-      await store.close();
+      const key = await withStore(dataDir, async (store) => {
+        const roster = await newRoster(store);
+        await roster.groupOf('g', 'ann');
+        await put(store, roster.key, 'ann', pageAt('1'), 1, BY_SITE);
+        return roster.key;
+      });
       withFile(dataDir, (database) =>
         database.exec(`CREATE TABLE touched (what TEXT);
           CREATE TRIGGER i AFTER INSERT ON durable_places BEGIN INSERT INTO touched VALUES ('in'); END;
@@ -225,29 +237,29 @@ describe('what a write leaves', () => {
             .all()
             .map(({ what }) => what),
         );
-      store = await openSqliteStore({ dataDir });
-      await put(store, roster.key, 'ann', pageAt('1'), 2, BY_SITE);
-      assert.deepEqual(touched(), []);
-      await put(store, roster.key, 'ann', pageAt('2'), 3, BY_SITE);
-      assert.deepEqual(touched(), ['out', 'out', 'in', 'in'], 'the whole and the page, not the site');
-      await store.close();
+      await withStore(dataDir, async (store) => {
+        await put(store, key, 'ann', pageAt('1'), 2, BY_SITE);
+        assert.deepEqual(touched(), []);
+        await put(store, key, 'ann', pageAt('2'), 3, BY_SITE);
+        assert.deepEqual(touched(), ['out', 'out', 'in', 'in'], 'the whole and the page, not the rest');
+      });
     }));
 
   test('a deleted project leaves nothing behind', { timeout: 60_000 }, () =>
     withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir });
-      const [gone, kept] = [await newRoster(store), await newRoster(store)];
-      for (const roster of [gone, kept]) {
-        await roster.groupOf('g', 'ann', 'bob');
-        await roster.groupOf('h', 'ann');
-        await put(store, roster.key, 'ann', pageAt('1'), 1);
-        await put(store, roster.key, 'bob', pageAt('1'), 1);
-      }
-      await store.deleteProject(gone.key);
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
-      while (count('deleted_projects') !== 0) await new Promise(setImmediate);
-      await store.close();
+      await withStore(dataDir, async (store) => {
+        const [gone, kept] = [await newRoster(store), await newRoster(store)];
+        for (const roster of [gone, kept]) {
+          await roster.groupOf('g', 'ann', 'bob');
+          await roster.groupOf('h', 'ann');
+          await put(store, roster.key, 'ann', pageAt('1'), 1);
+          await put(store, roster.key, 'bob', pageAt('1'), 1);
+        }
+        await store.deleteProject(gone.key);
+        while (count('deleted_projects') !== 0) await nextTurn();
+      });
       assert.equal(count('durable_presence'), 2);
       const { actual, derived } = placesOf(dataDir);
       assert.deepEqual(actual, derived);
@@ -290,8 +302,7 @@ describe('a store of the first schema', () => {
         ['ann', BY_SITE, pageAt('2'), 20],
         ['bob', odd, odd, 30],
       ]);
-      const store = await openSqliteStore({ dataDir });
-      try {
+      await withStore(dataDir, async (store) => {
         const project = await store.findProject('p');
         assert.ok(project);
         const { key } = project;
@@ -311,15 +322,13 @@ describe('a store of the first schema', () => {
           previous: pageAt('2'),
         });
         assert.deepEqual(await list({ location: '{"page":"2"}', partial: true }), []);
-      } finally {
-        await store.close();
-      }
+      });
     }));
 
   test('is left as it was when the upgrade cannot be finished', () =>
     withDirectory(async (dataDir) => {
       makeFirst(dataDir, [['ann', '{"a":"b"}', 'this is no JSON', 1]]);
-      await assert.rejects(openSqliteStore({ dataDir }));
+      await assert.rejects(withStore(dataDir, async () => {}));
       withFile(dataDir, (database) => {
         assert.equal(database.prepare('PRAGMA user_version').get()?.user_version, 1);
         assert.equal(

@@ -11,7 +11,8 @@ import { Random } from '../sim/random.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
-import { type Call, createRegisters, type Register } from './register.ts';
+import { Lane } from './lane.ts';
+import { type Call, createRegisters } from './register.ts';
 
 /** Where the kills fall. The seed of a failure is in its message; ROLLCALL_TEST_SEED runs another. */
 const SEED = Number(process.env.ROLLCALL_TEST_SEED ?? 1);
@@ -19,45 +20,6 @@ const ROUNDS = 5;
 /** Registers of each kind; all of them are being written at any time. */
 const COPIES = 5;
 const MOST_ANSWERS = 400;
-
-/** What is known of a register: the last number that was acknowledged, and the one that was under way at the kill. */
-class Lane {
-  readonly register: Register;
-  #acknowledged = 0;
-  #underWay: number | null = null;
-
-  constructor(register: Register) {
-    this.register = register;
-  }
-
-  /** Writes one number after the other until the server is gone. */
-  async write(call: Call, onAnswer: () => void): Promise<void> {
-    for (;;) {
-      const value = this.#acknowledged + 1;
-      this.#underWay = value;
-      const answer = await this.register.write(call, value).catch(() => null);
-      if (answer === null) return;
-      assert.equal(answer.status, 200, answer.text);
-      this.#acknowledged = value;
-      this.#underWay = null;
-      onAnswer();
-    }
-  }
-
-  /** The register holds what was acknowledged last, or else all of what was under way. */
-  async check(call: Call): Promise<void> {
-    const { name, read, kept } = this.register;
-    const found = await read(call);
-    const possible = [this.#acknowledged, ...(this.#underWay === null ? [] : [this.#underWay])];
-    const value = possible.find((candidate) => kept(candidate) === found);
-    assert.ok(
-      value !== undefined,
-      `${name} is ${found}; acknowledged ${possible[0]}, under way ${possible[1]}`,
-    );
-    this.#acknowledged = value;
-    this.#underWay = null;
-  }
-}
 
 /** A client of the server, whose connections end with it. */
 async function withCalls<Result>(

@@ -13,8 +13,7 @@ import {
   START,
   TTL,
 } from '../contract/presence/presence-scene.ts';
-import { OwnRedis, until } from '../support/own-redis.ts';
-import { skipsRedis } from '../support/redis.ts';
+import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
 
 /** Within which every call has failed, and within which all is well again. */
 const LIMIT_MS = 5_000;
@@ -70,7 +69,7 @@ async function assertWell(scene: PresenceScene): Promise<void> {
   assert.deepEqual(await scene.ids(), ['cid']);
 }
 
-describe('presence while Redis is ill', { skip: await skipsRedis(), concurrency: true }, () => {
+describe('presence while Redis is ill', { skip: skipsOwnRedis, concurrency: true }, () => {
   test('a Redis that is not there is one clear line', async () => {
     await assert.rejects(openRedisPresence({ url: 'redis://127.0.0.1:1' }), (error: Error) => {
       assert.ok(error instanceof StoreUnavailableError);
@@ -125,10 +124,11 @@ describe('presence while Redis is ill', { skip: await skipsRedis(), concurrency:
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       for (let round = 0; round < 5; round += 1) {
-        const underWay = Array.from({ length: 200 }, (_, index) => scene.set(`u${round}-${index}`, PAGE_1));
+        const sets = Array.from({ length: 200 }, (_, index) => scene.set(`u${round}-${index}`, PAGE_1));
+        const underWay = Promise.allSettled(sets);
         await redis.command('CLIENT', 'KILL', 'TYPE', 'normal');
         await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
-        for (const result of await Promise.allSettled(underWay)) {
+        for (const result of await underWay) {
           if (result.status === 'rejected') assert.ok(result.reason instanceof StoreUnavailableError);
         }
         await until('it answers', () => scene.store.ping().then(() => true), LIMIT_MS);
@@ -149,6 +149,31 @@ describe('presence while Redis is ill', { skip: await skipsRedis(), concurrency:
       assert.equal(await watch.since(position), null);
     }));
 
+  test('what is no event of ours on the channel harms nobody', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      const [channel] = (await redis.command('PUBSUB', 'CHANNELS')) as [string];
+      const { epoch } = recorder.watch.position;
+      for (const text of ['', ' ', 'x', '{}', `${epoch} x {}`, `${epoch} 1 {`]) {
+        await redis.command('PUBLISH', channel, text);
+      }
+      await scene.set('ann', PAGE_1);
+      await recorder.first(1);
+      assert.equal(recorder.isLost, false);
+    }));
+
+  test('a gap in what is published is noticed: the watcher is told, at the next event or sign of life', (t) =>
+    withScene(t, async (scene, redis) => {
+      const [first, second] = [await scene.watch(), await scene.watch({ groupId: 'other' })];
+      for (const key of (await redis.command('KEYS', '*project:*:watched')) as string[]) {
+        await redis.command('HINCRBY', key, 'offset', '1');
+      }
+      await scene.set('ann', PAGE_1);
+      await second.watch.renew(START);
+      await Promise.all([first.lost(), second.lost()]);
+      assert.deepEqual([first.events, second.events], [[], []]);
+    }));
+
   test('scripts are loaded again where they are forgotten', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
@@ -162,6 +187,7 @@ describe('presence while Redis is ill', { skip: await skipsRedis(), concurrency:
       await scene.set('ann', PAGE_1);
       await redis.command('CONFIG', 'SET', 'maxmemory', '1');
       await assert.rejects(scene.set('bob', PAGE_1), StoreUnavailableError);
+      assert.deepEqual(await scene.ids(), ['ann']);
       await redis.command('CONFIG', 'SET', 'maxmemory', '0');
       await scene.set('bob', PAGE_1);
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);

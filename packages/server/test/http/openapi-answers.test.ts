@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
 import type { Answer } from '../support/http-client.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
@@ -96,6 +97,21 @@ const REFUSED: readonly Refused[] = [
     'authorize',
     [401, 'invalid_app_token'],
     () => project.post('/v1/authorize', { signed_app_token: 'a.b.c' }),
+  ],
+  ['putPresences', [400, 'invalid_field'], () => project.put('/v1/presence', { updates: [] })],
+  ['putPresences', [400, 'missing_field'], () => project.put('/v1/presence', { updates: [{}] })],
+  ['getViewer', [401, 'user_not_found'], () => Browser.of(project, 'grace').viewer()],
+  ['getViewer', [401, 'invalid_access_token'], () => project.get('/v1/client/viewer')],
+  ['listClientPresence', [400, 'missing_field'], () => Browser.of(project, 'ada').get('/v1/client/presence')],
+  [
+    'listClientGroupMembers',
+    [401, 'group_not_found'],
+    () => Browser.of(project, 'ada').get('/v1/client/groups/none/members'),
+  ],
+  [
+    'putClientPresence',
+    [401, 'organization_not_found'],
+    () => Browser.of(project, 'ada').putPresence({ organizationID: 'none' }),
   ],
   ['healthz', [400, 'unexpected_field'], () => project.get('/healthz?deep=1')],
   ['openapi', [400, 'unexpected_field'], () => project.get('/openapi.json?deep=1')],

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import type { ErrorCode } from '@rollcall/protocol';
 import { pino } from 'pino';
 import { clockedServer } from '../support/clocked-server.ts';
+import { damageStore } from '../support/engine.ts';
 import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
@@ -129,7 +127,7 @@ test('an unexpected failure is 500 error with a fixed message: no stack, no SQL,
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
   await withServer({ log }, async ({ dataDir, request }) => {
     assert.equal((await request('PUT', '/v1/groups/g', { body: { name: 'G' } })).status, 200);
-    damage(dataDir);
+    await damageStore(dataDir);
     const messages = new Set<string>();
     for (const [method, path, body] of [
       ['GET', '/v1/groups/g', undefined],
@@ -150,19 +148,3 @@ test('an unexpected failure is 500 error with a fixed message: no stack, no SQL,
     assert.doesNotMatch([...messages].join(), /sqlite|select |insert |update |no such|table|\.ts|node:/i);
   });
 });
-
-/** Renames every table of the store behind the server's back: what an unforeseen defect looks like from outside. */
-function damage(dataDir: string): void {
-  const file = readdirSync(dataDir).find((name) => /\.(db|sqlite3?)$/.test(name));
-  assert.ok(file !== undefined, `a database in ${readdirSync(dataDir)}`);
-  const database = new DatabaseSync(join(dataDir, file));
-  database.exec('PRAGMA busy_timeout = 5000');
-  const tables = database
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    .all();
-  for (const { name } of tables) {
-    if (/project|customer|session|setting|meta|migration|version/i.test(String(name))) continue;
-    database.exec(`ALTER TABLE "${name}" RENAME TO "${name}_away"`);
-  }
-  database.close();
-}

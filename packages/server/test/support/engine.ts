@@ -1,55 +1,72 @@
 /**
  * Which engine the servers of the tests stand on: embedded, or with ROLLCALL_TEST_ENGINE=scale-out PostgreSQL and Redis,
- * where every data directory stands for a database and a key prefix of its own. They go when the test file ends.
+ * where every data directory stands for a database and a key prefix of its own, which go with it.
  */
-import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import process from 'node:process';
+import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
 import type { Settings } from '../../src/config/settings.ts';
-import { redisUrl } from './servers.ts';
 
-export const onScaleOut = process.env.ROLLCALL_TEST_ENGINE === 'scale-out';
+interface Place {
+  readonly settings: Partial<Settings>;
+  remove(): Promise<void>;
+}
 
-const places = new Map<string, Promise<Partial<Settings>>>();
+const onScaleOut = process.env.ROLLCALL_TEST_ENGINE === 'scale-out';
+const places = new Map<string, Promise<Place>>();
 
-// Directories of the tests' own outlive their servers.
+// What stands for directories of the tests' own outlives their servers.
 after(async () => {
-  for (const name of places.keys()) await remove(name);
+  for (const dataDir of places.keys()) await releaseEngine(dataDir);
 });
 
 /** The settings of the engine that stands for a data directory: the same ones until it is released. */
-export function engineSettings(dataDir: string): Promise<Partial<Settings>> {
-  if (!onScaleOut) return Promise.resolve({});
-  const name = nameOf(dataDir);
-  let settings = places.get(name);
-  if (settings === undefined) {
-    settings = makePlace(name);
-    places.set(name, settings);
+export async function engineSettings(dataDir: string): Promise<Partial<Settings>> {
+  if (!onScaleOut) return {};
+  let place = places.get(dataDir);
+  if (place === undefined) {
+    place = makePlace();
+    places.set(dataDir, place);
   }
-  return settings;
+  return (await place).settings;
 }
 
 /** Gives back what stands for a data directory that is removed. */
 export async function releaseEngine(dataDir: string): Promise<void> {
-  const name = nameOf(dataDir);
-  if (places.has(name)) await remove(name);
+  const place = places.get(dataDir);
+  places.delete(dataDir);
+  await (await place)?.remove();
 }
 
-const nameOf = (dataDir: string) =>
-  `rollcall_test_${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`;
-
-async function remove(name: string): Promise<void> {
-  places.delete(name);
-  const { dropDatabase } = await import('./postgres.ts');
-  const { removeKeys } = await import('./redis.ts');
-  await dropDatabase(name);
-  await removeKeys(name);
+async function makePlace(): Promise<Place> {
+  const { ownDatabase } = await import('./postgres.ts');
+  const { freshRedisUrl } = await import('./redis.ts');
+  const database = await ownDatabase();
+  return {
+    settings: { databaseUrl: database.url, redisUrl: freshRedisUrl() },
+    remove: () => database.remove(),
+  };
 }
 
-async function makePlace(name: string): Promise<Partial<Settings>> {
-  const { createDatabase } = await import('./postgres.ts');
-  const databaseUrl = await createDatabase(name);
-  const url = new URL(redisUrl());
-  url.searchParams.set('prefix', name);
-  return { databaseUrl, redisUrl: url.href };
+/**
+ * Renames what holds users, groups and memberships behind the server's back: what an unforeseen defect looks like from
+ * outside.
+ */
+export async function damageStore(dataDir: string): Promise<void> {
+  const place = await places.get(dataDir);
+  if (place?.settings.databaseUrl == null) return damageEmbedded(dataDir);
+  const { withClient } = await import('./postgres.ts');
+  await withClient(place.settings.databaseUrl, (client) => client.query(renames(DAMAGED)));
+}
+
+const DAMAGED = ['users', 'groups', 'memberships'];
+
+const renames = (tables: readonly string[]) =>
+  tables.map((name) => `ALTER TABLE "${name}" RENAME TO "${name}_away"`).join(';');
+
+function damageEmbedded(dataDir: string): void {
+  const database = new DatabaseSync(join(dataDir, 'rollcall.db'));
+  database.exec(`PRAGMA busy_timeout = 5000; ${renames(DAMAGED)}`);
+  database.close();
 }

@@ -1,7 +1,7 @@
 /** Redis servers of a test's own: to be stopped, paused and cut off. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,33 +14,60 @@ import { Redis } from 'ioredis';
 const BUS_OFFSET = 10_000;
 const PORTS = { from: 12_000, count: 10_000 };
 
+const SERVER_NAMES = ['redis-server', 'valkey-server'];
+const serverName = SERVER_NAMES.find((name) => spawnSync(name, ['--version']).status === 0);
+/** The command line that comes with the server. */
+export const redisCli = serverName?.replace('server', 'cli') ?? 'redis-cli';
+
+/** Why tests with servers of their own are skipped here, or false when they are not. */
+export const skipsOwnRedis =
+  serverName === undefined && !(process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('redis')
+    ? `none of ${SERVER_NAMES.join(', ')} is in the PATH`
+    : false;
+
+/** Tells the server's process, and ends that when this one ends, however it does. */
+const WITH_PARENT = `${serverName} "$@" >&2 & echo $!; read -r _; kill -9 $!; wait`;
+
 const started = new Set<OwnRedis>();
 
 after(async () => {
   await Promise.all([...started].map((server) => server.remove()));
 });
-// A test file that is ended from outside leaves no server behind.
-process.once('exit', () => {
-  for (const server of started) server.signal('SIGKILL');
-});
 
-/** A server on a port of its own, without anything on disk. */
+/** A server on a port of its own that keeps nothing on disk. */
 export class OwnRedis {
   readonly port: number;
+  /** Where it speaks TLS, if it does. */
+  readonly tlsPort: number;
   readonly dir: string;
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
+  #pid = 0;
 
-  private constructor(port: number, dir: string, args: readonly string[]) {
-    this.port = port;
+  private constructor(ports: readonly [port: number, tlsPort: number], dir: string, args: readonly string[]) {
+    [this.port, this.tlsPort] = ports;
     this.dir = dir;
     this.#args = args;
   }
 
   /** @param args further ones of redis-server */
-  static async start(...args: string[]): Promise<OwnRedis> {
+  static start(...args: string[]): Promise<OwnRedis> {
+    return OwnRedis.#start(() => ['--save', '', '--appendonly', 'no', ...args]);
+  }
+
+  /** @param files the options that name certificates */
+  static startTls(...files: string[]): Promise<OwnRedis> {
+    return OwnRedis.#start((tlsPort) => ['--save', '', '--tls-port', `${tlsPort}`, ...files]);
+  }
+
+  static async startSentinel(): Promise<OwnRedis> {
+    return OwnRedis.#start(() => ['--sentinel']);
+  }
+
+  static async #start(argsFor: (tlsPort: number) => readonly string[]): Promise<OwnRedis> {
     const dir = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
-    const server = new OwnRedis(await freePort(), dir, args);
+    const ports = [await freePort(), await freePort()] as const;
+    const server = new OwnRedis(ports, dir, argsFor(ports[1]));
     started.add(server);
     await server.start();
     return server;
@@ -51,32 +78,28 @@ export class OwnRedis {
   }
 
   async start(): Promise<void> {
-    const { port, dir } = this;
-    const own = [
-      '--port',
-      `${port}`,
-      '--bind',
-      '127.0.0.1',
-      '--dir',
-      dir,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-    ];
-    this.#child = spawn('redis-server', [...own, ...this.#args], { stdio: 'ignore' });
+    // A sentinel needs a file in which to note what it learns.
+    const config = join(this.dir, 'redis.conf');
+    await writeFile(config, `port ${this.port}\nbind 127.0.0.1\ndir ${this.dir}\n`);
+    const child = spawn('sh', ['-c', WITH_PARENT, 'sh', config, ...this.#args], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    this.#child = child;
+    this.#pid = Number(await once(child.stdout, 'data'));
     await until('the server answers', () => this.answers());
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.#child?.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+    process.kill(this.#pid, signal);
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+  /** Ends it at once, as a power cut does. */
+  async stop(): Promise<void> {
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined) return;
+    this.#child = undefined;
     const exited = once(child, 'exit');
-    child.kill(signal);
+    child.stdin?.end();
     await exited;
   }
 

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { OwnRedis, until } from './own-redis.ts';
+import { OwnRedis, redisCli, until } from './own-redis.ts';
 
 const CLUSTER_OPTIONS = [
   ...['--cluster-enabled', 'yes'],
@@ -43,7 +43,7 @@ async function isUp(nodes: readonly OwnRedis[]): Promise<boolean> {
 }
 
 async function cli(...args: string[]): Promise<void> {
-  const child = spawn('redis-cli', args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(redisCli, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`redis-cli ${args.join(' ')} failed`);
+  if (code !== 0) throw new Error(`${redisCli} ${args.join(' ')} failed`);
 }

@@ -1,7 +1,6 @@
 /** The Redis that tests share, each test with a prefix of its own. */
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
-import { after } from 'node:test';
 import { Redis } from 'ioredis';
 import { redisUrl } from './servers.ts';
 
@@ -25,7 +24,7 @@ export async function skipsRedis(): Promise<string | false> {
 
 const prefixes = new Set<string>();
 
-/** A URL of the shared Redis under which nothing is yet; what comes to be there goes with the calling file's tests. */
+/** A URL of the shared Redis under which nothing is yet; what comes to be there goes with this process. */
 export function freshRedisUrl(): string {
   const url = redisUrl();
   const prefix = `rollcall-test-${randomBytes(6).toString('hex')}`;
@@ -33,7 +32,10 @@ export function freshRedisUrl(): string {
   return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}`;
 }
 
-after(() => removeKeysOf((prefix) => prefixes.has(prefix)));
+// Not a hook of the tests: a file may come to this module in the middle of one, and its servers outlive that.
+process.once('beforeExit', () => {
+  if (prefixes.size > 0) void removeKeysOf((prefix) => prefixes.has(prefix));
+});
 
 /** Removes what a test made under its prefix. */
 export async function removeKeys(prefix: string): Promise<void> {

@@ -64,7 +64,7 @@ class RedisBroker implements Broker {
 
   async publish(change: Change): Promise<void> {
     // Sent first, so that what a listener publishes comes after what it heard elsewhere too.
-    const sent = this.#connection.publish(this.#channel, JSON.stringify([this.#self, change]));
+    const sent = this.#connection.publish(this.#channel, JSON.stringify({ publisher: this.#self, change }));
     this.#listeners.tell(change);
     await sent;
   }
@@ -74,13 +74,23 @@ class RedisBroker implements Broker {
   }
 
   #hear(text: string): void {
-    const [publisher, change] = JSON.parse(text) as [string, Change];
-    if (publisher !== this.#self) this.#listeners.tell(change);
+    const message = readMessage(text);
+    if (message !== null && message.publisher !== this.#self) this.#listeners.tell(message.change);
   }
 
   #listenAgain(): void {
     setTimeout(() => {
       if (!this.#isClosed) this.listen().catch(() => this.#listenAgain());
     }, RESUBSCRIBE_MS).unref();
+  }
+}
+
+/** Null for what nobody of us sends: whoever can reach a Redis can send anything. */
+function readMessage(text: string): { publisher: string; change: Change } | null {
+  try {
+    const { publisher, change } = JSON.parse(text);
+    return typeof change.type === 'string' ? { publisher, change } : null;
+  } catch {
+    return null;
   }
 }

@@ -22,13 +22,11 @@ async function checksOf(
   variable: string,
 ): Promise<Check[]> {
   try {
-    const askedAt = Date.now();
     const server = await inspect(url);
-    const between = (askedAt + Date.now()) / 2;
-    return [serverCheck(name, placeOf(url), server), clockCheck(name, server.clock - between)];
+    return [serverCheck(name, placeOf(url), server), clockCheck(name, server.aheadMs)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [failed(name, reason, `Start it, or correct ${variable}: commands and servers need it.`)];
+    return [failed(name, reason, `Start it, or correct ${variable}.`)];
   }
 }
 
@@ -38,10 +36,10 @@ function serverCheck(name: string, place: string, { version, encrypted, concern 
 }
 
 /** The servers keep no time for us; but every Rollcall can be compared with them, and so with each other. */
-function clockCheck(name: string, differenceMs: number): Check {
-  const seconds = (Math.abs(differenceMs) / 1_000).toFixed(1);
+function clockCheck(name: string, aheadMs: number): Check {
+  const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
   const found = `${seconds} s from this machine's`;
-  return Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MAX_MS
+  return Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS
     ? ok(`${name} clock`, found)
     : failed(
         `${name} clock`,

@@ -30,6 +30,7 @@ export function addObservation(
       (payload instanceof Readable ? observeEnd : observe)(series, request, reply);
       next();
     };
+    route.config = { ...route.config, observe: (request, reply) => observe(series, request, reply) };
     // A HEAD route comes with a hook of its own, which takes the body away.
     route.onSend = [onSend, ...[route.onSend ?? []].flat()];
   });

@@ -1,10 +1,18 @@
 import type { Readable } from 'node:stream';
-import { canonicalLocation, isJsonObject, PresenceList } from '@rollcall/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { canonicalLocation, type Findings, isJsonObject, PresenceList } from '@rollcall/protocol';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import type { ListName } from '../../core/page-token.ts';
 import { chunks } from '../../core/paging.ts';
 import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
+import type { GroupNoun } from '../../core/refusals.ts';
+import type { PresenceScope } from '../../presence/presence-store.ts';
+import {
+  asksForStream,
+  openPresenceStream,
+  refusePaging,
+  type StreamRequest,
+} from '../../realtime/sse-route.ts';
 import type { Services } from '../../services.ts';
 import type { RequestRule } from '../fastify-types.ts';
 import { listBody, listOf, pageRule } from '../paged-list.ts';
@@ -24,35 +32,89 @@ export function groupPresenceRoutes(app: FastifyInstance, services: Services, wo
     response: answers(PresenceList),
   };
   const rule = presencePageRule(services, ({ params }) => (params as ById['Params']).id);
-  app.get<ById>(`${path}/:id/presence`, { schema, config: { rule } }, (request) =>
-    groupPresence(services, request, { noun, id: request.params.id }),
-  );
+  app.get<ById>(`${path}/:id/presence`, { schema, config: { rule } }, (request, reply) => {
+    const { authorization } = request.headers;
+    const stillAllowed = () => services.authenticator.authenticate(authorization);
+    return groupPresence(services, request, reply, { noun, id: request.params.id }, { stillAllowed });
+  });
 }
 
 /** Reads the page of a group's presence that is asked for; `groupOf` says of which group, null where nothing does. */
-export const presencePageRule = (
+export function presencePageRule(
   { pageTokens }: Services,
   groupOf: (request: FastifyRequest) => string | null,
-): RequestRule =>
-  pageRule(pageTokens, (request) => {
+): RequestRule {
+  const readPage = pageRule(pageTokens, (request) => {
     const groupId = groupOf(request);
     return groupId === null ? null : listName(groupId, request);
   });
+  return (request, findings) => {
+    readPage(request, findings);
+    if (asksForStream(request)) refusePaging(request, findings);
+    else refusePagedCount(request, findings);
+  };
+}
 
-/** The answer to a reading of this group's presence. @throws ServiceError the noun's not-found code */
+function refusePagedCount({ query }: FastifyRequest, findings: Findings): void {
+  const { count_only: countOnly, limit, token } = query as GroupPresenceQuery;
+  if (countOnly !== true || (limit === undefined && token === undefined)) return;
+  findings.invalid.add(
+    'query parameter count_only',
+    'either count_only or limit and token: a count has no pages',
+  );
+}
+
+/**
+ * The answer to a reading of this group's presence: a page of it, its count, or a stream, for as long as `watching` says.
+ * @throws ServiceError the noun's not-found code
+ */
 export function groupPresence(
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { noun, id: groupId }: GroupName,
+  watching: Pick<StreamRequest, 'viewer' | 'stillAllowed'>,
+): Promise<string | Readable | FastifyReply> {
+  const { caller } = request;
+  const filter = filterOf(request.query as GroupPresenceQuery);
+  if (asksForStream(request)) {
+    return openPresenceStream(services.streams, request, reply, {
+      caller,
+      groupId,
+      noun,
+      filter,
+      ...watching,
+    });
+  }
+  const scope = { project: caller.project, groupId };
+  if ((request.query as GroupPresenceQuery).count_only === true) {
+    return presenceCount(services, scope, noun, filter);
+  }
+  return presencePage(services, request, scope, noun, filter);
+}
+
+async function presenceCount(
+  { presenceReading }: Services,
+  scope: PresenceScope,
+  noun: GroupNoun,
+  filter: PresenceFilter,
+): Promise<string> {
+  return `{"count":${await presenceReading.countOfGroup(scope, noun, filter)}}`;
+}
+
+function presencePage(
   { presenceReading, pageTokens, log }: Services,
   request: FastifyRequest,
-  { noun, id: groupId }: GroupName,
+  scope: PresenceScope,
+  noun: GroupNoun,
+  filter: PresenceFilter,
 ): Promise<string | Readable> {
-  const scope = { project: request.caller.project, groupId };
-  const filter = filterOf(request.query as GroupPresenceQuery);
   const list = chunks(
     async (page) => asPage(await presenceReading.ofGroup(scope, noun, filter, page)),
     request.page,
   );
   const tail = ({ last }: { last: string | null }) => {
-    const name = listOf(request, listName(groupId, request) ?? []);
+    const name = listOf(request, listName(scope.groupId, request) ?? []);
     const token = last === null ? null : pageTokens.issue(name, last);
     return `],"pagination":{"token":${JSON.stringify(token)}}}`;
   };

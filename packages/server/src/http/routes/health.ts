@@ -14,7 +14,7 @@ const OK = '{"status":"ok"}';
 export function healthRoutes(app: FastifyInstance, services: Services, histogram: RequestHistogram): void {
   alive(app);
   ready(app, services);
-  metrics(app, histogram);
+  metrics(app, services, histogram);
 }
 
 function alive(app: FastifyInstance): void {
@@ -41,7 +41,7 @@ function ready(app: FastifyInstance, { readiness }: Services): void {
   });
 }
 
-function metrics(app: FastifyInstance, histogram: RequestHistogram): void {
+function metrics(app: FastifyInstance, { streams }: Services, histogram: RequestHistogram): void {
   let registry: Promise<MetricsRegistry> | undefined;
   const schema = {
     operationId: 'metrics',
@@ -52,7 +52,9 @@ function metrics(app: FastifyInstance, histogram: RequestHistogram): void {
   };
   app.get('/metrics', { schema }, async (_request, reply) => {
     // The library behind it takes 15 MB, which a server that nobody scrapes does without.
-    registry ??= import('../metrics-registry.ts').then(({ createRegistry }) => createRegistry(histogram));
+    registry ??= import('../metrics-registry.ts').then(({ createRegistry }) =>
+      createRegistry(histogram, () => streams.streamCount),
+    );
     const { contentType, text } = await registry;
     reply.type(contentType);
     return text();

@@ -27,6 +27,8 @@ const CLAIMED_MAX = 32;
 const EXPIRED_PER_STEP = 200;
 /** How long an entry is believed that no presence counts on yet: whoever made it may be about to set one. */
 const GRACE_MS = 10_000;
+/** The score below which there are no members. */
+const NONE = '-inf';
 /** Within which time of that an entry is used by whoever made it, by another clock. */
 const USED_WITHIN_MS = 5_000;
 
@@ -81,19 +83,14 @@ export class DueGroups {
     this.#made += 1;
     const id = `${this.#self}${this.#made}`;
     const bucket = this.#engine.keys.due(this.#made % DUE_BUCKETS);
-    await this.#engine.onIndex('enlist', bucket, due, entryText(scope, id, now), keptMs(due, now));
+    await this.#engine.onIndex('enlist', bucket, due, entryText(scope, id, now), keptMs(due, now), NONE);
     await this.#enterProject(scope, id, keptMs(due, now));
     return performance.now() - begun < USED_WITHIN_MS ? { id, due } : this.#make(scope, due, now);
   }
 
   async #enterProject({ project, groupId }: PresenceScope, id: string, kept: number): Promise<void> {
-    await this.#engine.onIndex(
-      'enlist',
-      this.#engine.keys.groups(project),
-      0,
-      groupMember(groupId, id),
-      kept,
-    );
+    const key = this.#engine.keys.groups(project);
+    await this.#engine.onIndex('enlist', key, 0, groupMember(groupId, id), kept, NONE);
   }
 
   async #leaveProject({ project, groupId }: PresenceScope, id: string): Promise<void> {

@@ -8,15 +8,18 @@ export interface GroupMessage {
   readonly event: PresenceEvent | null;
 }
 
-/** `epoch offset event`, the last of it JSON or nothing. */
-export function readMessage(text: string): GroupMessage {
-  const first = text.indexOf(' ');
-  const second = text.indexOf(' ', first + 1);
-  return {
-    epoch: text.slice(0, first),
-    offset: Number(text.slice(first + 1, second)),
-    event: second + 1 === text.length ? null : JSON.parse(text.slice(second + 1)),
-  };
+const SHAPE = /^([A-Za-z0-9_]{1,64}) (-?\d+) /;
+
+/** Reads `epoch offset event`, the last of it JSON or nothing; null where it is something else. */
+export function readMessage(text: string): GroupMessage | null {
+  const [start = '', epoch = '', offset] = SHAPE.exec(text) ?? [];
+  if (start === '') return null;
+  try {
+    const event = start.length === text.length ? null : JSON.parse(text.slice(start.length));
+    return { epoch, offset: Number(offset), event };
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -83,7 +83,9 @@ export class GroupWatches {
 
   async #enlist(scope: PresenceScope, now: number): Promise<void> {
     const key = this.#engine.keys.watchedGroups(scope.project);
-    await this.#engine.onIndex('enlist', key, now + WATCH_LEASE_MS, scope.groupId, INDEX_KEPT_MS);
+    // Leases that ended long ago, by whatever clock.
+    const ended = now - INDEX_KEPT_MS;
+    await this.#engine.onIndex('enlist', key, now + WATCH_LEASE_MS, scope.groupId, INDEX_KEPT_MS, ended);
   }
 
   async #listen(channel: string, watch: GroupWatch): Promise<void> {
@@ -101,7 +103,8 @@ export class GroupWatches {
     const listening = this.#channels.listen(channel, {
       onMessage(text) {
         const message = readMessage(text);
-        for (const watch of watches) watch.hear(message);
+        // Whoever can reach a Redis can publish anything.
+        if (message !== null) for (const watch of watches) watch.hear(message);
       },
       onLost: () => {
         if (this.#audiences.get(channel)?.watches === watches) this.#audiences.delete(channel);

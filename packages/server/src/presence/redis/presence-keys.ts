@@ -54,16 +54,13 @@ export function presenceName(userId: string, region: string): string {
   return `${userId}\0${region.length <= REGION_NAME_MAX ? region : hash('sha256', region, 'base64url')}`;
 }
 
+/** No two scopes have the same: a project's part has no colon. Braces in it may make several groups share a slot. */
 function tagOf({ project, groupId }: PresenceScope): string {
-  return `${projectTag(project)}:${escaped(groupId)}`;
+  return `${projectTag(project)}:${groupId}`;
 }
 
 /** The number 7 and the text `7` are two projects. */
 function projectTag(project: ProjectKey): string {
-  return typeof project === 'number' ? `${project}` : `"${escaped(project).replaceAll(':', '%3A')}`;
-}
-
-/** A hash tag ends at its first brace. */
-function escaped(text: string): string {
-  return /[%{}]/.test(text) ? text.replace(/[%{}]/g, (mark) => encodeURIComponent(mark)) : text;
+  if (typeof project === 'number') return `${project}`;
+  return `"${project.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 }

@@ -16,10 +16,11 @@ export function presenceScripts(publish: 'PUBLISH' | 'SPUBLISH') {
     `local HISTORY_MS = ${HISTORY_MS}`,
     `local KEPT_MS = ${KEPT_MS}\n`,
   ].join('\n');
-  const ofGroup = (name: string): RedisScript => redisScript(constants + text('group') + text(name));
+  const ofGroup = (name: string, before = ''): RedisScript =>
+    redisScript(constants + before + text('group') + text(name));
   const ofIndex = (name: string): RedisScript => redisScript(text(name));
   return {
-    set: ofGroup('set'),
+    set: ofGroup('set', text('refresh')),
     clear: ofGroup('clear'),
     find: ofGroup('find'),
     locationsOf: ofGroup('locations-of'),

@@ -151,20 +151,26 @@ class RedisPresence implements PresenceStore {
       number,
       ...string[],
     ];
-    return { users: usersOf(rows), offset };
+    return { users: usersOf(rows, limit), offset };
   }
 }
 
-/** The users of rows `user, location, user, location, …`, in which those of a user stand together. */
-function usersOf(rows: readonly string[]): PresentUser[] {
-  const users: PresentUser[] = [];
-  for (let at = 0; at < rows.length; ) {
-    const userId = rows[at] as string;
-    const locations: Json[] = [];
-    for (; rows[at] === userId; at += 2) locations.push(rows[at + 1] as Json);
-    users.push({ userId, locations: ascending(locations) });
+/** The first users of what lua/find.lua answers: rows `user, location, user, location, …`, in runs that ascend by user. */
+function usersOf(rows: readonly string[], limit: number): PresentUser[] {
+  const found = new Map<string, Json[]>();
+  for (let at = 0; at < rows.length; at += 2) {
+    const [userId, location] = [rows[at] as string, rows[at + 1] as Json];
+    const locations = found.get(userId);
+    if (locations === undefined) found.set(userId, [location]);
+    else locations.push(location);
   }
-  return users;
+  const ids = [...found.keys()];
+  if (!isAscending(ids)) ids.sort(compareCodePoints);
+  return ids.slice(0, limit).map((userId) => ({ userId, locations: ascending(found.get(userId) as Json[]) }));
+}
+
+function isAscending(ids: readonly string[]): boolean {
+  return ids.every((id, index) => index === 0 || compareCodePoints(ids[index - 1] as string, id) < 0);
 }
 
 /** Each location once, in ascending order. */

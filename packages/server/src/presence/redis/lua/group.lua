@@ -7,7 +7,8 @@
 --   1 places     hash: presence -> location
 --   2 deadlines  sorted set: presence by deadline
 --   3 index      sorted set, all of score 0 and so in the order of their bytes, which is that of code points:
---                `u` presence; `l` fingerprint of the location, presence; `p` fingerprint of a pair, presence
+--                `u` presence; `l` fingerprint of the location, presence; `p` fingerprint of a pair, presence;
+--                `q` fingerprint of a pair, location: once for all who are there, where it has several pairs
 --   4 meta       hash: `due`, the deadline from which on the group is looked at; `entry`, what names it in the index of
 --                due groups; `until`, up to which deadline the keys are kept by their own expiry
 --   5 watched    hash: `until`, `epoch`, `offset`; there while somebody watches
@@ -34,12 +35,6 @@ end
 -- What an index entry begins with; two texts that share one are told apart by the location itself.
 local function prefix_of(kind, text)
   return kind .. redis.sha1hex(text):sub(1, 16)
-end
-
-local function prefixes_of(location)
-  local found = { prefix_of('l', location) }
-  for _, pair in ipairs(pairs_of(location)) do found[#found + 1] = prefix_of('p', pair) end
-  return found
 end
 
 -- The presences of the user whose index entries begin so.
@@ -80,21 +75,38 @@ local function keep(deadline)
   redis.call('HSET', meta, 'until', string.format('%.0f', tonumber(deadline) + KEPT_MS / 2))
 end
 
+local function is_anybody_at(place_prefix)
+  local range = { '[' .. place_prefix, '(' .. place_prefix .. '\255' }
+  return #redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1) > 0
+end
+
+-- What leads to a presence, each entry after `score` where that is given; and to its place, unless others are there.
+local function entries_of(presence, location, has_others, score)
+  local location_pairs = pairs_of(location)
+  local found = {}
+  local function add(entry)
+    if score then found[#found + 1] = score end
+    found[#found + 1] = entry
+  end
+  for _, pair in ipairs(location_pairs) do
+    add(prefix_of('p', pair) .. presence)
+    if #location_pairs > 1 and not has_others then add(prefix_of('q', pair) .. location) end
+  end
+  return found
+end
+
 local function place(presence, location, deadline)
   redis.call('HSET', places, presence, location)
   redis.call('ZADD', deadlines, deadline, presence)
-  local entries = { 0, 'u' .. presence }
-  for _, prefix in ipairs(prefixes_of(location)) do
-    entries[#entries + 1] = 0
-    entries[#entries + 1] = prefix .. presence
-  end
-  redis.call('ZADD', index, unpack(entries))
+  local at_place = prefix_of('l', location)
+  local entries = entries_of(presence, location, is_anybody_at(at_place), 0)
+  redis.call('ZADD', index, 0, 'u' .. presence, 0, at_place .. presence, unpack(entries))
 end
 
 local function unlist(presence, location)
-  local entries = { 'u' .. presence }
-  for _, prefix in ipairs(prefixes_of(location)) do entries[#entries + 1] = prefix .. presence end
-  redis.call('ZREM', index, unpack(entries))
+  local at_place = prefix_of('l', location)
+  redis.call('ZREM', index, 'u' .. presence, at_place .. presence)
+  redis.call('ZREM', index, unpack(entries_of(presence, location, is_anybody_at(at_place))))
 end
 
 -- Removes a presence and gives the location that it had, or false where there was none.

@@ -1,0 +1,101 @@
+/**
+ * What PostgreSQL or Redis gives a client that does nothing else: as many callers as the HTTP load has connections, each
+ * with one call at a time, sent pipelined. Reads a {@link BarePlan} from the file named by its argument; prints
+ * `{"requestsPerSecond": …}`.
+ */
+import { readFileSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { PresenceKeys, presenceName } from '../packages/server/src/presence/redis/presence-keys.ts';
+import { presenceScripts } from '../packages/server/src/presence/redis/presence-scripts.ts';
+import { parseRedisUrl } from '../packages/server/src/redis/redis-url.ts';
+
+export interface BarePlan {
+  readonly what: 'select' | 'update' | 'evalsha';
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** The store's key of the project. */
+  readonly project: string;
+  readonly groups: readonly string[];
+  /** A member of each of the groups. */
+  readonly members: readonly string[];
+  readonly callers: number;
+  readonly seconds: number;
+}
+
+type Call = (turn: number) => Promise<unknown>;
+
+/** As many connections as the driver has for reads. */
+const CONNECTIONS = 4;
+/** The rows that GET group reads, in one prepared statement. */
+const SELECT = `
+  SELECT name, status, metadata, workspace IS NOT NULL, revision, array_to_json(ARRAY(
+    SELECT user_id FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 ORDER BY user_id))::text
+  FROM groups WHERE project_id = $1 AND id = $2`;
+const UPDATE = 'UPDATE groups SET name = $3, revision = $4 WHERE project_id = $1 AND id = $2';
+
+const plan = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as BarePlan;
+const groupOf = (turn: number) => plan.groups[turn % plan.groups.length] as string;
+
+async function postgresCall(name: string, text: string, values: (turn: number) => unknown[]): Promise<Call> {
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const config = { connectionString: plan.databaseUrl, pipeline: true };
+      const client = new pg.Client(config as pg.ClientConfig);
+      await client.connect();
+      return client;
+    }),
+  );
+  return (turn) =>
+    (clients[turn % CONNECTIONS] as pg.Client).query({
+      name,
+      text,
+      values: values(turn),
+      rowMode: 'array',
+    });
+}
+
+async function evalshaCall(): Promise<Call> {
+  const target = parseRedisUrl(plan.redisUrl);
+  const [host] = target.hosts;
+  const client = new Redis({ host: host?.host ?? '127.0.0.1', port: host?.port ?? 6_379, db: target.db });
+  const keys = new PresenceKeys(target);
+  const { source } = presenceScripts('PUBLISH').set;
+  const sha = (await client.script('LOAD', source)) as string;
+  return (turn) => {
+    const scope = { project: plan.project, groupId: groupOf(turn) };
+    const user = plan.members[turn % plan.members.length] as string;
+    const now = Date.now();
+    const location = '{"page":"bare","paragraph":"paragraph-0"}';
+    const name = presenceName(user, '{"page":"bare"}');
+    const deadline = now + 86_400_000;
+    const names = keys.ofGroup(scope);
+    const args = [keys.channel(scope), now, name, location, deadline, deadline, 'bare'];
+    return client.evalsha(sha, names.length, ...names, ...args);
+  };
+}
+
+const CALLS: Readonly<Record<BarePlan['what'], () => Promise<Call>>> = {
+  select: () => postgresCall('bare_select', SELECT, (turn) => [plan.project, groupOf(turn)]),
+  update: () =>
+    postgresCall('bare_update', UPDATE, (turn) => [plan.project, groupOf(turn), `Bare ${turn}`, `b${turn}`]),
+  evalsha: evalshaCall,
+};
+
+const call = await CALLS[plan.what]();
+const begin = performance.now();
+const end = begin + plan.seconds * 1_000;
+let calls = 0;
+await Promise.all(
+  Array.from({ length: plan.callers }, async (_, caller) => {
+    // Each caller begins elsewhere, so that no two update one row at once.
+    let turn = Math.floor((caller * plan.groups.length) / plan.callers);
+    while (performance.now() < end) {
+      await call(turn);
+      turn += 1;
+      calls += 1;
+    }
+  }),
+);
+const requestsPerSecond = (calls * 1_000) / (performance.now() - begin);
+process.stdout.write(`${JSON.stringify({ requestsPerSecond })}\n`, () => process.exit(0));

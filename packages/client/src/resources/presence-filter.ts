@@ -1,0 +1,30 @@
+import type { Query } from '../http/path.ts';
+import type { CallOptions, Transport } from '../http/transport.ts';
+import type { Location, PresenceCount } from '../protocol.ts';
+
+/** Which presence is asked for. */
+export interface PresenceFilter {
+  /** Only who is at exactly this location. Default: everywhere. */
+  readonly location?: Location | undefined;
+  /** Also locations that have every pair of `location`, and more. Default: false. */
+  readonly partialMatch?: boolean | undefined;
+  /** Leave durable presence out. Default: false. */
+  readonly excludeDurable?: boolean | undefined;
+}
+
+export const filterQuery = ({ location, partialMatch, excludeDurable }: PresenceFilter): Query => ({
+  location,
+  partial_match: partialMatch,
+  exclude_durable: excludeDurable,
+});
+
+/** The reading at `path`, counted instead of listed. */
+export async function countAt(
+  transport: Transport,
+  path: string,
+  filter: Query,
+  options?: CallOptions,
+): Promise<number> {
+  const query = { ...filter, count_only: true };
+  return (await transport.json<PresenceCount>({ method: 'GET', path, query }, options)).count;
+}

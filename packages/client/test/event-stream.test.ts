@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { EventStreamParser, type StreamEvent } from '../src/presence/event-stream.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** Reads a text that comes in these pieces. */
+function read(...pieces: (string | Uint8Array)[]): StreamEvent[] {
+  const parser = new EventStreamParser();
+  return pieces.flatMap((piece) => parser.push(typeof piece === 'string' ? bytes(piece) : piece));
+}
+
+const event = (data: string, more: Partial<StreamEvent> = {}): StreamEvent => ({
+  type: 'message',
+  data,
+  id: '',
+  ...more,
+});
+
+describe('text/event-stream', () => {
+  test('fields, comments, and what is no field', () => {
+    const text = ':hello\nevent: arrived\nid: e:1\ndata: {"a":1}\ndata\nfoo: bar\nDATA: x\n\n';
+    assert.deepEqual(read(text), [event('{"a":1}\n', { type: 'arrived', id: 'e:1' })]);
+  });
+
+  test('one space after the colon belongs to the syntax, others do not', () => {
+    assert.deepEqual(read('data:a\ndata: b\ndata:  c\n\n'), [event('a\nb\n c')]);
+  });
+
+  test('the three ends of a line', () => {
+    for (const end of ['\n', '\r\n', '\r']) {
+      assert.deepEqual(read(['data: a', 'data: b', '', 'data: c', '', ''].join(end)), [
+        event('a\nb'),
+        event('c'),
+      ]);
+    }
+  });
+
+  test('a line end that is cut in two is one line end, and one that may be is not waited for', () => {
+    assert.deepEqual(read('data: a\r', '\ndata: b\r\n\r', '\ndata: c\n\n'), [event('a\nb'), event('c')]);
+    assert.deepEqual(read('data: a\r\r'), [event('a')]);
+  });
+
+  test('the ID stays until another one, an empty one too, and is not taken from half an event', () => {
+    const events = read(
+      'id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\nid: 2\n\nid: x\0y\ndata: d\n\nid: 9\ndata: e',
+    );
+    assert.deepEqual(
+      events.map(({ data, id }) => [data, id]),
+      [
+        ['a', '1'],
+        ['b', '1'],
+        ['c', ''],
+        ['d', '2'],
+      ],
+    );
+  });
+
+  test('an ID without data is no event, and still how far the stream has come', () => {
+    const parser = new EventStreamParser('e-1');
+    assert.equal(parser.push(bytes('data: a\n\n'))[0]?.id, 'e-1');
+    assert.deepEqual(parser.push(bytes(':\nid: e-7\n')), []);
+    assert.equal(parser.lastId, 'e-1');
+    assert.deepEqual(parser.push(bytes('\n')), []);
+    assert.equal(parser.lastId, 'e-7');
+  });
+
+  test('an event without data is none, and its type does not stay', () => {
+    assert.deepEqual(read('event: arrived\n\ndata: a\n\n'), [event('a')]);
+  });
+
+  test('a byte order mark before the stream is not part of it', () => {
+    assert.deepEqual(read('\ufeffdata: a\n\n'), [event('a')]);
+  });
+
+  test('retry, in whole milliseconds', () => {
+    const parser = new EventStreamParser();
+    parser.push(bytes('retry: 2500\nretry: soon\nretry: -1\n'));
+    assert.equal(parser.retryMs, 2500);
+  });
+
+  test('is the same however the bytes are cut', () => {
+    const line = fc.oneof(
+      fc.constantFrom(
+        '',
+        ':',
+        ': ping',
+        'id: 7',
+        'id',
+        'event: arrived',
+        'retry: 5',
+        'data',
+        'data: é🙂\u2028x',
+      ),
+      fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => `data: ${text.replaceAll(/[\r\n]/g, '')}`),
+    );
+    const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 40 });
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (lines, cuts) => {
+        const whole = bytes(`${lines.map((parts) => parts.join('')).join('')}\n\n`);
+        const places = [0, ...cuts.filter((cut) => cut < whole.length).sort((a, b) => a - b), whole.length];
+        const pieces = places.slice(1).map((end, index) => whole.subarray(places[index], end));
+        assert.deepEqual(read(...pieces), read(whole));
+        const single = Array.from(whole, (_byte, index) => whole.subarray(index, index + 1));
+        assert.deepEqual(read(...single), read(whole));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('a line of megabytes in small pieces is read in time', () => {
+    const parser = new EventStreamParser();
+    const piece = bytes('x'.repeat(1_000));
+    parser.push(bytes('data: '));
+    for (let count = 0; count < 20_000; count += 1) assert.deepEqual(parser.push(piece), []);
+    const [only] = parser.push(bytes('\n\n'));
+    assert.equal(only?.data.length, 20_000_000);
+  });
+});

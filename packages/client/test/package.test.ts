@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { jwt, seconds } from '../../server/test/support/jwt.ts';
+import { withServer } from '../../server/test/support/server.ts';
+
+const run = promisify(execFile);
+const PACKAGE = join(import.meta.dirname, '..');
+const ROOT = join(PACKAGE, '../..');
+
+/** A project of somebody else's, in which the packed client is installed. */
+let project: string;
+let installed: string;
+
+before(async () => {
+  project = await mkdtemp(join(tmpdir(), 'rollcall-client-'));
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: PACKAGE });
+  const [{ filename }] = JSON.parse(packed.stdout);
+  await writeFile(join(project, 'package.json'), '{"type": "module", "private": true}');
+  const quietly = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+  await run('npm', ['install', ...quietly, join(project, filename)], { cwd: project });
+  installed = join(project, 'node_modules/@rollcall/client');
+});
+
+after(() => rm(project, { recursive: true, force: true }));
+
+/** The Node that runs this, and one of the oldest kind that the package takes, where the machine has one. */
+const nodes = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
+const oldNode = nodes.find((node) => versionOf(node).startsWith('v20.'));
+
+function versionOf(node: string): string {
+  try {
+    return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return '';
+  }
+}
+
+test('the package has what it needs and nothing else', async () => {
+  const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+  assert.equal(manifest.dependencies, undefined);
+  assert.deepEqual(await readdir(join(project, 'node_modules')), ['.package-lock.json', '@rollcall']);
+  const top = await readdir(installed);
+  assert.deepEqual(top.sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
+  for (const file of await readdir(join(installed, 'dist'), { recursive: true })) {
+    if (!/\.(js|ts)$/.test(file)) continue;
+    assert.match(file, /\.js$|\.d\.ts$/);
+    const text = await readFile(join(installed, 'dist', file), 'utf8');
+    assert.doesNotMatch(text, /@rollcall\/protocol/, file);
+    for (const [, imported = ''] of text.matchAll(/(?:from|import)\s*\(?["']([^"']+)["']/g)) {
+      assert.match(imported, /^\.{1,2}\/.*\.js$/, `${file} imports ${imported}`);
+      await access(join(installed, 'dist', file, '..', imported));
+    }
+  }
+});
+
+test('a page that takes all of it loads little', async () => {
+  const files = (await readdir(join(installed, 'dist'), { recursive: true })).filter((file) =>
+    file.endsWith('.js'),
+  );
+  const texts = await Promise.all(files.map((file) => readFile(join(installed, 'dist', file), 'utf8')));
+  const code = texts.join('').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^\s+/gm, '');
+  const bytes = gzipSync(code).length;
+  assert.ok(bytes < 9_000, `${bytes} bytes, compressed and without comments`);
+});
+
+/** What a host does with it; ends by itself once the client is closed. */
+const HOST_PROGRAM = `
+import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
+const [url, token, clientToken] = process.argv.slice(2);
+const rollcall = new Rollcall({ url, token: async () => token });
+await rollcall.batch({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
+const ids = [];
+for await (const { id } of rollcall.groups.members('g')) ids.push(id);
+const code = await rollcall.groups.get('nowhere').catch((error) => error instanceof RollcallError && error.code);
+const client = new RollcallClient({ url, token: clientToken });
+const announcement = client.presence.announce({ location: { page: 'a' } });
+let state = NOBODY;
+const watch = rollcall.presence.watch({ groupID: 'g' });
+for await (const event of watch) {
+  state = presenceAfter(state, event);
+  if (state.get('ada')?.ephemeral.locations.length === 1) break;
+}
+announcement.move({ page: 'b' });
+const open = rollcall.presence.watch({ groupID: 'g' });
+await open.next();
+await client.close();
+await rollcall.close();
+console.log(JSON.stringify({ ids, code, ended: await announcement.ended }));
+`;
+
+describe('in Node', () => {
+  for (const [name, node] of Object.entries({ [process.version]: process.execPath, v20: oldNode })) {
+    const skip = node === undefined && `there is no node ${name} in the PATH`;
+    test(`${name}: works, and keeps no process alive once it is closed`, { skip }, async () => {
+      await writeFile(join(project, 'host.js'), HOST_PROGRAM);
+      await withServer({}, async ({ url, projectToken, projectId, projectSecret }) => {
+        const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
+        const args = ['host.js', url, projectToken, jwt(claims, projectSecret)];
+        const { stdout, stderr } = await run(node ?? '', args, { cwd: project, timeout: 20_000 });
+        assert.deepEqual(JSON.parse(stdout), { ids: ['ada'], code: 'group_not_found', ended: null });
+        assert.equal(stderr, '');
+      });
+    });
+  }
+});
+
+/** Types as a reader uses them; the lines after `@ts-expect-error` must be wrong. */
+const TYPED_PROGRAM = `
+import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
+import type { Announcement, Group, Location, Member, Page, PresenceEvent, PresenceState, User } from '@rollcall/client';
+
+const rollcall = new Rollcall({ url: 'http://127.0.0.1:8080', token: () => 't', fetch, timeoutMs: 1_000 });
+export async function host(signal: AbortSignal): Promise<void> {
+  const group: Group = await rollcall.groups.get('g', { signal });
+  const name: string | null = (await rollcall.users.get(group.members[0] ?? '')).name;
+  const page: Page<Member> = await rollcall.groups.members('g').page({ limit: 10 });
+  for await (const { id } of rollcall.users.list()) console.log(id.length, name, page.total);
+  const write: Partial<Pick<User, 'name'>> = {};
+  await rollcall.users.put('ada', { name: undefined, short_name: null });
+  await rollcall.batch({ users: [{ id: 'ada' }] }, { dryRun: true });
+  const tagged = await rollcall.groups.getIfChanged('g', 'x');
+  if (tagged !== null) await rollcall.groups.put('g', { name: write.name ?? 'G' }, { ifMatch: tagged.etag });
+  // @ts-expect-error a field that is none
+  await rollcall.users.put('ada', { nick: 'A' });
+  // @ts-expect-error a status that is none
+  await rollcall.groups.put('g', { status: 'gone' });
+  // @ts-expect-error the group is required
+  await rollcall.presence.put('ada', { location: { page: 'a' } });
+}
+export async function browser(client: RollcallClient): Promise<PresenceState> {
+  const location: Location = { page: 'a' };
+  const announcement: Announcement = client.presence.announce({ location });
+  announcement.move({ page: 'b' });
+  let state = NOBODY;
+  for await (const event of client.presence.watch()) {
+    state = presenceAfter(state, event);
+    if (event.type === 'departed' && event.reason === 'moved') break;
+    // @ts-expect-error only of one that departed
+    console.log(event.reason);
+  }
+  return state;
+}
+export const waits = (error: RollcallError) => (error.code === 'user_not_found' ? null : error.retryAfterMs);
+export const kind = (event: PresenceEvent): 'snapshot' | 'arrived' | 'departed' | 'durable' => event.type;
+`;
+
+describe('its types, read strictly', () => {
+  const browser = { lib: ['es2022', 'dom'], types: [] };
+  const node = { lib: ['es2022'], types: ['node'] };
+  const cases = [
+    { name: 'a page that is bundled', ...browser, module: 'esnext', moduleResolution: 'bundler' },
+    { name: 'a page', ...browser, module: 'nodenext', moduleResolution: 'nodenext' },
+    { name: 'Node', ...node, module: 'nodenext', moduleResolution: 'nodenext' },
+  ];
+  for (const { name, ...platform } of cases) {
+    test(`fit ${name}`, async () => {
+      const config = {
+        compilerOptions: {
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          noUncheckedIndexedAccess: true,
+          noEmit: true,
+          target: 'es2022',
+          skipLibCheck: false,
+          ...platform,
+          typeRoots: [join(ROOT, 'node_modules/@types')],
+        },
+        files: ['typed.ts'],
+      };
+      await writeFile(join(project, 'typed.ts'), TYPED_PROGRAM);
+      await writeFile(join(project, 'tsconfig.json'), JSON.stringify(config));
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+      const failed = await run(process.execPath, [tsc, '-p', project]).catch(({ stdout }) => stdout);
+      assert.equal(failed.stdout ?? failed, '');
+    });
+  }
+});
+
+/** Serves the installed package and an empty page that finds it under its name. */
+async function withPage<Result>(use: (origin: string) => Promise<Result>): Promise<Result> {
+  const imports = { '@rollcall/client': '/client/index.js' };
+  const page = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify({ imports })}</script>`;
+  const server = createServer(async ({ url = '' }, response) => {
+    if (!url.startsWith('/client/')) return response.setHeader('content-type', 'text/html').end(page);
+    const file = await readFile(join(installed, 'dist', url.slice('/client/'.length)));
+    return response.setHeader('content-type', 'text/javascript').end(file);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+test('in Chromium, from another origin', { skip: skipsPages }, async () => {
+  await withPage(async (origin) => {
+    await withServer({ settings: { corsOrigins: origin } }, async (server) => {
+      const { url, projectId, projectSecret } = server;
+      const users = [{ id: 'ada', name: 'Ada' }];
+      const groups = [{ id: 'g', name: 'G', members: ['ada'] }];
+      await server.request('POST', '/v1/batch', { body: { users, groups } });
+      const iat = seconds(Date.now());
+      const token = jwt({ project_id: projectId, user_id: 'ada', group_id: 'g', iat }, projectSecret);
+      const old = jwt(
+        { project_id: projectId, user_id: 'ada', group_id: 'g', iat: iat - 90_000 },
+        projectSecret,
+      );
+      await visit(origin, {}, async ({ page, complaints }) => {
+        const outcome = await page.evaluate(`(async () => {
+          const { NOBODY, presenceAfter, RollcallClient } = await import('@rollcall/client');
+          const tokens = ${JSON.stringify([old, token])};
+          const client = new RollcallClient({ url: '${url}', token: () => tokens.shift() });
+          const { user } = await client.viewer();
+          const announcement = client.presence.announce({ location: { page: 'a' } });
+          let state = NOBODY;
+          const watch = client.presence.watch();
+          for await (const event of watch) {
+            state = presenceAfter(state, event);
+            if (state.has('ada')) break;
+          }
+          const failed = await client.members('nowhere').toArray().catch(({ code, requestId }) => [code, requestId]);
+          await client.close();
+          return { name: user.name, entry: state.get('ada'), failed, ended: await announcement.ended };
+        })()`);
+        const { name, entry, failed, ended } = outcome as Record<string, unknown>;
+        assert.deepEqual(
+          [name, entry, ended],
+          ['Ada', { id: 'ada', ephemeral: { locations: [{ page: 'a' }] } }, null],
+        );
+        const [code, requestId] = failed as [string, string];
+        assert.equal(code, 'group_not_found');
+        assert.match(requestId, /./, 'a page may read the ID of its request');
+        // The browser tells of every answer that is a refusal: the old token's, and the group's.
+        assert.equal(complaints.length, 2, complaints.join('\n'));
+      });
+    });
+  });
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { Rollcall } from '../src/index.ts';
+import { answer, DONE, type Received, type StandIn, until, withStandIn } from './support/stand-in.ts';
+
+/** This process as a page: what a browser tells of its life is told here. (In Chromium: facepile.test.ts.) */
+const page = globalThis as unknown as Record<string, unknown>;
+let events: EventTarget;
+const document = { visibilityState: 'visible' };
+
+beforeEach(() => {
+  events = new EventTarget();
+  document.visibilityState = 'visible';
+  page.document = document;
+  page.addEventListener = events.addEventListener.bind(events);
+  page.removeEventListener = events.removeEventListener.bind(events);
+});
+
+afterEach(() => {
+  for (const name of ['document', 'addEventListener', 'removeEventListener']) delete page[name];
+});
+
+const happens = (type: string) => events.dispatchEvent(new Event(type));
+
+function becomes(visibilityState: 'visible' | 'hidden'): void {
+  document.visibilityState = visibilityState;
+  happens('visibilitychange');
+}
+
+const announcing = (
+  script: (request: Received, index: number) => void,
+  use: (standIn: StandIn, rollcall: Rollcall) => Promise<void>,
+) =>
+  withStandIn(script, async (standIn) => {
+    const rollcall = new Rollcall({ url: standIn.url, token: () => 't' });
+    try {
+      await use(standIn, rollcall);
+    } finally {
+      await rollcall.close();
+    }
+  });
+
+const A = { userID: 'ada', groupID: 'g', location: { page: 'a' } };
+const ok = (request: Received) => answer(request, 200, DONE);
+const absences = ({ received }: StandIn) => received.map(({ body }) => JSON.parse(body).absent === true);
+const turn = () => new Promise((resolve) => setTimeout(resolve, 15));
+
+describe('a page that is hidden, gone, or back', () => {
+  test('leaves with the page, without waiting, and comes back with it', async () => {
+    await announcing(ok, async (standIn, rollcall) => {
+      rollcall.presence.announce(A);
+      await standIn.arrived(1);
+      await turn();
+      happens('pagehide');
+      await standIn.arrived(2);
+      assert.deepEqual(absences(standIn), [false, true]);
+      assert.equal(standIn.received[1]?.headers.authorization, 'Bearer t');
+      happens('pageshow');
+      await standIn.arrived(3);
+      assert.deepEqual(absences(standIn), [false, true, false]);
+    });
+  });
+
+  test('also when an update is under way, which is given up', async () => {
+    const script = (request: Received, index: number) => (index === 0 ? undefined : ok(request));
+    await announcing(script, async (standIn, rollcall) => {
+      const errors: unknown[] = [];
+      rollcall.presence.announce({ ...A, onError: (error) => errors.push(error) });
+      await standIn.arrived(1);
+      happens('pagehide');
+      await standIn.arrived(2);
+      await until(() => standIn.received[0]?.response.closed === true, 'it is given up');
+      assert.deepEqual(absences(standIn), [false, true]);
+      assert.deepEqual(errors, []);
+    });
+  });
+
+  test('is present for as long as its timers keep their time, and gone when they do not', async (context) => {
+    await announcing(ok, async (standIn, rollcall) => {
+      rollcall.presence.announce({ ...A, everyMs: 40 });
+      await standIn.arrived(1);
+      becomes('hidden');
+      await standIn.arrived(3);
+      // Each time that somebody looks, a minute has passed.
+      let time = Date.now();
+      const late = context.mock.method(Date, 'now', () => {
+        time += 60_000;
+        return time;
+      });
+      await until(() => absences(standIn).at(-1) === true, 'it leaves');
+      late.mock.restore();
+      const count = standIn.received.length;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      assert.equal(standIn.received.length, count, 'it says nothing while it is away');
+      becomes('visible');
+      await standIn.arrived(count + 1);
+      assert.deepEqual(absences(standIn).slice(-2), [true, false]);
+    });
+  });
+
+  test('that is looked at after a sleep sends what it owes at once, and otherwise nothing', async (context) => {
+    await announcing(ok, async (standIn, rollcall) => {
+      rollcall.presence.announce(A);
+      await standIn.arrived(1);
+      await turn();
+      becomes('visible');
+      happens('pageshow');
+      await turn();
+      assert.equal(standIn.received.length, 1);
+      const { now } = Date;
+      context.mock.method(Date, 'now', () => now() + 60_000);
+      becomes('visible');
+      await standIn.arrived(2);
+      assert.deepEqual(absences(standIn), [false, false]);
+    });
+  });
+
+  test('is not listened to any more once the announcement is over', async () => {
+    await announcing(ok, async (standIn, rollcall) => {
+      const announcement = rollcall.presence.announce(A);
+      await standIn.arrived(1);
+      await announcement.leave();
+      for (const type of ['pagehide', 'pageshow', 'visibilitychange']) happens(type);
+      await turn();
+      assert.deepEqual(absences(standIn), [false, true]);
+    });
+  });
+
+  test('that is on the network again does not wait for the next try of a stream', async () => {
+    const script = ({ response }: Received, index: number) => {
+      if (index === 0) return response.writeHead(503, { 'retry-after': '25' }).end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return response.write('event: snapshot\nid: e-1\ndata: {"users":[]}\n\n');
+    };
+    await announcing(script, async (_standIn, rollcall) => {
+      const onRetry = () => setImmediate(happens, 'online');
+      const { value } = await rollcall.presence.watch({ groupID: 'g', onRetry }).next();
+      assert.equal(value?.type, 'snapshot');
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  type Location,
+  NOBODY,
+  type PresenceEntry,
+  type PresenceEvent,
+  type PresenceState,
+  presenceAfter,
+} from '../src/index.ts';
+
+const A = { page: 'a' };
+const B = { page: 'b', part: '1' };
+const B_OTHER_WAY_ROUND = { part: '1', page: 'b' };
+const timestamp = '2026-01-15T12:00:00.000Z';
+
+const entry = (id: string, locations: PresenceEntry['ephemeral']['locations'] = []): PresenceEntry => ({
+  id,
+  ephemeral: { locations },
+});
+
+const after = (...events: PresenceEvent[]): PresenceState => events.reduce(presenceAfter, NOBODY);
+const entries = (state: PresenceState) => [...state.values()];
+
+const arrived = (id: string, location: Location) => ({ type: 'arrived', id, location }) as const;
+
+describe('presenceAfter', () => {
+  test('a snapshot is the whole truth', () => {
+    const users = [entry('bob', [B]), { ...entry('cy'), durable: { location: A, timestamp } }];
+    assert.deepEqual(entries(after(arrived('ada', A), { type: 'snapshot', users })), users);
+  });
+
+  test('arrived adds a place once, however it is spelled', () => {
+    const state = after(arrived('ada', A), arrived('ada', B), arrived('ada', B_OTHER_WAY_ROUND));
+    assert.deepEqual(entries(state), [entry('ada', [A, B])]);
+  });
+
+  test('a move leaves where it came from', () => {
+    const state = after(arrived('ada', B), {
+      type: 'arrived',
+      id: 'ada',
+      location: A,
+      from: B_OTHER_WAY_ROUND,
+    });
+    assert.deepEqual(entries(state), [entry('ada', [A])]);
+  });
+
+  test('departed takes one place; with the last of them the user goes', () => {
+    const gone = { type: 'departed', id: 'ada', location: B_OTHER_WAY_ROUND, reason: 'expired' } as const;
+    const both = after(arrived('ada', A), arrived('ada', B));
+    assert.deepEqual(entries(presenceAfter(both, gone)), [entry('ada', [A])]);
+    assert.equal(after(arrived('ada', B), gone).size, 0);
+    assert.equal(after(gone).size, 0, 'of somebody who is not known');
+  });
+
+  test('a durable place stays when the user departs, and goes when they are removed', () => {
+    const durable = { type: 'durable', id: 'ada', location: A, timestamp } as const;
+    const departed = (reason: 'absent' | 'removed') =>
+      ({ type: 'departed', id: 'ada', location: B, reason }) as const;
+    const kept = after(arrived('ada', B), durable, departed('absent'));
+    assert.deepEqual(entries(kept), [{ ...entry('ada'), durable: { location: A, timestamp } }]);
+    assert.equal(after(arrived('ada', A), arrived('ada', B), durable, departed('removed')).size, 0);
+  });
+
+  test('a durable place that is none any more goes by itself', () => {
+    const state = after(
+      arrived('ada', A),
+      { type: 'durable', id: 'ada', location: A, timestamp },
+      { type: 'departed', id: 'ada', location: A, reason: 'moved', durable: true },
+    );
+    assert.deepEqual(entries(state), [entry('ada', [A])]);
+  });
+
+  test('changes no state that somebody holds, and shares the entries of the others', () => {
+    const before = after(arrived('ada', A), arrived('bob', A));
+    const copy = structuredClone(entries(before));
+    const next = presenceAfter(before, arrived('ada', B));
+    assert.deepEqual(entries(before), copy);
+    assert.notEqual(next, before);
+    assert.equal(next.get('bob'), before.get('bob'));
+  });
+});

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { connect, createServer, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { jwt, seconds } from '../../server/test/support/jwt.ts';
+import { oneServer } from '../../server/test/support/one-server.ts';
+import type { Project } from '../../server/test/support/project-client.ts';
+import {
+  NOBODY,
+  type PresenceEvent,
+  type PresenceState,
+  type PresenceWatch,
+  presenceAfter,
+  Rollcall,
+  RollcallClient,
+  RollcallError,
+} from '../src/index.ts';
+
+const server = oneServer();
+const A = { page: 'a', part: '1' };
+const B = { page: 'a', part: '2' };
+const C = { page: 'c', part: '1' };
+let project: Project;
+
+before(async () => {
+  await server.started;
+  project = await server.project();
+  const members = ['ada', 'bob', 'cy', 'dee'];
+  const groups = ['g', 'cable'].map((id) => ({ id, name: 'G', members }));
+  await project.seed({ users: members.map((id) => ({ id })), groups });
+});
+
+const clients: (Rollcall | RollcallClient)[] = [];
+after(() => Promise.all(clients.map((client) => client.close())));
+
+/** Closed at the end, also when a test fails. */
+function closedAfter<Client extends Rollcall | RollcallClient>(client: Client): Client {
+  clients.push(client);
+  return client;
+}
+
+const host = (url = project.url) => closedAfter(new Rollcall({ url, token: project.token }));
+
+const next = async (watch: PresenceWatch): Promise<PresenceEvent> => {
+  const { done, value } = await watch.next();
+  assert.ok(!done, 'the stream ended');
+  return value as PresenceEvent;
+};
+
+/** Follows until the state is as wanted. */
+async function follow(
+  watch: PresenceWatch,
+  isReached: (state: PresenceState) => boolean,
+): Promise<PresenceState> {
+  let state = NOBODY;
+  while (!isReached(state)) state = presenceAfter(state, await next(watch));
+  return state;
+}
+
+const placesOf = (state: PresenceState, id: string) => state.get(id)?.ephemeral.locations ?? [];
+
+test('arrivals, moves, durable places and departures, as they happen', async () => {
+  const rollcall = host();
+  const watch = rollcall.presence.watch({ groupID: 'g' });
+  assert.deepEqual(await next(watch), { type: 'snapshot', users: [] });
+  const exclusiveWithin = { page: 'a' };
+  await rollcall.presence.put('ada', { groupID: 'g', location: A, exclusiveWithin });
+  assert.deepEqual(await next(watch), { type: 'arrived', id: 'ada', location: A });
+  await rollcall.presence.put('ada', { groupID: 'g', location: B, exclusiveWithin });
+  assert.deepEqual(await next(watch), { type: 'arrived', id: 'ada', location: B, from: A });
+  await rollcall.presence.put('bob', { groupID: 'g', location: C, durable: true });
+  const durable = await next(watch);
+  assert.ok(durable.type === 'durable' && durable.id === 'bob' && Date.parse(durable.timestamp) > 0);
+  await rollcall.presence.put('ada', { groupID: 'g', location: B, absent: true });
+  assert.deepEqual(await next(watch), { type: 'departed', id: 'ada', location: B, reason: 'absent' });
+});
+
+test('a filter, and a move to where it does not look', async () => {
+  const rollcall = host();
+  const watch = rollcall.presence.watch({
+    groupID: 'g',
+    location: { page: 'a' },
+    partialMatch: true,
+    excludeDurable: true,
+  });
+  assert.deepEqual(await next(watch), { type: 'snapshot', users: [] });
+  const exclusiveWithin = { part: '1' };
+  await rollcall.presence.put('cy', { groupID: 'g', location: A, exclusiveWithin });
+  assert.deepEqual(await next(watch), { type: 'arrived', id: 'cy', location: A });
+  await rollcall.presence.put('cy', { groupID: 'g', location: C, exclusiveWithin });
+  assert.deepEqual(await next(watch), { type: 'departed', id: 'cy', location: A, reason: 'moved' });
+  await rollcall.presence.put('cy', { groupID: 'g', location: C, absent: true });
+});
+
+/** Passes connections on to the server, until they are cut. */
+async function withCable<Result>(use: (url: string, cut: () => void) => Promise<Result>): Promise<Result> {
+  const sockets = new Set<Socket>();
+  const { hostname, port } = new URL(project.url);
+  const cable = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => cable.listen(0, '127.0.0.1', resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const address = cable.address() as { port: number };
+  try {
+    return await use(`http://127.0.0.1:${address.port}`, cut);
+  } finally {
+    cable.close();
+    cut();
+  }
+}
+
+test('what happens while the connection is cut is not missed', async () => {
+  await withCable(async (url, cut) => {
+    const reader = host(url);
+    const writer = host();
+    const watch = reader.presence.watch({ groupID: 'cable' });
+    await writer.presence.put('ada', { groupID: 'cable', location: A });
+    let state = await follow(watch, (reached) => placesOf(reached, 'ada').length === 1);
+    cut();
+    await writer.presence.put('dee', { groupID: 'cable', location: B });
+    await writer.presence.put('ada', { groupID: 'cable', location: A, absent: true });
+    const types: string[] = [];
+    while (placesOf(state, 'ada').length > 0 || !state.has('dee')) {
+      const event = await next(watch);
+      types.push(event.type);
+      state = presenceAfter(state, event);
+    }
+    assert.deepEqual(types, ['arrived', 'departed'], 'it goes on where it was');
+    await writer.presence.put('dee', { groupID: 'cable', location: B, absent: true });
+  });
+});
+
+describe('a stream with a client token', () => {
+  const asUser = (id: string) => {
+    const claims = { project_id: project.id, user_id: id, group_id: 'g', iat: seconds(Date.now()) };
+    return closedAfter(new RollcallClient({ url: project.url, token: jwt(claims, project.secret) }));
+  };
+
+  const endsWith = (watch: PresenceWatch, code: string) =>
+    assert.rejects(
+      async () => {
+        for await (const _ of watch);
+      },
+      (error) => error instanceof RollcallError && error.code === code,
+    );
+
+  test('shows the others', async () => {
+    const client = asUser('bob');
+    const watch = client.presence.watch({ excludeDurable: true });
+    const announcement = asUser('ada').presence.announce({ location: A });
+    await follow(watch, (state) => placesOf(state, 'ada').length === 1);
+    await announcement.leave();
+    await follow(watch, (state) => !state.has('ada'));
+  });
+
+  test('ends with the error when its user is set deleted, and is refused when they come back', async () => {
+    const rollcall = host();
+    const client = asUser('dee');
+    const watch = client.presence.watch();
+    await next(watch);
+    await rollcall.users.put('dee', { status: 'deleted' });
+    await endsWith(watch, 'user_not_found');
+    await endsWith(client.presence.watch(), 'user_not_found');
+    assert.equal((await client.presence.announce({ location: A }).ended)?.code, 'user_not_found');
+  });
+
+  test('ends with the error when its user leaves the group', async () => {
+    const rollcall = host();
+    const watch = asUser('cy').presence.watch();
+    await next(watch);
+    await rollcall.groups.changeMembers('g', { remove: ['cy'] });
+    await endsWith(watch, 'group_not_found');
+  });
+});
+
+test('a stream of a group that is not there is refused', async () => {
+  await assert.rejects(host().presence.watch({ groupID: 'nowhere' }).next(), {
+    code: 'group_not_found',
+    status: 401,
+  });
+});

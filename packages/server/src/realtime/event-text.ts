@@ -1,0 +1,61 @@
+/** Server-Sent Events as text: what goes out on a presence stream. */
+import type { ServiceError } from '../core/service-error.ts';
+import { errorBody } from '../http/answer.ts';
+import type { PresencePosition } from '../presence/presence-store.ts';
+import type { Entry, ReaderEvent } from './reader-event.ts';
+
+const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
+
+/** A position as the `id` of an event. */
+export const positionId = ({ epoch, offset }: PresencePosition) => `${epoch}-${offset}`;
+
+/** The position that a `Last-Event-ID` names; null where it is none of ours. */
+export function readPositionId(id: string | undefined): PresencePosition | null {
+  const [, epoch, offset] = POSITION.exec(id ?? '') ?? [];
+  if (epoch === undefined || !Number.isSafeInteger(Number(offset))) return null;
+  return { epoch, offset: Number(offset) };
+}
+
+const block = (name: string, id: string, data: string) => `event: ${name}\nid: ${id}\ndata: ${data}\n\n`;
+
+/**
+ * The events up to the offset `to`. The ID of each is how far a reader who has taken it knows all: where several come of
+ * one offset, only the last of them names it.
+ */
+export function entriesText(entries: readonly Entry[], epoch: string, to: number): string {
+  let text = '';
+  for (const [index, { event }] of entries.entries()) {
+    const next = entries[index + 1]?.offset ?? to + 1;
+    text += block(event.type, positionId({ epoch, offset: next - 1 }), eventData(event));
+  }
+  return text;
+}
+
+function eventData(event: ReaderEvent): string {
+  const who = `{"id":${JSON.stringify(event.userId)},"location":${event.location}`;
+  switch (event.type) {
+    case 'arrived':
+      return event.from === null ? `${who}}` : `${who},"from":${event.from}}`;
+    case 'departed':
+      return `${who},"reason":"${event.reason}"${event.isDurable ? ',"durable":true' : ''}}`;
+    case 'durable':
+      return `${who},"timestamp":"${new Date(event.at).toISOString()}"}`;
+  }
+}
+
+/** What comes before and after the entries of a snapshot, which are separated by commas. */
+export const snapshotFrame = (position: PresencePosition) => ({
+  head: `event: snapshot\nid: ${positionId(position)}\ndata: {"users":[`,
+  tail: ']}\n\n',
+});
+
+/** The last event of a stream. It has no ID: whoever comes back goes on where they were. */
+export const errorText = ({ code, message }: ServiceError) =>
+  `event: error\ndata: ${errorBody(code, message)}\n\n`;
+
+/** A comment, and where all is told, an ID without an event: who was told nothing knows how far they have come. */
+export const heartbeatText = (position: PresencePosition | null) =>
+  position === null ? ':\n\n' : `:\nid: ${positionId(position)}\n\n`;
+
+/** How long a reader waits before it comes back, in milliseconds. */
+export const retryText = (retryMs: number) => `retry: ${retryMs}\n\n`;

@@ -1,0 +1,96 @@
+import { compareCodePoints } from '@rollcall/protocol';
+import type { Presence, PresenceFilter } from '../core/presence-reading.ts';
+import type { ToldEvent } from '../presence/presence-store.ts';
+import type { DurablePresence, Json } from '../store/store.ts';
+import type { GroupView } from './group-view.ts';
+import { locationTest } from './location-test.ts';
+import { departed, durable, type ReaderEvent } from './reader-event.ts';
+
+export type DurablePlace = Pick<DurablePresence, 'location' | 'at'>;
+export type DurableTold = Extract<ToldEvent, { type: 'durable' }>;
+
+/** What readers of one filter see of a group: some of the ephemeral places, and the latest durable one of each user. */
+export class FilteredView {
+  readonly filter: PresenceFilter;
+  readonly passes: (location: Json) => boolean;
+  /** Of those who may be seen. */
+  #durable = new Map<string, DurablePlace>();
+
+  constructor(filter: PresenceFilter) {
+    this.filter = filter;
+    this.passes = locationTest(filter.location);
+  }
+
+  durableOf(userId: string): DurablePlace | null {
+    return this.#durable.get(userId) ?? null;
+  }
+
+  durableUserIds(): string[] {
+    return [...this.#durable.keys()];
+  }
+
+  /** Takes all durable places as they were read. */
+  learn(places: Map<string, DurablePlace>): void {
+    this.#durable = places;
+  }
+
+  /** What is seen of a change of ephemeral places. A move to a place that the filter hides is a departure. */
+  filtered(event: ReaderEvent): ReaderEvent | null {
+    if (event.type !== 'arrived') return this.passes(event.location) ? event : null;
+    const { userId, location, from, isNew } = event;
+    const leaves = from !== null && this.passes(from);
+    if (!this.passes(location)) return leaves ? departed(userId, from, 'moved') : null;
+    if (leaves || from === null) return event;
+    return isNew ? { ...event, from: null } : null;
+  }
+
+  /**
+   * What is seen of a durable place that was set; null when that cannot be told without reading it again. It may have been
+   * read here before it is told: then it is told all the same, to those who came back and do not know it.
+   */
+  place({ userId, location, at, left }: DurableTold): ReaderEvent[] | null {
+    const known = this.durableOf(userId);
+    if (known?.location === location && known.at === at) return [durable(userId, location, at)];
+    
+    if (this.passes(location)) return this.replace(userId, { location, at }, left);
+    return left !== null && this.passes(left) ? null : [];
+  }
+
+  /** Takes what was read for an event that says where the user left from: told whether or not it was known. */
+  replace(userId: string, place: DurablePlace | null, left: Json | null): ReaderEvent[] {
+    const events = this.set(userId, place);
+    if (events.length > 0) return events;
+    if (place !== null) return [durable(userId, place.location, place.at)];
+    return left !== null && this.passes(left) ? [departed(userId, left, 'moved', true)] : [];
+  }
+
+  /** Takes a user's latest durable place as it was read, or null where there is none (any more). */
+  set(userId: string, place: DurablePlace | null): ReaderEvent[] {
+    const known = this.durableOf(userId);
+    if (place === null) {
+      this.#durable.delete(userId);
+      return known === null ? [] : [departed(userId, known.location, 'moved', true)];
+    }
+    this.#durable.set(userId, place);
+    const isKnown = known?.location === place.location && known.at === place.at;
+    return isKnown ? [] : [durable(userId, place.location, place.at)];
+  }
+
+  /** The user may not be seen any more. */
+  hide(userId: string): ReaderEvent[] {
+    const known = this.durableOf(userId);
+    this.#durable.delete(userId);
+    return known === null ? [] : [departed(userId, known.location, 'removed', true)];
+  }
+
+  /** Everybody who is seen, in order of ID, as the reading has them. */
+  *present(group: GroupView): Generator<Presence> {
+    const ids = new Set([...group.userIds(), ...this.#durable.keys()]);
+    for (const userId of [...ids].sort(compareCodePoints)) {
+      const visible = group.isVisible(userId) ? group.placesOf(userId) : [];
+      const locations = visible.filter(this.passes).sort(compareCodePoints);
+      const latest = this.durableOf(userId);
+      if (locations.length > 0 || latest !== null) yield { userId, locations, durable: latest };
+    }
+  }
+}

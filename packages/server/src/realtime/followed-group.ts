@@ -1,0 +1,178 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import type { PresenceEvent, PresenceStore, PresenceWatch } from '../presence/presence-store.ts';
+import type { Store } from '../store/store.ts';
+import type { FeedState } from './feed-state.ts';
+import { FirstLook } from './first-look.ts';
+import { GroupView } from './group-view.ts';
+
+/** How often a watch is given a sign of life, in milliseconds: several times within its lease. */
+const RENEW_MS = 15_000;
+
+export interface FollowedParts {
+  readonly store: Store;
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type Numbered = readonly [offset: number, event: PresenceEvent];
+
+/** What a followed group is for. */
+export interface Follower {
+  /** Brings the state through these events. Those that a user's part of the reading held already concern them no more. */
+  apply(events: readonly Numbered[], knows: (userId: string, offset: number) => boolean): Promise<void>;
+  /** The state is about to be read anew: nothing is true until it has been. */
+  onReading(): void;
+  /** The state was read and is followed from there. */
+  onRead(): void;
+}
+
+const KNOWS_NOTHING = () => false;
+
+/**
+ * Keeps the state of a group up to date: watches it, reads it, and then goes from event to event. Whatever fails on the
+ * way, the engine's order or the Store, is answered by reading it anew, a second later if it cannot be done at once.
+ */
+export class FollowedGroup {
+  readonly #parts: FollowedParts;
+  readonly #state: FeedState;
+  readonly #follower: Follower;
+  /** Everything that reads or changes the state does so here, one after the other. */
+  #line: Promise<unknown> = Promise.resolve();
+  #watch: PresenceWatch | null = null;
+  /** Which watch counts: one that was given up may still tell something. */
+  #generation = 0;
+  #phase: 'reading' | 'following' | 'lost' | 'closed' = 'reading';
+  #queue: Numbered[] = [];
+  #reading: Promise<void> = Promise.resolve();
+  #renewedAt = 0;
+  #wake = () => {};
+
+  constructor(parts: FollowedParts, state: FeedState, follower: Follower) {
+    this.#parts = parts;
+    this.#state = state;
+    this.#follower = follower;
+    this.#read();
+  }
+
+  /** Resolves when the group is followed. Rejects when it cannot be read right now. */
+  get ready(): Promise<void> {
+    return this.#reading;
+  }
+
+  /** The watch, while the group is followed. */
+  get watch(): PresenceWatch | null {
+    return this.#phase === 'following' ? this.#watch : null;
+  }
+
+  /** Does something in the order in which the state is changed, so that it stands still meanwhile. */
+  inOrder<Result>(task: () => Promise<Result>): Promise<Result> {
+    const done = this.#line.then(task);
+    this.#line = done.catch(() => {});
+    return done;
+  }
+
+  /** To be called about once a second. */
+  tick(now: number): void {
+    if (this.#phase === 'lost') this.#read();
+    const isDue = now - this.#renewedAt >= RENEW_MS || now < this.#renewedAt;
+    if (this.#phase !== 'following' || !isDue) return;
+    this.#renewedAt = now;
+    this.#watch?.renew(now).catch((error) => this.#lose(error));
+  }
+
+  /** What follows from the state could not be done: it is read anew, when the next tick comes. */
+  doubt(err: unknown): void {
+    if (this.#phase !== 'following') return;
+    this.#generation += 1;
+    this.#giveUp(this.#generation, err);
+  }
+
+  close(): void {
+    this.#phase = 'closed';
+    this.#generation += 1;
+    this.#watch?.close();
+    this.#wake();
+  }
+
+  #read(): void {
+    this.#generation += 1;
+    this.#phase = 'reading';
+    const generation = this.#generation;
+    this.#reading = this.inOrder(() => this.#readInOrder(generation));
+    this.#reading.then(
+      () => generation === this.#generation && this.#follower.onRead(),
+      (error) => this.#giveUp(generation, error),
+    );
+  }
+
+  #giveUp(generation: number, err: unknown): void {
+    if (generation !== this.#generation || this.#phase === 'closed') return;
+    this.#parts.log.warn(
+      { err, groupId: this.#state.scope.groupId },
+      'a presence stream waits for the engine',
+    );
+    this.#phase = 'lost';
+  }
+
+  async #readInOrder(generation: number): Promise<void> {
+    const { presence, clock } = this.#parts;
+    const state = this.#state;
+    this.#watch?.close();
+    this.#follower.onReading();
+    this.#queue = [];
+    this.#renewedAt = clock.now();
+    const watch = await presence.watch(state.scope, this.#renewedAt, this.#watcher(generation));
+    if (generation !== this.#generation) return watch.close();
+    this.#watch = watch;
+    state.epoch = watch.position.epoch;
+    state.offset = watch.position.offset;
+    state.view = new GroupView();
+    const look = await FirstLook.read(this.#parts, state.scope, state.view);
+    while (state.offset < look.to) {
+      if (this.#queue.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (generation !== this.#generation) throw new Error('the order of events was lost');
+      await this.#follower.apply(this.#queue.splice(0), (userId, offset) => look.knows(userId, offset));
+    }
+    if (generation !== this.#generation) throw new Error('the order of events was lost');
+    this.#phase = 'following';
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  #watcher(generation: number) {
+    return {
+      onEvent: (offset: number, event: PresenceEvent) => {
+        if (generation !== this.#generation) return;
+        this.#queue.push([offset, event]);
+        if (this.#phase !== 'following') this.#wake();
+        else if (this.#queue.length === 1) this.#schedule();
+      },
+      onLost: () => {
+        if (generation === this.#generation) this.#lose(new Error('the order of events was lost'));
+      },
+    };
+  }
+
+  /** What happens in one turn of the event loop is applied, and told, together. */
+  #schedule(): void {
+    const generation = this.#generation;
+    setImmediate(() => {
+      this.inOrder(() => this.#applyQueue(generation)).catch(
+        (error) => generation === this.#generation && this.#lose(error),
+      );
+    });
+  }
+
+  async #applyQueue(generation: number): Promise<void> {
+    if (generation !== this.#generation || this.#phase !== 'following') return;
+    await this.#follower.apply(this.#queue.splice(0), KNOWS_NOTHING);
+  }
+
+  #lose(err: unknown): void {
+    if (this.#phase === 'closed') return;
+    this.#parts.log.warn({ err, groupId: this.#state.scope.groupId }, 'a watched group is read anew');
+    this.#wake();
+    this.#read();
+  }
+}

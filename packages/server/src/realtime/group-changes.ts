@@ -1,0 +1,249 @@
+import type { PresenceEvent } from '../presence/presence-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Channel } from './channel.ts';
+import { readAllDurable, readDurable } from './durable-reading.ts';
+import type { FeedState } from './feed-state.ts';
+import type { DurablePlace, DurableTold } from './filtered-view.ts';
+import { presentableOf } from './presentable.ts';
+import type { ReaderEvent } from './reader-event.ts';
+
+/** How many users are remembered whose durable places were told, to notice those that are told out of order. */
+const TOLD_MAX = 10_000;
+
+/** What each channel is told besides the ephemeral changes. */
+type OwnEvents = ReadonlyMap<Channel, readonly ReaderEvent[]>;
+const NONE: OwnEvents = new Map();
+
+type DurablePlaces = ReadonlyMap<string, DurablePlace>;
+type Concerns = (userId: string) => boolean;
+
+/**
+ * Brings a group's view and its channels from one event to the next. Events of the Store are a reason to read there
+ * again: they are told after they happened, so the last of several always finds what is so.
+ */
+export class GroupChanges {
+  readonly #store: Store;
+  readonly #state: FeedState;
+  readonly #channels: ReadonlyMap<string, Channel>;
+  /** Those who are new in the events being applied and may not be seen (any more), and the last of these events. */
+  #doubted: readonly string[] = [];
+  #lastOffset = 0;
+  readonly #toldAt = new Map<string, number>();
+
+  constructor(store: Store, state: FeedState, channels: ReadonlyMap<string, Channel>) {
+    this.#store = store;
+    this.#state = state;
+    this.#channels = channels;
+  }
+
+  /**
+   * To be called before these events are applied, up to the last offset. Who comes may be seen; but they may have been
+   * set deleted while they came, so all who are new are asked about at once, and hidden in the end if need be.
+   */
+  async meetStrangers(events: readonly PresenceEvent[], lastOffset: number): Promise<void> {
+    const strangers = new Set<string>();
+    for (const event of events) {
+      const comes = event.type === 'placed' || event.type === 'durable';
+      if (comes && !this.#isKnown(event.userId)) strangers.add(event.userId);
+    }
+    const visible = await this.#presentable([...strangers]);
+    this.#doubted = [...strangers].filter((id) => !visible.has(id));
+    this.#lastOffset = lastOffset;
+  }
+
+  /** @param concerns whom of those that the event is about; of the others it is known already */
+  apply(offset: number, event: PresenceEvent, concerns: Concerns): Promise<void> | void {
+    const { view } = this.#state;
+    switch (event.type) {
+      case 'placed': {
+        const { userId, location, left } = event;
+        if (!concerns(userId)) return this.#record(offset, []);
+        return this.#record(offset, view.place(userId, location, left));
+      }
+      case 'left': {
+        const { userId, location, reason } = event;
+        return this.#record(offset, concerns(userId) ? view.leave(userId, location, reason) : []);
+      }
+      case 'removed':
+        return this.#remove(offset, event.userIds.filter(concerns));
+      case 'gone':
+        return this.#removeEverybody(offset, concerns);
+      case 'durable':
+        return this.#placeDurable(offset, event);
+      case 'users':
+        return this.#recheck(offset, event.userIds);
+      case 'group':
+        return this.#recheckEverybody(offset);
+    }
+  }
+
+  #isKnown(userId: string): boolean {
+    if (this.#state.view.has(userId)) return true;
+    for (const { view } of this.#channels.values()) if (view.durableOf(userId) !== null) return true;
+    return false;
+  }
+
+  #everybody(): string[] {
+    const ids = new Set(this.#state.view.userIds());
+    for (const { view } of this.#channels.values()) for (const id of view.durableUserIds()) ids.add(id);
+    return [...ids];
+  }
+
+  /** Who is a member again by the time that this is told may have been given a durable place since. */
+  async #remove(offset: number, userIds: readonly string[]): Promise<void> {
+    const events = userIds.flatMap((id) => this.#state.view.remove(id));
+    const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
+    const back = [...(await this.#presentable(userIds))];
+    const own = await this.#withShown(hidden, (channel) => this.#readDurable(channel, back));
+    this.#record(offset, events, own);
+  }
+
+  /** The same of a group that was made again. */
+  async #removeEverybody(offset: number, concerns: Concerns): Promise<void> {
+    const userIds = this.#everybody().filter(concerns);
+    const events = userIds.flatMap((id) => this.#state.view.remove(id));
+    const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
+    this.#markUnread(null);
+    const own = await this.#withShown(hidden, (channel) => this.#readAllDurable(channel));
+    this.#record(offset, events, own);
+  }
+
+  #placeDurable(offset: number, told: DurableTold): Promise<void> | void {
+    const { userId } = told;
+    const isLate = this.#isToldLate(told);
+    const { view } = this.#state;
+    if (view.has(userId) && !view.isVisible(userId)) return this.#record(offset, []);
+    const doubtful: Channel[] = [];
+    const own = this.#ofChannels([userId], (channel) => {
+      const events = isLate ? null : channel.view.place(told);
+      if (events === null) doubtful.push(channel);
+      return events ?? [];
+    });
+    if (doubtful.length === 0) return this.#record(offset, [], own);
+    return this.#rereadDurable(offset, doubtful, told, own);
+  }
+
+  /** Two processes that set durable places of a user at once may tell them the other way round. */
+  #isToldLate({ userId, at }: DurableTold): boolean {
+    const before = this.#toldAt.get(userId) ?? Number.NEGATIVE_INFINITY;
+    if (this.#toldAt.size === TOLD_MAX) this.#toldAt.clear();
+    this.#toldAt.set(userId, Math.max(before, at));
+    return at <= before;
+  }
+
+  async #rereadDurable(
+    offset: number,
+    doubtful: readonly Channel[],
+    { userId, left }: DurableTold,
+    known: OwnEvents,
+  ): Promise<void> {
+    const own = new Map(known);
+    for (const channel of doubtful) {
+      const places = await this.#readDurable(channel, [userId]);
+      own.set(channel, channel.view.replace(userId, places.get(userId) ?? null, left));
+    }
+    this.#record(offset, [], own);
+  }
+
+  /** Shows and hides these users, as the Store has them now. */
+  async #recheck(offset: number, userIds: readonly string[]): Promise<void> {
+    const visible = await this.#presentable(userIds);
+    const hidden = userIds.filter((id) => !visible.has(id));
+    const events = this.#turn(userIds, visible);
+    const ended = this.#ofChannels(hidden, (channel, id) => channel.view.hide(id));
+    const own = await this.#withShown(ended, (channel) => {
+      const unknown = [...visible].filter((id) => channel.view.durableOf(id) === null);
+      return this.#readDurable(channel, unknown);
+    });
+    this.#markUnread(userIds);
+    this.#record(offset, events, own);
+  }
+
+  async #recheckEverybody(offset: number): Promise<void> {
+    const everybody = this.#everybody();
+    const visible = await this.#presentable(everybody);
+    const events = this.#turn(everybody, visible);
+    const own = new Map<Channel, ReaderEvent[]>();
+    for (const channel of this.#openChannels()) {
+      const { view } = channel;
+      const places = await this.#readAllDurable(channel);
+      const ended = view.durableUserIds().filter((id) => !places.has(id));
+      own.set(channel, [
+        ...ended.flatMap((id) => (visible.has(id) ? view.set(id, null) : view.hide(id))),
+        ...[...places].flatMap(([id, place]) => view.set(id, place)),
+      ]);
+    }
+    this.#markUnread(null);
+    this.#record(offset, events, own);
+  }
+
+  #turn(userIds: readonly string[], visible: ReadonlySet<string>): ReaderEvent[] {
+    const { view } = this.#state;
+    return userIds.flatMap((id) => (visible.has(id) ? view.show(id) : view.hide(id)));
+  }
+
+  /** The channels that show durable places and know them. */
+  *#openChannels(): Generator<Channel> {
+    for (const channel of this.#channels.values()) {
+      if (channel.isOpen && !channel.view.filter.excludeDurable) yield channel;
+    }
+  }
+
+  /** What each open channel is told of these users; in those that are not open they are to be read again. */
+  #ofChannels(
+    userIds: readonly string[],
+    events: (channel: Channel, userId: string) => readonly ReaderEvent[],
+  ): OwnEvents {
+    this.#markUnread(userIds);
+    const own = new Map<Channel, ReaderEvent[]>();
+    for (const channel of this.#openChannels())
+      own.set(
+        channel,
+        userIds.flatMap((id) => events(channel, id)),
+      );
+    return own;
+  }
+
+  /** Adds to what each open channel is told the durable places that are read for it. */
+  async #withShown(own: OwnEvents, read: (channel: Channel) => Promise<DurablePlaces>): Promise<OwnEvents> {
+    const all = new Map(own);
+    for (const channel of this.#openChannels()) {
+      const shown = [...(await read(channel))].flatMap(([id, place]) => channel.view.set(id, place));
+      all.set(channel, [...(own.get(channel) ?? []), ...shown]);
+    }
+    return all;
+  }
+
+  #markUnread(userIds: readonly string[] | null): void {
+    for (const channel of this.#channels.values()) {
+      if (channel.isOpen) continue;
+      if (userIds === null) channel.unread.ids = null;
+      else for (const id of userIds) channel.unread.ids?.add(id);
+    }
+  }
+
+  #readDurable(channel: Channel, userIds: readonly string[]): Promise<DurablePlaces> {
+    return readDurable(this.#store, this.#state.scope, channel.view.filter.location, userIds);
+  }
+
+  #readAllDurable(channel: Channel): Promise<DurablePlaces> {
+    return readAllDurable(this.#store, this.#state.scope, channel.view.filter.location);
+  }
+
+  #presentable(userIds: readonly string[]): Promise<Set<string>> {
+    return presentableOf(this.#store, this.#state.scope, userIds);
+  }
+
+  /** The event has been applied whole: from here on it is told. */
+  #record(offset: number, events: readonly ReaderEvent[], own: OwnEvents = NONE): void {
+    this.#state.offset = offset;
+    const doubted = offset === this.#lastOffset ? this.#doubted : [];
+    const all = [...events, ...doubted.flatMap((id) => this.#state.view.hide(id))];
+    for (const channel of this.#channels.values()) {
+      if (!channel.isOpen) continue;
+      const seen = all.map((event) => channel.view.filtered(event)).filter((event) => event !== null);
+      const ended = doubted.flatMap((id) => channel.view.hide(id));
+      channel.record(offset, [...seen, ...(own.get(channel) ?? []), ...ended]);
+    }
+  }
+}

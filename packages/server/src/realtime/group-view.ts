@@ -1,0 +1,84 @@
+import type { Json } from '../store/store.ts';
+import { arrived, departed, type ReaderEvent } from './reader-event.ts';
+
+interface Member {
+  places: Json[];
+  /** Who is not active or no member is followed like everybody else, and not shown. */
+  isVisible: boolean;
+}
+
+/** Who is where ephemerally in a group. What happens gives the events that tell it to a reader who sees every place. */
+export class GroupView {
+  readonly #members = new Map<string, Member>();
+
+  has(userId: string): boolean {
+    return this.#members.has(userId);
+  }
+
+  isVisible(userId: string): boolean {
+    return this.#members.get(userId)?.isVisible === true;
+  }
+
+  placesOf(userId: string): readonly Json[] {
+    return this.#members.get(userId)?.places ?? [];
+  }
+
+  userIds(): string[] {
+    return [...this.#members.keys()];
+  }
+
+  /** Takes a user as they were read. */
+  learn(userId: string, places: readonly Json[], isVisible: boolean): void {
+    if (places.length > 0) this.#members.set(userId, { places: [...places], isVisible });
+  }
+
+  /** Somebody who was not known may be seen: they could not have come otherwise. */
+  place(userId: string, location: Json, left: Json | null): ReaderEvent[] {
+    let member = this.#members.get(userId);
+    if (member === undefined) {
+      member = { places: [], isVisible: true };
+      this.#members.set(userId, member);
+    }
+    const { places } = member;
+    const from = left !== null && without(member, left) ? left : null;
+    const isNew = !places.includes(location);
+    if (isNew) member.places.push(location);
+    return member.isVisible && (isNew || from !== null) ? [arrived(userId, location, from, isNew)] : [];
+  }
+
+  leave(userId: string, location: Json, reason: 'absent' | 'expired'): ReaderEvent[] {
+    const member = this.#members.get(userId);
+    if (member === undefined || !without(member, location)) return [];
+    if (member.places.length === 0) this.#members.delete(userId);
+    return member.isVisible ? [departed(userId, location, reason)] : [];
+  }
+
+  remove(userId: string): ReaderEvent[] {
+    const events = this.hide(userId);
+    this.#members.delete(userId);
+    return events;
+  }
+
+  hide(userId: string): ReaderEvent[] {
+    return this.#turn(userId, false, (location) => departed(userId, location, 'removed'));
+  }
+
+  show(userId: string): ReaderEvent[] {
+    return this.#turn(userId, true, (location) => arrived(userId, location));
+  }
+
+  #turn(userId: string, isVisible: boolean, tell: (location: Json) => ReaderEvent): ReaderEvent[] {
+    const member = this.#members.get(userId);
+    if (member === undefined || member.isVisible === isVisible) return [];
+    member.isVisible = isVisible;
+    return member.places.map(tell);
+  }
+}
+
+/** Takes a place away; false when they were not there. */
+function without(member: Member, location: Json): boolean {
+  const index = member.places.indexOf(location);
+  if (index === -1) return false;
+  member.places.splice(index, 1);
+  return true;
+}

@@ -1,0 +1,107 @@
+import type { PresenceEvent, PresencePosition, PresenceWatch } from '../presence/presence-store.ts';
+import type { Channel } from './channel.ts';
+import { entriesText } from './event-text.ts';
+import type { FeedState } from './feed-state.ts';
+import type { FilteredView } from './filtered-view.ts';
+import type { GroupView } from './group-view.ts';
+import { arrived, departed, durable, type Entry, type ReaderEvent } from './reader-event.ts';
+import type { Opening } from './snapshot-text.ts';
+
+/** A longer text than this says less than a snapshot. */
+const TEXT_MAX_LENGTH = 1_000_000;
+
+type Numbered = readonly [offset: number, event: PresenceEvent];
+
+/** What the engine keeps of a group's events for somebody who comes back. */
+export interface Missed {
+  readonly position: PresencePosition;
+  /** Empty where the channel itself kept what it told. */
+  readonly events: readonly Numbered[];
+  /** The offset of the group's last event: whatever a reader was told before it came back, on any process, is not later. */
+  readonly head: number;
+}
+
+export interface Resumed {
+  readonly opening: Opening;
+  /** Before this offset the reader may know some of what it is told already. */
+  readonly exactFrom: number;
+}
+
+/** What there is to read for {@link resume}; null when nothing of that position is kept. */
+export async function readMissed(
+  watch: PresenceWatch,
+  channel: Channel,
+  state: FeedState,
+  position: PresencePosition,
+): Promise<Missed | null> {
+  if (position.epoch !== state.epoch) return null;
+  const isKept = channel.missedEntries(position.offset) !== null;
+  const from = isKept ? Math.max(position.offset, state.offset) : position.offset;
+  const events = await watch.since({ epoch: position.epoch, offset: from });
+  if (events === null) return null;
+  return { position, events: isKept ? [] : events, head: from + events.length };
+}
+
+/** What leads somebody who knows all up to a position to where the channel is; null when only a snapshot does. */
+export function resume(
+  { position, events, head }: Missed,
+  channel: Channel,
+  state: FeedState,
+): Resumed | null {
+  const { offset } = position;
+  if (position.epoch !== state.epoch) return null;
+  const kept = channel.missedEntries(offset);
+  const to = Math.max(offset, kept !== null ? channel.toldTo : Math.min(head, state.offset));
+  const entries =
+    kept ??
+    entriesOf(
+      events.filter(([at]) => at <= to),
+      channel.view,
+      state.view,
+    );
+  if (entries === null || channel.missedEntries(to) === null) return null;
+  if (kept === null && events.length < Math.min(head, to) - offset) return null;
+  const text = entriesText(entries, state.epoch, to);
+  if (text.length > TEXT_MAX_LENGTH) return null;
+  return { opening: { pieces: text === '' ? [] : [Buffer.from(text)], offset: to }, exactFrom: head };
+}
+
+/**
+ * The group's events as a reader is told of them who may know some of it already: each says where a user is or is not.
+ * Null where that takes to know where somebody was.
+ */
+function entriesOf(events: readonly Numbered[], view: FilteredView, group: GroupView): Entry[] | null {
+  const entries: Entry[] = [];
+  const lastDurable = new Map<string, number>();
+  for (const [offset, event] of events) if (event.type === 'durable') lastDurable.set(event.userId, offset);
+  for (const [offset, event] of events) {
+    const told = eventOf(event, view, group);
+    if (told === undefined) return null;
+    // Of several durable places the last is told: that is the one which the view knows.
+    const isOutdated = event.type === 'durable' && lastDurable.get(event.userId) !== offset;
+    if (told !== null && !isOutdated) entries.push({ offset, event: told });
+  }
+  return entries;
+}
+
+/** Null for what the filter hides. */
+function eventOf(event: PresenceEvent, view: FilteredView, group: GroupView): ReaderEvent | null | undefined {
+  switch (event.type) {
+    case 'placed': {
+      const { userId, location, left } = event;
+      if (group.isVisible(userId)) return view.filtered(arrived(userId, location, left));
+      return left === null ? null : view.filtered(departed(userId, left, 'moved'));
+    }
+    case 'left':
+      return view.filtered(departed(event.userId, event.location, event.reason));
+    case 'durable': {
+      const { userId, left } = event;
+      const latest = view.durableOf(userId);
+      if (latest !== null) return durable(userId, latest.location, latest.at);
+      const isLeft = !view.filter.excludeDurable && left !== null && view.passes(left);
+      return isLeft ? departed(userId, left, 'moved', true) : null;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+/** The statements of a batch: each for all of its items at once. $1 is the project everywhere. */
+import { ALIVE } from './postgres-outcomes.ts';
+import { USER_FIELDS, userAssignments } from './postgres-users.ts';
+
+/** The fields of a group in the order of the parameters. */
+export const GROUP_COLUMNS = ['name', 'status', 'metadata'] as const;
+
+export const IS_ALIVE = `SELECT ${ALIVE}`;
+
+export const WHICH_GROUPS_EXIST = 'SELECT id FROM groups WHERE project_id = $1 AND id = ANY($2::text[])';
+
+/** An SQL expression: a number with a bit for each condition, the first of them lowest. */
+const mask = (conditions: readonly string[]) =>
+  conditions.map((condition, bit) => `CASE WHEN ${condition} THEN ${1 << bit} ELSE 0 END`).join(' + ');
+
+/**
+ * Makes the groups that are not there: $2 IDs, $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the revision.
+ * Whoever else makes one of them waits for this transaction.
+ */
+export const MAKE_GROUPS = `
+  INSERT INTO groups (project_id, id, name, status, metadata, member_count, revision)
+  SELECT $1, w.id, w.name, coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), w.members, $7
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, members)
+  WHERE ${ALIVE}
+  ORDER BY w.id COLLATE "C"
+  ON CONFLICT (project_id, id) DO NOTHING`;
+
+/**
+ * Holds the groups $2, and says of each (its place from 1 on, whether this batch made it, its status, which of $3 names,
+ * $4 statuses, $5 metadata are other than it has). $6 is the revision.
+ */
+export const LOCK_GROUPS = `
+  SELECT w.place, g.revision = $6, g.status, ${mask(['w.name <> g.name', 'w.status <> g.status', 'w.metadata <> g.metadata'])}
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, place)
+    JOIN groups g ON g.project_id = $1 AND g.id = w.id
+  ORDER BY g.id FOR UPDATE OF g`;
+
+const columnsOf = (first: number) => USER_FIELDS.map((_, index) => `$${first + index}::text[]`).join(', ');
+const USER_COLUMNS = USER_FIELDS.join(', ');
+
+/** Makes the users who are not there: $2 IDs, $3 to $8 the fields, $9 now, $10 the revision. */
+export const MAKE_USERS = `
+  INSERT INTO users (project_id, id, ${USER_COLUMNS}, created_at, updated_at, revision)
+  SELECT $1, w.id, nullif(w.name, ''), nullif(w.short_name, ''), nullif(w.email, ''), nullif(w.profile_picture_url, ''),
+    coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), $9, $9, $10
+  FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
+  WHERE ${ALIVE} AND (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL
+  ORDER BY w.id COLLATE "C"
+  ON CONFLICT (project_id, id) DO NOTHING`;
+
+/**
+ * Holds the users $2, and says how many there are, and as lists (places from 1 on, whether this batch made them, statuses, which of the
+ * fields $3 to $8 are other than they have) of those that were made, are other or are repeated ($9). $10 is the revision.
+ */
+export const LOCK_USERS = `
+  WITH held AS (
+    SELECT w.place, w.repeated, u.revision = $10 AS made, u.status,
+      ${mask(USER_FIELDS.map((field) => `w.${field} IS NOT NULL AND nullif(w.${field}, '') IS DISTINCT FROM u.${field}`))} AS differs
+    FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, place)
+      JOIN users u ON u.project_id = $1 AND u.id = w.id
+    ORDER BY u.id FOR NO KEY UPDATE OF u)
+  SELECT (SELECT count(*) FROM held), json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM held
+  WHERE made OR repeated OR differs <> 0`;
+
+/** Holds the users $2 who are named as members only. */
+export const HOLD_MEMBERS = `
+  WITH held AS (
+    SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($2::text[]) ORDER BY u.id FOR KEY SHARE)
+  SELECT count(*) FROM held`;
+
+/** Those of the users $2 who do not exist. */
+export const STRANGERS = `
+  SELECT w.id FROM unnest($2::text[]) AS w(id)
+  WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL`;
+
+/** Lists of members: $2 the list's number, $3 its group, $4 the user, for each who is on one. */
+const LISTED = 'unnest($2::int[], $3::text[], $4::text[]) AS listed(list, group_id, user_id)';
+
+/** How many of each list are not members yet. */
+export const COUNT_FRESH = `
+  SELECT listed.list, count(*) FROM ${LISTED}
+    LEFT JOIN memberships m ON m.project_id = $1 AND m.group_id = listed.group_id AND m.user_id = listed.user_id
+  WHERE m.user_id IS NULL GROUP BY listed.list`;
+
+/** The members who are not on the list of their group: $5 the lists' numbers, $6 their groups. */
+export const OTHERS = `
+  SELECT lists.list, m.user_id FROM unnest($5::int[], $6::text[]) AS lists(list, group_id)
+    JOIN memberships m ON m.project_id = $1 AND m.group_id = lists.group_id
+  EXCEPT SELECT listed.list, listed.user_id FROM ${LISTED}`;
+
+/** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
+export const UPDATE_USERS = `
+  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = $9, revision = $10
+  FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
+  WHERE u.project_id = $1 AND u.id = w.id`;
+
+/** Writes the fields $3 to $5 of the groups $2, and by how much $6 their members grow; $7 is the revision. */
+export const UPDATE_GROUPS = `
+  UPDATE groups g SET name = coalesce(w.name, g.name), status = coalesce(w.status, g.status),
+    metadata = coalesce(w.metadata, g.metadata), member_count = g.member_count + w.growth, revision = $7
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, growth)
+  WHERE g.project_id = $1 AND g.id = w.id`;
+
+/** Removes the users $3 from the groups $2, pair by pair: memberships, presence and its pairs, in this order. */
+export const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map(
+  (table) => `
+  DELETE FROM ${table} t USING unnest($2::text[], $3::text[]) AS w(group_id, user_id)
+  WHERE t.project_id = $1 AND t.group_id = w.group_id AND t.user_id = w.user_id`,
+);
+
+/** Adds the users $3 to the groups $2, pair by pair, in the order of the index. */
+export const ADD_MEMBERS = `
+  INSERT INTO memberships (project_id, group_id, user_id)
+  SELECT $1, w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
+  ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C"
+  ON CONFLICT (project_id, group_id, user_id) DO NOTHING`;

@@ -1,0 +1,276 @@
+/** Writes that change who belongs to which group. Locks are taken in one order everywhere: groups by ID, users by ID. */
+import { limits } from '@rollcall/protocol';
+import type {
+  ChangeMembersOutcome,
+  DeleteOutcome,
+  ProjectKey,
+  PutGroupOutcome,
+  UnknownUsers,
+  WriteContext,
+} from '../store.ts';
+import type { Call, Row } from './postgres-connection.ts';
+import type { Attempt, Size } from './postgres-database.ts';
+import { LostRaceError } from './postgres-errors.ts';
+import {
+  ALIVE,
+  assertAlive,
+  departed,
+  NO_EFFECTS,
+  preconditionFailure,
+  type StoredGroupWrite,
+  turnedGroup,
+} from './postgres-outcomes.ts';
+import { textArray } from './postgres-text.ts';
+import { anyCountSlot, COUNT_USERS } from './postgres-users.ts';
+
+/** Lists longer than this make a write large. */
+const SMALL_LIST = 1_000;
+
+const sizeOf = (...lists: readonly (readonly string[])[]): Size =>
+  lists.some(({ length }) => length > SMALL_LIST) ? 'large' : 'small';
+
+/** Makes the group, with all its members, where it is not there: whoever else makes it waits for this transaction. */
+const MAKE = `
+  INSERT INTO groups (project_id, id, name, status, metadata, revision, member_count)
+  SELECT $1, $2, $3, coalesce($4::text, 'active'), coalesce($5::text, '{}'), $6, $7 WHERE ${ALIVE}
+  ON CONFLICT (project_id, id) DO NOTHING RETURNING 1`;
+
+/** Holds the group: (whether the project is there, revision, status, name, metadata). */
+export const LOCK_GROUP = `
+  WITH found AS (
+    SELECT revision, status, name, metadata FROM groups WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+  SELECT ${ALIVE}, found.revision, found.status, found.name, found.metadata
+  FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
+
+/** @throws ProjectGoneError */
+export function lockedRevision([alive, revision]: Row): string | null {
+  assertAlive(alive);
+  return revision as string | null;
+}
+
+/** Whether the user `id` is a member: a look-up each, whatever the planner believes of the sizes. */
+const isMember = (id: string) =>
+  `(SELECT 1 FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ${id}) IS NOT NULL`;
+
+/** Holds the users who would become members, so that none of them is deleted meanwhile. */
+const HOLD_USERS = `
+  WITH held AS (
+    SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($3::text[]) AND NOT ${isMember('u.id')}
+    ORDER BY u.id FOR KEY SHARE)
+  SELECT count(*) FROM held`;
+
+/** Of the users named: how many are not members yet, how many do not exist, the first of those. */
+const PLAN_ADDITIONS = `
+  WITH fresh AS (
+    SELECT w.id, w.place FROM unnest($3::text[]) WITH ORDINALITY AS w(id, place) WHERE NOT ${isMember('w.id')}),
+  strangers AS (
+    SELECT f.id, f.place FROM fresh f
+    WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = f.id) IS NULL)
+  SELECT (SELECT count(*) FROM fresh), (SELECT count(*) FROM strangers),
+    array_to_json(ARRAY(SELECT id FROM strangers ORDER BY place LIMIT ${limits.PROBLEMS_NAMED}))`;
+
+/** The members who are not in the list. */
+const OTHERS = `
+  SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2
+  EXCEPT SELECT unnest($3::text[])`;
+
+/** Those of the list who are members. */
+const OF_LIST = `
+  SELECT m.user_id FROM memberships m
+  WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ANY($3::text[])
+  ORDER BY m.user_id`;
+
+const ADD = `
+  INSERT INTO memberships (project_id, group_id, user_id)
+  SELECT $1, $2, w.id FROM unnest($3::text[]) AS w(id) ORDER BY w.id COLLATE "C"
+  ON CONFLICT (project_id, group_id, user_id) DO NOTHING`;
+const REMOVE =
+  'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
+const REMOVE_PRESENCE =
+  'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
+const REMOVE_PAIRS =
+  'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
+export const REMOVE_GROUP_PRESENCE = 'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2';
+export const REMOVE_GROUP_PAIRS = 'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2';
+
+const UPDATE_GROUP = `
+  UPDATE groups SET name = coalesce($3::text, name), status = coalesce($4::text, status),
+    metadata = coalesce($5::text, metadata), revision = $6, member_count = member_count + $7
+  WHERE project_id = $1 AND id = $2`;
+
+/** A change of a group's members, worked out under its lock before anything is written. */
+interface Change {
+  /** How many become members. */
+  readonly fresh: number;
+  readonly removed: readonly string[];
+  readonly unknown: UnknownUsers | null;
+}
+
+export const idsOf = (rows: readonly Row[]): string[] => rows.map(([id]) => id as string);
+
+function toChange([plan]: readonly Row[], removed: readonly Row[]): Change {
+  const [fresh, strangers, ids] = plan as unknown as readonly [number, number, string[]];
+  return {
+    fresh,
+    removed: idsOf(removed),
+    unknown: strangers === 0 ? null : { kind: 'unknownUsers', users: { count: strangers, ids } },
+  };
+}
+
+/** The statements that carry a change out. */
+function changeCalls(project: ProjectKey, id: string, { fresh, removed }: Change, wanted: string): Call[] {
+  const calls: Call[] = [];
+  if (removed.length > 0) {
+    // Presence after memberships: who is being marked present holds their membership until that is written.
+    const gone = textArray(removed);
+    for (const sql of [REMOVE, REMOVE_PRESENCE, REMOVE_PAIRS]) calls.push([sql, project, id, gone]);
+  }
+  if (fresh > 0) calls.push([ADD, project, id, wanted]);
+  return calls;
+}
+
+/** A write with a list of members: two round trips. The first changes nothing, but makes a group that is new. */
+export function putGroupMembers(
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  write: StoredGroupWrite & { readonly members: readonly string[] },
+  context: WriteContext,
+): Promise<PutGroupOutcome> {
+  const members = new Set(write.members);
+  const wanted = textArray(members);
+  const fields = [write.name ?? null, write.status ?? null, write.metadata ?? null, context.revision];
+  // A group that this write must find is not made.
+  const mayMake = write.name !== undefined && context.ifMatch === undefined;
+  const make: Call[] = mayMake ? [[MAKE, project, id, ...fields, members.size]] : [];
+  return attempt.transaction(sizeOf(write.members), async (transaction) => {
+    const answers = await transaction.run(
+      ...make,
+      [LOCK_GROUP, project, id],
+      [HOLD_USERS, project, id, wanted],
+      [PLAN_ADDITIONS, project, id, wanted],
+      [OTHERS, project, id, wanted],
+    );
+    const [locked, , plan, others] = answers.slice(make.length) as [Row[], Row[], Row[], Row[]];
+    const isMade = mayMake && answers[0]?.length === 1;
+    const found = locked[0] as Row;
+    const before = lockedRevision(found);
+    if (before === null && write.name === undefined) {
+      return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
+    }
+    const change = toChange(plan, others);
+    if (change.unknown !== null) return change.unknown;
+    const failure = preconditionFailure(context, isMade ? null : before);
+    if (failure !== null) return failure;
+    if (before === null) throw new LostRaceError('the group was deleted meanwhile');
+    const calls = changeCalls(project, id, change, wanted);
+    if (isMade) {
+      await transaction.commit(...calls);
+      return { kind: 'created', effects: NO_EFFECTS };
+    }
+    if (calls.length === 0 && !changesFields(found, write)) return { kind: 'unchanged', effects: NO_EFFECTS };
+    const growth = change.fresh - change.removed.length;
+    await transaction.commit(...calls, [UPDATE_GROUP, project, id, ...fields, growth]);
+    const turned = turnedGroup(id, found[2], write.status);
+    return { kind: 'updated', effects: { ...turned, departures: departed(id, change.removed).departures } };
+  });
+}
+
+const changesFields = ([, , status, name, metadata]: Row, write: StoredGroupWrite): boolean =>
+  (write.status ?? status) !== status ||
+  (write.name ?? name) !== name ||
+  (write.metadata ?? metadata) !== metadata;
+
+/** Adds and removes: two round trips. */
+export function changeMembers(
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+  context: WriteContext,
+): Promise<ChangeMembersOutcome> {
+  const wanted = textArray(new Set(add));
+  return attempt.transaction(sizeOf(add, remove), async (transaction) => {
+    const [[locked], , plan, leaving] = await transaction.run(
+      [LOCK_GROUP, project, id],
+      [HOLD_USERS, project, id, wanted],
+      [PLAN_ADDITIONS, project, id, wanted],
+      [OF_LIST, project, id, textArray(new Set(remove))],
+    );
+    const before = lockedRevision(locked as Row);
+    if (before === null) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
+    const change = toChange(plan, leaving);
+    if (change.unknown !== null) return change.unknown;
+    if (preconditionFailure(context, before) !== null) return { kind: 'stale' };
+    const calls = changeCalls(project, id, change, wanted);
+    if (calls.length === 0) return { kind: 'unchanged', effects: NO_EFFECTS };
+    const growth = change.fresh - change.removed.length;
+    await transaction.commit(...calls, [
+      UPDATE_GROUP,
+      project,
+      id,
+      null,
+      null,
+      null,
+      context.revision,
+      growth,
+    ]);
+    return { kind: 'updated', effects: departed(id, change.removed) };
+  });
+}
+
+/** Holds the groups that a user is seen to be in. */
+const HOLD_GROUPS_OF_USER = `
+  SELECT g.id FROM groups g WHERE g.project_id = $1 AND g.id IN (
+    SELECT m.group_id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2)
+  ORDER BY g.id FOR UPDATE`;
+
+const LOCK_USER = `
+  WITH found AS (SELECT revision FROM users WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+  SELECT ${ALIVE}, found.revision FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
+
+const GROUPS_OF_USER = `
+  SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id`;
+
+const LOSE_USER = `
+  UPDATE groups SET member_count = member_count - 1, revision = $3 WHERE project_id = $1 AND id = ANY($2::text[])`;
+const REMOVE_USER_MEMBERSHIPS = 'DELETE FROM memberships WHERE project_id = $1 AND user_id = $2';
+const REMOVE_USER_PRESENCE =
+  'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
+const REMOVE_USER_PAIRS =
+  'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
+const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
+
+/** Removes a user from everything: two round trips, and again when they joined a group before they were held. */
+export function deleteUser(
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  context: WriteContext,
+): Promise<DeleteOutcome> {
+  return attempt.transaction('large', async (transaction) => {
+    const [held, [locked], groups] = await transaction.run(
+      [HOLD_GROUPS_OF_USER, project, id],
+      [LOCK_USER, project, id],
+      [GROUPS_OF_USER, project, id],
+    );
+    const before = lockedRevision(locked as Row);
+    if (preconditionFailure(context, before) !== null) return { kind: 'stale' };
+    if (before === null) return { kind: 'absent' };
+    const groupIds = idsOf(groups);
+    const isHeld = new Set(idsOf(held));
+    if (!groupIds.every((group) => isHeld.has(group)))
+      throw new LostRaceError('the user joined a group meanwhile');
+    const groupList = textArray(groupIds);
+    await transaction.commit(
+      [LOSE_USER, project, groupList, context.revision],
+      [REMOVE_USER_MEMBERSHIPS, project, id],
+      [REMOVE_USER_PRESENCE, project, id, groupList],
+      [REMOVE_USER_PAIRS, project, id, groupList],
+      [DELETE_USER, project, id],
+      [COUNT_USERS, project, anyCountSlot(), -1],
+    );
+    const departures = groupIds.map((groupId) => ({ groupId, userIds: [id] }));
+    return { kind: 'deleted', effects: { ...NO_EFFECTS, departures } };
+  });
+}

@@ -1,0 +1,39 @@
+import type { Page, TotalPage } from '../store.ts';
+import type { Row } from './postgres-connection.ts';
+
+interface PageQuery {
+  /** Selects `id` and what `entry` needs, from the start of the page on; no order and no limit. */
+  readonly rows: string;
+  /** An expression of the row `page`: its entry as JSON. */
+  readonly entry: string;
+  /** The parameter that holds the limit. */
+  readonly limit: string;
+  /** An expression: how long the whole list is, or NULL when there is no such list. */
+  readonly total: string;
+}
+
+/**
+ * One statement that reads a page as JSON text: (total, entries joined with commas, how many, the last ID, whether more
+ * follow). Entries are made for those on the page alone, after it was cut.
+ */
+export const pageSql = ({ rows, entry, limit, total }: PageQuery) => `
+  WITH found AS (${rows} ORDER BY id LIMIT ${limit}::bigint + 1)
+  SELECT ${total}, string_agg(entries.entry, ',' ORDER BY entries.id), count(*), max(entries.id),
+    (SELECT count(*) FROM found) > ${limit}::bigint
+  FROM (SELECT page.id, ${entry} AS entry
+    FROM (SELECT * FROM found ORDER BY id LIMIT ${limit}::bigint) page) entries`;
+
+/** The page of a row of {@link pageSql}; null when there is no such list. */
+export function toPage([total, items, count, last, more]: Row): TotalPage | null {
+  if (total === null) return null;
+  return { ...toEndlessPage([null, items, count, last, more]), total: total as number };
+}
+
+/** The same of a list that nobody counts. */
+export function toEndlessPage([, items, count, last, more]: Row): Page {
+  return {
+    items: (items as string | null) ?? '',
+    count: count as number,
+    last: more === true ? (last as string) : null,
+  };
+}

@@ -1,0 +1,92 @@
+import type { DurablePresence, LocationFilter, PageRequest, ProjectKey } from '../store.ts';
+import type { Row } from './postgres-connection.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+import { pairKeys, placeKey } from './postgres-place-keys.ts';
+import { bytesArray } from './postgres-text.ts';
+
+/** Entries of a pair that are counted to find the rarest of several. */
+const COUNTED = 1_000;
+
+/**
+ * One statement that steps from user to user: `places` has the places to look at, `newest` the region and the time of
+ * the newest of one user that passes. However many places a user has, each step is a look-up, and it ends with the page.
+ */
+const listSql = (places: string, newest: string, before = '') => `
+  WITH RECURSIVE ${before} walk (user_id, region_hash, taken, place) AS (
+    SELECT $3::text COLLATE "C", NULL::bytea, FALSE, 0::bigint
+    UNION ALL
+    SELECT next.user_id, latest.region_hash,
+      latest.region_hash IS NOT NULL,
+      walk.place + CASE WHEN latest.region_hash IS NOT NULL THEN 1 ELSE 0 END
+    FROM walk
+      CROSS JOIN LATERAL (
+        SELECT d.user_id FROM ${places} AND d.user_id > walk.user_id ORDER BY d.user_id LIMIT 1) next
+      LEFT JOIN LATERAL (
+        SELECT d.region_hash FROM ${newest} AND d.user_id = next.user_id
+          AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = next.user_id) = 'active'
+        ORDER BY d.updated_at DESC LIMIT 1) latest ON TRUE
+    WHERE walk.place < $4::bigint)
+  SELECT walk.user_id, d.location, d.updated_at FROM walk
+    JOIN durable_presence d ON d.project_id = $1 AND d.group_id = $2 AND d.user_id = walk.user_id
+      AND d.region_hash = walk.region_hash
+  WHERE walk.taken ORDER BY walk.user_id`;
+
+const ALL = 'durable_presence d WHERE d.project_id = $1 AND d.group_id = $2';
+const LIST_ALL = listSql(ALL, ALL);
+
+const EXACT = `${ALL} AND d.location_hash = $5 AND d.location = $6`;
+const LIST_EXACT = listSql(EXACT, EXACT);
+
+/** The places that have the rarest of the pairs $5. */
+const WITH_PAIR = `durable_pairs d WHERE d.project_id = $1 AND d.group_id = $2
+  AND d.pair_hash = (SELECT rarest.pair_hash FROM rarest)`;
+const WITH_ALL_PAIRS = `${WITH_PAIR} AND NOT EXISTS (
+  SELECT 1 FROM unnest($5::bytea[]) AS wanted(pair_hash) WHERE NOT EXISTS (
+    SELECT 1 FROM durable_pairs other WHERE other.project_id = $1 AND other.group_id = $2
+      AND other.user_id = d.user_id AND other.region_hash = d.region_hash
+      AND other.pair_hash = wanted.pair_hash))`;
+const RAREST = `rarest (pair_hash) AS (
+  SELECT wanted.pair_hash FROM unnest($5::bytea[]) AS wanted(pair_hash)
+  ORDER BY (SELECT count(*) FROM (
+    SELECT 1 FROM durable_pairs d WHERE d.project_id = $1 AND d.group_id = $2 AND d.pair_hash = wanted.pair_hash
+    LIMIT ${COUNTED}) counted)
+  LIMIT 1),`;
+const LIST_PARTIAL = listSql(WITH_PAIR, WITH_ALL_PAIRS, RAREST);
+
+const LATEST = `
+  SELECT user_id, location, updated_at FROM durable_presence
+  WHERE project_id = $1 AND group_id = $2 AND user_id = $3 ORDER BY updated_at DESC LIMIT 1`;
+
+/** Reads of durable presence. */
+export function presenceReads(database: PostgresDatabase) {
+  return {
+    async listDurable(
+      project: ProjectKey,
+      groupId: string,
+      filter: LocationFilter,
+      { after, limit }: PageRequest,
+    ): Promise<DurablePresence[]> {
+      const page = [project, groupId, after ?? '', limit] as const;
+      const rows = await database.read(...filtered(page, filter));
+      return rows.map(toDurable);
+    },
+    async findDurable(project: ProjectKey, groupId: string, userId: string): Promise<DurablePresence | null> {
+      const [row] = await database.read(LATEST, project, groupId, userId);
+      return row === undefined ? null : toDurable(row);
+    },
+  };
+}
+
+function filtered(page: readonly unknown[], filter: LocationFilter): [string, ...unknown[]] {
+  if (filter === null) return [LIST_ALL, ...page];
+  const { location, partial } = filter;
+  return partial
+    ? [LIST_PARTIAL, ...page, bytesArray(pairKeys(location))]
+    : [LIST_EXACT, ...page, placeKey(location), location];
+}
+
+const toDurable = ([userId, location, at]: Row): DurablePresence => ({
+  userId: userId as string,
+  location: location as string,
+  at: at as number,
+});

@@ -1,0 +1,84 @@
+import { StoreUnavailableError } from '../store.ts';
+import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
+import { toStoreFailure } from './postgres-errors.ts';
+import { PostgresPool } from './postgres-pool.ts';
+import type { PostgresSettings } from './postgres-url.ts';
+
+/** How many long reads go on at once, on connections of their own; more wait for one to end. */
+const MOST_SNAPSHOTS = 4;
+/** How long a long read waits for its turn, and for each of its statements, in milliseconds. */
+const ANSWER_WITHIN_MS = 4_500;
+/** A reader that takes nothing for so long loses its snapshot, which keeps the server from removing old rows. */
+const IDLE_LIMIT_MS = 30_000;
+/** Nobody holds a snapshot for longer, however steadily they read. */
+const TOTAL_LIMIT_MS = 5 * 60_000;
+
+/** One state of the store, for reads that take several statements. Ends when it is released, left idle, or too old. */
+export class Snapshot {
+  readonly #connection: PostgresConnection;
+  readonly #idle: NodeJS.Timeout;
+  readonly #total: NodeJS.Timeout;
+  readonly #onEnd: () => void;
+  #ended = false;
+
+  constructor(connection: PostgresConnection, totalLimitMs: number, onEnd: () => void) {
+    this.#connection = connection;
+    this.#onEnd = onEnd;
+    this.#idle = setTimeout(() => this.release(), IDLE_LIMIT_MS).unref();
+    this.#total = setTimeout(() => this.release(), totalLimitMs).unref();
+  }
+
+  /** @throws StoreUnavailableError also when the snapshot has ended */
+  async read(...call: Call): Promise<Row[]> {
+    if (this.#ended) throw new StoreUnavailableError('a long read took too long, and lost its snapshot');
+    this.#idle.refresh();
+    try {
+      return await this.#connection.run(call, performance.now() + ANSWER_WITHIN_MS);
+    } catch (error) {
+      this.release();
+      throw toStoreFailure(error);
+    }
+  }
+
+  /** Idempotent. */
+  release(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#idle);
+    clearTimeout(this.#total);
+    this.#connection.control('COMMIT', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
+    this.#onEnd();
+  }
+}
+
+/** The long reads of one store. */
+export class LongReads {
+  readonly #pool: PostgresPool;
+  readonly #taken = new Set<Snapshot>();
+
+  constructor(settings: PostgresSettings) {
+    this.#pool = new PostgresPool(settings, MOST_SNAPSHOTS, MOST_SNAPSHOTS);
+  }
+
+  /** The newest state. @throws StoreUnavailableError */
+  async snapshot(totalLimitMs = TOTAL_LIMIT_MS): Promise<Snapshot> {
+    const until = performance.now() + ANSWER_WITHIN_MS;
+    const connection = await this.#pool.alone(until);
+    const snapshot: Snapshot = new Snapshot(connection, totalLimitMs, () => {
+      this.#taken.delete(snapshot);
+      this.#pool.release(connection);
+    });
+    this.#taken.add(snapshot);
+    // The state is that of the first statement after it, which waits for it.
+    connection
+      .control('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', until)
+      .catch(() => snapshot.release());
+    return snapshot;
+  }
+
+  /** Ends all of them. */
+  async close(): Promise<void> {
+    for (const snapshot of this.#taken) snapshot.release();
+    await this.#pool.close();
+  }
+}

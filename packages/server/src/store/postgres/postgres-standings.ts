@@ -1,0 +1,50 @@
+import type { Status } from '@rollcall/protocol';
+import type { ProjectKey, Standing, StandingQuestion } from '../store.ts';
+import type { Row } from './postgres-connection.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+import { textArray } from './postgres-text.ts';
+
+/** A user's standing in a group: see {@link toStanding}. */
+export const STANDING = `
+  SELECT (SELECT status FROM users WHERE project_id = $1 AND id = $3),
+    (SELECT status FROM groups WHERE project_id = $1 AND id = $2),
+    EXISTS (SELECT 1 FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = $3)`;
+
+const STANDINGS = `
+  SELECT (SELECT status FROM users u WHERE u.project_id = $1 AND u.id = asked.user_id),
+    (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = asked.group_id),
+    EXISTS (SELECT 1 FROM memberships m
+      WHERE m.project_id = $1 AND m.group_id = asked.group_id AND m.user_id = asked.user_id)
+  FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS asked(group_id, user_id, place) ORDER BY asked.place`;
+
+const PRESENTABLE = `
+  SELECT m.user_id FROM memberships m
+  WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ANY($3::text[])
+    AND (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
+    AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = m.user_id) = 'active'
+  ORDER BY m.user_id`;
+
+export const toStanding = ([user, group, member]: Row): Standing => ({
+  user: user as Status | null,
+  group: group as Status | null,
+  member: member === true,
+});
+
+/** Reads of who may be present. */
+export function standingReads(database: PostgresDatabase) {
+  return {
+    async standing(project: ProjectKey, groupId: string, userId: string): Promise<Standing> {
+      const [row] = await database.read(STANDING, project, groupId, userId);
+      return toStanding(row as Row);
+    },
+    async standings(project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]> {
+      const groups = textArray(asked.map(({ groupId }) => groupId));
+      const users = textArray(asked.map(({ userId }) => userId));
+      return (await database.read(STANDINGS, project, groups, users)).map(toStanding);
+    },
+    async presentable(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<string[]> {
+      const rows = await database.read(PRESENTABLE, project, groupId, textArray(userIds));
+      return rows.map(([id]) => id as string);
+    },
+  };
+}

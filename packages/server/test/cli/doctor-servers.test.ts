@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { OwnRedis } from '../support/own-redis.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { rollcall } from './cli-process.ts';
+
+interface Check {
+  readonly name: string;
+  readonly outcome: string;
+  readonly found: string;
+  readonly advice: string | null;
+}
+
+/** What the doctor says of servers, and with which exit code. No Rollcall runs where it looks for one. */
+async function doctor(settings: Record<string, string>): Promise<{ code: number | null; checks: Check[] }> {
+  const { code, stdout } = await rollcall(['doctor', '--json'], { env: { ...settings, ROLLCALL_PORT: '1' } });
+  return { code, checks: JSON.parse(stdout) as Check[] };
+}
+
+const outcomes = (checks: readonly Check[]) => checks.map(({ name, outcome }) => `${name}: ${outcome}`);
+const found = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name);
+
+describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (await skipsRedis()) }, () => {
+  test('says which versions answer, and whether clocks and schema are right', () =>
+    withDatabase(async (databaseUrl) => {
+      const { code, checks } = await doctor({
+        ROLLCALL_DATABASE_URL: databaseUrl,
+        ROLLCALL_REDIS_URL: freshRedisUrl(),
+      });
+      assert.deepEqual(outcomes(checks), [
+        'Node: ok',
+        'clock: ok',
+        'PostgreSQL: ok',
+        'PostgreSQL clock: ok',
+        'Redis: ok',
+        'Redis clock: ok',
+        'store: ok',
+        'server: skipped',
+      ]);
+      assert.equal(code, 0);
+      const { pathname } = new URL(databaseUrl);
+      assert.match(`${found(checks, 'PostgreSQL')?.found}`, new RegExp(`^\\d+\\.\\d+ at \\S+${pathname}, `));
+      assert.match(`${found(checks, 'Redis')?.found}`, /^(?:Valkey )?\d+\.\d+\.\d+ at \S+, not encrypted$/);
+      assert.match(
+        `${found(checks, 'store')?.found}`,
+        /^undamaged, schema version 0, \d+ after the next start$/,
+      );
+    }));
+
+  test('fails where nothing answers, and shows no password', async () => {
+    const { code, checks } = await doctor({
+      ROLLCALL_DATABASE_URL: 'postgres://rollcall:hunter2@127.0.0.1:1/rollcall',
+      ROLLCALL_REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
+    });
+    assert.equal(code, 1);
+    for (const name of ['PostgreSQL', 'Redis', 'store'])
+      assert.equal(found(checks, name)?.outcome, 'failed', name);
+    assert.match(`${found(checks, 'PostgreSQL')?.advice}`, /ROLLCALL_DATABASE_URL/);
+    assert.match(`${found(checks, 'Redis')?.advice}`, /ROLLCALL_REDIS_URL/);
+    assert.ok(!JSON.stringify(checks).includes('hunter2'), JSON.stringify(checks));
+  });
+
+  test('fails where Redis would let presence vanish', async () => {
+    const server = await OwnRedis.start('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
+    const { code, checks } = await doctor({ ROLLCALL_REDIS_URL: server.url });
+    assert.equal(code, 1);
+    assert.match(`${found(checks, 'Redis')?.found}`, /maxmemory-policy allkeys-lru$/);
+    assert.match(`${found(checks, 'Redis')?.advice}`, /noeviction/);
+  });
+});

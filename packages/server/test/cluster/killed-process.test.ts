@@ -1,0 +1,127 @@
+/** One process is killed with SIGKILL: nothing that it acknowledged is lost, and the others go on. */
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { type ClusterNode, startCluster } from '../../../../cluster/start-cluster.ts';
+import { Lane } from '../faults/lane.ts';
+import { type Call, createRegisters } from '../faults/register.ts';
+import { Random } from '../sim/random.ts';
+import { Presence } from '../support/presence-client.ts';
+import type { Project } from '../support/project-client.ts';
+import { createProject, KNOWN, showFailures, skip, until, withSharedServers } from './cluster-case.ts';
+import { EventReader } from './event-reader.ts';
+
+/** Where the kill falls. The seed of a failure is in its message; ROLLCALL_TEST_SEED runs another. */
+const SEED = Number(process.env.ROLLCALL_TEST_SEED ?? 1);
+const MOST_ANSWERS = 300;
+/** How many writes the others still have to do after the kill. */
+const ANSWERS_AFTER = 100;
+const TTL_SECONDS = 3;
+
+interface Scene {
+  readonly nodes: readonly ClusterNode[];
+  /** A new project through each of the processes, and through the balancer last. */
+  readonly projects: readonly Project[];
+}
+
+async function withThree(
+  settings: Readonly<Record<string, string>>,
+  use: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  await withSharedServers(async (servers) => {
+    const all = { ...KNOWN, ...settings };
+    const options = { processes: 3, port: 0, ...servers, settings: all, onLine: showFailures };
+    await using cluster = await startCluster(options);
+    const urls = [...cluster.nodes.map(({ url }) => url), cluster.url];
+    const projects = await createProject(urls);
+    try {
+      await use({ nodes: cluster.nodes, projects });
+    } finally {
+      for (const project of projects) project.close();
+    }
+  });
+}
+
+const callOf =
+  (project: Project): Call =>
+  (method, path, body) =>
+    project.send(method, path, body === undefined ? undefined : JSON.stringify(body));
+
+describe('a process that is killed while all write', { skip }, () => {
+  test(`takes nothing along that it acknowledged, and stops nobody (seed ${SEED})`, () =>
+    withThree({}, async ({ nodes, projects }) => {
+      const [first, second, third, balanced] = projects.map(callOf) as [Call, Call, Call, Call];
+      const registers = await createRegisters(second, 3);
+      const lanes = registers.map((register) => new Lane(register));
+      const doomed = lanes.filter((_, index) => index % 3 === 0);
+      const survivors = lanes.filter((_, index) => index % 3 !== 0);
+      let left = 1 + new Random(SEED).below(MOST_ANSWERS);
+      let isKilled = false;
+      let after = 0;
+      const onDoomedAnswer = () => {
+        left -= 1;
+        if (left > 0 || isKilled) return;
+        isKilled = true;
+        nodes[0]?.process.signal('SIGKILL');
+      };
+      const isOver = () => isKilled && after >= ANSWERS_AFTER;
+      const onAnswer = () => {
+        if (isKilled) after += 1;
+      };
+      await Promise.all([
+        ...doomed.map((lane) => lane.write(first, onDoomedAnswer)),
+        ...survivors.map((lane, index) => lane.write(index % 2 === 0 ? second : third, onAnswer, isOver)),
+      ]);
+      assert.equal(await nodes[0]?.process.ended(), 'SIGKILL');
+      assert.ok(after >= ANSWERS_AFTER, `a survivor stopped after ${after}`);
+      // By way of the balancer too, which passes the dead one over.
+      for (const call of [second, third, balanced]) {
+        await Promise.all(lanes.map((lane) => lane.check(call)));
+      }
+      for (const lane of lanes) assert.equal((await lane.register.write(balanced, 1)).status, 200);
+    }));
+});
+
+describe('presence that a killed process has set', { skip }, () => {
+  test('is read on the others, and ends there when its time is up: once, and for all', () =>
+    withThree({ ROLLCALL_PRESENCE_TTL_SECONDS: `${TTL_SECONDS}` }, async ({ nodes, projects }) => {
+      const [first, second, third] = projects as [Project, Project, Project];
+      const users = ['ada', 'bob', 'cyd'];
+      await first.seed({
+        users: users.map((id) => ({ id })),
+        groups: [{ id: 'g', name: 'G', members: users }],
+      });
+      const readers = [second, third].map((project) => new EventReader(project, '/v1/groups/g/presence'));
+      try {
+        await until('the snapshots', () => readers.every((reader) => reader.of('snapshot').length === 1));
+        for (const user of users) await new Presence(first).set(user, { page: user });
+        const setBy = performance.now();
+        await nodes[0]?.process.end('SIGKILL');
+        assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), users);
+        await until('the departures', () =>
+          readers.every((reader) => reader.of('departed').length >= users.length),
+        );
+        const elapsed = performance.now() - setBy;
+        assert.ok(elapsed < (TTL_SECONDS + 1) * 1_000 + 500, `noticed after ${Math.round(elapsed)} ms`);
+        for (const project of [second, third]) assert.deepEqual(await new Presence(project).ephemeral(), {});
+        // Whoever arrives now comes after all that there was to tell of the departures.
+        await new Presence(third).set('ada', { page: 'after' });
+        await until('the arrival', () =>
+          readers.every((reader) => reader.events.at(-1)?.data.location.page === 'after'),
+        );
+        const [one, other] = readers.map((reader) =>
+          reader.events.slice(1).map(({ type, data }) => `${type} ${data.id} ${data.reason ?? ''}`.trim()),
+        );
+        assert.deepEqual(one, other);
+        assert.deepEqual(one?.toSorted(), [
+          'arrived ada',
+          'arrived ada',
+          'arrived bob',
+          'arrived cyd',
+          ...users.map((user) => `departed ${user} expired`),
+        ]);
+      } finally {
+        for (const reader of readers) reader.close();
+      }
+    }));
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { withDataDir } from '../support/server.ts';
+import { runInBash } from './page-examples.ts';
+import { shellBlocks } from './shell-blocks.ts';
+
+const [backup = '', restore = ''] = shellBlocks('docs/operations.md', '### PostgreSQL');
+const noTools = ['pg_dump', 'pg_restore'].find(
+  (program) => spawnSync(program, ['--version']).error !== undefined,
+);
+const skip = skipsPostgres || (noTools === undefined ? false : `this machine has no ${noTools}`);
+
+test('docs/operations.md: a copy of a database that is in use brings back what there was', { skip }, () =>
+  withDatabase((databaseUrl) =>
+    withDataDir(undefined, async (directory) => {
+      const variables = `DATABASE='${databaseUrl}'`;
+      const env = { ROLLCALL_DATABASE_URL: databaseUrl };
+      const serving = (use: (url: string) => Promise<void>) =>
+        withServe(directory, KNOWN, ({ url }) => use(url), { env });
+      await serving(async (url) => {
+        await putUser(url, 'before');
+        await runInBash([variables, backup], { url, directory });
+        await putUser(url, 'after');
+      });
+      await runInBash([variables, restore], { url: 'http://127.0.0.1', directory });
+      await serving(async (url) => {
+        assert.equal((await asProject(url, 'GET', '/v1/users/before')).status, 200);
+        assert.equal((await asProject(url, 'GET', '/v1/users/after')).status, 401);
+        await putUser(url, 'again');
+      });
+    }),
+  ),
+);
+
+async function putUser(url: string, id: string): Promise<void> {
+  const answer = await asProject(url, 'PUT', `/v1/users/${id}`, '{}');
+  assert.equal(answer.status, 200, answer.text);
+}
+
+function asProject(url: string, method: string, path: string, body?: string) {
+  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  return send(url, method, path, { headers, ...(body !== undefined && { body }) });
+}

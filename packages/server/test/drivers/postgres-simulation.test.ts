@@ -1,0 +1,25 @@
+/** Random operations, some of them racing, leave PostgreSQL where they leave the naive model (see sim/). */
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { StoreSpace } from '../contract/store/store-lab.ts';
+import { simulateStore } from '../sim/store-simulation.ts';
+import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
+
+/** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that nobody has tried. */
+const SEED = Number(process.env.ROLLCALL_TEST_SEED ?? 1);
+const SIZE = { projects: 20, rounds: 40, openings: 2 };
+
+async function postgresSpace(): Promise<StoreSpace> {
+  const { url, remove } = await ownDatabase();
+  return { open: () => openPostgresStore({ url }), remove };
+}
+
+describe('random operations leave PostgreSQL where they leave the naive model', {
+  skip: skipsPostgres,
+}, () => {
+  test(`seed ${SEED}`, async () => {
+    assert.ok((await simulateStore(postgresSpace, SEED, SIZE)) > 2_000, 'enough was done to mean something');
+  });
+});

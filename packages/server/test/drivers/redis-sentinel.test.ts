@@ -1,0 +1,72 @@
+/** The Redis drivers behind a sentinel: the master dies, and its replica takes over. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
+import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
+
+const NAME = 'main';
+
+async function startSentinel(master: OwnRedis): Promise<OwnRedis> {
+  const sentinel = await OwnRedis.startSentinel();
+  await sentinel.command('SENTINEL', 'MONITOR', NAME, '127.0.0.1', `${master.port}`, '1');
+  await sentinel.command('SENTINEL', 'SET', NAME, 'down-after-milliseconds', '500');
+  await sentinel.command('SENTINEL', 'SET', NAME, 'failover-timeout', '2000');
+  return sentinel;
+}
+
+describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
+  test('the master is found, and its replica when it takes over', async (t) => {
+    const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
+    t.after(() => master.remove());
+    const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
+    t.after(() => replica.remove());
+    const sentinel = await startSentinel(master);
+    t.after(() => sentinel.remove());
+    await until('the sentinel knows the replica', async () => {
+      return ((await sentinel.command('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1;
+    });
+    await until('the replica follows', async () =>
+      /master_link_status:up/.test((await replica.command('INFO', 'replication')) as string),
+    );
+
+    const url = `redis://127.0.0.1:${sentinel.port}?sentinel=${NAME}`;
+    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    t.after(() => scene.close());
+    const broker = await openRedisBroker({ url });
+    t.after(() => broker.close());
+    const recorder = await scene.watch();
+    await scene.set('ann', PAGE_1);
+    await recorder.first(1);
+    await until(
+      'the replica has it',
+      async () => (await replica.command('DBSIZE')) === (await master.command('DBSIZE')),
+    );
+
+    await master.stop();
+    await assert.rejects(scene.set('bob', PAGE_1), StoreUnavailableError);
+    await recorder.lost();
+    await until('the replica has taken over', () => scene.set('bob', PAGE_1).then(() => true), 20_000);
+    await until('there too', () => scene.ids().then((ids) => ids.length === 2));
+    let again = recorder;
+    await until('it can be watched', async () => {
+      again = await scene.watch();
+      return true;
+    });
+    await scene.clear('bob', PAGE_1);
+    await again.first(1);
+    await until('the broker is back', async () => {
+      await broker.publish({ type: 'project', projectId: 'p' });
+      return true;
+    });
+  });
+
+  test('a sentinel that knows no such master is said so', async (t) => {
+    const sentinel = await OwnRedis.startSentinel();
+    t.after(() => sentinel.remove());
+    const url = `redis://127.0.0.1:${sentinel.port}?sentinel=nobody&connect_timeout_ms=300&timeout_ms=300`;
+    await assert.rejects(openRedisPresence({ url }), StoreUnavailableError);
+  });
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PresenceEntry } from '@rollcall/protocol';
+import { expectOk, expectRefused } from '../support/expect.ts';
+import type { Answer } from '../support/http-client.ts';
+import { OwnRedis, until } from '../support/own-redis.ts';
+import { skipsRedis } from '../support/redis.ts';
+import { withServer } from '../support/server.ts';
+
+test('many presence updates without Redis are 503, say that some may be applied, and can all be sent again', {
+  skip: await skipsRedis(),
+}, async (t) => {
+  const redis = await OwnRedis.start();
+  t.after(() => redis.remove());
+  await withServer({ settings: { redisUrl: redis.url } }, async (server) => {
+    const seed = { users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] };
+    expectOk((await server.request('POST', '/v1/batch', { body: seed })) as Answer);
+    const at = { userID: 'ada', groupID: 'g' };
+    const body = {
+      updates: [
+        { ...at, location: { page: 'durable' }, durable: true },
+        { ...at, location: { page: '1' } },
+      ],
+    };
+    const put = async () => (await server.request('PUT', '/v1/presence', { body })) as Answer;
+    await redis.stop();
+    const refused = await put();
+    expectRefused(refused, 503, 'error', 'some of the updates may have been applied');
+    assert.match(String(refused.headers['retry-after']), /^\d+$/);
+    await redis.start();
+    await until('the updates are applied', async () => (await put()).status === 200);
+    const entry = await server.request('GET', '/v1/users/ada/presence?groupID=g');
+    const { ephemeral, durable } = expectOk<PresenceEntry>(entry as Answer);
+    assert.deepEqual(ephemeral.locations, [{ page: '1' }]);
+    assert.deepEqual(durable?.location, { page: 'durable' });
+  });
+});

@@ -1,0 +1,106 @@
+/** Presence ends once, whoever sweeps and whoever dies: several processes, some of them killed. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { on, once } from 'node:events';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { PresenceStore } from '../../src/presence/presence-store.ts';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { PAGE_1, START, TTL } from '../contract/presence/presence-scene.ts';
+import { until } from '../support/own-redis.ts';
+import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import type { Order, Word } from './sweeper.ts';
+
+const PROJECT = 'project';
+const GROUPS = Array.from({ length: 60 }, (_, index) => ({ groupId: `g${index}`, users: 30 }));
+/** One that takes many steps of a sweep. */
+const CROWD = { groupId: 'crowd', users: 3_000 };
+const ALL = [...GROUPS, CROWD].flatMap(({ groupId, users }) =>
+  Array.from({ length: users }, (_, index) => ({ groupId, userId: `u${index}` })),
+);
+const PROCESSES = 5;
+const KILLED = 2;
+
+/** A process, and what it has said. */
+class Sweeper {
+  readonly told: string[] = [];
+  sweeps = 0;
+  readonly #child: ChildProcess;
+
+  static async start(t: TestContext, url: string): Promise<Sweeper> {
+    const child = fork(join(import.meta.dirname, 'sweeper.ts'), [url]);
+    t.after(() => child.kill('SIGKILL'));
+    const sweeper = new Sweeper(child);
+    await once(child, 'message');
+    child.on('message', (word: Word) => {
+      if (word.kind !== 'swept') return;
+      sweeper.told.push(...word.told);
+      sweeper.sweeps += 1;
+    });
+    return sweeper;
+  }
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  order(order: Order): void {
+    this.#child.send(order);
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await once(this.#child, 'exit');
+  }
+
+  async says(kind: Word['kind']): Promise<void> {
+    for await (const [word] of on(this.#child, 'message')) if ((word as Word).kind === kind) return;
+  }
+}
+
+/** Counts how often each presence is told to have ended, to those who watch. */
+async function countEnds(store: PresenceStore): Promise<Map<string, number>> {
+  const ends = new Map<string, number>();
+  for (const { groupId } of [...GROUPS, CROWD]) {
+    await store.watch({ project: PROJECT, groupId }, START, {
+      onEvent(_, event) {
+        if (event.type !== 'left') return;
+        const presence = `${groupId} ${event.userId}`;
+        ends.set(presence, (ends.get(presence) ?? 0) + 1);
+      },
+      onLost: () => assert.fail('the order was lost'),
+    });
+  }
+  return ends;
+}
+
+describe('presence that ends while processes die', { skip: await skipsRedis() }, () => {
+  test('each end is told once, though who set it is gone and some are killed in the middle of a sweep', async (t) => {
+    const url = freshRedisUrl();
+    const store = await openRedisPresence({ url });
+    t.after(() => store.close());
+    const setter = await Sweeper.start(t, url);
+    const place = { project: PROJECT, region: PAGE_1, location: PAGE_1, now: START, expiresAt: START + TTL };
+    setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...place, ...who })) });
+    await setter.says('set');
+    await setter.kill();
+
+    const ends = await countEnds(store);
+    const sweepers = await Promise.all(Array.from({ length: PROCESSES }, () => Sweeper.start(t, url)));
+    for (const sweeper of sweepers) sweeper.order({ kind: 'sweep', from: START + TTL });
+    await until('some are told', async () => ends.size > 100);
+    await Promise.all(sweepers.slice(0, KILLED).map((sweeper) => sweeper.kill()));
+    await until('all are told', async () => ends.size === ALL.length);
+    const left = sweepers.slice(KILLED);
+    const sweeps = left.map((sweeper) => sweeper.sweeps);
+    await until('nothing is left to sweep', async () =>
+      left.every((sweeper, index) => sweeper.sweeps > (sweeps[index] as number) + 5),
+    );
+    assert.ok(
+      [...ends.values()].every((count) => count === 1),
+      'none is told twice to those who watch',
+    );
+    const told = sweepers.flatMap((sweeper) => sweeper.told);
+    assert.equal(new Set(told).size, told.length, 'nor to those who sweep');
+  });
+});

@@ -1,0 +1,112 @@
+/** The thread that writes the store dies: the process says so and ends, and nothing that it acknowledged is lost. */
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { withDataDir } from '../support/server.ts';
+
+const KILLER = pathToFileURL(join(import.meta.dirname, 'writer-killer.ts')).href;
+const CALLERS = 8;
+const ANSWERS_BEFORE = 150;
+
+/** A caller who writes one number after the other into a group's name. */
+class Caller {
+  readonly #path: string;
+  acknowledged = 0;
+
+  constructor(index: number) {
+    this.#path = `/v1/groups/g${index}`;
+  }
+
+  async write(request: Request, onAnswer: () => void): Promise<void> {
+    for (;;) {
+      const answer = await request('PUT', this.#path, { name: `${this.acknowledged + 1}` }).catch(() => null);
+      if (answer === null) return;
+      if (answer.status !== 200) {
+        assert.deepEqual([answer.status, answer.json<{ error: string }>().error], [503, 'error']);
+        continue;
+      }
+      this.acknowledged += 1;
+      onAnswer();
+    }
+  }
+
+  /** What was acknowledged last is there, or the one that was under way. */
+  async check(request: Request): Promise<void> {
+    const answer = await request('GET', this.#path);
+    const kept = Number(answer.json<{ name: string }>().name);
+    assert.ok(
+      kept === this.acknowledged || kept === this.acknowledged + 1,
+      `${this.#path}: ${kept} is there, ${this.acknowledged} was acknowledged`,
+    );
+  }
+}
+
+type Request = (method: string, path: string, body?: unknown) => ReturnType<typeof send>;
+
+async function withRequests(url: string, use: (request: Request) => Promise<unknown>): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  try {
+    await use((method, path, body) =>
+      send(url, method, path, {
+        headers,
+        agent,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    );
+  } finally {
+    agent.destroy();
+  }
+}
+
+/** Appears whole: the thread looks at any time. */
+function putFile(path: string, content: string): void {
+  writeFileSync(`${path}.new`, content);
+  renameSync(`${path}.new`, path);
+}
+
+describe('a server whose writer dies', () => {
+  for (const [how, way] of [
+    ['by an error', 'throw'],
+    ['without a word', 'exit'],
+  ] as const) {
+    test(`${how} ends with a line that says so, and has lost nothing that it acknowledged`, () =>
+      withDataDir(undefined, async (dataDir) => {
+        const killerFile = join(dataDir, 'kill');
+        const env = { NODE_OPTIONS: `--import=${KILLER}`, WRITER_KILLER_FILE: killerFile };
+        const callers = Array.from({ length: CALLERS }, (_, index) => new Caller(index));
+        let answers = 0;
+        const onAnswer = () => {
+          answers += 1;
+          if (answers === ANSWERS_BEFORE) putFile(killerFile, way);
+        };
+        await withServe(
+          dataDir,
+          KNOWN,
+          async ({ url, process: server }) => {
+            await withRequests(url, (request) =>
+              Promise.all(callers.map((caller) => caller.write(request, onAnswer))),
+            );
+            const { code, signal, stdout } = await server.ended;
+            assert.deepEqual([code, signal], [1, null]);
+            const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+            assert.equal(last.level, 60, 'the last line is fatal');
+            assert.match(last.err.message, /the thread that writes the store has died/);
+            assert.match(last.err.stack, way === 'throw' ? /ended by the test/ : /the writer has ended/);
+          },
+          { env },
+        );
+        assert.ok(answers >= ANSWERS_BEFORE);
+        await withServe(dataDir, KNOWN, ({ url }) =>
+          withRequests(url, (request) => Promise.all(callers.map((caller) => caller.check(request)))),
+        );
+      }));
+  }
+});

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { entriesText } from '../../src/realtime/event-text.ts';
+import { mergeEntries } from '../../src/realtime/merge-entries.ts';
+import { arrived, departed, durable, type Entry, type ReaderEvent } from '../../src/realtime/reader-event.ts';
+import { Random } from '../sim/random.ts';
+import { EventParser } from './event-parser.ts';
+import { ReaderModel } from './reader-model.ts';
+
+const SEEDS =
+  process.env.ROLLCALL_TEST_SEED === undefined
+    ? Array.from({ length: 300 }, (_, index) => index + 1)
+    : [Number(process.env.ROLLCALL_TEST_SEED)];
+const PLACES = ['A', 'B', 'C', 'D'].map((page) => JSON.stringify({ page }));
+const USERS = ['ann', 'bob', 'cid'];
+const AT = Date.UTC(2026, 0, 1);
+
+const at = (page: string) => JSON.stringify({ page });
+const entries = (...events: ReaderEvent[]): Entry[] =>
+  events.map((event, index) => ({ offset: index + 1, event }));
+const merged = (...events: ReaderEvent[]) => mergeEntries(entries(...events)).map(({ event }) => event);
+
+/** What a reader knows who is told these entries after what it knew before. */
+function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderModel {
+  const parser = new EventParser();
+  parser.take(entriesText(list, 'epoch', to));
+  for (const event of parser.events) model.take(event);
+  return model;
+}
+
+/** Makes lists of entries that are true: nobody leaves where they are not, or comes new to where they are. */
+class Changes {
+  readonly #random: Random;
+  readonly #there = new Map<string, Set<string>>(USERS.map((id) => [id, new Set()]));
+  #offset = 1;
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  list(count: number): Entry[] {
+    return Array.from({ length: count }, () => {
+      // One event of the group may concern several users.
+      this.#offset += this.#random.below(2);
+      return { offset: this.#offset, event: this.#next() };
+    });
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  #next(): ReaderEvent {
+    const userId = this.#random.pick(USERS);
+    const there = this.#there.get(userId) as Set<string>;
+    const location = this.#random.pick(PLACES);
+    const left = [...there].filter((place) => place !== location);
+    const kind = this.#random.below(10);
+    if (kind === 0) return durable(userId, location, AT + this.#offset);
+    if (kind === 1) return departed(userId, location, 'removed', true);
+    if (kind < 5 && there.delete(location))
+      return departed(userId, location, this.#random.pick(['absent', 'expired']));
+    const from = left.length > 0 && this.#random.chance(0.6) ? this.#random.pick(left) : null;
+    const isNew = !there.has(location);
+    if (from === null && !isNew) return durable(userId, location, AT + this.#offset);
+    if (from !== null) there.delete(from);
+    there.add(location);
+    return arrived(userId, location, from, isNew);
+  }
+}
+
+describe('the merged list leads a reader to the state of the whole list', () => {
+  for (const seed of SEEDS) {
+    test(`seed ${seed}`, () => {
+      const random = new Random(seed);
+      const changes = new Changes(random);
+      const before = changes.list(random.below(12));
+      const list = changes.list(random.below(16));
+      const { offset } = changes;
+      const start = () => read(new ReaderModel(), before, offset);
+      const whole = read(start(), list, offset).entries();
+      const short = mergeEntries(list);
+      assert.deepEqual(read(start(), short, offset).entries(), whole);
+      assert.ok(short.length <= list.length);
+      assert.deepEqual(
+        short.map((entry) => entry.offset),
+        short.map((entry) => entry.offset).toSorted((a, b) => a - b),
+      );
+    });
+  }
+
+  for (const seed of SEEDS) {
+    test(`also where it breaks off and the rest is told one by one, seed ${seed}`, () => {
+      const random = new Random(seed);
+      const changes = new Changes(random);
+      const before = changes.list(random.below(12));
+      const list = changes.list(1 + random.below(16));
+      const { offset } = changes;
+      const whole = read(read(new ReaderModel(), before, offset), list, offset).entries();
+      const parser = new EventParser();
+      parser.take(entriesText(mergeEntries(list), 'epoch', offset));
+      const reader = read(new ReaderModel(), before, offset);
+      let known = Math.min(...list.map((entry) => entry.offset)) - 1;
+      for (const event of parser.events.slice(0, random.below(parser.events.length + 1))) {
+        reader.take(event);
+        known = Number(event.id.split('-')[1]);
+      }
+      read(
+        reader,
+        list.filter((entry) => entry.offset > known),
+        offset,
+      );
+      assert.deepEqual(reader.entries(), whole);
+    });
+  }
+});
+
+describe('a user who changed more than once is told as one change', () => {
+  test('a chain of moves is one move', () => {
+    const moves = merged(
+      arrived('ann', at('B'), at('A')),
+      arrived('ann', at('C'), at('B')),
+      arrived('ann', at('D'), at('C')),
+    );
+    assert.deepEqual(moves, [arrived('ann', at('D'), at('A'))]);
+  });
+
+  test('who came and went was not there, and who went and came back never left', () => {
+    assert.deepEqual(merged(arrived('ann', at('A')), departed('ann', at('A'), 'absent')), []);
+    assert.deepEqual(merged(departed('ann', at('A'), 'expired'), arrived('ann', at('A'))), []);
+    assert.deepEqual(merged(arrived('ann', at('B'), at('A')), arrived('ann', at('A'), at('B'))), []);
+  });
+
+  test('who moved on and left has left for the last reason', () => {
+    const events = merged(arrived('ann', at('B'), at('A')), departed('ann', at('B'), 'expired'));
+    assert.deepEqual(events, [departed('ann', at('A'), 'expired')]);
+  });
+
+  test('of durable places the last is told', () => {
+    const events = merged(durable('ann', at('A'), AT), durable('ann', at('B'), AT + 1));
+    assert.deepEqual(events, [durable('ann', at('B'), AT + 1)]);
+  });
+
+  test('who changed once is told as it was, in its order', () => {
+    const list = entries(arrived('ann', at('A')), arrived('bob', at('A')), arrived('ann', at('B'), at('A')));
+    assert.deepEqual(mergeEntries(list), [
+      { offset: 1, event: arrived('ann', at('B')) },
+      { offset: 2, event: arrived('bob', at('A')) },
+    ]);
+    assert.equal(mergeEntries(list.slice(0, 2)).length, 2);
+  });
+});

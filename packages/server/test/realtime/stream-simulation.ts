@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { canonicalLocation, type Location, type PresenceEntry } from '@rollcall/protocol';
+import type { PresenceFilter } from '../../src/core/presence-reading.ts';
+import { ServiceError } from '../../src/core/service-error.ts';
+import { presentPresence } from '../../src/http/present.ts';
+import { readPositionId } from '../../src/realtime/event-text.ts';
+import type { PresenceHub } from '../../src/realtime/hub.ts';
+import type { Services } from '../../src/services.ts';
+import type { ProjectKey } from '../../src/store/store.ts';
+import type { Random } from '../sim/random.ts';
+import type { MovedClock } from '../support/moved-clock.ts';
+import { ReaderModel } from './reader-model.ts';
+import { SimulatedSink } from './simulated-sink.ts';
+
+const GROUP = 'g';
+const USERS = Array.from({ length: 8 }, (_, index) => `u${index}`);
+const PLACES: readonly Location[] = [
+  { page: '1' },
+  { page: '1', line: '1' },
+  { page: '1', line: '2' },
+  { page: '2' },
+  { page: '2', line: '1' },
+];
+const REGIONS: readonly (Location | null)[] = [null, null, { page: '1' }, { page: '2' }];
+const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', line: '1' }].flatMap(
+  (location) =>
+    [true, false].flatMap((partial) =>
+      [true, false].map((excludeDurable) => ({
+        location: location === null ? null : { location: canonicalLocation(location), partial },
+        excludeDurable,
+      })),
+    ),
+);
+const READERS = 6;
+/** Presence is swept so often: what a reading leaves out at such a moment has been told. */
+const SWEEP_MS = 250;
+const SETTLED_WITHIN = 80;
+
+interface Reader {
+  readonly filter: PresenceFilter;
+  readonly sink: SimulatedSink;
+  readonly model: ReaderModel;
+  taken: number;
+}
+
+export interface World {
+  readonly services: Services;
+  /** Of two processes. */
+  readonly hubs: readonly PresenceHub[];
+  readonly clock: MovedClock;
+  readonly project: ProjectKey;
+}
+
+/**
+ * Random writes, several at a time, while readers with all kinds of filters come, lag, are cut off and come back to
+ * either process: whenever everything has been told, each of them knows what a reading with its filter answers.
+ */
+export class StreamSimulation {
+  readonly #world: World;
+  readonly #random: Random;
+  #readers: Reader[] = [];
+  /** How many readers went on where they were. */
+  resumed = 0;
+
+  constructor(world: World, random: Random) {
+    this.#world = world;
+    this.#random = random;
+  }
+
+  /** @throws Error that names the round in which a reader was told something wrong */
+  async run(rounds: number): Promise<void> {
+    await this.#createGroup();
+    for (let round = 0; round < rounds; round += 1) {
+      try {
+        await this.#round();
+      } catch (cause) {
+        throw new Error(`round ${round}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+      }
+    }
+  }
+
+  async #round(): Promise<void> {
+    for (let step = this.#random.below(8); step >= 0; step -= 1) {
+      const writes = Array.from({ length: 1 + this.#random.below(4) }, () => this.#write());
+      const reads = this.#random.chance(0.4) ? [this.#disturb()] : [];
+      await Promise.all([...writes.map(refusedIsFine), ...reads]);
+      if (this.#random.chance(0.5)) await nextTurn();
+      if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
+    }
+    await this.#settle();
+  }
+
+  async #createGroup(): Promise<void> {
+    const { services, project } = this.#world;
+    const body = { users: USERS.map((id) => ({ id })), groups: [{ id: GROUP, name: 'G', members: USERS }] };
+    await services.batches.apply(project, { body: Buffer.from(JSON.stringify(body)), dryRun: false });
+  }
+
+  async #write(): Promise<unknown> {
+    const { services, project, clock } = this.#world;
+    const random = this.#random;
+    const userId = random.pick(USERS);
+    const kind = random.below(100);
+    if (kind < 80) return this.#put(userId);
+    if (kind < 87) {
+      const status = random.pick(['active', 'deleted'] as const);
+      return services.users.put(project, userId, { status }, {});
+    }
+    if (kind < 95) {
+      const change = random.chance(0.5) ? { add: [userId] } : { remove: [userId] };
+      return services.memberships.change(project, 'group', GROUP, change, {});
+    }
+    if (kind < 97) {
+      const status = random.pick(['active', 'active', 'deleted'] as const);
+      return services.groups.put(project, 'group', GROUP, { status }, {});
+    }
+    if (kind === 97) return clock.jump(random.pick([-5_000, 5_000, 120_000]));
+    if (kind === 98) await services.groups.remove(project, 'group', GROUP, {});
+    return this.#createGroup();
+  }
+
+  #put(userId: string): Promise<void> {
+    const random = this.#random;
+    const exclusiveWithin = random.pick(REGIONS);
+    const location = { ...random.pick(PLACES), ...exclusiveWithin };
+    const kind = random.pick([{}, {}, {}, { durable: true }, { absent: true }]);
+    return this.#world.services.presence.put(this.#world.project, userId, {
+      groupID: GROUP,
+      location,
+      ...(exclusiveWithin !== null && { exclusiveWithin }),
+      ...kind,
+    });
+  }
+
+  /** Something happens to a reader. */
+  async #disturb(): Promise<void> {
+    const kind = this.#random.below(4);
+    const reader = this.#readers.length < READERS ? undefined : this.#random.pick(this.#readers);
+    if (reader === undefined) await this.#open(this.#random.pick(FILTERS));
+    else if (kind === 0) await this.#comeBack(reader);
+    else if (kind === 1) reader.sink.flow();
+    else if (kind === 2) reader.sink.stop();
+    else this.#leave(reader);
+  }
+
+  #leave(reader: Reader): void {
+    reader.sink.destroy();
+    this.#readers = this.#readers.filter((other) => other !== reader);
+  }
+
+  /** The connection breaks somewhere in what was told, and the reader goes on from there. */
+  async #comeBack(reader: Reader): Promise<void> {
+    this.#take(reader, this.#random.below(reader.sink.parser.events.length - reader.taken + 1));
+    this.#leave(reader);
+    const lastEventId = reader.sink.parser.events[reader.taken - 1]?.id;
+    await this.#open(reader.filter, reader.model, lastEventId);
+  }
+
+  async #open(filter: PresenceFilter, model = new ReaderModel(), lastEventId?: string): Promise<void> {
+    const { hubs, project } = this.#world;
+    const caller = { projectId: 'p', project, sessionId: null };
+    const asked = { caller, groupId: GROUP, noun: 'group', filter } as const;
+    const session = await this.#random
+      .pick(hubs)
+      .open(asked, readPositionId(lastEventId))
+      .catch(ignoreRefusal);
+    if (session === null) return;
+    const sink = new SimulatedSink();
+    session.start(sink);
+    this.#readers.push({ filter, sink, model, taken: 0 });
+    const [first] = sink.parser.events;
+    if (lastEventId !== undefined && first?.type !== 'snapshot') this.resumed += 1;
+  }
+
+  #take(reader: Reader, count: number): void {
+    const { events } = reader.sink.parser;
+    for (const event of events.slice(reader.taken, reader.taken + count)) reader.model.take(event);
+    reader.taken += count;
+  }
+
+  /** Lets time pass until everybody has been told everything, and holds that it is true. */
+  async #settle(): Promise<void> {
+    for (const { sink } of this.#readers) sink.flow();
+    let wrong: [expected: unknown, known: unknown] | null = null;
+    for (let attempt = 0; attempt < SETTLED_WITHIN; attempt += 1) {
+      this.#world.clock.move(SWEEP_MS);
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      wrong = await this.#firstWrong();
+      if (wrong === null) return;
+    }
+    assert.deepEqual(wrong?.[1], wrong?.[0]);
+  }
+
+  async #firstWrong(): Promise<[unknown, unknown] | null> {
+    for (const reader of this.#readers) {
+      this.#take(reader, reader.sink.parser.events.length - reader.taken);
+      if (reader.sink.ended !== null) {
+        this.#leave(reader);
+        const isGone = reader.sink.parser.events.at(-1)?.type === 'error';
+        // Cut off because it lagged: it goes on.
+        if (!isGone) await this.#open(reader.filter, reader.model, reader.sink.parser.events.at(-1)?.id);
+        return [null, reader];
+      }
+      const expected = await this.#reading(reader.filter);
+      const known = reader.model.entries();
+      if (JSON.stringify(sorted(known)) !== JSON.stringify(sorted(expected))) return [expected, known];
+    }
+    return null;
+  }
+
+  async #reading(filter: PresenceFilter): Promise<PresenceEntry[]> {
+    const { services, project } = this.#world;
+    const page = { after: null, limit: 10_000 };
+    try {
+      const { entries } = await services.presenceReading.ofGroup(
+        { project, groupId: GROUP },
+        'group',
+        filter,
+        page,
+      );
+      return entries.map((entry) => JSON.parse(presentPresence(entry)) as PresenceEntry);
+    } catch (error) {
+      ignoreRefusal(error);
+      return [];
+    }
+  }
+}
+
+/** Entries with the keys of every object in one order. */
+const sorted = (entries: PresenceEntry[]) =>
+  entries.map(({ id, ephemeral, durable }) => [
+    id,
+    ephemeral.locations.map(canonicalLocation),
+    durable === undefined ? null : [canonicalLocation(durable.location), durable.timestamp],
+  ]);
+
+function ignoreRefusal(error: unknown): null {
+  if (error instanceof ServiceError && error.status < 500) return null;
+  throw error;
+}
+
+const refusedIsFine = (work: Promise<unknown>) => work.catch(ignoreRefusal);

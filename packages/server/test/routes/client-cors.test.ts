@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
+import { DATA_ENDPOINTS, projectEndpoints } from '../support/endpoints.ts';
+import { type Answer, send } from '../support/http-client.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+
+const PAGE = 'https://app.example.com';
+const OTHER = 'https://evil.example.com';
+
+const named = oneServer({
+  settings: { corsOrigins: `${PAGE},http://localhost:5173`, rateLimitPerSecond: 1_000 },
+});
+const any = oneServer({ settings: { corsOrigins: '*' } });
+const none = oneServer();
+
+const preflight = (url: string, path: string, origin: string, method = 'PUT') =>
+  send(url, 'OPTIONS', path, {
+    headers: {
+      origin,
+      'access-control-request-method': method,
+      'access-control-request-headers': 'authorization,content-type',
+    },
+  });
+
+const corsOf = ({ headers }: Answer) =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+/** Words of a header that is a list. */
+const wordsOf = (answer: Answer, name: string) => String(answer.headers[name]).toLowerCase().split(', ');
+
+describe('a preflight, which has no token', () => {
+  test('is answered to the pages that are named', async () => {
+    for (const origin of [PAGE, 'http://localhost:5173']) {
+      for (const path of ['/v1/client/presence', '/v1/client/viewer', '/v1/client/groups/a%2Fb/members']) {
+        const answer = await preflight(named.running.url, path, origin);
+        assert.equal(answer.status, 204, answer.text);
+        assert.equal(answer.text, '');
+        assert.equal(answer.headers['access-control-allow-origin'], origin);
+        assert.equal(answer.headers.vary, 'Origin');
+        assert.equal(answer.headers['access-control-allow-credentials'], undefined);
+        assert.ok(answer.headers['x-request-id'] !== undefined);
+        const headers = wordsOf(answer, 'access-control-allow-headers');
+        for (const name of ['authorization', 'content-type', 'last-event-id', 'if-none-match']) {
+          assert.ok(headers.includes(name), name);
+        }
+        assert.deepEqual(wordsOf(answer, 'access-control-allow-methods'), ['get', 'head', 'put']);
+      }
+    }
+  });
+
+  test('of another page is answered without saying yes', async () => {
+    for (const origin of [
+      OTHER,
+      'null',
+      `${PAGE}.evil.example.com`,
+      'http://app.example.com',
+      `${PAGE}:8443`,
+      '*',
+    ]) {
+      const answer = await preflight(named.running.url, '/v1/client/presence', origin);
+      assert.equal(answer.status, 405, origin);
+      assert.deepEqual(corsOf(answer), []);
+      assert.equal(answer.headers.vary, 'Origin');
+    }
+  });
+
+  test('is for /v1/client alone: no page may hold what opens the rest', async () => {
+    const endpoints = [
+      ...DATA_ENDPOINTS,
+      ...projectEndpoints('p'),
+      { method: 'POST', path: '/v1/authorize' },
+    ];
+    for (const { url } of [named.running, any.running]) {
+      for (const { method, path } of endpoints) {
+        const answer = await preflight(url, path, PAGE, method);
+        assert.equal(answer.status, 405, path);
+        assert.deepEqual(corsOf(answer), [], path);
+        assert.equal(answer.headers.vary, undefined);
+      }
+    }
+  });
+
+  test('is what it says it is: OPTIONS for another reason is a method like any other', async () => {
+    const headers = { origin: PAGE };
+    const answer = await send(named.running.url, 'OPTIONS', '/v1/client/viewer', { headers });
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.allow, 'GET, HEAD');
+    assert.equal(answer.headers['access-control-allow-origin'], PAGE);
+  });
+
+  test('finds nobody where no page is named', async () => {
+    const answer = await preflight(none.running.url, '/v1/client/presence', PAGE);
+    assert.equal(answer.status, 405);
+    assert.deepEqual(corsOf(answer), []);
+  });
+});
+
+describe('an answer of /v1/client', () => {
+  let browsers: Record<'named' | 'any' | 'none', Browser>;
+  before(async () => {
+    const browserAt = async (project: Project) => {
+      await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+      return Browser.of(project, 'u');
+    };
+    await Promise.all([named.started, any.started, none.started]);
+    browsers = {
+      named: await browserAt(await named.project()),
+      any: await browserAt(await any.project()),
+      none: await browserAt(await none.project()),
+    };
+  });
+
+  test('can be read by the pages that are named, and by nobody else', async () => {
+    const own = await browsers.named.get('/v1/client/viewer', { origin: PAGE });
+    assert.equal(own.status, 200);
+    assert.equal(own.headers['access-control-allow-origin'], PAGE);
+    const exposed = wordsOf(own, 'access-control-expose-headers');
+    for (const name of [
+      'x-request-id',
+      'ratelimit-limit',
+      'ratelimit-remaining',
+      'ratelimit-reset',
+      'retry-after',
+    ]) {
+      assert.ok(exposed.includes(name), name);
+      if (name !== 'retry-after') assert.ok(own.headers[name] !== undefined, name);
+    }
+    for (const headers of [{ origin: OTHER }, {}]) {
+      const answer = await browsers.named.get('/v1/client/viewer', headers);
+      assert.equal(answer.status, 200);
+      assert.deepEqual(corsOf(answer), []);
+      assert.equal(answer.headers.vary, 'Origin');
+    }
+  });
+
+  test('can be read by every page where all are let in, without credentials', async () => {
+    const answer = await browsers.any.get('/v1/client/viewer', { origin: OTHER });
+    assert.equal(answer.headers['access-control-allow-origin'], '*');
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined);
+    assert.equal((await preflight(any.running.url, '/v1/client/presence', OTHER)).status, 204);
+  });
+
+  test('can be read where it is a refusal, whatever refuses', async () => {
+    const { url } = named.running;
+    const origin = { origin: PAGE };
+    const { named: browser } = browsers;
+    const refusals: [number, Promise<Answer>][] = [
+      [401, send(url, 'GET', '/v1/client/viewer', { headers: origin })],
+      [401, send(url, 'GET', '/v1/client/viewer', { headers: { ...origin, authorization: 'Bearer x' } })],
+      [401, browser.get('/v1/client/presence?groupID=nowhere', origin)],
+      [400, browser.get('/v1/client/presence', origin)],
+      [400, browser.get('/v1/client/groups/%ff/members', origin)],
+      [404, browser.get('/v1/client/nothing', origin)],
+      [405, browser.project.send('DELETE', '/v1/client/viewer', undefined, origin)],
+      [
+        400,
+        browser.project.send('PUT', '/v1/client/presence', '{', {
+          ...origin,
+          authorization: `Bearer ${browser.token}`,
+        }),
+      ],
+    ];
+    for (const [status, pending] of refusals) {
+      const answer = await pending;
+      assert.equal(answer.status, status, answer.text);
+      assert.equal(answer.headers['access-control-allow-origin'], PAGE, answer.text);
+    }
+    const [token] = await Promise.all(refusals.map(([, answer]) => answer));
+    assert.equal(token?.headers['www-authenticate'], 'Bearer');
+    assert.ok(wordsOf(token as Answer, 'access-control-expose-headers').includes('www-authenticate'));
+  });
+
+  test('says nothing to pages where none is named', async () => {
+    const answer = await browsers.none.get('/v1/client/viewer', { origin: PAGE });
+    assert.equal(answer.status, 200);
+    assert.deepEqual(corsOf(answer), []);
+    assert.equal(answer.headers.vary, undefined);
+  });
+});
+
+test('what a host asks is never for pages, also of the user whose ID is client', async () => {
+  const project = await any.project();
+  await project.seedUsers('client');
+  const preference = { key: 'notification_channels', value: {} };
+  for (const answer of [
+    await project.get('/v1/users', { origin: PAGE }),
+    await project.get('/healthz', { origin: PAGE }),
+    await project.put('/v1/client/preferences', preference, { origin: PAGE }),
+  ]) {
+    assert.equal(answer.status, 200);
+    assert.deepEqual(corsOf(answer), []);
+  }
+});

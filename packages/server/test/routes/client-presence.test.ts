@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+import { Presence, type PresencePage } from '../support/presence-client.ts';
+import type { Project } from '../support/project-client.ts';
+
+const server = oneServer();
+let project: Project;
+let presence: Presence;
+
+beforeEach(async () => {
+  project = await server.project();
+  presence = new Presence(project);
+  await project.seed({
+    users: ['ada', 'bob', 'cleo'].map((id) => ({ id })),
+    groups: [
+      { id: 'g', name: 'G', members: ['ada', 'bob', 'cleo'] },
+      { id: 'second', name: 'Second', members: ['ada'] },
+      { id: 'foreign', name: 'Foreign', members: ['bob'] },
+    ],
+  });
+});
+
+const read = (browser: Browser, query: Record<string, string> = {}) =>
+  browser.get(`/v1/client/presence?${new URLSearchParams(query)}`);
+
+describe('PUT /v1/client/presence', () => {
+  test('sets the user of the token present in the group of the body', async () => {
+    const browser = Browser.of(project, 'ada');
+    expectDone(await browser.putPresence({ groupID: 'g' }), 'ada');
+    expectDone(await browser.putPresence({ organizationID: 'second' }));
+    assert.deepEqual(await presence.ephemeral('g'), { ada: [{ page: '1' }] });
+    assert.deepEqual(await presence.ephemeral('second'), { ada: [{ page: '1' }] });
+  });
+
+  test('takes the group of the token, which may be said again', async () => {
+    const browser = Browser.of(project, 'ada', 'g');
+    expectDone(await browser.putPresence({}));
+    expectDone(await browser.putPresence({ groupID: 'g', location: { page: '2' } }));
+    expectDone(await browser.putPresence({ organizationID: 'g', location: { page: '3' } }));
+    assert.deepEqual(await presence.placesOf('ada'), [{ page: '1' }, { page: '2' }, { page: '3' }]);
+  });
+
+  test('moves within a region, remembers durably, and leaves', async () => {
+    const browser = Browser.of(project, 'ada', 'g');
+    const at = (n: string) => ({ location: { page: '1', line: n }, exclusiveWithin: { page: '1' } });
+    expectDone(await browser.putPresence(at('1')));
+    expectDone(await browser.putPresence(at('2')));
+    assert.deepEqual(await presence.placesOf('ada'), [{ page: '1', line: '2' }]);
+    expectDone(await browser.putPresence({ ...at('9'), durable: true }));
+    assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '9' });
+    expectDone(await browser.putPresence({ location: { page: '1', line: '2' }, absent: true }));
+    assert.deepEqual(await presence.placesOf('ada'), []);
+  });
+
+  test('refuses what the update of a host is refused for', async () => {
+    const browser = Browser.of(project, 'ada');
+    const one = Browser.of(project, 'ada', 'g');
+    expectRefused(await browser.putPresence({}), 400, 'missing_field', 'groupID');
+    expectRefused(await one.put('/v1/client/presence', {}), 400, 'missing_field', 'location');
+    const both = { groupID: 'g', organizationID: 'g' };
+    expectRefused(await browser.putPresence(both), 400, 'invalid_field', 'organizationID');
+    expectRefused(await one.putPresence(both), 400, 'invalid_field', 'organizationID');
+    expectRefused(await one.putPresence({ groupID: null }), 400, 'invalid_field', 'groupID');
+    expectRefused(await one.putPresence({ absent: true, durable: true }), 400, 'invalid_field', 'absent');
+    const outside = { exclusiveWithin: { page: '2' } };
+    expectRefused(await one.putPresence(outside), 400, 'invalid_field', 'location');
+    assert.deepEqual(await presence.everyone(), []);
+  });
+});
+
+describe('GET /v1/client/presence', () => {
+  beforeEach(async () => {
+    await presence.set('bob', { page: '1', line: '1' });
+    await presence.set('cleo', { page: '2' });
+    await presence.set('cleo', { page: '1', line: '7' }, { durable: true });
+  });
+
+  test('is the reading that the host has of the group', async () => {
+    const everyone = await presence.page();
+    assert.equal(everyone.users.length, 2);
+    assert.deepEqual(expectOk(await read(Browser.of(project, 'ada'), { groupID: 'g' })), everyone);
+    assert.deepEqual(expectOk(await read(Browser.of(project, 'ada', 'g'))), everyone);
+    assert.deepEqual(expectOk(await read(Browser.of(project, 'ada', 'g'), { groupID: 'g' })), everyone);
+    assert.deepEqual(expectOk<PresencePage>(await read(Browser.of(project, 'ada', 'second'))).users, []);
+  });
+
+  test('takes the filters of that reading', async () => {
+    const browser = Browser.of(project, 'ada', 'g');
+    const filters: Record<string, string>[] = [
+      { location: '{"page":"2"}' },
+      { location: '{"page":"1"}' },
+      { location: '{"page":"1"}', partial_match: 'true' },
+      { location: '{"page":"1"}', partial_match: 'true', exclude_durable: 'true' },
+    ];
+    for (const filter of filters) {
+      assert.deepEqual(expectOk(await read(browser, filter)), await presence.page(filter));
+    }
+  });
+
+  test('comes in pages, whose tokens are good for this group and filter only', async () => {
+    const browser = Browser.of(project, 'ada');
+    const first = expectOk<PresencePage>(await read(browser, { groupID: 'g', limit: '1' }));
+    const token = String(first.pagination.token);
+    const second = expectOk<PresencePage>(await read(browser, { groupID: 'g', limit: '1', token }));
+    assert.deepEqual(
+      [...first.users, ...second.users].map(({ id }) => id),
+      ['bob', 'cleo'],
+    );
+    const elsewhere = await read(browser, { groupID: 'second', token });
+    expectRefused(elsewhere, 400, 'invalid_field', 'token');
+  });
+
+  test('needs a group from somewhere, and refuses what the reading of a host is refused for', async () => {
+    const browser = Browser.of(project, 'ada');
+    expectRefused(await read(browser), 400, 'missing_field', 'groupID');
+    for (const query of ['groupID=', 'groupID=g&groupID=g', 'groupID=%00']) {
+      const answer = await browser.get(`/v1/client/presence?${query}`);
+      expectRefused(answer, 400, 'invalid_field', 'groupID');
+    }
+    expectRefused(await read(browser, { groupID: 'g', user: 'bob' }), 400, 'unexpected_field', 'user');
+    expectRefused(await read(browser, { groupID: 'g', location: '[]' }), 400, 'invalid_field', 'location');
+  });
+
+  test('is refused for a group that is not the user’s or not the token’s', async () => {
+    for (const groupID of ['foreign', 'nowhere']) {
+      expectNotFound(await read(Browser.of(project, 'ada'), { groupID }), 'group_not_found', groupID);
+    }
+    const browser = Browser.of(project, 'ada', 'g');
+    expectNotFound(await read(browser, { groupID: 'second' }), 'group_not_found', 'second');
+    expectNotFound(await read(browser, { groupID: 'foreign' }), 'group_not_found', 'foreign');
+  });
+
+  test('ends for whoever leaves, and for everybody of a deleted group, with the next request', async () => {
+    const browser = Browser.of(project, 'ada', 'g');
+    expectOk(await read(browser));
+    expectDone(await project.post('/v1/groups/g/members', { remove: ['ada'] }));
+    expectNotFound(await read(browser), 'group_not_found', 'ada');
+    const other = Browser.of(project, 'bob', 'g');
+    expectOk(await read(other));
+    expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
+    expectNotFound(await read(other), 'group_not_found', 'deleted');
+    expectDone(await project.put('/v1/users/bob', { status: 'deleted' }));
+    expectNotFound(await read(other), 'user_not_found', 'bob');
+  });
+});
