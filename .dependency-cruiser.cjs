@@ -43,7 +43,13 @@ module.exports = {
       from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },
       to: {
         path: `^${server}/`,
-        pathNot: [`^${server}/$1/$2/`, `^${server}/$1/[a-z-]+\\.ts$`, `^${server}/store/store\\.ts$`],
+        // `redis/` is the connection that its two drivers share.
+        pathNot: [
+          `^${server}/$1/$2/`,
+          `^${server}/$1/[a-z-]+\\.ts$`,
+          `^${server}/store/store\\.ts$`,
+          `^${server}/redis/`,
+        ],
       },
     },
     {

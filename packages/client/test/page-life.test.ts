@@ -6,17 +6,25 @@ import { answer, DONE, type Received, type StandIn, until, withStandIn } from '.
 /** This process as a page: what a browser tells of its life is told here. (In Chromium: facepile.test.ts.) */
 const page = globalThis as unknown as Record<string, unknown>;
 let events: EventTarget;
+let listeners = 0;
 const document = { visibilityState: 'visible' };
 
 beforeEach(() => {
   events = new EventTarget();
   document.visibilityState = 'visible';
   page.document = document;
-  page.addEventListener = events.addEventListener.bind(events);
-  page.removeEventListener = events.removeEventListener.bind(events);
+  page.addEventListener = (type: string, listener: () => void) => {
+    listeners += 1;
+    events.addEventListener(type, listener);
+  };
+  page.removeEventListener = (type: string, listener: () => void) => {
+    listeners -= 1;
+    events.removeEventListener(type, listener);
+  };
 });
 
 afterEach(() => {
+  assert.equal(listeners, 0, 'somebody still listens');
   for (const name of ['document', 'addEventListener', 'removeEventListener']) delete page[name];
 });
 

@@ -264,15 +264,28 @@ describe('coming back', () => {
 
   test('a reader who takes long for an event does not make the connection dead', async () => {
     await watching(
-      (request) => stream(request, SNAPSHOT, arrived('e:1', 'ada')),
-      async ({ watch, retries }) => {
+      (request) => stream(request, SNAPSHOT),
+      async ({ watch, standIn }) => {
         await take(watch, 1);
-        await new Promise((resolve) => setTimeout(resolve, 80));
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        standIn.received[0]?.response.write(arrived('e:1', 'ada'));
         assert.deepEqual(await take(watch, 1), ['arrived ada']);
-        assert.deepEqual(retries, []);
+        assert.equal(standIn.received.length, 1);
       },
-      { deadAfterMs: 40 },
+      { deadAfterMs: 100 },
     );
+  });
+
+  test('after what came in the same piece as the failure', async () => {
+    const failing = `event: error\ndata: ${JSON.stringify(refusal('error'))}\n\n`;
+    const script: Script = (request, index) =>
+      index === 0
+        ? stream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}${failing}`)
+        : stream(request, arrived('e:2', 'bob'));
+    await watching(script, async ({ watch, standIn }) => {
+      await take(watch, 3);
+      assert.equal(standIn.received[1]?.headers['last-event-id'], 'e:1');
+    });
   });
 });
 

@@ -9,7 +9,7 @@ import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { takeDataDirectory } from './data-directory.ts';
 import { createServices } from './services.ts';
-import { closeEngine, type Engine, openEngine } from './wiring.ts';
+import { checkEngine, closeEngine, type Engine, openEngine } from './wiring.ts';
 
 export interface RunningServer {
   /** Where this machine reaches it: `http://127.0.0.1:8080`. */
@@ -41,6 +41,7 @@ const IDLE_SWEEP_MS = 50;
  * @throws SettingsError, DataDirectoryError, ListenError, or what the store fails with
  */
 export async function start(settings: Settings, options: StartOptions = {}): Promise<RunningServer> {
+  await checkEngine(settings);
   await using opened = new AsyncDisposableStack();
   const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
   if (settings.databaseUrl === null) opened.defer(takeDataDirectory(settings.dataDir));

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Broker } from './broker/broker.ts';
 import { createMemoryBroker } from './broker/memory/memory-broker.ts';
-import type { Settings } from './config/settings.ts';
+import { type Settings, SettingsError } from './config/settings.ts';
 import { createMemoryPresence } from './presence/memory/memory-presence.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
@@ -37,6 +37,32 @@ export interface ServerInspection {
 
 /** Which store: PostgreSQL at the URL, or with null the embedded one in the directory. */
 export type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
+
+/**
+ * Reads what the URLs say, which only their drivers know, and opens nothing.
+ * @throws SettingsError that names the variable and what is wrong, without the URL: there may be a password in it
+ */
+export async function checkEngine({ databaseUrl, redisUrl }: Settings): Promise<void> {
+  if (databaseUrl !== null) {
+    const { parsePostgresUrl } = await import('./store/postgres/postgres-url.ts');
+    readUrl('ROLLCALL_DATABASE_URL', () => parsePostgresUrl(databaseUrl));
+  }
+  if (redisUrl !== null) {
+    const { parseRedisUrl } = await import('./redis/redis-url.ts');
+    readUrl('ROLLCALL_REDIS_URL', () => parseRedisUrl(redisUrl));
+  }
+}
+
+function readUrl(variable: string, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new SettingsError(message.startsWith(variable) ? message : `${variable}: ${message}`, {
+      cause: error,
+    });
+  }
+}
 
 /** The file of the embedded store within the data directory. */
 const EMBEDDED_FILE = 'rollcall.db';

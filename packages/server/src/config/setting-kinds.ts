@@ -31,12 +31,12 @@ export const oneOf = <Choice extends string>(choices: readonly Choice[]): Settin
   read: (value) => choices.find((choice) => choice === value),
 });
 
-/** An absolute URL with one of these schemes and a host. */
+/** A URL with one of these schemes and a host; what else is in it is for its driver to read. */
 export const url = (...schemes: readonly string[]): SettingKind<string> => ({
   expected: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   read(value) {
-    if (!schemes.some((scheme) => value.toLowerCase().startsWith(`${scheme}://`))) return undefined;
-    return URL.canParse(value) && new URL(value).hostname !== '' ? value : undefined;
+    const [, scheme, host] = /^([a-z]+):\/\/(?:[^/?#]*@)?([^/?#\s]*)/i.exec(value) ?? [];
+    return schemes.includes(scheme?.toLowerCase() ?? '') && host !== '' ? value : undefined;
   },
 });
 

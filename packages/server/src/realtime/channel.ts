@@ -6,17 +6,11 @@ import { FilteredView } from './filtered-view.ts';
 import { mergeEntries } from './merge-entries.ts';
 import type { Entry, ReaderEvent } from './reader-event.ts';
 import { RecentEntries } from './recent-entries.ts';
-import { type Opening, type Snapshot, snapshotOf } from './snapshot-text.ts';
+import { type Opening, snapshotOf } from './snapshot-text.ts';
 import type { StreamSession } from './stream-session.ts';
 
 /** How many readers are written to before others have their turn: a few milliseconds. */
 const WRITES_PER_TURN = 256;
-/**
- * A snapshot goes on being given to new readers, with what followed it, until that is so many entries, or so many for
- * each of its users: a large one is not made anew for everybody who comes to a busy group.
- */
-const FOLLOWING_MAX = 100;
-const FOLLOWING_PER_USER = 1 / 20;
 /** Most bytes that one lagging reader is given at once, as a text of its own. */
 const MISSED_MAX_BYTES = 1_048_576;
 
@@ -56,7 +50,8 @@ export class Channel {
   /** The batch that is being handed out. */
   #telling: Batch | null = null;
   #told: Promise<void> = Promise.resolve();
-  #snapshot: { readonly of: Snapshot; readonly count: number } | null = null;
+  /** What is given to new readers until something changes. */
+  #snapshot: Opening | null = null;
   #missed: { readonly key: string; readonly bytes: Buffer } | null = null;
 
   constructor(filter: PresenceFilter, state: FeedState) {
@@ -86,6 +81,8 @@ export class Channel {
 
   /** Takes what came of the group's event at this offset: complete, and as it was filtered. */
   record(offset: number, events: readonly ReaderEvent[]): void {
+    if (events.length === 0) return;
+    this.#snapshot = null;
     for (const event of events) this.#pending.push({ offset, event });
   }
 
@@ -95,17 +92,10 @@ export class Channel {
     return this.#told;
   }
 
-  /** All that the filter shows, as it is now or a little while ago. To be called in the feed's order. */
+  /** All that the filter shows. To be called in the feed's order. */
   async snapshot(): Promise<Opening> {
-    if (this.#snapshot !== null) {
-      const { of, count } = this.#snapshot;
-      const followingMax = Math.max(FOLLOWING_MAX, of.users * FOLLOWING_PER_USER);
-      const isKept = this.#recent.after(of.offset) !== null;
-      if (isKept && this.#recent.count - count <= followingMax) return of;
-    }
-    const of = await snapshotOf(this.view, this.#state);
-    this.#snapshot = { of, count: this.#recent.count };
-    return of;
+    this.#snapshot ??= await snapshotOf(this.view, this.#state);
+    return this.#snapshot;
   }
 
   /** What brings somebody who knows all up to an offset to {@link toldTo}, one by one; null when that is not kept. */

@@ -51,7 +51,7 @@ export class FilteredView {
   place({ userId, location, at, left }: DurableTold): ReaderEvent[] | null {
     const known = this.durableOf(userId);
     if (known?.location === location && known.at === at) return [durable(userId, location, at)];
-    
+    if (known !== null && at <= known.at) return null;
     if (this.passes(location)) return this.replace(userId, { location, at }, left);
     return left !== null && this.passes(left) ? null : [];
   }

@@ -15,19 +15,14 @@ export interface Opening {
   readonly offset: number;
 }
 
-export interface Snapshot extends Opening {
-  readonly users: number;
-}
-
 /** The event that tells all that a filter shows. Nothing may change meanwhile. */
 export async function snapshotOf(
   view: FilteredView,
   { view: group, epoch, offset }: FeedState,
-): Promise<Snapshot> {
+): Promise<Opening> {
   const { head, tail } = snapshotFrame({ epoch, offset });
   const pieces: Buffer[] = [];
   let entries: string[] = [];
-  let users = 0;
   let before = head;
   const cut = (after: string) => {
     pieces.push(Buffer.from(before + entries.join(',') + after));
@@ -40,8 +35,7 @@ export async function snapshotOf(
       if (pieces.length % PIECES_PER_TURN === 0) await nextTurn();
     }
     entries.push(presentPresence(presence));
-    users += 1;
   }
   cut(tail);
-  return { pieces, offset, users };
+  return { pieces, offset };
 }

@@ -6,8 +6,8 @@ import type { RedisScript } from './redis-script.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /**
- * A Redis, be it one server, the master behind sentinels or a cluster. Where it cannot be reached, or not within the
- * target's `timeoutMs`, every call rejects with {@link StoreUnavailableError}; nothing waits for it to come back.
+ * A Redis, be it one server, the master behind sentinels or a cluster. Where it cannot be reached, or is silent for
+ * the target's `timeoutMs`, every call rejects with {@link StoreUnavailableError}; nothing waits for it to come back.
  */
 export class RedisConnection {
   /** What was connected to: of several servers that are no cluster, the one that answered. */
@@ -100,8 +100,9 @@ export class RedisConnection {
       throw new StoreUnavailableError('Redis: no connection');
     try {
       const reply = question(this.#client);
-      // One server's silence ends its connection and with it what was asked. A cluster's client asks on elsewhere.
-      return await (cluster === null ? reply : withinTime(reply, this.target.timeoutMs));
+      // A server's silence ends its connection and with it what was asked. A cluster's client may go on to another node.
+      const { connectTimeoutMs, timeoutMs } = this.target;
+      return await (cluster === null ? reply : withinTime(reply, connectTimeoutMs + timeoutMs));
     } catch (error) {
       throw redisFailure(error);
     }

@@ -32,8 +32,12 @@ describe('a start that cannot be', () => {
       {},
       /^rollcall: ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET go together/,
     ],
-    ['PostgreSQL', [], { ROLLCALL_DATABASE_URL: 'postgres://u:hunter2@db/x' }, /embedded engine only/],
-    ['Redis', ['--redis-url', 'redis://u:hunter2@cache'], {}, /embedded engine only/],
+    [
+      'no URL',
+      [],
+      { ROLLCALL_DATABASE_URL: 'u:hunter2@db/x' },
+      /^rollcall: ROLLCALL_DATABASE_URL: expected a URL/,
+    ],
   ];
   for (const [what, args, env, line] of refusals) {
     test(`${what}: one line, exit code 2, nothing made`, () =>
@@ -70,6 +74,20 @@ describe('a start that cannot be', () => {
     assert.equal(ended.code, 1);
     assert.match(ended.stderr, /^rollcall: the data directory \/dev\/null\/data cannot be used: [^\n]+\n$/);
   });
+
+  const servers: [string, Record<string, string>][] = [
+    ['PostgreSQL', { ROLLCALL_DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }],
+    ['Redis', { ROLLCALL_REDIS_URL: 'redis://u:hunter2@127.0.0.1:1' }],
+  ];
+  for (const [name, env] of servers) {
+    test(`${name} that is not there: one line that names it, exit code 1`, () =>
+      withFreshDir(async (dataDir) => {
+        const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir], { env });
+        assert.equal(ended.code, 1);
+        assert.match(ended.stderr, new RegExp(`^rollcall: ${name} [^\\n]*127\\.0\\.0\\.1:1[^\\n]*\\n$`));
+        assert.ok(!ended.stderr.includes('hunter2'), ended.stderr);
+      }));
+  }
 
   const stores: [string, (file: string) => void, RegExp][] = [
     ['is none', (file) => writeFileSync(file, 'x'.repeat(10_000)), /not a database/],

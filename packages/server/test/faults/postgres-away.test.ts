@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
-import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 import { withClient } from '../support/postgres.ts';
 
@@ -165,17 +165,26 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
   });
 
   test('who waits too long for a lock is told so in time, and nothing of it happens later', async () => {
-    await withClient(server.url, async (client) => {
-      await client.query('BEGIN');
-      await client.query('SELECT 1 FROM groups FOR UPDATE');
-      await assertUnavailable('putGroup', roster.putGroup('g', { name: 'Late' }));
-      await assertUnavailable('changeMembers', roster.changeMembers('g', { remove: ['u000004'] }));
-      // Reads go on.
-      assert.ok((await roster.members('g')).includes('u000004'));
-      await client.query('ROLLBACK');
-    });
-    await assertBack(roster);
-    assert.notEqual((await roster.group('g')).name, 'Late');
+    const impatient = await openPostgresStore({ url: `${server.url}&statement_timeout_ms=300` });
+    const other = new Roster(impatient, roster.key);
+    try {
+      await withClient(server.url, async (client) => {
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        await Promise.all([
+          assertUnavailable('putGroup', other.putGroup('g', { name: 'Late' })),
+          assertUnavailable('changeMembers', other.changeMembers('g', { remove: ['u000004'] })),
+        ]);
+        // Reads go on.
+        assert.ok((await other.members('g')).includes('u000004'));
+        await client.query('ROLLBACK');
+      });
+      await assertBack(other);
+      assert.ok((await other.members('g')).includes('u000004'));
+      assert.notEqual((await other.group('g')).name, 'Late');
+    } finally {
+      await impatient.close();
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** What the model hands to another store, and how it takes it. */
 import type { CarriedRecord, CarryCounts, ProjectRecord, WriteStamp } from '../../src/store/store.ts';
+import { addProject, type ModelProject, type ModelState } from './model-state.ts';
 import { connectGroup, standing } from './model-world.ts';
-import { addProject, type ModelProject, type ModelState } from './store-model.ts';
 
 /** All of it in one piece list: whoever wants pieces cuts it. */
 export function carriedOf(state: ModelState): CarriedRecord[] {

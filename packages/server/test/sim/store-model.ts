@@ -3,7 +3,6 @@
  * do (store-model.test.ts), so that a wrong judge is found out. It keeps nothing on disk: "durable" means that another
  * `StoreModel` of the same {@link ModelState} sees it.
  */
-import { randomBytes } from 'node:crypto';
 import {
   compareCodePoints,
   type GroupWrite,
@@ -13,36 +12,9 @@ import {
 import * as port from '../../src/store/store.ts';
 import { applyBatch } from './model-batch.ts';
 import { carriedOf, carryIn } from './model-carry.ts';
+import { addProject, ModelState } from './model-state.ts';
 import * as model from './model-world.ts';
 import { ascending, emptyWorld, type ModelUser, type World } from './model-world.ts';
-
-export interface ModelProject {
-  record: port.ProjectRecord;
-  readonly world: World;
-}
-
-interface ModelSession {
-  readonly id: string;
-  readonly project: port.ProjectKey;
-  readonly expiresAt: number;
-  revoked: boolean;
-}
-
-/** What outlives the model that works on it. */
-export class ModelState {
-  readonly customers = new Map<string, port.CustomerRecord>();
-  readonly projects = new Map<port.ProjectKey, ModelProject>();
-  readonly sessions = new Map<string, ModelSession>();
-  serviceKey: Uint8Array = randomBytes(64);
-  projectsEver = 0;
-}
-
-export function addProject(state: ModelState, project: Omit<port.ProjectRecord, 'key'>): port.ProjectRecord {
-  state.projectsEver += 1;
-  const record = { ...project, key: state.projectsEver };
-  state.projects.set(record.key, { record, world: emptyWorld() });
-  return record;
-}
 
 export class StoreModel implements port.Store {
   readonly #state: ModelState;

@@ -3,7 +3,7 @@ import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts'
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
 import type { Broker, Change } from '../broker.ts';
-import { ChangeListeners } from './change-listeners.ts';
+import { ChangeListeners } from '../change-listeners.ts';
 
 /** How soon a subscription that broke is tried again. */
 const RESUBSCRIBE_MS = 200;

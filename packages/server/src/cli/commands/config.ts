@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { SETTINGS, type SettingDefinition } from '../../config/setting-definitions.ts';
 import { type FlagTexts, loadSettings, type SettingSource, settingSources } from '../../config/settings.ts';
 import { describeUnknown, unknownVariables } from '../../config/unknown-variables.ts';
+import { checkEngine } from '../../wiring.ts';
 import { withExamples } from '../examples.ts';
 import { noteLine, printJson, printTable } from '../output.ts';
 import { addSettingOptions } from '../setting-options.ts';
@@ -27,8 +28,9 @@ function checkCommand(): Command {
 }
 
 /** @throws SettingsError when a server would not start with these */
-function check({ json, ...flags }: FlagTexts & { readonly json?: true }): void {
+async function check({ json, ...flags }: FlagTexts & { readonly json?: true }): Promise<void> {
   const settings = loadSettings(process.env, flags);
+  await checkEngine(settings);
   const warnings = unknownVariables(process.env).map(describeUnknown);
   const shown = settingSources(process.env, flags).map((source) =>
     shownSetting(source, settings[source.name]),

@@ -127,9 +127,12 @@ const REMOVE_PAIRS = `
     AS w(project_id, group_id, user_id, region_hash)
   WHERE d.project_id = w.project_id AND d.group_id = w.group_id AND d.user_id = w.user_id
     AND d.region_hash = w.region_hash`;
+/** The pairs of a place are an array each, and stand together as text: an array of arrays would want equal lengths. */
 const PUT_PAIRS = `
-  INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, updated_at)
-  SELECT w.* FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[]) AS w`;
+  INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
+  SELECT w.project_id, w.group_id, w.user_id, w.region_hash, w.pair_hash, w.pair_hashes::bytea[], w.updated_at
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::bigint[])
+    AS w(project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)`;
 
 /** The values of a column. */
 const texts = <Item>(items: readonly Item[], value: (item: Item) => string | null) =>
@@ -264,11 +267,15 @@ const membershipColumns = (records: readonly Placed<'durablePresence'>[]) => [
 
 /** A row for each pair of each location. */
 function pairColumns(records: readonly Placed<'durablePresence'>[]): string[] {
-  const pairs = records.flatMap((each) => pairKeys(each.record.location).map((pair) => ({ each, pair })));
+  const rows = records.flatMap((each) => {
+    const pairs = pairKeys(each.record.location);
+    return pairs.map((pair) => ({ each, pair, pairs: bytesArray(pairs) }));
+  });
   return [
-    ...membershipColumns(pairs.map(({ each }) => each)),
-    bytesArray(pairs.map(({ each }) => placeKey(each.record.region))),
-    bytesArray(pairs.map(({ pair }) => pair)),
-    plain(pairs, ({ each }) => each.record.at),
+    ...membershipColumns(rows.map(({ each }) => each)),
+    bytesArray(rows.map(({ each }) => placeKey(each.record.region))),
+    bytesArray(rows.map(({ pair }) => pair)),
+    texts(rows, ({ pairs }) => pairs),
+    plain(rows, ({ each }) => each.record.at),
   ];
 }

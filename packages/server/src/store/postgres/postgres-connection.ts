@@ -48,6 +48,8 @@ export class PostgresConnection {
   #corked = false;
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
+  /** Called after each answer. */
+  onAnswer: () => void = () => {};
   /** Called once, when the connection has ended for whatever reason. */
   onEnd: () => void = () => {};
 
@@ -108,6 +110,7 @@ export class PostgresConnection {
         this.#sent.delete(sent);
         if (error) reject(this.#end ?? error);
         else resolve(result.rows);
+        this.onAnswer();
       });
     });
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreUnavailableError } from '../store.ts';
-import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
+import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 import { isLostRace, toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import type { PostgresSettings } from './postgres-url.ts';
@@ -46,10 +46,7 @@ export class PostgresDatabase {
   /** A read of one statement: one round trip, one state. */
   async read(...call: Call): Promise<Row[]> {
     try {
-      const until = performance.now() + ANSWER_WITHIN_MS;
-      const found = this.#reads.shared(until);
-      const connection = found instanceof PostgresConnection ? found : await found;
-      return await connection.run(call, until);
+      return await this.#reads.run(call, performance.now() + ANSWER_WITHIN_MS);
     } catch (error) {
       throw toStoreFailure(error);
     }
@@ -118,9 +115,8 @@ export class Attempt {
   }
 
   /** One statement, committed when it resolves. */
-  async run(...call: Call): Promise<Row[]> {
-    const connection = await this.#pool.shared(this.#until);
-    return connection.run(call, this.#until);
+  run(...call: Call): Promise<Row[]> {
+    return this.#pool.run(call, this.#until);
   }
 
   /** Runs `steps` in a transaction. What they do not commit themselves is rolled back. */
@@ -223,9 +219,7 @@ class Pulse {
 
   async #ask(): Promise<void> {
     try {
-      const until = performance.now() + PULSE_WITHIN_MS;
-      const connection = await this.#pool.shared(until);
-      await connection.run(['SELECT 1'], until);
+      await this.#pool.run(['SELECT 1 AS pulse'], performance.now() + PULSE_WITHIN_MS);
     } catch (error) {
       this.#onSilence(error as Error);
     }

@@ -1,14 +1,18 @@
 import { StoreUnavailableError } from '../store.ts';
-import { PostgresConnection } from './postgres-connection.ts';
+import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often it is looked for what has not been answered in time, in milliseconds. */
 const SWEEP_MS = 200;
+/** Most statements under way on one connection. What is not sent yet can still be refused without having been applied. */
+const MOST_LOAD = 32;
 
 interface Waiting {
   readonly until: number;
+  /** Whether the connection is to be for nobody else. */
   readonly alone: boolean;
-  resolve(connection: PostgresConnection): void;
+  /** Given a connection, it sends at once what it has to send. */
+  take(connection: PostgresConnection): void;
   reject(error: unknown): void;
 }
 
@@ -35,25 +39,30 @@ export class PostgresPool {
     this.#sweep = setInterval(() => this.#endLate(performance.now()), SWEEP_MS).unref();
   }
 
-  /** A connection to send one statement on, in company. @throws StoreUnavailableError */
-  shared(until: number): PostgresConnection | Promise<PostgresConnection> {
+  /** Runs one statement, in company. @throws StoreUnavailableError, DatabaseError */
+  run(call: Call, until: number): Promise<Row[]> {
     const found = this.#leastLoaded();
-    if (found === null || (found.load > 0 && this.#hasRoom)) this.#connect();
-    return found ?? this.#turn(until, false);
+    if (found === null || found.load > 0) this.#connect();
+    if (found !== null) return found.run(call, until);
+    return new Promise((resolve, reject) => {
+      this.#wait({ until, alone: false, take: (connection) => resolve(connection.run(call, until)), reject });
+    });
   }
 
   /** A connection for a transaction; give it back with {@link release}. @throws StoreUnavailableError */
   async alone(until: number): Promise<PostgresConnection> {
     const found = this.#mayTake ? this.#leastLoaded() : null;
     if (found === null || found.load > 0) this.#connect();
-    if (found === null) return this.#turn(until, true);
+    if (found === null) {
+      return new Promise((resolve, reject) => this.#wait({ until, alone: true, take: resolve, reject }));
+    }
     this.#taken.add(found);
     return found;
   }
 
   release(connection: PostgresConnection): void {
     this.#taken.delete(connection);
-    this.#serve();
+    if (this.#waiting.length > 0) this.#serve();
   }
 
   /** Ends every connection at once, because the server does not answer. */
@@ -84,14 +93,12 @@ export class PostgresPool {
       if (connection.load === 0) return connection;
       if (least === null || connection.load < least.load) least = connection;
     }
-    return least;
+    return least === null || least.load >= MOST_LOAD ? null : least;
   }
 
-  #turn(until: number, alone: boolean): Promise<PostgresConnection> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(new StoreUnavailableError('the store is closed'));
-      this.#waiting.push({ until, alone, resolve, reject });
-    });
+  #wait(waiting: Waiting): void {
+    if (this.#closed) waiting.reject(new StoreUnavailableError('the store is closed'));
+    else this.#waiting.push(waiting);
   }
 
   #connect(): void {
@@ -112,8 +119,12 @@ export class PostgresPool {
     if (this.#closed) connection.destroy(new Error('the store is closed'));
     if (!connection.isOpen) return;
     this.#open.add(connection);
+    connection.onAnswer = () => {
+      if (this.#waiting.length > 0) this.#serve();
+    };
     connection.onEnd = () => {
       this.#open.delete(connection);
+      this.#taken.delete(connection);
       if (this.#waiting.length > 0) this.#connect();
     };
     this.#serve();
@@ -122,15 +133,16 @@ export class PostgresPool {
   /** Gives those who wait what there is, in order; who needs a connection alone lets the others pass. */
   #serve(): void {
     for (let index = 0; index < this.#waiting.length; ) {
-      const { alone, resolve } = this.#waiting[index] as Waiting;
-      const connection = alone && !this.#mayTake ? null : this.#leastLoaded();
-      if (connection === null) {
+      const connection = this.#leastLoaded();
+      if (connection === null) return;
+      const { alone, take } = this.#waiting[index] as Waiting;
+      if (alone && !this.#mayTake) {
         index += 1;
         continue;
       }
       this.#waiting.splice(index, 1);
       if (alone) this.#taken.add(connection);
-      resolve(connection);
+      take(connection);
     }
   }
 
@@ -140,6 +152,7 @@ export class PostgresPool {
 
   #endLate(now: number): void {
     for (const connection of this.#open) connection.endLate(now);
+    if (this.#waiting.length === 0) return;
     const late = this.#waiting.filter(({ until }) => until < now);
     for (const waiting of late) {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);

@@ -32,9 +32,10 @@ const PUT = `
       location = excluded.location, updated_at = excluded.updated_at
     RETURNING previous_location),
   pairs AS (
-    INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, updated_at)
-    SELECT $1, $2, $3, $4, pair.hash, $8 FROM put CROSS JOIN unnest($9::bytea[]) AS pair(hash)
-    ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET updated_at = excluded.updated_at)
+    INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
+    SELECT $1, $2, $3, $4, pair.hash, $9, $8 FROM put CROSS JOIN unnest($9::bytea[]) AS pair(hash)
+    ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
+      pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at)
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM put), (SELECT previous_location FROM put)`;
 
 /** Removes the pairs that the place of a region has no more. */

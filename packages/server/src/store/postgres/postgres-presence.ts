@@ -40,11 +40,7 @@ const LIST_EXACT = listSql(EXACT, EXACT);
 /** The places that have the rarest of the pairs $5. */
 const WITH_PAIR = `durable_pairs d WHERE d.project_id = $1 AND d.group_id = $2
   AND d.pair_hash = (SELECT rarest.pair_hash FROM rarest)`;
-const WITH_ALL_PAIRS = `${WITH_PAIR} AND NOT EXISTS (
-  SELECT 1 FROM unnest($5::bytea[]) AS wanted(pair_hash) WHERE NOT EXISTS (
-    SELECT 1 FROM durable_pairs other WHERE other.project_id = $1 AND other.group_id = $2
-      AND other.user_id = d.user_id AND other.region_hash = d.region_hash
-      AND other.pair_hash = wanted.pair_hash))`;
+const WITH_ALL_PAIRS = `${WITH_PAIR} AND d.pair_hashes @> $5::bytea[]`;
 const RAREST = `rarest (pair_hash) AS (
   SELECT wanted.pair_hash FROM unnest($5::bytea[]) AS wanted(pair_hash)
   ORDER BY (SELECT count(*) FROM (

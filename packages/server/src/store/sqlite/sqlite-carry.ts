@@ -75,12 +75,12 @@ export async function* carriedRecords(pool: SnapshotPool): AsyncGenerator<readon
         if (piece.length > 0) yield piece;
         piece = [];
         await new Promise(setImmediate);
-        if (!pool.holds(snapshot)) throw new StoreUnavailableError('the store was closed');
       }
       if (piece.length > 0) yield piece;
     }
   } catch (error) {
-    throw readFailure(error);
+    if (pool.holds(snapshot)) throw readFailure(error);
+    throw new StoreUnavailableError('the store was closed', { cause: error });
   } finally {
     pool.release(snapshot);
   }

@@ -105,12 +105,14 @@ CREATE INDEX durable_presence_by_location
   ON durable_presence (project_id, group_id, location_hash, user_id, updated_at);
 
 -- Each pair of each durable location, so that a location in part is found without looking at the others of the group.
+-- All pairs of the location stand beside each of them: whether it has those asked for is seen without another look-up.
 CREATE TABLE durable_pairs (
   project_id UUID NOT NULL,
   group_id TEXT COLLATE "C" NOT NULL,
   user_id TEXT COLLATE "C" NOT NULL,
   region_hash BYTEA NOT NULL,
   pair_hash BYTEA NOT NULL,
+  pair_hashes BYTEA[] NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (project_id, group_id, user_id, region_hash, pair_hash)
 );

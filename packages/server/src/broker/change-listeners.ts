@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { Change } from '../broker.ts';
+import type { Change } from './broker.ts';
 
 type Listener = (change: Change) => void;
 
@@ -9,7 +9,7 @@ interface Delivery {
   readonly to: readonly { readonly listener: Listener }[];
 }
 
-/** Who is to be told on this process. */
+/** Who is to be told on this process, by every driver in the same way. */
 export class ChangeListeners {
   readonly #subscriptions = new Set<{ readonly listener: Listener }>();
   readonly #deliveries: Delivery[] = [];

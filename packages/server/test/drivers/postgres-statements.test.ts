@@ -1,0 +1,324 @@
+/**
+ * What the driver sends: one round trip for a read, at most three for a write, as many statements for a large write as
+ * for a small one; and no statement scans a table. Statements are recorded while every operation of the port runs.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import pg from 'pg';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
+
+interface Sent {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+type Send = (config: Sent, callback: (error: unknown, result: unknown) => void) => unknown;
+
+/** What clients of this process send, and in how many round trips: what goes out while an answer is awaited is of one. */
+class Recorder {
+  readonly sent: Sent[] = [];
+  roundTrips = 0;
+  readonly #query = pg.Client.prototype.query;
+
+  start(): void {
+    const recorder = this;
+    const query = this.#query as unknown as Send;
+    const awaited = new WeakMap<object, number>();
+    function record(this: object, config: Sent, callback: Parameters<Send>[1]): unknown {
+      // Nobody waits for a rollback, for the setting of a new connection, or for the sign of life during a large write.
+      if (typeof callback !== 'function' || /^ROLLBACK|AS pulse$/.test(config.text))
+        return query.call(this, config, callback);
+      const before = awaited.get(this) ?? 0;
+      if (before === 0) recorder.roundTrips += 1;
+      awaited.set(this, before + 1);
+      recorder.sent.push(config);
+      return query.call(this, config, (error, result) => {
+        awaited.set(this, (awaited.get(this) ?? 1) - 1);
+        callback(error, result);
+      });
+    }
+    pg.Client.prototype.query = record as unknown as typeof pg.Client.prototype.query;
+  }
+
+  stop(): void {
+    pg.Client.prototype.query = this.#query;
+  }
+
+  /** What `run` sends, without what controls transactions. */
+  async during(run: () => Promise<unknown>): Promise<{ statements: number; roundTrips: number }> {
+    const [sent, roundTrips] = [this.sent.length, this.roundTrips];
+    await run();
+    const statements = this.sent.slice(sent).filter(({ text }) => !/^(BEGIN|COMMIT)/.test(text)).length;
+    return { statements, roundTrips: this.roundTrips - roundTrips };
+  }
+}
+
+const PAGE = { after: null, limit: 10 };
+const PLACE = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+const SITE_PAGE = '{"p":"1","s":"2"}';
+
+type Operation = (roster: Roster, size: number) => Promise<unknown>;
+type Operations = Partial<Record<keyof Store, Operation>>;
+
+const READS: Operations = {
+  ping: ({ store }) => store.ping(),
+  findCustomer: ({ store }) => store.findCustomer('c'),
+  listCustomers: ({ store }) => store.listCustomers(),
+  findProject: ({ store }) => store.findProject('p'),
+  listProjects: ({ store }) => store.listProjects('c'),
+  findSession: ({ store }) => store.findSession('s'),
+  findGroup: ({ store, key }) => store.findGroup(key, 'g'),
+  groupExists: ({ store, key }) => store.groupExists(key, 'g'),
+  listGroups: ({ store, key }) => store.listGroups(key, PAGE),
+  listMembers: ({ store, key }) => store.listMembers(key, 'g', PAGE),
+  findUser: ({ store, key }) => store.findUser(key, 'u000001'),
+  listUsers: ({ store, key }) => store.listUsers(key, PAGE),
+  listUserGroups: ({ store, key }) => store.listUserGroups(key, 'u000001', PAGE),
+  findPreferences: ({ store, key }) => store.findPreferences(key, 'u000001'),
+  standing: ({ store, key }) => store.standing(key, 'g', 'u000001'),
+  standings: ({ store, key }) => store.standings(key, [{ groupId: 'g', userId: 'u000001' }]),
+  presentable: ({ store, key }) => store.presentable(key, 'g', ['u000001']),
+  listDurablePresence: ({ store, key }) =>
+    store.listDurablePresence(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
+  findDurablePresence: ({ store, key }) => store.findDurablePresence(key, 'g', 'u000001'),
+};
+
+/** Other forms of reads, for their plans. */
+const MORE_READS: readonly Operation[] = [
+  ({ store }) => store.listProjects(null),
+  ({ store, key }) => store.listDurablePresence(key, 'g', null, PAGE),
+  ({ store, key }) => store.listDurablePresence(key, 'g', { location: PLACE.location, partial: false }, PAGE),
+];
+
+/** Each changes something, about so many items. */
+const WRITES: Operations = {
+  createCustomer: ({ store }) => store.createCustomer({ id: 'c', secret: 's', name: 'C', createdAt: 1 }),
+  createProject: ({ store }, size) =>
+    store.createProject({ id: `p${size}`, customerId: 'c', name: 'P', secret: 's', createdAt: 1 }),
+  renameProject: ({ store, key }) => store.renameProject(key, 'N'),
+  rotateSecret: ({ store, key }) => store.rotateSecret(key, 's', 1),
+  serviceKey: ({ store }) => store.serviceKey(),
+  createSession: ({ store, key }, size) =>
+    store.createSession({ id: `s${size}`, project: key, expiresAt: 1 }),
+  revokeSession: ({ store }) => store.revokeSession('s1'),
+  removeExpiredSessions: ({ store }) => store.removeExpiredSessions(2),
+  putUser: (roster, size) => roster.putUser(`new${size}`, { name: 'N' }),
+  putPreferences: ({ store, key }) => store.putPreferences(key, 'u000001', { sendViaEmail: false }),
+  applyBatch: (roster, size) =>
+    roster.batch({
+      users: numbered('u', size).map((id) => ({ id, name: `name of ${size}` })),
+      groups: numbered('g', Math.min(size, 1_000)).map((id) => ({
+        id,
+        name: `name of ${size}`,
+        members: numbered('u', Math.min(size, 50)),
+      })),
+    }),
+  putGroup: (roster, size) =>
+    roster.putGroup('h', { name: 'H', members: size === 1 ? ['u000002'] : numbered('u', size) }),
+  changeMembers: (roster, size) =>
+    roster.changeMembers('h', {
+      add: ['u000001', 'u000003'],
+      remove: size === 1 ? ['u000002'] : numbered('u', size).slice(5),
+    }),
+  connectGroup: (roster, size) => roster.connectGroup('g', `W${size}`),
+  putDurablePresence: ({ store, key }, size) =>
+    store.putDurablePresence(
+      key,
+      { ...PLACE, region: '{"s":"2"}', location: SITE_PAGE },
+      { now: size, revision: 'r' },
+    ),
+  deleteUser: (roster, size) => roster.deleteUser(`new${size}`),
+  deleteGroup: (roster) => roster.deleteGroup('h'),
+  carryIn: ({ store, key }, size) =>
+    store.carryIn(
+      numbered('c', size).map((id) => ({
+        type: 'customer',
+        id,
+        secret: 's',
+        name: String(key),
+        createdAt: 1,
+      })),
+      { now: 1, revision: 'r' },
+    ),
+};
+
+/** Hot writes that are one statement. */
+const SINGLE: Readonly<Record<string, Operation>> = {
+  'putGroup of a name': (roster, size) => roster.putGroup('g', { name: `N${size}` }),
+  'putGroup that changes nothing': (roster) => roster.putGroup('g', {}),
+  'putUser of somebody who is there': (roster, size) => roster.putUser('u000001', { name: `N${size}` }),
+  putPreferences: ({ store, key }) => store.putPreferences(key, 'u000001', { sendViaEmail: true }),
+  'putDurablePresence in its own region': ({ store, key }, size) =>
+    store.putDurablePresence(key, PLACE, { now: size, revision: 'r' }),
+  connectGroup: (roster, size) => roster.connectGroup('g', `X${size}`),
+};
+
+/** Pages of 8 KiB that a statement about one user, one group or a page of ten may touch; the tables have thousands. */
+const MOST_PAGES = 250;
+/** Places of one user in a group, beside those of others: far more than what a reading answers. */
+const MANY_PLACES = 1_500;
+
+/** Everybody in `g` is somewhere in it, one of them in very many places. */
+async function presentAll({ store, key }: Roster): Promise<void> {
+  const put = (userId: string, place: object, now: number) => {
+    const location = JSON.stringify(place);
+    return store.putDurablePresence(
+      key,
+      { userId, groupId: 'g', region: location, location },
+      { now, revision: 'r' },
+    );
+  };
+  const places = [
+    ...numbered('u', 1_000).map((id) => () => put(id, { p: id, s: '2' }, 1)),
+    ...Array.from({ length: MANY_PLACES }, (_, x) => () => put('u000001', { p: '1', s: '2', x: `${x}` }, x)),
+  ];
+  while (places.length > 0) await Promise.all(places.splice(0, 100).map((place) => place()));
+}
+
+/** Methods that are none of these: a stream, the end, and what starts work of its own. */
+const OTHERS = ['carryOut', 'close', 'deleteProject'];
+
+/** Statements that answer, or take any row of, a whole small table; each with the reason why that is right. */
+const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
+  ['FROM customers ORDER BY id', 'listCustomers answers every customer'],
+  ['FROM projects p ORDER BY p.id', 'listProjects(null) answers every project'],
+  ['FROM deleted_projects', 'there are few, for a while each'],
+  ['FROM schema_migrations', 'one row for each migration'],
+]);
+
+describe('what is sent to PostgreSQL', { skip: skipsPostgres }, () => {
+  const recorder = new Recorder();
+  let database: Awaited<ReturnType<typeof ownDatabase>>;
+  let store: Store;
+  let roster: Roster;
+
+  before(async () => {
+    database = await ownDatabase();
+    store = await openPostgresStore({ url: database.url });
+    roster = await newRoster(store);
+    await roster.applied(stock());
+    // Whatever a first use costs (a connection, the key) is over.
+    await store.serviceKey();
+    recorder.start();
+  });
+  after(async () => {
+    recorder.stop();
+    await store?.close();
+    await database?.remove();
+  });
+
+  test('every method of the port is looked at', () => {
+    assert.deepEqual(
+      Object.keys({ ...READS, ...WRITES })
+        .concat(OTHERS)
+        .sort(),
+      Object.keys(store).sort(),
+    );
+  });
+
+  for (const [name, run] of Object.entries(READS)) {
+    test(`${name} is one statement`, async () => {
+      assert.deepEqual(await recorder.during(() => run(roster, 1)), { statements: 1, roundTrips: 1 });
+    });
+  }
+
+  for (const [name, run] of Object.entries(SINGLE)) {
+    test(`${name} is one statement`, async () => {
+      await run(roster, 1);
+      assert.deepEqual(await recorder.during(() => run(roster, 2)), { statements: 1, roundTrips: 1 });
+    });
+  }
+
+  for (const [name, run] of Object.entries(WRITES)) {
+    test(`${name} takes at most three round trips, however much it writes`, async () => {
+      const small = await recorder.during(() => run(roster, 1));
+      const large = await recorder.during(() => run(roster, 1_500));
+      assert.ok(small.roundTrips <= 3 && large.roundTrips <= 3, JSON.stringify({ small, large }));
+      // A larger one may take somebody out, or write what was there: a few statements more, not one for each item.
+      assert.ok(large.statements <= small.statements + 4, JSON.stringify({ small, large }));
+    });
+  }
+
+  test('no read and no hot write touches more than what it is about', async () => {
+    await presentAll(roster);
+    const before = recorder.sent.length;
+    for (const run of [...Object.values({ ...READS, ...SINGLE }), ...MORE_READS]) await run(roster, 3);
+    const costly = await withClient(database.url, async (client) => {
+      await client.query('VACUUM ANALYZE');
+      const found: string[] = [];
+      for (const sent of recorder.sent.slice(before)) {
+        if ([...WHOLE_TABLES.keys()].some((part) => sent.text.includes(part))) continue;
+        const pages = await pagesTouched(client, sent);
+        if (pages > MOST_PAGES) found.push(`${pages} pages by ${sent.text}`);
+      }
+      return found;
+    });
+    assert.deepEqual(costly, []);
+  });
+
+  test('no statement scans a table', async () => {
+    for (const run of MORE_READS) await run(roster, 1);
+    await store.deleteProject((await newRoster(store)).key);
+    const texts = new Map(recorder.sent.map((sent) => [sent.text, sent]));
+    const scans = await withClient(database.url, async (client) => {
+      await client.query('ANALYZE');
+      await client.query('SET enable_seqscan = off');
+      const found: string[] = [];
+      for (const sent of texts.values()) found.push(...(await scansOf(client, sent)));
+      return found;
+    });
+    assert.deepEqual(scans, []);
+    assert.ok(texts.size > 50, 'enough was recorded to mean something');
+  });
+});
+
+/** A group `g` of 2,000, and many more of everything around it; every user is in some thirty groups. */
+function stock() {
+  const users = numbered('u', 10_000);
+  const others = numbered('other', 999).map((id, group) => ({
+    id,
+    name: id,
+    members: Array.from({ length: 300 }, (_, index) => users[(group * 7 + index * 31) % users.length]),
+  }));
+  return {
+    users: users.map((id) => ({ id, name: id })),
+    groups: [{ id: 'g', name: 'G', members: users.slice(0, 2_000) }, ...others],
+  };
+}
+
+/** How many pages of tables and indexes a statement touches; it is run, and rolled back. */
+async function pagesTouched(client: pg.Client, { text, values }: Sent): Promise<number> {
+  await client.query('BEGIN');
+  try {
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, [...values]);
+    const { Plan } = rows[0]['QUERY PLAN'][0];
+    return Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'];
+  } finally {
+    await client.query('ROLLBACK');
+  }
+}
+
+/** The scans of tables in PostgreSQL's own plans of a statement: for its parameters, and for any. */
+async function scansOf(client: pg.Client, { text, values }: Sent): Promise<string[]> {
+  if (!/^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text)) return [];
+  if ([...WHOLE_TABLES.keys()].some((part) => text.includes(part))) return [];
+  await client.query(`PREPARE looked_at AS ${text}`);
+  const literals = values.map((value) =>
+    value === null
+      ? 'NULL'
+      : pg.escapeLiteral(Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : `${value}`),
+  );
+  const parameters = literals.length === 0 ? '' : `(${literals.join(', ')})`;
+  const found: string[] = [];
+  for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+    await client.query(`SET plan_cache_mode = ${mode}`);
+    const { rows } = await client.query(`EXPLAIN EXECUTE looked_at${parameters}`);
+    const plan = rows.map((row) => String(row['QUERY PLAN']));
+    found.push(...plan.filter((line) => line.includes('Seq Scan')).map((line) => `${line} in ${text}`));
+  }
+  await client.query('DEALLOCATE looked_at');
+  return found;
+}

@@ -1,0 +1,109 @@
+/** Several processes on one PostgreSQL: starting at once, and writing while it is killed. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import { text } from 'node:stream/consumers';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { inspectPostgresStore } from '../../src/store/postgres/postgres-inspection.ts';
+import { SchemaTooNewError } from '../../src/store/postgres/postgres-migrate.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { newRoster, Roster } from '../contract/store/roster.ts';
+import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
+import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+
+const WRITER = fileURLToPath(new URL('./postgres-writer.ts', import.meta.url));
+const PROCESSES = 10;
+const LANES = 6;
+
+function startWriter(url: string, key = '', lanes = 0) {
+  const child = spawn(process.execPath, [WRITER, url, key, String(lanes)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return { child, exited: once(child, 'exit'), errors: text(child.stderr) };
+}
+
+describe('the schema', { skip: skipsPostgres }, () => {
+  test(`is made once when ${PROCESSES} processes start at once`, () =>
+    withDatabase(async (url) => {
+      const started = Array.from({ length: PROCESSES }, () => startWriter(url));
+      for (const { exited, errors } of started) {
+        const [code] = await exited;
+        assert.equal(code, 0, await errors);
+      }
+      const { schemaVersion, latestSchemaVersion, damages } = await inspectPostgresStore(url);
+      assert.deepEqual([schemaVersion, damages], [latestSchemaVersion, []]);
+      const applied = await withClient(url, (client) =>
+        client.query('SELECT number FROM schema_migrations ORDER BY number'),
+      );
+      assert.equal(applied.rowCount, latestSchemaVersion + 1);
+    }));
+
+  test('of a newer version is refused, and left as it is', () =>
+    withDatabase(async (url) => {
+      await (await openPostgresStore({ url })).close();
+      await withClient(url, (client) => client.query('INSERT INTO schema_migrations (number) VALUES (9999)'));
+      await assert.rejects(openPostgresStore({ url }), SchemaTooNewError);
+      assert.equal((await inspectPostgresStore(url)).schemaVersion, 9_999);
+    }));
+
+  test('that lacks a table is found damaged', () =>
+    withDatabase(async (url) => {
+      assert.equal((await inspectPostgresStore(url)).schemaVersion, 0);
+      await (await openPostgresStore({ url })).close();
+      await withClient(url, (client) => client.query('DROP TABLE durable_pairs'));
+      assert.deepEqual((await inspectPostgresStore(url)).damages, ['table durable_pairs is missing']);
+    }));
+});
+
+describe('a server that is killed while processes write', { skip: skipsOwnPostgres }, () => {
+  test('has lost nothing that was acknowledged, and keeps nothing by half', () =>
+    OwnPostgres.with(async (server) => {
+      const store = await openPostgresStore({ url: server.url });
+      const { key } = await newRoster(store);
+      await store.close();
+      for (let round = 0; round < 3; round += 1) {
+        const acknowledged = await writeUntilKilled(server, String(key));
+        await server.start();
+        const reopened = await openPostgresStore({ url: server.url });
+        await assertKept(new Roster(reopened, key), acknowledged);
+        await reopened.close();
+      }
+    }));
+});
+
+/** By lane, the last number that was acknowledged. */
+async function writeUntilKilled(server: OwnPostgres, key: string): Promise<Map<number, number>> {
+  const { child, exited } = startWriter(server.url, key, LANES);
+  const acknowledged = new Map<number, number>();
+  let answers = 0;
+  let rest = '';
+  let killed: Promise<void> | undefined;
+  for await (const chunk of child.stdout) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [lane, number] = line.split(' ').map(Number);
+      if (lane === undefined || number === undefined) continue;
+      acknowledged.set(lane, number);
+      answers += 1;
+    }
+    if (answers > 150) killed ??= server.kill();
+  }
+  await killed;
+  await exited;
+  return acknowledged;
+}
+
+/** What a lane holds is one batch, the last that was acknowledged or the one that was under way. */
+async function assertKept(roster: Roster, acknowledged: ReadonlyMap<number, number>): Promise<void> {
+  assert.equal(acknowledged.size, LANES, 'every lane has written');
+  for (const [lane, number] of acknowledged) {
+    const { name } = await roster.user(`u${lane}`);
+    const group = await roster.group(`g${lane}`);
+    assert.equal(group.name, name, 'of one batch');
+    assert.equal(group.members, Number(name) % 2 === 0 ? `["u${lane}"]` : '[]');
+    assert.ok([number, number + 1].includes(Number(name)), `lane ${lane}: ${name}, acknowledged ${number}`);
+  }
+}

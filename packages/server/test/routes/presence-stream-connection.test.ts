@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LINE, PAGE_1, PAGE_2, StreamCase } from '../realtime/stream-case.ts';
+import { StreamReader } from '../realtime/stream-reader.ts';
+import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { send } from '../support/http-client.ts';
+import { Project } from '../support/project-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { withServer } from '../support/server.ts';
+
+const streams = new StreamCase();
+const { clock, server } = streams;
+const STREAM = { accept: 'text/event-stream' };
+const path = '/v1/groups/g/presence';
+
+describe('the answer that is a stream', () => {
+  test('has the headers of one, and the ID of its request', async () => {
+    const p = await streams.presence('a');
+    const reader = await streams.open(p, {}, { 'x-request-id': 'mine' });
+    assert.equal(reader.status, 200);
+    assert.match(String(reader.headers['content-type']), /^text\/event-stream/);
+    assert.equal(reader.headers['cache-control'], 'no-store');
+    assert.equal(reader.headers['x-accel-buffering'], 'no');
+    assert.equal(reader.headers['x-request-id'], 'mine');
+    assert.ok(reader.headers.date !== undefined);
+  });
+
+  test('says once when to come back, not to all the same', async () => {
+    const p = await streams.presence('a');
+    const readers = await Promise.all(Array.from({ length: 8 }, () => streams.watch(p)));
+    const waits = readers.map(({ parser }) => parser.retryMs ?? 0);
+    assert.ok(
+      waits.every((ms) => ms >= 1_000 && ms <= 3_000),
+      `${waits}`,
+    );
+    assert.ok(new Set(waits).size > 1, `${waits}`);
+    assert.equal(readers[0]?.text.match(/retry:/g)?.length, 1);
+  });
+
+  test('has a comment every 15 seconds', async () => {
+    const p = await streams.presence('a');
+    const reader = await streams.watch(p);
+    for (let count = 1; count <= 3; count += 1) {
+      assert.equal(reader.parser.comments, count - 1);
+      clock.move(15_000);
+      await reader.until(`comment ${count}`, () => reader.parser.comments === count);
+    }
+    assert.equal(reader.events.length, 1, 'a comment is no event');
+  });
+
+  test('comes to readers of HTTP/1.0 too', async () => {
+    const p = await streams.presence('a');
+    const connection = new RawConnection(server.raw.url);
+    connection.write(
+      `GET ${path} HTTP/1.0\r\nAuthorization: Bearer ${p.project.token}\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+    assert.match(await connection.received((text) => text.includes(']}\n\n')), /event: snapshot\n/);
+    await p.set('a', PAGE_1);
+    assert.match(await connection.received((text) => text.includes('event: arrived')), /"id":"a"/);
+    connection.destroy();
+  });
+
+  test('is no answer to a request behind another one on its connection', async () => {
+    const p = await streams.presence('a');
+    const connection = new RawConnection(server.raw.url);
+    const head = `HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${p.project.token}\r\n`;
+    connection.write(`GET ${path} ${head}\r\nGET ${path} ${head}Accept: text/event-stream\r\n\r\n`);
+    const text = await connection.received(
+      (all) => all.includes('snapshot') || all.includes('invalid_request'),
+    );
+    assert.match(text, /"users":\[\]/);
+    connection.destroy();
+  });
+
+  test('is left to the reading for a HEAD, and for who does not ask for a stream', async () => {
+    const p = await streams.presence('a');
+    const head = await p.project.send('HEAD', path, undefined, STREAM);
+    assert.equal(head.status, 200);
+    assert.match(String(head.headers['content-type']), /^application\/json/);
+    for (const accept of [
+      '*/*',
+      'application/json',
+      'text/event-stream;q=0.1, application/json',
+      'text/html',
+    ]) {
+      assert.deepEqual(Object.keys(expectOk<object>(await p.project.get(path, { accept }))), [
+        'users',
+        'pagination',
+      ]);
+    }
+    expectRefused(await p.project.send('POST', path, '{}', STREAM), 405, 'invalid_request');
+  });
+
+  test('comes under the older name of groups', async () => {
+    const p = await streams.presence('a');
+    const reader = await StreamReader.open(p.project, '/v1/organizations/g/presence');
+    await reader.snapshot();
+    expectDone(await p.project.delete('/v1/groups/g'));
+    await reader.ended();
+    assert.equal(reader.events.at(-1)?.data.error, 'organization_not_found');
+  });
+
+  test('takes user and group IDs with any characters', async () => {
+    const id = 'a "\\/\u{1f600}: \u2028x';
+    const p = await streams.presence('b');
+    await p.project.seed({ users: [{ id }], groups: [{ id, name: 'G', members: [id] }] });
+    const reader = await StreamReader.open(p.project, `/v1/groups/${encodeURIComponent(id)}/presence`);
+    await reader.snapshot();
+    const location = { [id]: 'x\n\r\n\nevent: y\ndata: {}\u2029' };
+    expectDone(await p.put(id, { groupID: id, location }));
+    const [event] = await reader.told(1);
+    assert.deepEqual(event?.data, { id, location });
+    reader.close();
+  });
+});
+
+describe('a stream that is refused is answered in JSON', () => {
+  test('without a token, and with a wrong one', async () => {
+    for (const headers of [STREAM, { ...STREAM, authorization: 'Bearer x' }]) {
+      const answer = await send(server.raw.url, 'GET', path, { headers });
+      assert.equal(answer.status, 401);
+      assert.match(String(answer.headers['content-type']), /^application\/json/);
+    }
+  });
+
+  test('of a group that does not exist', async () => {
+    const p = await streams.presence('a');
+    expectNotFound(await p.project.get('/v1/groups/nowhere/presence', STREAM), 'group_not_found', 'nowhere');
+    const answer = await p.project.get('/v1/organizations/nowhere/presence', STREAM);
+    expectNotFound(answer, 'organization_not_found', 'nowhere');
+  });
+
+  test('with what a stream does not take', async () => {
+    const p = await streams.presence('a', 'b');
+    for (const id of ['a', 'b']) await p.set(id, PAGE_1);
+    const { token } = (await p.page({ limit: '1' })).pagination;
+    for (const query of ['limit=5', `token=${token}`, 'count_only=true', 'count_only=false']) {
+      const name = query.split('=')[0] as string;
+      expectRefused(await p.project.get(`${path}?${query}`, STREAM), 400, 'invalid_field', name);
+    }
+    expectRefused(await p.project.get(`${path}?x=1`, STREAM), 400, 'unexpected_field', 'x');
+    expectRefused(await p.project.get(`${path}?location=x`, STREAM), 400, 'invalid_field', 'location');
+  });
+});
+
+describe('streams and the server', () => {
+  const metric = async () => {
+    const { text } = await send(server.raw.url, 'GET', '/metrics');
+    return Number(/^rollcall_presence_streams (\d+)$/m.exec(text)?.[1]);
+  };
+
+  test('are counted while they are open, and as requests', async () => {
+    const p = await streams.presence('a');
+    const before = await metric();
+    const reader = await streams.watch(p);
+    assert.equal(await metric(), before + 1);
+    const { text } = await send(server.raw.url, 'GET', '/metrics');
+    assert.match(
+      text,
+      /duration_seconds_count\{method="GET",route="\/v1\/groups\/:id\/presence",status="200"\} [1-9]/,
+    );
+    reader.close();
+    for (const until = performance.now() + 5_000; (await metric()) !== before; )
+      assert.ok(performance.now() < until);
+  });
+
+  test('end at once when it stops', async () => {
+    await withServer({}, async ({ url, projectId, projectSecret, projectToken }) => {
+      const project = new Project(url, projectId, projectSecret, projectToken);
+      await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+      const readers = await Promise.all(Array.from({ length: 20 }, () => StreamReader.open(project, path)));
+      for (const reader of readers) await reader.snapshot();
+      project.close();
+      stopped = Promise.all(readers.map((reader) => reader.ended()));
+      startedAt = performance.now();
+    });
+    await stopped;
+    // It would wait 10 seconds for what is in flight.
+    assert.ok(performance.now() - startedAt < 8_000);
+  });
+  let stopped: Promise<unknown> = Promise.resolve();
+  let startedAt = 0;
+
+  test('hold no memory for a reader who never reads: it is cut off, and others are told everything', async () => {
+    const ids = Array.from({ length: 100 }, (_, index) => `u${index + 100}`);
+    const p = await streams.presence(...ids);
+    const reader = await streams.watch(p);
+    const idle = new RawConnection(server.raw.url);
+    idle.write(
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${p.project.token}\r\nAccept: text/event-stream\r\n\r\n`,
+    );
+    await idle.received((text) => text.includes('snapshot'));
+    idle.pause();
+    const open = await metric();
+    const wide = 'x'.repeat(1_000);
+    let changes = 0;
+    for (let round = 0; (await metric()) === open; round += 1) {
+      assert.ok(round < 200, 'the reader is never cut off');
+      const updates = ids.map((userID) => ({
+        userID,
+        groupID: 'g',
+        location: { page: '1', line: `${round}`, wide },
+        exclusiveWithin: PAGE_1,
+      }));
+      expectOk(await p.project.put('/v1/presence', { updates }));
+      changes += ids.length;
+    }
+    await reader.told(changes);
+    idle.destroy();
+  });
+
+  test('answer like others while many of them are open', async () => {
+    const p = await streams.presence('a');
+    const readers = await Promise.all(Array.from({ length: 100 }, () => streams.watch(p)));
+    await p.set('a', PAGE_1);
+    await p.set('a', LINE, { exclusiveWithin: PAGE_1 });
+    await p.set('a', PAGE_2);
+    const texts = new Set<string>();
+    for (const reader of readers) texts.add(JSON.stringify(await reader.told(3)));
+    assert.equal(texts.size, 1, 'all are told the same');
+  });
+});

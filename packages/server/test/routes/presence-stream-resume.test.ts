@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bare, LINE, PAGE_1, PAGE_2, PARTIAL_PAGE_1, StreamCase } from '../realtime/stream-case.ts';
+import type { StreamReader } from '../realtime/stream-reader.ts';
+import { expectDone } from '../support/expect.ts';
+import type { Presence } from '../support/presence-client.ts';
+
+const streams = new StreamCase();
+const { clock } = streams;
+
+/** Opens a stream, leaves it after its snapshot, and comes back with the ID it had. */
+async function comeBack(
+  p: Presence,
+  query: Record<string, string>,
+  meanwhile: (reader: StreamReader) => Promise<unknown>,
+): Promise<StreamReader> {
+  const reader = await streams.watch(p, query);
+  const { id } = await reader.snapshot();
+  reader.close();
+  await reader.ended();
+  await meanwhile(reader);
+  return streams.open(p, query, { 'last-event-id': id });
+}
+
+describe('a stream that is resumed', () => {
+  test('has every event an ID of an epoch and an offset, ascending, the snapshot too', async () => {
+    const p = await streams.presence('a');
+    const reader = await streams.watch(p);
+    for (const place of [PAGE_1, PAGE_2, LINE]) await p.set('a', place);
+    await reader.told(3);
+    const ids = reader.events.map(({ id }) => /^([A-Za-z0-9_]+)-(\d+)$/.exec(id));
+    const [first] = ids;
+    const start = Number(first?.[2]);
+    assert.deepEqual(
+      ids.map((id) => [id?.[1], Number(id?.[2])]),
+      [0, 1, 2, 3].map((step) => [first?.[1], start + step]),
+    );
+  });
+
+  test('goes on with what it missed, without a snapshot', async () => {
+    const p = await streams.presence('a', 'b');
+    await p.set('b', PAGE_1);
+    const back = await comeBack(p, {}, async () => {
+      await p.set('a', PAGE_1);
+      await p.set('a', LINE, { exclusiveWithin: PAGE_1 });
+      await p.setAbsent('b', PAGE_1);
+      await p.set('a', PAGE_2, { durable: true });
+      expectDone(await p.project.post('/v1/groups/g/members', { remove: ['b'] }));
+    });
+    await p.set('a', PAGE_2);
+    const events = await back.told(5);
+    assert.deepEqual(events.map(bare), [
+      { type: 'arrived', id: 'a', location: PAGE_1 },
+      { type: 'arrived', id: 'a', location: LINE, from: PAGE_1 },
+      { type: 'departed', id: 'b', location: PAGE_1, reason: 'absent' },
+      { type: 'durable', id: 'a', location: PAGE_2, timestamp: new Date(clock.now()).toISOString() },
+      { type: 'arrived', id: 'a', location: PAGE_2 },
+    ]);
+    assert.equal(back.events.length, 5, 'no snapshot');
+  });
+
+  test('misses nothing of its filter', async () => {
+    const p = await streams.presence('a');
+    const site = { site: 's' };
+    const back = await comeBack(p, PARTIAL_PAGE_1, async () => {
+      for (const place of [PAGE_2, PAGE_1, PAGE_2]) {
+        await p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+      }
+    });
+    assert.deepEqual((await back.told(2)).map(bare), [
+      { type: 'arrived', id: 'a', location: { ...site, ...PAGE_1 } },
+      { type: 'departed', id: 'a', location: { ...site, ...PAGE_1 }, reason: 'moved' },
+    ]);
+  });
+
+  test('is told nothing where nothing happened, and then what does', async () => {
+    const p = await streams.presence('a');
+    const back = await comeBack(p, {}, async () => {});
+    assert.equal(back.status, 200);
+    await p.set('a', PAGE_1);
+    await back.told(1);
+    assert.equal(back.events.length, 1);
+  });
+
+  test('goes on in the middle of what one event of the group made', async () => {
+    const p = await streams.presence('a', 'b');
+    for (const id of ['a', 'b']) for (const place of [PAGE_1, PAGE_2]) await p.set(id, place);
+    const reader = await streams.watch(p);
+    expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
+    const events = await reader.told(4);
+    for (const { id } of events.slice(0, 3)) {
+      const back = await streams.open(p, {}, { 'last-event-id': id });
+      // Whatever it took of them already, the rest is among what it is told.
+      assert.deepEqual((await back.told(4)).map(bare), events.map(bare));
+    }
+    const after = await streams.open(p, {}, { 'last-event-id': events[3]?.id as string });
+    await p.project.post('/v1/groups/g/members', { add: ['a'] });
+    await p.set('a', LINE);
+    assert.equal((await after.told(1))[0]?.data.location.line, '1');
+  });
+
+  test('knows by the heartbeat how far it has come, where its filter showed nothing', async () => {
+    const p = await streams.presence('a');
+    const query = { location: JSON.stringify(PAGE_1) };
+    const reader = await streams.watch(p, query);
+    const { id } = await reader.snapshot();
+    await p.set('a', PAGE_2);
+    const all = await streams.watch(p);
+    const here = (await all.snapshot()).id;
+    assert.notEqual(here, id);
+    clock.move(15_000);
+    await reader.until('the heartbeat', () => reader.parser.comments > 0);
+    assert.equal(reader.parser.lastEventId, here);
+  });
+
+  test('goes on also when nobody was there for a while', async () => {
+    const p = await streams.presence('a');
+    const back = await comeBack(p, {}, async () => {
+      await p.set('a', PAGE_1);
+      for (let second = 0; second < 45; second += 1) {
+        clock.move(1_000);
+        await p.page();
+      }
+    });
+    const events = await back.told(2);
+    assert.deepEqual(
+      events.map(({ type, data }) => `${type} ${data.reason ?? ''}`.trim()),
+      ['arrived', 'departed expired'],
+    );
+  });
+
+  test('begins with a snapshot when its history is gone', async () => {
+    const p = await streams.presence('a');
+    const back = await comeBack(p, {}, async () => {
+      for (let second = 0; second < 120; second += 1) {
+        clock.move(1_000);
+        await p.page();
+      }
+      await p.set('a', PAGE_1);
+    });
+    assert.deepEqual((await back.snapshot()).data.users.length, 1);
+  });
+
+  test('begins with a snapshot when it missed more than is kept', async () => {
+    const p = await streams.presence('a', 'b');
+    const updates = (offset: number) =>
+      Array.from({ length: 500 }, (_, index) => ({
+        userID: 'a',
+        groupID: 'g',
+        location: { page: '1', line: `${offset + index}` },
+        exclusiveWithin: PAGE_1,
+      }));
+    const back = await comeBack(p, {}, async () => {
+      for (const offset of [0, 500, 1_000]) {
+        const answer = await p.project.put('/v1/presence', { updates: updates(offset) });
+        assert.equal(answer.status, 200, answer.text);
+      }
+    });
+    const { data } = await back.snapshot();
+    assert.deepEqual(data.users[0].ephemeral.locations, [{ page: '1', line: '1499' }]);
+  });
+
+  test('begins with a snapshot for an ID that is none of its group', async () => {
+    const p = await streams.presence('a');
+    await p.set('a', PAGE_1);
+    const reader = await streams.watch(p);
+    const { id } = await reader.snapshot();
+    const [epoch, offset] = id.split('-') as [string, string];
+    for (const wrong of [
+      '',
+      'x',
+      '7',
+      `${epoch}`,
+      `${epoch}-`,
+      `${epoch}--1`,
+      `${epoch}-${offset}x`,
+      `${epoch}-0${offset}`,
+      `${epoch}-${Number(offset) + 1}`,
+      `${epoch}-99999999999999999999`,
+      `${epoch}-9007199254740991`,
+      `another-${offset}`,
+      `__proto__-${offset}`,
+    ]) {
+      const back = await streams.open(p, {}, { 'last-event-id': wrong });
+      const { data } = await back.snapshot();
+      assert.equal(data.users.length, 1, wrong);
+      back.close();
+    }
+  });
+});

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { bare, LINE, PAGE_1, PAGE_2, PARTIAL_PAGE_1, StreamCase } from '../realtime/stream-case.ts';
+import { expectDone } from '../support/expect.ts';
+import type { Place, Presence } from '../support/presence-client.ts';
+
+const streams = new StreamCase();
+const { clock } = streams;
+const PAGE: { exclusiveWithin: Place } = { exclusiveWithin: PAGE_1 };
+const at = (line: string): Place => ({ page: '1', line });
+
+/** What a stream with this query is told of what happens. */
+async function told(
+  p: Presence,
+  query: Record<string, string>,
+  count: number,
+  happen: () => Promise<unknown>,
+): Promise<object[]> {
+  const reader = await streams.watch(p, query);
+  await happen();
+  // The last thing to happen is somebody's arrival, after which nothing else comes.
+  await p.set('end', { ...PAGE_1, end: '1' });
+  const events = await reader.told(count + 1);
+  assert.deepEqual(events.at(-1)?.data.id, 'end', JSON.stringify(events.map(bare)));
+  return events.slice(0, -1).map(bare);
+}
+
+describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
+  test('begins with everybody who is present, as the reading has them', async () => {
+    const p = await streams.presence('a', 'b', 'c');
+    await p.set('b', PAGE_1);
+    await p.set('a', PAGE_1);
+    await p.set('a', PAGE_2, { durable: true });
+    await p.set('c', LINE);
+    for (const query of [
+      {},
+      PARTIAL_PAGE_1,
+      { location: JSON.stringify(PAGE_1) },
+      { exclude_durable: 'true' },
+    ]) {
+      const reader = await streams.open(p, query);
+      const { data } = await reader.snapshot();
+      assert.deepEqual(data.users, (await p.page(query)).users);
+    }
+  });
+
+  test('of a group where nobody is begins with nobody', async () => {
+    const p = await streams.presence('a');
+    const { data } = await (await streams.open(p)).snapshot();
+    assert.deepEqual(data, { users: [] });
+  });
+
+  test('tells who arrives and who is absent', async () => {
+    const p = await streams.presence('a', 'b', 'end');
+    const events = await told(p, {}, 3, async () => {
+      await p.set('a', PAGE_1);
+      await p.set('a', PAGE_2);
+      await p.setAbsent('a', PAGE_1);
+    });
+    assert.deepEqual(events, [
+      { type: 'arrived', id: 'a', location: PAGE_1 },
+      { type: 'arrived', id: 'a', location: PAGE_2 },
+      { type: 'departed', id: 'a', location: PAGE_1, reason: 'absent' },
+    ]);
+  });
+
+  test('tells a move inside an exclusive region as one arrival with `from`', async () => {
+    const p = await streams.presence('a', 'end');
+    const events = await told(p, {}, 2, async () => {
+      await p.set('a', at('1'), PAGE);
+      await p.set('a', at('2'), PAGE);
+    });
+    assert.deepEqual(events, [
+      { type: 'arrived', id: 'a', location: at('1') },
+      { type: 'arrived', id: 'a', location: at('2'), from: at('1') },
+    ]);
+  });
+
+  test('says nothing of a refresh, of an absence from where nobody is, or of another group', async () => {
+    const p = await streams.presence('a', 'end');
+    await p.set('a', PAGE_1);
+    const events = await told(p, {}, 0, async () => {
+      await p.set('a', PAGE_1);
+      await p.set('a', PAGE_1, { exclusiveWithin: PAGE_1 });
+      await p.setAbsent('a', PAGE_2);
+      expectDone(await p.put('a', { groupID: 'h', location: PAGE_2 }));
+    });
+    assert.deepEqual(events, []);
+  });
+
+  test('tells what ends by its deadline within a second', async () => {
+    const p = await streams.presence('a', 'b');
+    const reader = await streams.watch(p);
+    await p.set('a', PAGE_1);
+    clock.move(29_999);
+    await p.set('b', PAGE_1);
+    assert.equal((await reader.told(2)).length, 2);
+    clock.move(1_000);
+    const events = await reader.told(3);
+    assert.deepEqual(bare(events[2] as never), {
+      type: 'departed',
+      id: 'a',
+      location: PAGE_1,
+      reason: 'expired',
+    });
+  });
+
+  test('tells of durable places, and of each update of one', async () => {
+    const p = await streams.presence('a', 'end');
+    const now = () => new Date(clock.now()).toISOString();
+    const times: string[] = [];
+    const events = await told(p, {}, 3, async () => {
+      for (const place of [PAGE_1, PAGE_1, PAGE_2]) {
+        clock.move(10);
+        times.push(now());
+        await p.set('a', place, { durable: true });
+      }
+    });
+    assert.deepEqual(events, [
+      { type: 'durable', id: 'a', location: PAGE_1, timestamp: times[0] },
+      { type: 'durable', id: 'a', location: PAGE_1, timestamp: times[1] },
+      { type: 'durable', id: 'a', location: PAGE_2, timestamp: times[2] },
+    ]);
+  });
+
+  test('tells who stops being a member as departed from every place, the durable too', async () => {
+    const p = await streams.presence('a', 'b', 'end');
+    await p.set('a', PAGE_1);
+    await p.set('a', PAGE_2);
+    await p.set('a', PAGE_2, { durable: true });
+    const events = await told(p, {}, 3, async () => {
+      expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
+    });
+    assert.deepEqual(events, [
+      { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
+      { type: 'departed', id: 'a', location: PAGE_2, reason: 'removed' },
+      { type: 'departed', id: 'a', location: PAGE_2, reason: 'removed', durable: true },
+    ]);
+  });
+
+  test('tells who is set deleted as removed, and who is set active again as arriving where they still are', async () => {
+    const p = await streams.presence('a', 'end');
+    await p.set('a', PAGE_1);
+    await p.set('a', PAGE_2, { durable: true });
+    const { timestamp } = (await p.entryOf('a')).durable as { timestamp: string };
+    const events = await told(p, {}, 4, async () => {
+      expectDone(await p.project.put('/v1/users/a', { status: 'deleted' }));
+      expectDone(await p.project.put('/v1/users/a', { status: 'active' }));
+    });
+    assert.deepEqual(events, [
+      { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
+      { type: 'departed', id: 'a', location: PAGE_2, reason: 'removed', durable: true },
+      { type: 'arrived', id: 'a', location: PAGE_1 },
+      { type: 'durable', id: 'a', location: PAGE_2, timestamp },
+    ]);
+  });
+
+  test('does not tell again who expired while they were set deleted', async () => {
+    const p = await streams.presence('a', 'b', 'c');
+    const reader = await streams.watch(p);
+    for (const id of ['a', 'b']) await p.set(id, PAGE_1);
+    await p.project.seed({ users: [{ id: 'a', status: 'deleted' }] });
+    await reader.told(3);
+    // A sweep is begun as the time comes, and done before the next.
+    for (let second = 0; second < 32; second += 1) {
+      clock.move(1_000);
+      await p.page();
+    }
+    // Both have expired by the time that one is told of the other.
+    const expired = (await reader.told(4))[3];
+    assert.deepEqual(expired?.data, { id: 'b', location: PAGE_1, reason: 'expired' });
+    await p.project.seed({ users: [{ id: 'a', status: 'active' }] });
+    await p.set('c', PAGE_2);
+    assert.deepEqual((await reader.told(5))[4]?.data, { id: 'c', location: PAGE_2 });
+  });
+
+  test('of a group that is set deleted has nobody, until it is active again', async () => {
+    const p = await streams.presence('a', 'b', 'end');
+    await p.set('a', PAGE_1);
+    await p.set('b', PAGE_1, { durable: true });
+    const reader = await streams.watch(p);
+    expectDone(await p.project.put('/v1/groups/g', { status: 'deleted' }));
+    const gone = (await reader.told(2)).map(bare);
+    assert.deepEqual(gone, [
+      { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
+      { type: 'departed', id: 'b', location: PAGE_1, reason: 'removed', durable: true },
+    ]);
+    const late = await streams.open(p);
+    assert.deepEqual((await late.snapshot()).data, { users: [] });
+    expectDone(await p.project.put('/v1/groups/g', { status: 'active' }));
+    const back = (await reader.told(4)).slice(2);
+    assert.deepEqual(
+      back.map(({ type, data }) => `${type} ${data.id}`),
+      ['arrived a', 'durable b'],
+    );
+    assert.equal((await late.told(2)).length, 2);
+  });
+
+  test('ends with group_not_found when the group goes, after everybody departed', async () => {
+    const p = await streams.presence('a');
+    await p.set('a', PAGE_1);
+    const reader = await streams.watch(p);
+    expectDone(await p.project.delete('/v1/groups/g'));
+    await reader.ended();
+    assert.deepEqual((await reader.told(2)).map(bare), [
+      { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
+      { type: 'error', error: 'group_not_found', message: 'group g does not exist' },
+    ]);
+  });
+
+  test('ends when its project goes', async () => {
+    const p = await streams.presence('a');
+    const reader = await streams.watch(p);
+    const { id } = p.project;
+    expectDone(await streams.server.call(streams.server.customerToken(), 'DELETE', `/v1/projects/${id}`));
+    await reader.ended();
+    const last = reader.events.at(-1);
+    assert.equal(last?.type, 'error');
+    assert.ok(['group_not_found', 'project_not_found'].includes(last?.data.error), last?.data.error);
+  });
+
+  test('ends when its token is no longer good', async () => {
+    const p = await streams.presence('a');
+    const reader = await streams.watch(p);
+    const path = `/v1/projects/${p.project.id}/rotate-secret`;
+    const answer = await streams.server.call(streams.server.customerToken(), 'POST', path, {
+      overlap_seconds: 0,
+    });
+    assert.equal(answer.status, 200, answer.text);
+    await reader.ended();
+    assert.deepEqual(reader.events.at(-1)?.data.error, 'invalid_project_token');
+  });
+});
+
+describe('the filters of a stream', () => {
+  test('show arrivals at places that pass only', async () => {
+    const p = await streams.presence('a', 'end');
+    const happen = async () => {
+      await p.set('a', LINE);
+      await p.set('a', PAGE_2);
+      await p.setAbsent('a', PAGE_2);
+      await p.set('a', PAGE_1);
+    };
+    const partly = await told(p, PARTIAL_PAGE_1, 2, happen);
+    assert.deepEqual(partly, [
+      { type: 'arrived', id: 'a', location: LINE },
+      { type: 'arrived', id: 'a', location: PAGE_1 },
+    ]);
+  });
+
+  test('make a move across their edge a departure, or an arrival from nowhere', async () => {
+    const p = await streams.presence('a', 'end');
+    const site: Place = { site: 's' };
+    const move = (place: Place) => p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+    const events = await told(p, PARTIAL_PAGE_1, 4, async () => {
+      await move(PAGE_2);
+      await move(PAGE_1);
+      await move(LINE);
+      await move(PAGE_2);
+      await move(PAGE_1);
+    });
+    assert.deepEqual(events, [
+      { type: 'arrived', id: 'a', location: { ...site, ...PAGE_1 } },
+      { type: 'arrived', id: 'a', location: { ...site, ...LINE }, from: { ...site, ...PAGE_1 } },
+      { type: 'departed', id: 'a', location: { ...site, ...LINE }, reason: 'moved' },
+      { type: 'arrived', id: 'a', location: { ...site, ...PAGE_1 } },
+    ]);
+  });
+
+  test('show the latest durable place that passes: one that moves away uncovers the one before', async () => {
+    const p = await streams.presence('a', 'end');
+    const keep = async (place: Place, exclusiveWithin: Place) => {
+      clock.move(1_000);
+      await p.set('a', place, { durable: true, exclusiveWithin });
+    };
+    await keep({ ...LINE, r: '1' }, { r: '1' });
+    const earlier = (await p.entryOf('a')).durable?.timestamp;
+    const events = await told(p, PARTIAL_PAGE_1, 3, async () => {
+      await keep({ ...PAGE_1, r: '2' }, { r: '2' });
+      await keep({ ...PAGE_2, r: '2' }, { r: '2' });
+      await keep({ ...PAGE_2, r: '1' }, { r: '1' });
+    });
+    assert.deepEqual(events[1], {
+      type: 'durable',
+      id: 'a',
+      location: { ...LINE, r: '1' },
+      timestamp: earlier,
+    });
+    assert.deepEqual(events[2], {
+      type: 'departed',
+      id: 'a',
+      location: { ...LINE, r: '1' },
+      reason: 'moved',
+      durable: true,
+    });
+    assert.deepEqual(
+      (await p.page(PARTIAL_PAGE_1)).users.map(({ id }) => id),
+      ['end'],
+    );
+  });
+
+  test('with exclude_durable say nothing of durable places', async () => {
+    const p = await streams.presence('a', 'end');
+    const events = await told(p, { exclude_durable: 'true' }, 1, async () => {
+      await p.set('a', PAGE_1, { durable: true });
+      await p.set('a', PAGE_1);
+    });
+    assert.deepEqual(events, [{ type: 'arrived', id: 'a', location: PAGE_1 }]);
+  });
+
+  test('of several streams of one group are each their own', async () => {
+    const p = await streams.presence('a');
+    const all = await streams.watch(p);
+    const first = await streams.watch(p, PARTIAL_PAGE_1);
+    const exact = await streams.watch(p, { location: JSON.stringify(PAGE_2) });
+    await p.set('a', LINE);
+    await p.set('a', PAGE_2);
+    await p.set('a', PAGE_1);
+    const places = async (reader: typeof all, count: number) =>
+      (await reader.told(count)).map(({ data }) => data.location);
+    assert.deepEqual(await places(all, 3), [LINE, PAGE_2, PAGE_1]);
+    assert.deepEqual(await places(first, 2), [LINE, PAGE_1]);
+    assert.deepEqual(await places(exact, 1), [PAGE_2]);
+  });
+});
