@@ -81,13 +81,13 @@ function compileAhead() {
   }
 }
 
-/** Changes when a source file does: the newest time of change, and how many there are. */
+/** Changes when a source file does: the newest time of change, in seconds as archives keep it, and how many there are. */
 function fingerprint() {
   const times = [join(HERE, '../src'), join(HERE, '../../protocol/src')]
     .filter((directory) => existsSync(directory))
     .flatMap((directory) => readdirSync(directory, { recursive: true }).map((file) => join(directory, file)))
     .map((file) => statSync(file).mtimeMs);
-  return `${times.length} ${Math.max(...times)}`;
+  return `${times.length} ${Math.floor(Math.max(...times) / 1_000)}`;
 }
 
 function launch() {

@@ -103,6 +103,11 @@ export class Channel {
     return this.#recent.after(offset);
   }
 
+  /** Whether somebody who knows all up to an offset can be told the rest. */
+  keeps(offset: number): boolean {
+    return this.#recent.keeps(offset);
+  }
+
   /** The same as bytes, all of it or merged; null also where they would be too many. */
   missed(offset: number, isMerged: boolean): Buffer | null {
     // Those who come after one another have mostly missed the same.

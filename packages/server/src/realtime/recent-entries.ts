@@ -28,9 +28,14 @@ export class RecentEntries {
     this.#trim();
   }
 
+  /** Whether all entries after an offset are kept. */
+  keeps(offset: number): boolean {
+    return offset >= this.#from;
+  }
+
   /** The entries after an offset; null when they are not all kept. */
   after(offset: number): Entry[] | null {
-    if (offset < this.#from) return null;
+    if (!this.keeps(offset)) return null;
     const index = this.#entries.findIndex((entry) => entry.offset > offset);
     return index === -1 ? [] : this.#entries.slice(index);
   }

@@ -89,7 +89,9 @@ function eventOf(event: PresenceEvent, view: FilteredView, group: GroupView): Re
   switch (event.type) {
     case 'placed': {
       const { userId, location, left } = event;
-      if (group.isVisible(userId)) return view.filtered(arrived(userId, location, left));
+      // Who is nowhere any more has left since, which is told in its turn.
+      const isHidden = group.has(userId) && !group.isVisible(userId);
+      if (!isHidden) return view.filtered(arrived(userId, location, left));
       return left === null ? null : view.filtered(departed(userId, left, 'moved'));
     }
     case 'left':

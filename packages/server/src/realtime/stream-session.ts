@@ -107,8 +107,7 @@ export class StreamSession {
       this.#offset = batch.to;
     } else {
       this.#isSlow ||= isBlocked;
-      this.#channel?.lagging.add(this);
-      this.pump();
+      this.#lag();
     }
   }
 
@@ -174,6 +173,13 @@ export class StreamSession {
 
   get #isBehind(): boolean {
     return this.#isDraining || this.#pieces.length > 0;
+  }
+
+  /** Whoever has lagged so far behind that it could not catch up any more comes back instead. */
+  #lag(): void {
+    this.#channel?.lagging.add(this);
+    if (this.#channel?.keeps(this.#offset) === false) this.cut();
+    else this.pump();
   }
 
   #open(channel: Channel, { pieces, offset }: Opening, exactFrom: number): void {

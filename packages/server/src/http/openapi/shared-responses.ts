@@ -79,7 +79,7 @@ const RETRY = { 'Retry-After': headerRef('RetryAfter') };
 
 /** The answer of an engine that is away. */
 export const unavailable = (when: string): Response =>
-  situation('error', when, 'the store cannot be reached right now; nothing was changed, try again', RETRY);
+  situation('error', when, 'the store cannot be reached right now; nothing is half done, try again', RETRY);
 
 export const RESPONSES: Readonly<Record<string, Response>> = {
   NotModified: { description: 'Nothing has changed since `If-None-Match`.', headers: ANY_ANSWER },

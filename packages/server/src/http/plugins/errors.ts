@@ -32,7 +32,7 @@ export function answerFailure(
 /** Says nothing of the failure itself: that is for the log. */
 const UNEXPECTED = 'something failed on our side; the log has it under the x-request-id of this answer';
 
-export const unavailable = (what = 'the store', changed = 'nothing was changed') =>
+export const unavailable = (what = 'the store', changed = 'nothing is half done') =>
   new ServiceError('error', `${what} cannot be reached right now; ${changed}, try again`, {
     status: 503,
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },

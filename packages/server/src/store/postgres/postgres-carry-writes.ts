@@ -95,7 +95,7 @@ const HOLD_PROJECTS = `
 const PUT_SESSIONS = `
   INSERT INTO sessions (id, project_id, expires_at, revoked)
   SELECT w.* FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::boolean[]) AS w(id, project_id, expires_at, revoked)
-  ORDER BY w.id
+  ORDER BY w.id COLLATE "C"
   ON CONFLICT (id) DO UPDATE SET project_id = excluded.project_id, expires_at = excluded.expires_at,
     revoked = excluded.revoked`;
 

@@ -69,11 +69,14 @@ class WriterThread {
     if (this.#closing) this.#end();
   }
 
-  /** How many of the queue share the next commit: a batch is its last, so that small writes wait for one at the most. */
+  /**
+   * How many of the queue share the next commit. A batch has one of its own: what came before it does not wait for it, and
+   * what comes while it runs waits for nothing else.
+   */
   #sharing(): number {
     const batch = this.#queue.findIndex(([, operation]) => operation === 'applyBatch');
     const { maxOperationsPerCommit } = this.#options;
-    return batch === -1 ? maxOperationsPerCommit : Math.min(batch + 1, maxOperationsPerCommit);
+    return batch === -1 ? maxOperationsPerCommit : Math.max(1, Math.min(batch, maxOperationsPerCommit));
   }
 
   #receive(): ToWriter | null {

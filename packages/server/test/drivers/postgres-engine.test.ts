@@ -1,0 +1,194 @@
+/** What is true of PostgreSQL alone, beyond the Store's contract. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { canonicalLocation } from '@rollcall/protocol';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/postgres-url.ts';
+import { ProjectGoneError, type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import { idsOf } from '../contract/store/entries.ts';
+import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+
+/** Stores of several processes, as it were, on one database. */
+async function withStores(
+  count: number,
+  use: (stores: Store[], url: string) => Promise<void>,
+): Promise<void> {
+  await withDatabase(async (url) => {
+    const stores = await Promise.all(Array.from({ length: count }, () => openPostgresStore({ url })));
+    try {
+      await use(stores, url);
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  });
+}
+
+const each = <Result>(
+  stores: readonly Store[],
+  { key }: Roster,
+  run: (roster: Roster, index: number) => Result,
+) => stores.map((store, index) => run(new Roster(store, key), index));
+
+describe('the database URL', () => {
+  test('has defaults, and says what the parameters say', () => {
+    const plain = parsePostgresUrl('postgres://localhost/rollcall');
+    assert.deepEqual(
+      [plain.host, plain.port, plain.database, plain.poolSize, plain.statementTimeoutMs, plain.tls],
+      ['localhost', 5_432, 'rollcall', 10, 4_000, null],
+    );
+    const all = parsePostgresUrl(
+      'postgresql://us%40er:pa%2Fss@db.example.org:6000/x%20y?pool_size=25&statement_timeout_ms=900&application_name=a&sslmode=require',
+    );
+    assert.deepEqual([all.user, all.password, all.database], ['us@er', 'pa/ss', 'x y']);
+    assert.deepEqual([all.poolSize, all.statementTimeoutMs, all.applicationName], [25, 900, 'a']);
+    assert.equal(all.tls?.rejectUnauthorized, false);
+    assert.ok(!all.name.includes('pa/ss'));
+    assert.equal(
+      parsePostgresUrl('postgres://db.example.org/x').tlsOptional,
+      true,
+      'elsewhere it is preferred',
+    );
+  });
+
+  for (const wrong of [
+    'mysql://localhost/x',
+    'nonsense',
+    'postgres://localhost/x?poolsize=3',
+    'postgres://localhost/x?pool_size=1',
+    'postgres://localhost/x?pool_size=many',
+    'postgres://localhost/x?statement_timeout_ms=60000',
+    'postgres://localhost/x?sslmode=maybe',
+    'postgres://us:hunter2@localhost/x?sslmode=verify-ca&sslrootcert=/nowhere',
+  ]) {
+    test(`is refused in one line that says why: ${wrong}`, () => {
+      assert.throws(
+        () => parsePostgresUrl(wrong),
+        (error) => error instanceof StoreUnavailableError && !/\n|hunter2/.test(error.message),
+      );
+    });
+  }
+});
+
+describe('several processes', { skip: skipsPostgres }, () => {
+  test('see what one of them wrote as soon as it is acknowledged', () =>
+    withStores(3, async (stores) => {
+      const roster = await newRoster(stores[0] as Store);
+      await roster.users('ann');
+      for (let round = 0; round < 10; round += 1) {
+        const views = each(stores, roster, (view) => view);
+        const writer = views[round % 3] as Roster;
+        const context = { now: round, revision: `v${round}` };
+        await writer.store.putGroup(
+          roster.key,
+          'g',
+          { name: `N${round}`, members: round % 2 ? ['ann'] : [] },
+          context,
+        );
+        for (const view of views) {
+          assert.equal((await view.group('g')).name, `N${round}`);
+          assert.deepEqual(await view.members('g'), round % 2 ? ['ann'] : []);
+        }
+      }
+    }));
+
+  test('that write the same at once lose nothing, and make one of everything', () =>
+    withStores(3, async (stores) => {
+      const roster = await newRoster(stores[0] as Store);
+      const ids = numbered('u', 60);
+      const made = await Promise.all(
+        each(stores, roster, (view) => Promise.all(ids.map((id) => view.putUser(id, {})))),
+      );
+      assert.equal(made.flat().filter(({ kind }) => kind === 'created').length, ids.length);
+      await roster.putGroup('g', { name: 'G' });
+      await Promise.all(
+        each(stores, roster, (view, index) =>
+          Promise.all(
+            ids.filter((_, place) => place % 3 === index).map((id) => view.changeMembers('g', { add: [id] })),
+          ),
+        ).flat(),
+      );
+      assert.deepEqual(await roster.members('g'), ids);
+      const { total } = await roster.listUsers({ after: null, limit: 1 });
+      assert.equal(total, ids.length);
+      const batches = each(stores, roster, ({ store, key }, index) => {
+        const users = ids.map((id) => ({ id, name: `N${index}` }));
+        const body = Buffer.from(JSON.stringify({ users, groups: [{ id: 'g', members: [] }] }));
+        return store.applyBatch(key, { body, dryRun: false }, { now: index, revision: `batch ${index}` });
+      });
+      assert.deepEqual(
+        (await Promise.all(batches)).map(({ kind }) => kind),
+        ['applied', 'applied', 'applied'],
+      );
+      assert.equal(new Set(await Promise.all(ids.map(async (id) => (await roster.user(id)).name))).size, 1);
+    }));
+
+  test('know at once that one of them deleted a project, and any of them removes its data', () =>
+    withStores(2, async (stores, url) => {
+      const roster = await newRoster(stores[0] as Store);
+      await roster.groupOf('g', ...numbered('u', 5_000));
+      const place = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+      await roster.store.putDurablePresence(roster.key, place, roster.next());
+      assert.equal(await stores[0]?.deleteProject(roster.key), true);
+      await assert.rejects(new Roster(stores[1] as Store, roster.key).putUser('late', {}), ProjectGoneError);
+      await withClient(url, async (client) => {
+        const left = `SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM memberships)
+          + (SELECT count(*) FROM groups) + (SELECT count(*) FROM durable_presence)
+          + (SELECT count(*) FROM durable_pairs) + (SELECT count(*) FROM user_counts)
+          + (SELECT count(*) FROM deleted_projects WHERE NOT emptied) AS rows`;
+        const deadline = performance.now() + 20_000;
+        while (Number((await client.query(left)).rows[0].rows) > 0) {
+          assert.ok(performance.now() < deadline, 'its data goes');
+          await delay(20);
+        }
+        // Long after, it is looked at once more, and forgotten.
+        await client.query(`UPDATE deleted_projects SET deleted_at = now() - interval '1 hour'`);
+        await client.query(`INSERT INTO users (project_id, id, status, metadata, created_at, updated_at, revision)
+          VALUES ('${roster.key}', 'late', 'active', '{}', 0, 0, 'r')`);
+        const other = await newRoster(stores[1] as Store);
+        assert.equal(await stores[1]?.deleteProject(other.key), true);
+        while (
+          (await client.query('SELECT 1 FROM deleted_projects WHERE project_id = $1', [roster.key])).rowCount
+        ) {
+          assert.ok(performance.now() < deadline, 'it is forgotten');
+          await delay(20);
+        }
+        assert.equal((await client.query('SELECT 1 FROM users')).rowCount, 0);
+      });
+    }));
+});
+
+describe('sizes', { skip: skipsPostgres }, () => {
+  test('the longest IDs, locations and regions are kept, found and removed', () =>
+    withStores(1, async ([store]) => {
+      const roster = await newRoster(store as Store);
+      // Texts that do not compress: nothing may depend on it.
+      const astral = (seed: number, length: number) =>
+        Array.from({ length }, (_, index) =>
+          String.fromCodePoint(0x20000 + ((index * 7_919 + seed * 104_729) % 40_000)),
+        ).join('');
+      const [user, group] = [astral(1, 320), astral(2, 320)];
+      const location = canonicalLocation(
+        Object.fromEntries(
+          Array.from({ length: 16 }, (_, index) => [astral(index, 1_024), astral(index + 50, 1_024)]),
+        ),
+      );
+      await roster.applied({ users: [{ id: user }], groups: [{ id: group, name: 'G', members: [user] }] });
+      const update = { userId: user, groupId: group, region: location, location };
+      assert.equal((await roster.store.putDurablePresence(roster.key, update, roster.next())).kind, 'set');
+      const found = { userId: user, location, at: 0 };
+      for (const partial of [true, false]) {
+        const [place] = await roster.store.listDurablePresence(
+          roster.key,
+          group,
+          { location, partial },
+          { after: null, limit: 5 },
+        );
+        assert.deepEqual({ ...place, at: 0 }, found);
+      }
+      assert.deepEqual(await idsOf(roster.groupsOf(user)), [group]);
+      await roster.deleteUser(user);
+      assert.equal(await roster.store.findDurablePresence(roster.key, group, user), null);
+    }));
+});
