@@ -118,6 +118,8 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
       // Also with connections to make.
       await assertUnavailable('ping once more', store.ping());
       await assert.rejects(openPostgresStore({ url: server.url }), StoreUnavailableError);
+      const closed = other.close().then(() => 'closed');
+      assert.equal(await Promise.race([closed, delay(LIMIT_MS, 'open', { ref: false })]), 'closed');
     } finally {
       server.resume();
     }

@@ -5,13 +5,10 @@ import type { PresenceFilter } from '../../src/core/presence-reading.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { presentPresence } from '../../src/http/present.ts';
 import { readPositionId } from '../../src/realtime/event-text.ts';
-import type { PresenceHub } from '../../src/realtime/hub.ts';
-import type { Services } from '../../src/services.ts';
-import type { ProjectKey } from '../../src/store/store.ts';
 import type { Random } from '../sim/random.ts';
-import type { MovedClock } from '../support/moved-clock.ts';
 import { ReaderModel } from './reader-model.ts';
 import { SimulatedSink } from './simulated-sink.ts';
+import type { StreamWorld } from './stream-world.ts';
 
 const GROUP = 'g';
 const USERS = Array.from({ length: 8 }, (_, index) => `u${index}`);
@@ -44,33 +41,25 @@ interface Reader {
   taken: number;
 }
 
-export interface World {
-  readonly services: Services;
-  /** Of two processes. */
-  readonly hubs: readonly PresenceHub[];
-  readonly clock: MovedClock;
-  readonly project: ProjectKey;
-}
-
 /**
  * Random writes, several at a time, while readers with all kinds of filters come, lag, are cut off and come back to
  * either process: whenever everything has been told, each of them knows what a reading with its filter answers.
  */
 export class StreamSimulation {
-  readonly #world: World;
+  readonly #world: StreamWorld;
   readonly #random: Random;
   #readers: Reader[] = [];
   /** How many readers went on where they were. */
   resumed = 0;
 
-  constructor(world: World, random: Random) {
+  constructor(world: StreamWorld, random: Random) {
     this.#world = world;
     this.#random = random;
   }
 
   /** @throws Error that names the round in which a reader was told something wrong */
   async run(rounds: number): Promise<void> {
-    await this.#createGroup();
+    await this.#world.seed(USERS);
     for (let round = 0; round < rounds; round += 1) {
       try {
         await this.#round();
@@ -89,12 +78,6 @@ export class StreamSimulation {
       if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
     }
     await this.#settle();
-  }
-
-  async #createGroup(): Promise<void> {
-    const { services, project } = this.#world;
-    const body = { users: USERS.map((id) => ({ id })), groups: [{ id: GROUP, name: 'G', members: USERS }] };
-    await services.batches.apply(project, { body: Buffer.from(JSON.stringify(body)), dryRun: false });
   }
 
   async #write(): Promise<unknown> {
@@ -117,7 +100,7 @@ export class StreamSimulation {
     }
     if (kind === 97) return clock.jump(random.pick([-5_000, 5_000, 120_000]));
     if (kind === 98) await services.groups.remove(project, 'group', GROUP, {});
-    return this.#createGroup();
+    return this.#world.seed(USERS);
   }
 
   #put(userId: string): Promise<void> {

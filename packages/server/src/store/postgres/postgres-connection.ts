@@ -5,6 +5,8 @@ import type { PostgresSettings } from './postgres-url.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
 const CONNECT_LIMIT_MS = 3_000;
+/** How long the end of one may take. */
+const CLOSE_LIMIT_MS = 2_000;
 /** A transaction that its process has forgotten is ended by the server. */
 const IDLE_IN_TRANSACTION_MS = 60_000;
 
@@ -146,10 +148,12 @@ export class PostgresConnection {
     this.onEnd();
   }
 
-  /** Ends it when what was sent has been answered. */
+  /** Ends it when what was sent has been answered; at once when that takes too long. */
   async close(): Promise<void> {
     if (this.#end !== null) return;
+    const limit = setTimeout(() => this.destroy(new Error('it does not end')), CLOSE_LIMIT_MS);
     await this.#client.end();
+    clearTimeout(limit);
   }
 }
 

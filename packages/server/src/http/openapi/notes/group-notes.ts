@@ -99,7 +99,12 @@ export const GROUP_NOTES: NotesByOperation = {
     },
   },
   listGroupPresence: {
-    description: 'A user set `deleted` is not shown, and neither is anybody in a group set `deleted`.',
+    description: `
+A user set \`deleted\` is not shown, and neither is anybody in a group set \`deleted\`.
+
+With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` of the reading, then
+\`arrived\`, \`departed\` and \`durable\` as they happen. It takes no \`limit\`, \`token\` and \`count_only\`, and goes on after a
+\`Last-Event-ID\`.`.trim(),
     query: {
       location: {
         description:
@@ -112,6 +117,12 @@ export const GROUP_NOTES: NotesByOperation = {
         example: true,
       },
       exclude_durable: { description: 'Leave durable presence out.', default: false, example: false },
+      count_only: {
+        description:
+          'Answer `{"count": …}`: how many all pages would list. Not together with `limit` and `token`.',
+        default: false,
+        example: false,
+      },
     },
     success: 'A page of the users who are present.',
     answer: {

@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ServiceError } from '../../src/core/service-error.ts';
+import { ReaderModel } from './reader-model.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const users = (count: number) => Array.from({ length: count }, (_, index) => `u${index + 10_000}`);
+const changes = ({ parser }: SimulatedSink) => parser.events.filter(({ type }) => type !== 'snapshot');
+const lines = (sink: SimulatedSink) => changes(sink).map(({ data }) => `${data.id} ${data.location.line}`);
+
+/** Every user on the line, one after the other. */
+async function moveAll(world: StreamWorld, ids: readonly string[], line: string): Promise<void> {
+  for (const id of ids) await world.move(id, line);
+}
+
+describe('what readers of one filter are told', () => {
+  test('is filtered and written once: all of them are given the same bytes', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sinks = await Promise.all(Array.from({ length: 700 }, () => world.open()));
+      await world.move('a', '1');
+      await world.until('the arrival', () => sinks.every((sink) => changes(sink).length === 1));
+      assert.equal(
+        new Set(sinks.map(({ written }) => written.at(-1))).size,
+        1,
+        'an event is one text of bytes',
+      );
+      assert.equal(
+        new Set(sinks.map(({ written }) => written[0])).size,
+        1,
+        'and so is the snapshot of all of them',
+      );
+    }));
+
+  test('is every event at once while there are writes to spare, also of a user who changes often', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const sink = await world.open();
+      await Promise.all(['1', '2', '3'].map((line) => world.move('a', line)));
+      await world.until('all moves', () => changes(sink).length === 3);
+    }));
+
+  test('is merged and told at an interval when there are not', () =>
+    withStreams({ writesPerSecond: [10] }, async (world) => {
+      await world.seed(['a', 'b']);
+      const [sink] = await Promise.all(Array.from({ length: 20 }, () => world.open()));
+      assert.ok(sink !== undefined);
+      await world.move('a', '1');
+      await world.until('the first', () => changes(sink).length === 1);
+      for (const line of ['2', '3', '4']) await world.move('a', line);
+      await world.move('b', '1');
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      assert.equal(changes(sink).length, 1);
+      // What was spent is 20 writes of 10 a second.
+      world.clock.move(499);
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      assert.equal(changes(sink).length, 1);
+      world.clock.move(20);
+      await world.until('the others', () => changes(sink).length === 3);
+      assert.deepEqual(lines(sink), ['a 1', 'a 4', 'b 1']);
+      assert.deepEqual(changes(sink)[1]?.data.from, { page: '1', line: '1' });
+    }));
+
+  test('is never held back for longer than the setting says, nor with 0 at all', async () => {
+    for (const mergeMs of [100, 0]) {
+      await withStreams({ writesPerSecond: [1], mergeMs }, async (world) => {
+        await world.seed(['a']);
+        const [sink] = await Promise.all(Array.from({ length: 50 }, () => world.open()));
+        assert.ok(sink !== undefined);
+        for (let count = 1; count <= 3; count += 1) {
+          await world.move('a', `${count}`);
+          if (mergeMs > 0) world.clock.move(mergeMs + 10);
+          await world.until(`change ${count}`, () => {
+            if (mergeMs > 0) world.clock.move(10);
+            return changes(sink).length === count;
+          });
+        }
+      });
+    }
+  });
+});
+
+describe('a reader who takes nothing', () => {
+  /** What is told of ten users at once, in bytes. */
+  const BATCH_MAX = 2_000;
+
+  test('is given no more, and told merged what it missed when it takes again', () =>
+    withStreams({}, async (world) => {
+      const ids = users(10);
+      await world.seed(ids);
+      const slow = await world.open();
+      const quick = await world.open();
+      slow.stop();
+      for (let round = 0; round < 20; round += 1) {
+        await moveAll(world, ids, `${round}`);
+        await world.until('all of it', () => changes(quick).length === 10 * (round + 1));
+      }
+      assert.equal(changes(slow).length, 0);
+      assert.ok(slow.waitedMost < BATCH_MAX, `${slow.waitedMost} bytes`);
+      slow.flow();
+      world.clock.move(1_000);
+      await world.until('the rest', () => lines(slow).filter((line) => line.endsWith(' 19')).length === 10);
+      assert.equal(changes(slow).length, 20, 'what it was given before, and one change of each user');
+    }));
+
+  test('is cut off when what it missed is not kept any more', () =>
+    withStreams({}, async (world) => {
+      const ids = users(10);
+      await world.seed(ids);
+      const slow = await world.open();
+      slow.stop();
+      for (let round = 0; slow.ended === null; round += 1) {
+        assert.ok(round < 120, 'more is missed than is kept');
+        await moveAll(world, ids, `${round}`);
+        for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      }
+      assert.equal(slow.ended, 'at once');
+      assert.ok(slow.waitedMost < BATCH_MAX, `${slow.waitedMost} bytes`);
+    }));
+
+  test('is cut off when it has taken nothing from one heartbeat to the next', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const [slow, quick] = [await world.open(), await world.open()];
+      slow.stop();
+      await world.move('a', '1');
+      await world.until('the arrival', () => changes(quick).length === 1);
+      world.clock.move(15_000);
+      await world.until('a heartbeat', () => quick.parser.comments === 1);
+      assert.equal(slow.ended, null);
+      world.clock.move(15_000);
+      await world.until('the end', () => slow.ended === 'at once');
+      assert.equal(quick.ended, null);
+      assert.equal(world.hubs[0]?.streamCount, 1);
+    }));
+
+  test('is given a long snapshot piece by piece', () =>
+    withStreams({}, async (world) => {
+      const ids = users(1_500);
+      await world.seed(ids);
+      await moveAll(world, ids, '1');
+      const whole = await world.open();
+      assert.equal(whole.parser.events[0]?.data.users.length, ids.length);
+      assert.ok(whole.written.length > 5, 'in pieces');
+      const session = await world.open();
+      session.stop();
+      assert.ok(whole.written.every((bytes) => bytes.length < 64 * 1_024));
+    }));
+});
+
+describe('a view of a group', () => {
+  test('is right when it is read in pages while its users move, come and go', () =>
+    withStreams({}, async (world) => {
+      const ids = users(2_600);
+      await world.seed(ids);
+      await moveAll(world, ids.slice(0, 2_500), '0');
+      const opening = world.open();
+      const work: Promise<unknown>[] = [];
+      for (let round = 1; round <= 20; round += 1) {
+        for (const id of ids.filter((_, index) => index % 20 === round % 20))
+          work.push(world.move(id, `${round}`));
+        await nextTurn();
+      }
+      await Promise.all(work);
+      const sink = await opening;
+      const last = await world.engine.presence.snapshot({ ...world.scope, after: null, limit: 1, now: 0 });
+      await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
+      const model = new ReaderModel();
+      for (const event of sink.parser.events) model.take(event);
+      const present = await world.engine.presence.find({
+        ...world.scope,
+        filter: null,
+        after: null,
+        limit: 10_000,
+        now: world.clock.now(),
+      });
+      assert.deepEqual(
+        model.entries().map(({ id, ephemeral }) => [id, ephemeral.locations]),
+        present.map(({ userId, locations }) => [userId, locations.map((location) => JSON.parse(location))]),
+      );
+    }));
+
+  test('hides who comes after they were set deleted', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      const { store, presence } = world.engine;
+      const stamp = { now: world.clock.now(), revision: 'r' };
+      await store.putUser(world.project, 'a', { status: 'deleted' }, stamp as never);
+      // As from a request that looked at their standing before.
+      const place = { ...world.scope, userId: 'a', region: '{"page":"1"}', location: '{"page":"1"}' };
+      await presence.set({ ...place, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
+      await world.move('b', '1');
+      await world.until('the other', () => changes(sink).some(({ data }) => data.id === 'b'));
+      const model = new ReaderModel();
+      for (const event of sink.parser.events) model.take(event);
+      assert.deepEqual(
+        model.entries().map(({ id }) => id),
+        ['b'],
+      );
+    }));
+
+  test('shows the durable place of a member who is back by the time that their leaving is told', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      const location = { page: '1' };
+      await world.services.presence.put(world.project, 'a', { groupID: 'g', location, durable: true });
+      await world.engine.presence.removeUsers(world.scope, ['a'], world.clock.now());
+      await world.until('that', () => changes(sink).length === 3);
+      assert.deepEqual(
+        changes(sink).map(({ type }) => type),
+        ['durable', 'departed', 'durable'],
+      );
+    }));
+
+  test('is read anew when its order is lost, and every reader is given a snapshot', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      await world.move('a', '1');
+      await world.until('the arrival', () => changes(sink).length === 1);
+      // The lease of the watch runs out unnoticed, as when a machine sleeps.
+      world.clock.jump(120_000);
+      await world.move('b', '2');
+      await world.until('another snapshot', () => sink.parser.events.at(-1)?.type === 'snapshot');
+      const { id, data } = sink.parser.events.at(-1) as { id: string; data: { users: { id: string }[] } };
+      assert.deepEqual(
+        data.users.map((user) => user.id),
+        ['b'],
+        'the other has expired by that clock',
+      );
+      assert.notEqual(id.split('-')[0], sink.parser.events[0]?.id.split('-')[0], 'another epoch');
+      await world.move('a', '3');
+      await world.until('what follows', () => lines(sink).at(-1) === 'a 3');
+    }));
+
+  test('of a group that nobody watches any more is given up after a while, and its watch with it', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const sink = await world.open();
+      const { presence } = world.engine;
+      const isWatched = async () =>
+        (await presence.watchedGroups(world.project, world.clock.now())).includes('g');
+      for (let minute = 0; minute < 5; minute += 1) {
+        for (let second = 0; second < 60; second += 1) {
+          world.clock.move(1_000);
+          await nextTurn();
+        }
+        assert.equal(await isWatched(), true, 'the lease is renewed while there is a stream');
+      }
+      world.hubs[0]?.stop();
+      assert.equal(sink.ended, 'soon');
+      for (let second = 0; second < 120; second += 1) {
+        world.clock.move(1_000);
+        await nextTurn();
+      }
+      assert.equal(await isWatched(), false);
+    }));
+});
+
+describe('whether a stream is still allowed', () => {
+  const refusal = new ServiceError('expired_access_token', 'expired');
+
+  test('is asked within a minute, and a refusal ends it', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const asked: number[] = [];
+      const sinks = await Promise.all(
+        Array.from({ length: 120 }, (_, index) =>
+          world.open({
+            stillAllowed: () => {
+              asked.push(index);
+              if (index === 7) throw refusal;
+            },
+          }),
+        ),
+      );
+      for (let second = 0; second < 60; second += 1) {
+        world.clock.move(1_000);
+        await nextTurn();
+      }
+      assert.equal(new Set(asked).size, 120);
+      assert.ok(asked.length <= 250, `asked ${asked.length} times`);
+      assert.deepEqual(sinks[7]?.parser.events.at(-1)?.data, {
+        error: 'expired_access_token',
+        message: 'expired',
+      });
+      assert.equal(sinks.filter(({ ended }) => ended !== null).length, 1);
+    }));
+
+  test('is asked when the project or the session of its token changes, and no other', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const caller = { projectId: 'test-project', project: world.project, sessionId: 's' };
+      let asked = 0;
+      const stillAllowed = () => {
+        asked += 1;
+      };
+      await world.open({ caller, stillAllowed });
+      const { broker } = world.engine;
+      await broker.publish({ type: 'project', projectId: 'another' });
+      await broker.publish({ type: 'session', sessionId: 'another' });
+      assert.equal(asked, 0);
+      await broker.publish({ type: 'session', sessionId: 's' });
+      await broker.publish({ type: 'project', projectId: 'test-project' });
+      await world.until('both', () => asked === 2);
+    }));
+
+  test('is not refused by an engine that is away', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const away = () => Promise.reject(new Error('away'));
+      const sink = await world.open({ stillAllowed: away });
+      await world.engine.broker.publish({ type: 'project', projectId: 'test-project' });
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      assert.equal(sink.ended, null);
+    }));
+});
+
+describe('a viewer', () => {
+  const ENDINGS: Readonly<Record<string, [code: string, end: (world: StreamWorld) => Promise<unknown>]>> = {
+    'is deleted': ['user_not_found', ({ services, project }) => services.users.remove(project, 'a', {})],
+    'is set deleted': [
+      'user_not_found',
+      ({ services, project }) => services.users.put(project, 'a', { status: 'deleted' }, {}),
+    ],
+    'stops being a member': [
+      'group_not_found',
+      ({ services, project }) => services.memberships.change(project, 'group', 'g', { remove: ['a'] }, {}),
+    ],
+    'has their group set deleted': [
+      'group_not_found',
+      ({ services, project }) => services.groups.put(project, 'group', 'g', { status: 'deleted' }, {}),
+    ],
+    'has their group deleted': [
+      'group_not_found',
+      ({ services, project }) => services.groups.remove(project, 'group', 'g', {}),
+    ],
+  };
+
+  for (const [name, [code, end]] of Object.entries(ENDINGS)) {
+    test(`who ${name} watches no more; others do`, () =>
+      withStreams({}, async (world) => {
+        await world.seed(['a', 'b']);
+        const sink = await world.open({ viewer: { userId: 'a' } });
+        const host = await world.open();
+        await end(world);
+        await world.until('the end', () => sink.ended !== null);
+        assert.equal(sink.parser.events.at(-1)?.data.error, code);
+        if (name !== 'has their group deleted') assert.equal(host.ended, null);
+        await assert.rejects(world.open({ viewer: { userId: 'a' } }), { code });
+      }));
+  }
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { pino } from 'pino';
+import { createConfigured } from '../../src/bootstrap.ts';
+import { PresenceHub } from '../../src/realtime/hub.ts';
+import type { StreamRequest } from '../../src/realtime/stream-request.ts';
+import { createServices, type Services } from '../../src/services.ts';
+import type { ProjectKey } from '../../src/store/store.ts';
+import { closeEngine, type Engine, openEngine } from '../../src/wiring.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { testSettings, withDataDir } from '../support/server.ts';
+import { SimulatedSink } from './simulated-sink.ts';
+
+/** How long something may take to be told. A test waits for it, never for the time. */
+const TOLD_MAX_MS = 10_000;
+
+export interface WorldOptions {
+  readonly mergeMs?: number;
+  /** Of each hub; one hub for each. Default: one with as many as a process has. */
+  readonly writesPerSecond?: readonly (number | undefined)[];
+}
+
+/** An engine with a project, the rules on it, and hubs whose streams end in memory instead of sockets. */
+export class StreamWorld {
+  readonly engine: Engine;
+  readonly services: Services;
+  /** As of several processes. */
+  readonly hubs: readonly PresenceHub[];
+  readonly clock: MovedClock;
+  readonly project: ProjectKey;
+
+  constructor(
+    engine: Engine,
+    services: Services,
+    hubs: readonly PresenceHub[],
+    clock: MovedClock,
+    project: ProjectKey,
+  ) {
+    this.engine = engine;
+    this.services = services;
+    this.hubs = hubs;
+    this.clock = clock;
+    this.project = project;
+  }
+
+  get scope() {
+    return { project: this.project, groupId: 'g' };
+  }
+
+  /** Makes users, and the group `g` of which they are the members. */
+  async seed(ids: readonly string[]): Promise<void> {
+    const body = { users: ids.map((id) => ({ id })), groups: [{ id: 'g', name: 'G', members: ids }] };
+    await this.services.batches.apply(this.project, {
+      body: Buffer.from(JSON.stringify(body)),
+      dryRun: false,
+    });
+  }
+
+  /** Sets the user present on a line of the page, and on no other. */
+  async move(userId: string, line: string): Promise<void> {
+    const location = { page: '1', line };
+    await this.services.presence.put(this.project, userId, {
+      groupID: 'g',
+      location,
+      exclusiveWithin: { page: '1' },
+    });
+  }
+
+  /** A stream of everybody in `g`, with its snapshot. */
+  async open(asked: Partial<StreamRequest> = {}): Promise<SimulatedSink> {
+    const session = await (this.hubs[0] as PresenceHub).open(
+      {
+        caller: { projectId: 'test-project', project: this.project, sessionId: null },
+        groupId: 'g',
+        noun: 'group',
+        filter: { location: null, excludeDurable: false },
+        ...asked,
+      },
+      null,
+    );
+    const sink = new SimulatedSink();
+    session.start(sink);
+    return sink;
+  }
+
+  /** Waits until it holds, with the event loop going on and the clock standing still. */
+  async until(what: string, holds: () => boolean): Promise<void> {
+    const deadline = performance.now() + TOLD_MAX_MS;
+    while (!holds()) {
+      assert.ok(performance.now() < deadline, `waited for ${what}`);
+      await nextTurn();
+    }
+  }
+}
+
+export async function withStreams(
+  options: WorldOptions,
+  use: (world: StreamWorld) => Promise<void>,
+): Promise<void> {
+  const { mergeMs = 500, writesPerSecond = [undefined] } = options;
+  const clock = new MovedClock();
+  await withDataDir(undefined, async (dataDir) => {
+    await using opened = new AsyncDisposableStack();
+    const log = pino({ level: 'silent' });
+    const settings = testSettings(dataDir);
+    const engine = opened.adopt(await openEngine(settings), closeEngine);
+    const services = opened.adopt(await createServices(engine, clock, settings, log), (built) =>
+      built.close(),
+    );
+    const hubs = writesPerSecond.map((budget) =>
+      opened.adopt(
+        new PresenceHub({
+          ...engine,
+          clock,
+          log,
+          mergeMs,
+          ...(budget !== undefined && { writesPerSecond: budget }),
+        }),
+        (hub) => hub.close(),
+      ),
+    );
+    await createConfigured(engine.store, settings, clock.now());
+    const project = await engine.store.findProject(settings.projectId as string);
+    assert.ok(project !== null);
+    await use(new StreamWorld(engine, services, hubs, clock, project.key));
+  });
+  assert.equal(clock.timers, 0, 'timers were left behind');
+}
