@@ -110,6 +110,8 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
   });
 
   test('paused: everything answers in time that it is unavailable, and goes on when it is resumed', async () => {
+    const other = await openPostgresStore({ url: server.url });
+    await other.ping();
     server.pause();
     try {
       await Promise.all(

@@ -56,7 +56,7 @@ const isMember = (id: string) =>
 const HOLD_USERS = `
   WITH held AS (
     SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($3::text[]) AND NOT ${isMember('u.id')}
-    ORDER BY u.id)
+    ORDER BY u.id FOR KEY SHARE)
   SELECT count(*) FROM held`;
 
 /** Of the users named: how many are not members yet, how many do not exist, the first of those. */
