@@ -28,6 +28,8 @@ export const PRESENCE_UPDATES_MAX = 1_000;
 export const PROBLEMS_NAMED = 20;
 
 export const BODY_DEFAULT_LIMIT_BYTES = 32 * 1_024 * 1_024;
+/** Largest body of a browser: more than any presence update needs, and soon read. */
+export const CLIENT_BODY_LIMIT_BYTES = 1_024 * 1_024;
 
 /** Oldest accepted token, and the life of an access token, in seconds. */
 export const TOKEN_MAX_AGE_SECONDS = 24 * 60 * 60;

@@ -53,10 +53,13 @@ function detailsOf(token: Jwt, kind: ProjectTokenKind): ClientDetails | null {
   const { iat } = token.claims;
   return {
     write: write as UserWrite,
-    fingerprint: createHash('sha256').update(token.compact).digest('base64'),
+    fingerprint: createHash('sha256').update(signedPart(token)).digest('base64'),
     signedAt: typeof iat === 'number' ? iat * 1_000 : null,
   };
 }
+
+/** Without the signature: base64url spells the same one in several ways, and none of them makes another token. */
+const signedPart = ({ compact }: Jwt) => compact.slice(0, compact.lastIndexOf('.'));
 
 /** The claims once more, read like a body: numbers that would not be kept as they were written are told from others. */
 function exactClaims({ compact }: Jwt, kind: ProjectTokenKind) {

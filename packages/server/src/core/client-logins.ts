@@ -26,6 +26,8 @@ export class ClientLogins {
   readonly #users: UserService;
   /** By fingerprint of the token, in order of arrival. Requests that come together wait for the same login. */
   readonly #logins = new Map<string, Promise<void>>();
+  /** The last login under way of each user. Together they would overtake each other again and again. */
+  readonly #lines = new Map<string, Promise<void>>();
 
   constructor({ store, users }: Parts) {
     this.#store = store;
@@ -39,7 +41,7 @@ export class ClientLogins {
     const { fingerprint } = details;
     const known = this.#logins.get(fingerprint);
     if (known !== undefined) return known;
-    const login = this.#login(caller, details);
+    const login = this.#afterOthers(caller, details);
     this.#remember(fingerprint, login);
     // A login that failed is none.
     login.catch(() => this.#logins.delete(fingerprint));
@@ -50,6 +52,19 @@ export class ClientLogins {
     const [oldest] = this.#logins.keys();
     if (oldest !== undefined && this.#logins.size >= MAX_REMEMBERED) this.#logins.delete(oldest);
     this.#logins.set(fingerprint, login);
+  }
+
+  /** In line with the other logins of the same user, however those end. */
+  #afterOthers(caller: ClientCaller, details: ClientDetails): Promise<void> {
+    const user = JSON.stringify([caller.project, caller.userId]);
+    const start = () => this.#login(caller, details);
+    const login = this.#lines.get(user)?.then(start, start) ?? start();
+    this.#lines.set(user, login);
+    const leave = () => {
+      if (this.#lines.get(user) === login) this.#lines.delete(user);
+    };
+    login.then(leave, leave);
+    return login;
   }
 
   async #login({ project, userId }: ClientCaller, { write, signedAt }: ClientDetails): Promise<void> {

@@ -1,4 +1,10 @@
-import { Findings, isJsonObject, type PresenceRefusal, type PresenceUpdate } from '@rollcall/protocol';
+import {
+  Findings,
+  isJsonObject,
+  limits,
+  type PresenceRefusal,
+  type PresenceUpdate,
+} from '@rollcall/protocol';
 import { type ProjectKey, StoreUnavailableError } from '../store/store.ts';
 import { addMisfit } from './findings-error.ts';
 import { inspectPresence, type PresenceService } from './presence-service.ts';
@@ -39,7 +45,8 @@ function asPartlyApplied(error: unknown): never {
 
 /** What the fields of each update require of each other. Takes whatever arrived, like {@link inspectPresence}. */
 export function inspectPresenceUpdates({ updates }: { updates?: unknown }, findings: Findings): void {
-  if (!Array.isArray(updates)) return;
+  // A list that is too long is refused as one: it may have millions of updates.
+  if (!Array.isArray(updates) || updates.length > limits.PRESENCE_UPDATES_MAX) return;
   for (const [index, update] of updates.entries()) {
     if (!isJsonObject(update)) continue;
     const found = new Findings();

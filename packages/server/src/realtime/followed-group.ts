@@ -3,8 +3,8 @@ import type { Clock } from '../core/clock.ts';
 import type { PresenceEvent, PresenceStore, PresenceWatch } from '../presence/presence-store.ts';
 import type { Store } from '../store/store.ts';
 import type { FeedState } from './feed-state.ts';
-import { FirstLook } from './first-look.ts';
 import { GroupView } from './group-view.ts';
+import { readView } from './read-view.ts';
 
 /** How often a watch is given a sign of life, in milliseconds: several times within its lease. */
 const RENEW_MS = 15_000;
@@ -20,15 +20,13 @@ export type Numbered = readonly [offset: number, event: PresenceEvent];
 
 /** What a followed group is for. */
 export interface Follower {
-  /** Brings the state through these events. Those that a user's part of the reading held already concern them no more. */
-  apply(events: readonly Numbered[], knows: (userId: string, offset: number) => boolean): Promise<void>;
+  /** Brings the state through these events. */
+  apply(events: readonly Numbered[]): Promise<void>;
   /** The state is about to be read anew: nothing is true until it has been. */
   onReading(): void;
   /** The state was read and is followed from there. */
   onRead(): void;
 }
-
-const KNOWS_NOTHING = () => false;
 
 /**
  * Keeps the state of a group up to date: watches it, reads it, and then goes from event to event. Whatever fails on the
@@ -129,11 +127,11 @@ export class FollowedGroup {
     state.epoch = watch.position.epoch;
     state.offset = watch.position.offset;
     state.view = new GroupView();
-    const look = await FirstLook.read(this.#parts, state.scope, state.view);
-    while (state.offset < look.to) {
+    const readTo = await readView(this.#parts, state.scope, state.view);
+    while (state.offset < readTo) {
       if (this.#queue.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
       if (generation !== this.#generation) throw new Error('the order of events was lost');
-      await this.#follower.apply(this.#queue.splice(0), (userId, offset) => look.knows(userId, offset));
+      await this.#follower.apply(this.#queue.splice(0));
     }
     if (generation !== this.#generation) throw new Error('the order of events was lost');
     this.#phase = 'following';
@@ -166,7 +164,7 @@ export class FollowedGroup {
 
   async #applyQueue(generation: number): Promise<void> {
     if (generation !== this.#generation || this.#phase !== 'following') return;
-    await this.#follower.apply(this.#queue.splice(0), KNOWS_NOTHING);
+    await this.#follower.apply(this.#queue.splice(0));
   }
 
   #lose(err: unknown): void {

@@ -15,7 +15,6 @@ type OwnEvents = ReadonlyMap<Channel, readonly ReaderEvent[]>;
 const NONE: OwnEvents = new Map();
 
 type DurablePlaces = ReadonlyMap<string, DurablePlace>;
-type Concerns = (userId: string) => boolean;
 
 /**
  * Brings a group's view and its channels from one event to the next. Events of the Store are a reason to read there
@@ -51,23 +50,17 @@ export class GroupChanges {
     this.#lastOffset = lastOffset;
   }
 
-  /** @param concerns whom of those that the event is about; of the others it is known already */
-  apply(offset: number, event: PresenceEvent, concerns: Concerns): Promise<void> | void {
+  apply(offset: number, event: PresenceEvent): Promise<void> | void {
     const { view } = this.#state;
     switch (event.type) {
-      case 'placed': {
-        const { userId, location, left } = event;
-        if (!concerns(userId)) return this.#record(offset, []);
-        return this.#record(offset, view.place(userId, location, left));
-      }
-      case 'left': {
-        const { userId, location, reason } = event;
-        return this.#record(offset, concerns(userId) ? view.leave(userId, location, reason) : []);
-      }
+      case 'placed':
+        return this.#record(offset, view.place(event.userId, event.location, event.left));
+      case 'left':
+        return this.#record(offset, view.leave(event.userId, event.location, event.reason));
       case 'removed':
-        return this.#remove(offset, event.userIds.filter(concerns));
+        return this.#remove(offset, event.userIds);
       case 'gone':
-        return this.#removeEverybody(offset, concerns);
+        return this.#removeEverybody(offset);
       case 'durable':
         return this.#placeDurable(offset, event);
       case 'users':
@@ -99,8 +92,8 @@ export class GroupChanges {
   }
 
   /** The same of a group that was made again. */
-  async #removeEverybody(offset: number, concerns: Concerns): Promise<void> {
-    const userIds = this.#everybody().filter(concerns);
+  async #removeEverybody(offset: number): Promise<void> {
+    const userIds = this.#everybody();
     const events = userIds.flatMap((id) => this.#state.view.remove(id));
     const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
     this.#markUnread(null);

@@ -73,17 +73,14 @@ export class GroupFeed implements Follower, SessionOwner {
     this.#parts.ended(session);
   }
 
-  async apply(
-    events: readonly Numbered[],
-    knows: (userId: string, offset: number) => boolean,
-  ): Promise<void> {
+  async apply(events: readonly Numbered[]): Promise<void> {
     const [lastOffset = 0] = events.at(-1) ?? [];
     await this.#changes.meetStrangers(
       events.map(([, event]) => event),
       lastOffset,
     );
     for (const [offset, event] of events) {
-      await this.#changes.apply(offset, event, (userId) => !knows(userId, offset));
+      await this.#changes.apply(offset, event);
       if (event.type === 'gone') await this.#endAll();
       if (!isOfTheStore(event)) continue;
       await this.#viewers.check('userIds' in event ? event.userIds : null);

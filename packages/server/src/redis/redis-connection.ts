@@ -13,6 +13,7 @@ export class RedisConnection {
   /** What was connected to: of several servers that are no cluster, the one that answered. */
   readonly target: RedisTarget;
   readonly #client: Redis | Cluster;
+  #corked = false;
 
   private constructor(target: RedisTarget, client: Redis | Cluster) {
     this.target = target;
@@ -99,6 +100,7 @@ export class RedisConnection {
     if (cluster !== null && cluster.status !== 'ready')
       throw new StoreUnavailableError('Redis: no connection');
     try {
+      if (this.#client instanceof Redis) this.#gather(this.#client);
       const reply = question(this.#client);
       // A server's silence ends its connection and with it what was asked. A cluster's client may go on to another node.
       const { connectTimeoutMs, timeoutMs } = this.target;
@@ -106,6 +108,17 @@ export class RedisConnection {
     } catch (error) {
       throw redisFailure(error);
     }
+  }
+
+  /** What is asked in one turn of the event loop goes out in one write: a system call costs more than a command. */
+  #gather({ stream, status }: Redis): void {
+    if (this.#corked || status !== 'ready') return;
+    this.#corked = true;
+    stream.cork();
+    setImmediate(() => {
+      this.#corked = false;
+      stream.uncork();
+    });
   }
 
   async #isClusterNode(): Promise<boolean> {

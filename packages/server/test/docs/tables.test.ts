@@ -53,6 +53,7 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   PRESENCE_UPDATES_MAX: 'presence updates of one call',
   PROBLEMS_NAMED: 'places that one message names',
   BODY_DEFAULT_LIMIT_BYTES: 'request body, by default',
+  CLIENT_BODY_LIMIT_BYTES: 'request body of a browser',
   TOKEN_MAX_AGE_SECONDS: 'age of a token',
   CLOCK_TOLERANCE_SECONDS: 'difference of clocks',
   ROTATION_DEFAULT_OVERLAP_SECONDS: 'overlap of two secrets, by default',

@@ -190,5 +190,11 @@ describe('headers are as the description says', () => {
     for (const name of ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']) {
       assert.ok(limited.includes(name), name);
     }
+    // The limit is a project's, whoever asks with a token of it.
+    for (const { operation, path } of api.operations) {
+      const [kind = 'none'] = Object.keys(operation.security?.[0] ?? {});
+      const isLimited = kind === 'projectToken' || kind === 'clientToken';
+      assert.equal(Object.hasOwn(operation.responses, 429), isLimited, path);
+    }
   });
 });

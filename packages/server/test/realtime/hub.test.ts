@@ -63,6 +63,18 @@ describe('what readers of one filter are told', () => {
       assert.deepEqual(changes(sink)[1]?.data.from, { page: '1', line: '1' });
     }));
 
+  test('is all that happens, also while it is being told', () =>
+    withStreams({}, async (world) => {
+      const ids = users(5);
+      await world.seed(ids);
+      const sinks = await Promise.all(Array.from({ length: 600 }, () => world.open()));
+      for (let round = 0; round < 8; round += 1) {
+        await moveAll(world, ids, `${round}`);
+        await nextTurn();
+      }
+      await world.until('everything', () => sinks.every((sink) => changes(sink).length === 40));
+    }));
+
   test('is never held back for longer than the setting says, nor with 0 at all', async () => {
     for (const mergeMs of [100, 0]) {
       await withStreams({ writesPerSecond: [1], mergeMs }, async (world) => {
@@ -214,6 +226,50 @@ describe('a view of a group', () => {
         changes(sink).map(({ type }) => type),
         ['durable', 'departed', 'durable'],
       );
+    }));
+
+  test('reads durable places again that are told in another order than they were set', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const { store, presence } = world.engine;
+      const [first, second] = [JSON.stringify({ page: '1' }), JSON.stringify({ page: '2' })];
+      const all = await world.open();
+      const filter = { location: { location: first, partial: false }, excludeDurable: false };
+      const one = await world.open({ filter });
+      const now = world.clock.now();
+      const put = (location: string, at: number) =>
+        store.putDurablePresence(
+          world.project,
+          { userId: 'a', groupId: 'g', region: '{"site":"s"}', location },
+          { now: at, revision: '' as never },
+        );
+      await put(first, now);
+      await put(second, now + 1);
+      const told = { type: 'durable', userId: 'a' } as const;
+      await presence.tell(world.scope, { ...told, location: second, at: now + 1, left: first }, now);
+      await presence.tell(world.scope, { ...told, location: first, at: now, left: null }, now);
+      await world.move('a', '1');
+      await world.until('what came last', () => lines(all).at(-1) === 'a 1');
+      const known = (sink: SimulatedSink) => {
+        const model = new ReaderModel();
+        for (const event of sink.parser.events) model.take(event);
+        return model.entries().map(({ durable }) => durable?.location);
+      };
+      assert.deepEqual(known(all), [{ page: '2' }]);
+      assert.deepEqual(known(one), []);
+    }));
+
+  test('says `from` of a place only where readers know somebody to be', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      await world.move('a', '1');
+      // It has expired, and no sweep has said so yet.
+      world.clock.jump(30_000);
+      const sink = await world.open();
+      assert.deepEqual(sink.parser.events[0]?.data.users, []);
+      await world.move('a', '2');
+      await world.until('the arrival', () => changes(sink).length === 1);
+      assert.deepEqual(changes(sink)[0]?.data, { id: 'a', location: { page: '1', line: '2' } });
     }));
 
   test('is read anew when its order is lost, and every reader is given a snapshot', () =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
 import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -53,6 +54,22 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '9' });
     expectDone(await browser.putPresence({ location: { page: '1', line: '2' }, absent: true }));
     assert.deepEqual(await presence.placesOf('ada'), []);
+  });
+
+  test('takes the longest update there is in its longest spelling, and no body that is far longer', async () => {
+    const { token } = Browser.of(project, 'ada', 'g');
+    const authorization = `Bearer ${token}`;
+    const put = (text: string) => project.send('PUT', '/v1/client/presence', text, { authorization });
+    const clef = (count: number) => '\\ud834\\udd1e'.repeat(count);
+    const pairs = Array.from({ length: limits.LOCATION_MAX_PAIRS }, (_, index) => {
+      const letter = String.fromCodePoint(97 + index);
+      return `"${letter}${clef(limits.LOCATION_TEXT_MAX_LENGTH - 1)}":"${clef(limits.LOCATION_TEXT_MAX_LENGTH)}"`;
+    });
+    const longest = `{"location":{${pairs}},"exclusiveWithin":{${pairs}}}`;
+    expectDone(await put(longest), 'ada');
+    const tooLong = longest.padEnd(limits.CLIENT_BODY_LIMIT_BYTES + 1);
+    expectDone(await put(tooLong.slice(0, -1)), 'ada');
+    expectRefused(await put(tooLong), 413, 'invalid_request');
   });
 
   test('refuses what the update of a host is refused for', async () => {

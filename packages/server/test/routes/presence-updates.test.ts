@@ -182,6 +182,11 @@ describe('PUT /v1/presence', () => {
     expectRefused(await project.get('/v1/presence'), 405, 'invalid_request');
   });
 
+  test('says of a list that is too long nothing else', async () => {
+    const tooMany = Array.from({ length: limits.PRESENCE_UPDATES_MAX + 1 }, () => ({ userID: 'bob' }));
+    expectRefused(await put(tooMany), 400, 'invalid_field', 'updates', '1 to 1000');
+  });
+
   test('names twenty misfits of a thousand, and counts the rest', async () => {
     const updates = Array.from({ length: 1_000 }, () => ({ userID: 'bob', location: { page: '1' } }));
     const message = expectRefused(await put(updates), 400, 'missing_field', 'and 980 more');

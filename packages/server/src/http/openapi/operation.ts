@@ -103,12 +103,16 @@ function responsesOf(
   if (notes.conditions === 'write' || notes.conditions === 'put')
     responses[412] = responseRef('PreconditionFailed');
   if (schema.body !== undefined) responses[413] = responseRef('BodyTooLarge');
-  if (tokenKind === 'project') responses[429] = responseRef('TooManyRequests');
+  if (isLimited(tokenKind)) responses[429] = responseRef('TooManyRequests');
   responses[500] = responseRef('Failed');
   if (notes.unavailable !== undefined) responses[503] = unavailable(notes.unavailable);
   else if (tokenKind !== null) responses[503] = responseRef('Unavailable');
   return responses;
 }
+
+/** The limit is a project's, and so are these tokens. */
+const isLimited = (tokenKind: DescribedRoute['tokenKind']) =>
+  tokenKind === 'project' || tokenKind === 'client';
 
 const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
@@ -127,7 +131,7 @@ function successOf(
       ...ANY_ANSWER,
       ...(conditions === 'read' && { ETag: headerRef('ETag') }),
       ...(linksNext === true && { Link: headerRef('Link') }),
-      ...(tokenKind === 'project' && LIMITED_ANSWER),
+      ...(isLimited(tokenKind) && LIMITED_ANSWER),
     },
     content: Object.fromEntries(
       Object.entries(content).map(([type, { schema }]) => [

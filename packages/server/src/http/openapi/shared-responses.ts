@@ -90,7 +90,7 @@ export const RESPONSES: Readonly<Record<string, Response>> = {
   ),
   BodyTooLarge: situation(
     'invalid_request',
-    'The body is larger than this server takes (32 MiB, unless the operator has set another limit).',
+    'The body is larger than this server takes (32 MiB, of a browser 1 MiB, unless the operator has set another limit).',
     'the request body is larger than this server takes',
   ),
   TooManyRequests: situation(

@@ -1,4 +1,4 @@
-import { ClientPresenceWrite, Done, type Findings, PresenceList } from '@rollcall/protocol';
+import { ClientPresenceWrite, Done, type Findings, limits, PresenceList } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import { inspectPresence } from '../../core/presence-service.ts';
@@ -58,7 +58,7 @@ const rule: RequestRule = ({ body, client }, findings) => {
   inspectPresence(named ? write : { ...write, groupID: client.group?.id }, findings);
 };
 
-function putPresence(app: FastifyInstance, { clients }: Services): void {
+function putPresence(app: FastifyInstance, { clients, settings }: Services): void {
   const schema = {
     operationId: 'putClientPresence',
     summary: "Set the token's user present at a location, or absent from it",
@@ -66,7 +66,9 @@ function putPresence(app: FastifyInstance, { clients }: Services): void {
     body: ClientPresenceWrite,
     response: answers(Done),
   };
-  const route = { schema, config: { rule } };
+  // Whoever has a page open may send this body, so that it must not be one that takes long to read.
+  const bodyLimit = Math.min(settings.bodyLimitBytes, limits.CLIENT_BODY_LIMIT_BYTES);
+  const route = { schema, config: { rule }, bodyLimit };
   app.put<{ Body: ClientPresenceWrite }>(url, route, async ({ client, body }) => {
     await clients.putPresence(client, body);
     return done(`updated presence of user ${client.userId}`);

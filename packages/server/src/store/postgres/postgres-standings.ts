@@ -2,6 +2,7 @@ import type { Status } from '@rollcall/protocol';
 import type { ProjectKey, Standing, StandingQuestion } from '../store.ts';
 import type { Row } from './postgres-connection.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
+import { Gathered } from './postgres-gathered.ts';
 import { textArray } from './postgres-text.ts';
 
 /** A user's standing in a group: see {@link toStanding}. */
@@ -10,10 +11,11 @@ export const STANDING = `
     (SELECT status FROM groups WHERE project_id = $1 AND id = $2),
     EXISTS (SELECT 1 FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = $3)`;
 
+// Not EXISTS: of that a planner without fresh statistics may make a table of all memberships of the project.
 const STANDINGS = `
   SELECT (SELECT status FROM users u WHERE u.project_id = $1 AND u.id = asked.user_id),
     (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = asked.group_id),
-    EXISTS (SELECT 1 FROM memberships m
+    (SELECT TRUE FROM memberships m
       WHERE m.project_id = $1 AND m.group_id = asked.group_id AND m.user_id = asked.user_id)
   FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS asked(group_id, user_id, place) ORDER BY asked.place`;
 
@@ -32,16 +34,16 @@ export const toStanding = ([user, group, member]: Row): Standing => ({
 
 /** Reads of who may be present. */
 export function standingReads(database: PostgresDatabase) {
+  const standings = async (project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]> => {
+    const groups = textArray(asked.map(({ groupId }) => groupId));
+    const users = textArray(asked.map(({ userId }) => userId));
+    return (await database.read(STANDINGS, project, groups, users)).map(toStanding);
+  };
+  const gathered = new Gathered(standings);
   return {
-    async standing(project: ProjectKey, groupId: string, userId: string): Promise<Standing> {
-      const [row] = await database.read(STANDING, project, groupId, userId);
-      return toStanding(row as Row);
-    },
-    async standings(project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]> {
-      const groups = textArray(asked.map(({ groupId }) => groupId));
-      const users = textArray(asked.map(({ userId }) => userId));
-      return (await database.read(STANDINGS, project, groups, users)).map(toStanding);
-    },
+    standing: (project: ProjectKey, groupId: string, userId: string): Promise<Standing> =>
+      gathered.ask(project, { groupId, userId }),
+    standings,
     async presentable(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<string[]> {
       const rows = await database.read(PRESENTABLE, project, groupId, textArray(userIds));
       return rows.map(([id]) => id as string);

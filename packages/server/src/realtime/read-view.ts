@@ -1,0 +1,40 @@
+import type { Clock } from '../core/clock.ts';
+import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { Store } from '../store/store.ts';
+import type { GroupView } from './group-view.ts';
+import { presentableOf } from './presentable.ts';
+
+const PAGE_USERS = 1_000;
+
+interface Parts {
+  readonly store: Store;
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads everybody in a group that is watched already into an empty view, page by page, and gives the greatest offset at
+ * which one was read. The view is right when all events up to that have been applied to it: those that a page knew
+ * already change nothing, because for every place the last of them says what the page says.
+ */
+export async function readView(
+  { store, presence, clock }: Parts,
+  scope: PresenceScope,
+  view: GroupView,
+): Promise<number> {
+  let readTo = 0;
+  for (let after: string | null = null; ; ) {
+    const { users, offset } = await presence.snapshot({
+      ...scope,
+      after,
+      limit: PAGE_USERS,
+      now: clock.now(),
+    });
+    const ids = users.map(({ userId }) => userId);
+    const visible = await presentableOf(store, scope, ids);
+    for (const { userId, locations } of users) view.learn(userId, locations, visible.has(userId));
+    readTo = Math.max(readTo, offset);
+    if (users.length < PAGE_USERS) return readTo;
+    after = ids.at(-1) ?? null;
+  }
+}
