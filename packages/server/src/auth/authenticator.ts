@@ -46,7 +46,7 @@ export function createAuthenticator({ store, broker, clock }: Parts): Authentica
     accessTokenResolver(store),
   ]);
   const client = remembering<ClientCaller>(clock, [clientTokenResolver(store)]);
-  const customerKinds = [customerTokenResolver(store)];
+  const customerKinds = [refuseClientToken, customerTokenResolver(store)];
   const forget = () => {
     data.forget();
     client.forget();

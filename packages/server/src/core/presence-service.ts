@@ -79,6 +79,8 @@ export class PresenceService {
       lines.set(line, outcome);
       return outcome;
     });
+    // When the engine fails, none of them is still under way once this has rejected.
+    await Promise.allSettled(outcomes);
     return Promise.all(outcomes);
   }
 

@@ -10,6 +10,8 @@ import {
   maybe,
   object,
   oneOf,
+  PresenceCount,
+  PresenceList,
   type Static,
   text,
 } from '@rollcall/protocol';
@@ -53,6 +55,14 @@ export const Failure = object({
   error: oneOf(Object.keys(ERRORS), { description: 'a code of the error vocabulary' }),
   message: text({ description: 'an explanation; names the fields or IDs in question' }),
 });
+
+/** A reading of a group's presence: a page or a count, or who is there and what changes from then on. */
+export const PRESENCE_READING = {
+  content: {
+    'application/json': { schema: { anyOf: [PresenceList, PresenceCount] } },
+    'text/event-stream': { schema: text() },
+  },
+};
 
 /** The answers of an endpoint: its own success, and failures in one shape. */
 export const answers = (success: object, status = 200) => ({

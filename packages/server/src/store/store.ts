@@ -37,7 +37,11 @@ export type Revision = string;
 export class StoreUnavailableError extends Error {}
 
 /** A write was asked for in a project that has been deleted since its key was read. Nothing was applied. */
-export class ProjectGoneError extends Error {}
+export class ProjectGoneError extends Error {
+  constructor() {
+    super('the project was deleted');
+  }
+}
 
 export interface CustomerRecord {
   readonly id: string;

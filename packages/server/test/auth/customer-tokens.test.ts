@@ -30,7 +30,6 @@ const REFUSED: [what: string, claims: Record<string, unknown>, forgery: Forgery]
   ['alg none', { customer_id: CUSTOMER.id, iat: 0 }, { alg: 'none', signature: '' }],
   ['a customer_id that is a number', { customer_id: 7, iat: 0 }, signed],
   ['a customer_id that is no ID', { customer_id: 'a\nb', iat: 0 }, signed],
-  ['a user', { customer_id: CUSTOMER.id, user_id: 'ada', iat: 0 }, signed],
   ['a project', { project_id: PROJECT.id, iat: 0 }, ofProject],
   ['an application', { app_id: PROJECT.id, iat: 0 }, ofProject],
   ['a project that does not exist', { project_id: 'nobody', iat: 0 }, ofProject],
@@ -54,6 +53,13 @@ test('any other token on the projects endpoints is invalid_customer_token', (t) 
         await assertTokenFailure(() => authenticator.authenticateCustomer(header), 'invalid_customer_token');
       });
     }
+  }));
+
+test('a client token on the projects endpoints is invalid_access_token, whatever else it says', () =>
+  withAuth(async ({ authenticator, seconds }) => {
+    const claims = { customer_id: CUSTOMER.id, user_id: 'ada', iat: seconds() };
+    const header = `Bearer ${forgedToken(claims, signed)}`;
+    await assertTokenFailure(() => authenticator.authenticateCustomer(header), 'invalid_access_token');
   }));
 
 test('an access token on the projects endpoints is invalid_customer_token', () =>

@@ -93,7 +93,7 @@ describe('a client token', () => {
         expectTokenFailure(await server.call(token(claims), method, path, body), 'invalid_access_token');
       }
       for (const { method, path, body } of projectEndpoints(project.id)) {
-        expectTokenFailure(await server.call(token(claims), method, path, body), 'invalid_customer_token');
+        expectTokenFailure(await server.call(token(claims), method, path, body), 'invalid_access_token');
       }
     }
     expectTokenFailure(await server.call(token({}), 'DELETE', '/v1/authorize'), 'invalid_access_token');

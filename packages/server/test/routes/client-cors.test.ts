@@ -192,4 +192,8 @@ test('what a host asks is never for pages, also of the user whose ID is client',
     assert.equal(answer.status, 200);
     assert.deepEqual(corsOf(answer), []);
   }
+  const headers = { origin: PAGE, 'access-control-request-method': 'PUT' };
+  const asked = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
+  assert.equal(asked.status, 405);
+  assert.deepEqual(corsOf(asked), []);
 });

@@ -87,6 +87,7 @@ function bodyOf(document: OpenApiDocument, { requestBody }: Operation): Html | n
 
 /** What a body is: its name where it has one, and its fields. */
 function shapeOf(document: OpenApiDocument, schema: Schema): Html {
+  if (schema.anyOf !== undefined) return html`${schema.anyOf.map((choice) => shapeOf(document, choice))}`;
   const inside = schema.items ?? schema;
   const fields = fieldsOf(
     inside.$ref === undefined ? inside : resolve<Schema>(document, { $ref: inside.$ref }),

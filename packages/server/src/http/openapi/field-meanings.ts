@@ -204,6 +204,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
       'durable.timestamp': 'When it was set.',
     },
   },
+  PresenceCount: { about: 'How many are present.', fields: { count: 'On all pages together.' } },
   PresenceList: {
     about: 'A page of the users present in a group.',
     fields: {

@@ -24,6 +24,8 @@ export interface OperationNotes {
   readonly success: string;
   /** The body of a success: the answer to the first of `bodies`, where there are any. */
   readonly answer: unknown;
+  /** The same of a success that is a stream of events. */
+  readonly stream?: string;
   /** `read`: If-None-Match answers 304. `write`: If-Match. `put`: both, where `If-None-Match: *` only creates. */
   readonly conditions?: 'read' | 'write' | 'put';
   /** The `Link` header names the next page. */

@@ -117,12 +117,12 @@ const isLimited = (tokenKind: DescribedRoute['tokenKind']) =>
 const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
 function successOf(
-  answer: object,
+  body: object,
   { tokenKind }: DescribedRoute,
-  { success, answer: value, conditions, linksNext }: OperationNotes,
+  { success, answer, stream, conditions, linksNext }: OperationNotes,
   schemas: SchemaComponents,
 ): Response {
-  const { content = { 'application/json': { schema: answer } } } = answer as {
+  const { content = { 'application/json': { schema: body } } } = body as {
     content?: Record<string, { schema: object }>;
   };
   return {
@@ -136,7 +136,10 @@ function successOf(
     content: Object.fromEntries(
       Object.entries(content).map(([type, { schema }]) => [
         type,
-        { schema: schemas.describe(schema), examples: { answer: { value } } },
+        {
+          schema: schemas.describe(schema),
+          examples: { answer: { value: type === 'text/event-stream' ? stream : answer } },
+        },
       ]),
     ),
   };

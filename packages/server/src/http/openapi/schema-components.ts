@@ -67,12 +67,13 @@ export class SchemaComponents {
   }
 
   #rewrite(schema: Schema, meaning?: Meaning, place = ''): Schema {
-    const { 'x-text': _text, format, properties, items, ...rest } = schema;
+    const { 'x-text': _text, format, properties, items, anyOf, ...rest } = schema;
     return {
       ...rest,
       ...formatOf(format),
       ...(properties !== undefined && { properties: this.#fields(schema, meaning, place) }),
       ...(items !== undefined && { items: this.#inside(items, meaning, place) }),
+      ...(anyOf !== undefined && { anyOf: anyOf.map((choice) => this.#inside(choice, meaning, place)) }),
     };
   }
 

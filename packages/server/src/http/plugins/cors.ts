@@ -49,9 +49,14 @@ export function addCors(
   return allowOrigin;
 }
 
-/** By its route, or where none takes it by its path: `PUT /v1/client/preferences` is about the user `client`. */
-const isForClients = ({ routeOptions, url }: FastifyRequest) =>
-  (routeOptions.url ?? url).startsWith('/v1/client/');
+/** By its route, or where none takes it by its path. */
+const isForClients = ({ routeOptions, url }: FastifyRequest) => {
+  const path = routeOptions.url ?? url;
+  return path.startsWith('/v1/client/') && !OF_USER_CLIENT.test(path);
+};
+
+/** The preferences of a user whose ID is `client`, which hosts write. */
+const OF_USER_CLIENT = /^\/v1\/client\/preferences(?:\?|$)/;
 
 const isPreflight = ({ method, headers }: FastifyRequest) =>
   method === 'OPTIONS' &&

@@ -1,11 +1,11 @@
-import { ClientPresenceWrite, Done, type Findings, limits, PresenceList } from '@rollcall/protocol';
+import { ClientPresenceWrite, Done, type Findings, limits } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import { inspectPresence } from '../../core/presence-service.ts';
 import type { Services } from '../../services.ts';
 import { done } from '../answer.ts';
 import type { RequestRule } from '../fastify-types.ts';
-import { answers, ClientPresenceQuery } from '../schemas.ts';
+import { answers, ClientPresenceQuery, PRESENCE_READING } from '../schemas.ts';
 import { groupPresence, presencePageRule } from './group-presence.ts';
 
 const tags = ['client'];
@@ -23,7 +23,7 @@ function getPresence(app: FastifyInstance, services: Services): void {
     summary: "Who is present in one of the user's groups, in order of ID",
     tags,
     querystring: ClientPresenceQuery,
-    response: answers(PresenceList),
+    response: answers(PRESENCE_READING),
   };
   const pageRule = presencePageRule(services, (request) => groupAsked(request)?.id ?? null);
   const rule: RequestRule = (request, findings) => {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { canonicalLocation, type Findings, isJsonObject, PresenceList } from '@rollcall/protocol';
+import { canonicalLocation, type Findings, isJsonObject } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import type { ListName } from '../../core/page-token.ts';
@@ -17,7 +17,7 @@ import type { Services } from '../../services.ts';
 import type { RequestRule } from '../fastify-types.ts';
 import { listBody, listOf, pageRule } from '../paged-list.ts';
 import { presentPresence } from '../present.ts';
-import { answers, GroupPresenceQuery, IdInPath } from '../schemas.ts';
+import { answers, GroupPresenceQuery, IdInPath, PRESENCE_READING } from '../schemas.ts';
 import type { ById, GroupWords } from './route-words.ts';
 
 /** Who is present in a group. */
@@ -29,7 +29,7 @@ export function groupPresenceRoutes(app: FastifyInstance, services: Services, wo
     tags: ['presence'],
     params: IdInPath,
     querystring: GroupPresenceQuery,
-    response: answers(PresenceList),
+    response: answers(PRESENCE_READING),
   };
   const rule = presencePageRule(services, ({ params }) => (params as ById['Params']).id);
   app.get<ById>(`${path}/:id/presence`, { schema, config: { rule } }, (request, reply) => {

@@ -157,7 +157,7 @@ function fail(error: Error): never {
 }
 
 function toError({ kind, message, stack }: WriteFailure): Error {
-  if (kind === 'projectGone') return new ProjectGoneError('the project was deleted');
+  if (kind === 'projectGone') return new ProjectGoneError();
   const error = kind === 'unavailable' ? new StoreUnavailableError(message) : new Error(message);
   if (stack !== undefined) error.stack = stack;
   return error;

@@ -1,7 +1,7 @@
 import { doneExample, type NotesByOperation, type OperationNotes } from '../operation-notes.ts';
 import { GROUP_NOTES } from './group-notes.ts';
 
-const { query, description, success, answer } = GROUP_NOTES.listGroupPresence as OperationNotes;
+const { query, description, success, answer, stream = '' } = GROUP_NOTES.listGroupPresence as OperationNotes;
 
 /** `/v1/client`: what a browser may do with a client token. */
 export const CLIENT_NOTES: NotesByOperation = {
@@ -43,6 +43,7 @@ export const CLIENT_NOTES: NotesByOperation = {
     },
     success,
     answer,
+    stream,
     refusals: {
       missing_field: '`groupID` is absent, and the token names no group.',
     },

@@ -1,4 +1,5 @@
 import { doneExample, type NotesByOperation } from '../operation-notes.ts';
+import { STREAM_EXAMPLE } from './presence-notes.ts';
 
 export const GROUP_EXAMPLE = {
   id: 'analysts',
@@ -124,7 +125,8 @@ With \`Accept: text/event-stream\` the answer is a stream of server-sent events:
         example: false,
       },
     },
-    success: 'A page of the users who are present.',
+    success: 'A page of the users who are present, their count, or a stream of what changes.',
+    stream: STREAM_EXAMPLE,
     answer: {
       users: [
         {
