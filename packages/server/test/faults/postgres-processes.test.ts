@@ -1,11 +1,13 @@
-/** Several processes on one PostgreSQL: starting at once, and writing while it is killed. */
+/** Several processes on one PostgreSQL: starting at once, writing while it is killed, and while one of them hangs. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import type { Client } from 'pg';
 import { inspectPostgresStore } from '../../src/store/postgres/postgres-inspection.ts';
 import { SchemaTooNewError } from '../../src/store/postgres/postgres-migrate.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -105,5 +107,52 @@ async function assertKept(roster: Roster, acknowledged: ReadonlyMap<number, numb
     assert.equal(group.name, name, 'of one batch');
     assert.equal(group.members, Number(name) % 2 === 0 ? `["u${lane}"]` : '[]');
     assert.ok([number, number + 1].includes(Number(name)), `lane ${lane}: ${name}, acknowledged ${number}`);
+  }
+}
+
+describe('a process that hangs in the middle of its writes', { skip: skipsPostgres }, () => {
+  // The server waits ten seconds for a word of it.
+  test('does not keep others from theirs for long', { timeout: 30_000 }, () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = await newRoster(store);
+      const { child, exited } = startWriter(url, String(roster.key), LANES);
+      child.stdout.resume();
+      try {
+        await withClient(url, (client) => hangInTransaction(child, client));
+        const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+        const batch = await roster.batch({
+          users: lanes.map((lane) => ({ id: `u${lane}`, name: 'of another' })),
+          groups: lanes.map((lane) => ({ id: `g${lane}`, name: 'of another' })),
+        });
+        assert.equal(batch.kind, 'applied');
+      } finally {
+        child.kill('SIGKILL');
+        await exited;
+        await store.close();
+      }
+    }),
+  );
+});
+
+/** Stops a writer in the middle of a transaction that has written users. */
+async function hangInTransaction(child: ChildProcess, client: Client): Promise<void> {
+  for (;;) {
+    child.kill('SIGSTOP');
+    if (await isAnyInTransaction(client)) return;
+    child.kill('SIGCONT');
+    await delay(1);
+  }
+}
+
+/** Asked when the others have done what they were sent, and nothing has come for a while. */
+async function isAnyInTransaction(client: Client): Promise<boolean> {
+  for (;;) {
+    const { rows } = await client.query(`
+      SELECT state = 'active' OR clock_timestamp() - state_change < interval '100 ms' AS is_busy,
+        state = 'idle in transaction' AND pid IN (
+          SELECT pid FROM pg_locks WHERE relation = 'users'::regclass AND mode = 'RowExclusiveLock') AS is_writing
+      FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'rollcall'`);
+    if (!rows.some(({ is_busy }) => is_busy)) return rows.some(({ is_writing }) => is_writing);
   }
 }

@@ -42,7 +42,7 @@ suite('what fails on our side', () => {
   test('because the project was deleted after its token was checked is that token failure', () => {
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
-        putUser: () => Promise.reject(new ProjectGoneError('the project was deleted')),
+        putUser: () => Promise.reject(new ProjectGoneError()),
       }),
     });
     return withApp({ disturb }, async ({ call }) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ApiDescription } from '../http/api-description.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -170,6 +171,53 @@ describe('GET /v1/groups/<ID>/presence', () => {
     expectRefused(await p.project.get(`/v1/groups/g/members?token=${token}`), 400, 'invalid_field', 'token');
   });
 
+  test('with count_only answers how many all pages would list', async () => {
+    const p = await library();
+    await p.project.seed({ users: [{ id: 'd', status: 'deleted' }] });
+    const api = await ApiDescription.of(p.project.url);
+    const count = async (query: Record<string, string>) => {
+      const answer = await p.project.get(
+        `/v1/groups/g/presence?${new URLSearchParams({ ...query, count_only: 'true' })}`,
+      );
+      api.expectDescribed(api.operation('listGroupPresence'), answer);
+      return expectOk(answer);
+    };
+    assert.deepEqual(await count({}), { count: 4 });
+    assert.deepEqual(await count({ exclude_durable: 'true' }), { count: 3 });
+    assert.deepEqual(await count({ location: JSON.stringify(CHAPTER) }), { count: 2 });
+    assert.deepEqual(await count({ location: JSON.stringify(BOOK), partial_match: 'true' }), { count: 4 });
+    assert.deepEqual(await count({ location: '{"book":"C"}' }), { count: 0 });
+    assert.deepEqual(await idsOf(p, { count_only: 'false', limit: '2' }), ['a', 'b']);
+    expectNotFound(
+      await p.project.get('/v1/groups/nowhere/presence?count_only=true'),
+      'group_not_found',
+      'nowhere',
+    );
+  });
+
+  test('counts more than one reading holds', async () => {
+    const ids = Array.from({ length: 2_100 }, (_, index) => `u${index}`);
+    const p = await presence(...ids);
+    for (const place of [0, 1_000, 2_000]) {
+      const updates = ids
+        .slice(place, place + 1_000)
+        .map((userID, index) => ({ userID, groupID: 'g', location: BOOK, durable: index % 3 === 0 }));
+      expectOk(await p.project.put('/v1/presence', { updates }));
+    }
+    const answer = await p.project.get('/v1/groups/g/presence?count_only=true');
+    assert.deepEqual(expectOk(answer), { count: ids.length });
+  });
+
+  test('count_only goes with neither limit nor token', async () => {
+    const p = await presence('a', 'b');
+    for (const id of ['a', 'b']) await p.set(id, CHAPTER);
+    const { token } = (await p.page({ limit: '1' })).pagination;
+    for (const query of ['limit=1', `token=${token}`]) {
+      const answer = await p.project.get(`/v1/groups/g/presence?count_only=true&${query}`);
+      expectRefused(answer, 400, 'invalid_field', 'count_only');
+    }
+  });
+
   test('of a group that does not exist is group_not_found', async () => {
     const p = await presence('a');
     expectNotFound(await p.project.get('/v1/groups/nowhere/presence'), 'group_not_found', 'nowhere');
@@ -196,9 +244,9 @@ describe('GET /v1/groups/<ID>/presence', () => {
     }
   });
 
-  test('partial_match and exclude_durable are true or false', async () => {
+  test('partial_match, exclude_durable and count_only are true or false', async () => {
     const p = await presence('a');
-    for (const name of ['partial_match', 'exclude_durable']) {
+    for (const name of ['partial_match', 'exclude_durable', 'count_only']) {
       for (const value of ['', '1', 'yes', 'TRUE', 'null']) {
         expectRefused(
           await p.project.get(`/v1/groups/g/presence?${name}=${value}`),

@@ -7,8 +7,11 @@ import type { PostgresSettings } from './postgres-url.ts';
 const CONNECT_LIMIT_MS = 3_000;
 /** How long the end of one may take. */
 const CLOSE_LIMIT_MS = 2_000;
-/** A transaction that its process has forgotten is ended by the server. */
-const IDLE_IN_TRANSACTION_MS = 60_000;
+/**
+ * A transaction whose process says nothing for so long, as it hangs, is ended by the server: others wait for its locks.
+ * More than a process ever takes to work out what to write.
+ */
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** A row as an array of columns. Integers are numbers, bytes are Buffers. */
 export type Row = readonly unknown[];

@@ -10,6 +10,8 @@ const MOST_SNAPSHOTS = 4;
 const ANSWER_WITHIN_MS = 4_500;
 /** A reader that takes nothing for so long loses its snapshot, which keeps the server from removing old rows. */
 const IDLE_LIMIT_MS = 30_000;
+/** It holds no lock that others wait for, so the server leaves it alone for longer than that. */
+const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${2 * IDLE_LIMIT_MS}`;
 /** Nobody holds a snapshot for longer, however steadily they read. */
 const TOTAL_LIMIT_MS = 5 * 60_000;
 
@@ -70,9 +72,7 @@ export class LongReads {
     });
     this.#taken.add(snapshot);
     // The state is that of the first statement after it, which waits for it.
-    connection
-      .control('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', until)
-      .catch(() => snapshot.release());
+    connection.control(BEGIN, until).catch(() => snapshot.release());
     return snapshot;
   }
 
