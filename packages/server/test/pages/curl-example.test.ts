@@ -36,7 +36,9 @@ describe('the curl lines of the page', () => {
       const data = sent.includes('-d') ? JSON.parse(sent[sent.indexOf('-d') + 1] as string) : undefined;
       assert.deepEqual(data, body, operation.operationId);
       const [scheme] = operation.security.flatMap((requirement) => Object.keys(requirement));
-      const token = { projectToken: 'Bearer t', customerToken: 'Bearer c', clientToken: 'Bearer b' }[scheme ?? ''];
+      const token = { projectToken: 'Bearer t', customerToken: 'Bearer c', clientToken: 'Bearer b' }[
+        scheme ?? ''
+      ];
       assert.equal(sent.find((argument) => argument.startsWith('Authorization: '))?.slice(15), token);
     }
   });

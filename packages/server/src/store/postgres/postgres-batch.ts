@@ -1,10 +1,11 @@
 import type { Batch } from '@rollcall/protocol';
 import { type BatchDocument, isRefused, readBatch, settleBatch } from '../batch-document.ts';
+import { NO_EFFECTS } from '../outcomes.ts';
 import type { BatchOutcome, BatchRequest, ProjectKey, WriteStamp } from '../store.ts';
 import { IS_ALIVE, WHICH_GROUPS_EXIST } from './postgres-batch-statements.ts';
 import { BatchWork } from './postgres-batch-work.ts';
 import type { Attempt } from './postgres-database.ts';
-import { assertAlive, NO_EFFECTS } from './postgres-outcomes.ts';
+import { assertAlive } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';
 
 /**

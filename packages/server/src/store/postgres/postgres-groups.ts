@@ -1,3 +1,4 @@
+import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   DeleteOutcome,
   GroupRecord,
@@ -8,6 +9,7 @@ import type {
   WriteContext,
   WriteStamp,
 } from '../store.ts';
+import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Row } from './postgres-connection.ts';
 import type { Attempt, PostgresDatabase } from './postgres-database.ts';
 import { LostRaceError } from './postgres-errors.ts';
@@ -23,12 +25,8 @@ import {
 import {
   ALIVE,
   assertAlive,
-  departed,
   meetsPrecondition,
-  NO_EFFECTS,
-  preconditionFailure,
   preconditionParameters,
-  type StoredGroupWrite,
   turnedGroup,
 } from './postgres-outcomes.ts';
 import { pageSql, toEndlessPage } from './postgres-pages.ts';

@@ -1,5 +1,6 @@
 /** Writes that change who belongs to which group. Locks are taken in one order everywhere: groups by ID, users by ID. */
 import { limits } from '@rollcall/protocol';
+import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   ChangeMembersOutcome,
   DeleteOutcome,
@@ -8,18 +9,11 @@ import type {
   UnknownUsers,
   WriteContext,
 } from '../store.ts';
+import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import type { Attempt, Size } from './postgres-database.ts';
 import { LostRaceError } from './postgres-errors.ts';
-import {
-  ALIVE,
-  assertAlive,
-  departed,
-  NO_EFFECTS,
-  preconditionFailure,
-  type StoredGroupWrite,
-  turnedGroup,
-} from './postgres-outcomes.ts';
+import { ALIVE, assertAlive, turnedGroup } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';
 import { anyCountSlot, COUNT_USERS } from './postgres-users.ts';
 

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
+import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
 import type { PostgresConnection } from './postgres-connection.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
@@ -12,21 +13,8 @@ const NO_SUCH_TABLE = '42P01';
 const CREATED_AT_ONCE = new Set(['23505', '42P07', '40001']);
 const CREATION_TRIES = 20;
 
-/** The store was written by a newer version of Rollcall, whose schema this one does not know. */
-export class SchemaTooNewError extends Error {}
-
-interface Migration {
-  readonly number: number;
-  readonly file: string;
-}
-
 /** The migrations of this version, in order: `0001-initial.sql`, … */
-export function migrations(): Migration[] {
-  return readdirSync(DIRECTORY)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => ({ number: Number.parseInt(file, 10), file }));
-}
+export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 0;
 

@@ -1,4 +1,5 @@
 import { type Store, StoreUnavailableError } from '../store.ts';
+import { toStored } from '../stored-write.ts';
 import { applyBatch } from './postgres-batch.ts';
 import { carriedRecords } from './postgres-carry.ts';
 import { carryIn } from './postgres-carry-writes.ts';
@@ -9,7 +10,6 @@ import { connectGroup, deleteGroup, groupReads, putGroupFields } from './postgre
 import { memberReads } from './postgres-members.ts';
 import { changeMembers, deleteUser, putGroupMembers } from './postgres-membership-writes.ts';
 import { migrate } from './postgres-migrate.ts';
-import { toStored } from './postgres-outcomes.ts';
 import { presenceReads } from './postgres-presence.ts';
 import { putDurablePresence } from './postgres-presence-writes.ts';
 import { projectReads, projectWrites } from './postgres-projects.ts';

@@ -1,4 +1,5 @@
 import type { NotificationChannels, Status } from '@rollcall/protocol';
+import { NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   PageRequest,
   ProjectKey,
@@ -7,18 +8,11 @@ import type {
   UserRecord,
   WriteContext,
 } from '../store.ts';
+import type { StoredUserWrite } from '../stored-write.ts';
 import type { Row } from './postgres-connection.ts';
 import type { Attempt, PostgresDatabase } from './postgres-database.ts';
 import { LostRaceError } from './postgres-errors.ts';
-import {
-  ALIVE,
-  assertAlive,
-  meetsPrecondition,
-  NO_EFFECTS,
-  preconditionFailure,
-  preconditionParameters,
-  type StoredUserWrite,
-} from './postgres-outcomes.ts';
+import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from './postgres-outcomes.ts';
 import { pageSql, toPage } from './postgres-pages.ts';
 import { jsonText, jsonTime } from './postgres-text.ts';
 

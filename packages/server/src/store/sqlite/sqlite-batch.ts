@@ -1,6 +1,7 @@
 import type { Batch, ChangeCounts } from '@rollcall/protocol';
 import { limits } from '@rollcall/protocol';
 import { isRefused, readBatch, settleBatch } from '../batch-document.ts';
+import { NO_EFFECTS } from '../outcomes.ts';
 import type {
   BatchOutcome,
   BatchRequest,
@@ -9,11 +10,10 @@ import type {
   UnknownReference,
   WriteStamp,
 } from '../store.ts';
+import { toStored } from '../stored-write.ts';
 import type { GroupWrites } from './sqlite-groups.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import { NO_EFFECTS } from './sqlite-outcomes.ts';
 import type { UserWrites } from './sqlite-users.ts';
-import { toStored } from './sqlite-written.ts';
 
 /** The outcome of a batch, and whether its changes are to be kept: the caller rolls back otherwise. */
 export interface BatchResult {

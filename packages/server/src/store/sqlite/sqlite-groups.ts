@@ -1,4 +1,5 @@
 import type { Status } from '@rollcall/protocol';
+import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   DeleteOutcome,
   GroupRecord,
@@ -9,15 +10,14 @@ import type {
   WriteContext,
   WriteStamp,
 } from '../store.ts';
+import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
-import { departed, type MembershipWrites, type Replacement, type UserCards } from './sqlite-members.ts';
-import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
+import type { MembershipWrites, Replacement, UserCards } from './sqlite-members.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
-import type { StoredGroupWrite } from './sqlite-written.ts';
 
 /** Largest member list that is read in one go, on the event loop: some 2 ms. */
 const MEMBERS_AT_ONCE = 10_000;

@@ -1,6 +1,7 @@
+import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type { ChangeMembersOutcome, ProjectKey, WriteContext } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
-import { IdCollector, NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
+import { IdCollector } from './sqlite-id-collector.ts';
 import type { PresenceWrites } from './sqlite-presence-writes.ts';
 
 /** A group as membership changes need it. */
@@ -186,9 +187,4 @@ export interface Replacement {
   readonly unknown: IdCollector;
   /** How many members the group then has. */
   readonly count: number;
-}
-
-/** The effects of members leaving a group. */
-export function departed(groupId: string, userIds: readonly string[]) {
-  return userIds.length === 0 ? NO_EFFECTS : { ...NO_EFFECTS, departures: [{ groupId, userIds }] };
 }

@@ -1,24 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
 import { placeKeys } from './sqlite-place-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 
-/** The store was written by a newer version of Rollcall, whose schema this one does not know. */
-export class SchemaTooNewError extends Error {}
-
-interface Migration {
-  readonly number: number;
-  readonly file: string;
-}
-
 /** The migrations of this version, in order: `0001-initial.sql`, … */
-export function migrations(): Migration[] {
-  return readdirSync(DIRECTORY)
-    .filter((file) => file.endsWith('.sql'))
-    .sort()
-    .map((file) => ({ number: Number.parseInt(file, 10), file }));
-}
+export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 /**
  * Brings the store to this version's schema, all or nothing; safe when several processes start at once, because the

@@ -10,6 +10,7 @@ import type {
   WriteStamp,
 } from '../store.ts';
 import { ProjectGoneError } from '../store.ts';
+import type { StoredGroupWrite, StoredUserWrite } from '../stored-write.ts';
 import { BatchWrites } from './sqlite-batch.ts';
 import { CarryWrites } from './sqlite-carry.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -18,7 +19,6 @@ import { MembershipWrites } from './sqlite-members.ts';
 import { PresenceWrites } from './sqlite-presence-writes.ts';
 import { ProjectWrites } from './sqlite-projects.ts';
 import { UserWrites } from './sqlite-users.ts';
-import type { StoredGroupWrite, StoredUserWrite } from './sqlite-written.ts';
 
 /** Thrown by an operation whose changes must not be kept, though it has an answer: a refused batch, a dry run. */
 export class RollBack extends Error {

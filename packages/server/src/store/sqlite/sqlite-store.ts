@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Store, StoreUnavailableError } from '../store.ts';
+import { toStored } from '../stored-write.ts';
 import { carriedRecords } from './sqlite-carry.ts';
 import { readFailure } from './sqlite-errors.ts';
 import { groupReads } from './sqlite-groups.ts';
@@ -12,7 +13,6 @@ import { SnapshotPool } from './sqlite-snapshots.ts';
 import { standingReads } from './sqlite-standings.ts';
 import { userReads } from './sqlite-users.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
-import { toStored } from './sqlite-written.ts';
 
 /** The store's file within the data directory. */
 export const STORE_FILE = 'rollcall.db';

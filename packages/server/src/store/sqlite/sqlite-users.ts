@@ -1,4 +1,5 @@
 import type { NotificationChannels, Status } from '@rollcall/protocol';
+import { NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   DeleteOutcome,
   Departure,
@@ -9,12 +10,11 @@ import type {
   UserRecord,
   WriteContext,
 } from '../store.ts';
+import type { StoredUserWrite } from '../stored-write.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import { NO_EFFECTS, preconditionFailure } from './sqlite-outcomes.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-import type { StoredUserWrite } from './sqlite-written.ts';
 
 const COLUMNS =
   'user_no, name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision';

@@ -5,9 +5,10 @@
  */
 import { statSync } from 'node:fs';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { SchemaTooNewError } from '../migration-files.ts';
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts';
 import { GroupCommit } from './sqlite-group-commit.ts';
-import { migrate, SchemaTooNewError } from './sqlite-migrate.ts';
+import { migrate } from './sqlite-migrate.ts';
 import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
 
 /** Quiet for so long, the log is folded back however short it is: reads are fastest without one. */

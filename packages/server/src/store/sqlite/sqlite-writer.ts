@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { SchemaTooNewError } from '../migration-files.ts';
 import { ProjectGoneError, StoreUnavailableError } from '../store.ts';
-import { SchemaTooNewError } from './sqlite-migrate.ts';
 import type { WriteOperation, WriteOperations } from './sqlite-operations.ts';
 import type {
   FromWriter,

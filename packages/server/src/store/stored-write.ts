@@ -1,8 +1,8 @@
 import type { GroupWrite, UserWrite } from '@rollcall/protocol';
-import type { Json } from '../store.ts';
+import type { Json } from './store.ts';
 
 /**
- * A write with its metadata as the text that is stored. It goes to the writer's thread like this: copying an object
+ * A write with its metadata as the text that is stored. To SQLite's writer thread it goes like this: copying an object
  * there gives up on deep nesting, and would take every other write of the same message with it.
  */
 export type Stored<Write extends { metadata?: unknown }> = Omit<Write, 'metadata'> & {

@@ -1,6 +1,5 @@
-/** Small values that several write operations of this engine share. */
-import { limits } from '@rollcall/protocol';
-import type { Effects, IdSample, Precondition, Revision } from '../store.ts';
+/** What of an outcome is the same in every engine. */
+import type { Effects, Precondition, Revision } from './store.ts';
 
 export const NO_EFFECTS: Effects = {
   departures: [],
@@ -10,12 +9,16 @@ export const NO_EFFECTS: Effects = {
   reactivatedGroups: [],
 };
 
+/** The effects of members leaving a group. */
+export function departed(groupId: string, userIds: readonly string[]): Effects {
+  return userIds.length === 0 ? NO_EFFECTS : { ...NO_EFFECTS, departures: [{ groupId, userIds }] };
+}
+
 /** Whether the current state (null: nothing is there) meets what the caller requires. */
 export function preconditionFailure(
-  precondition: Precondition,
+  { ifMatch, ifNoneMatch }: Precondition,
   current: Revision | null,
 ): { kind: 'exists' } | { kind: 'stale' } | null {
-  const { ifMatch, ifNoneMatch } = precondition;
   if (ifMatch !== undefined && (current === null || (ifMatch !== '*' && !ifMatch.includes(current)))) {
     return { kind: 'stale' };
   }
@@ -24,19 +27,4 @@ export function preconditionFailure(
     if (ifNoneMatch.includes(current)) return { kind: 'stale' };
   }
   return null;
-}
-
-/** Counts IDs and keeps the first of them. */
-export class IdCollector {
-  count = 0;
-  readonly ids: string[] = [];
-
-  add(id: string): void {
-    this.count += 1;
-    if (this.ids.length < limits.PROBLEMS_NAMED) this.ids.push(id);
-  }
-
-  sample(): IdSample {
-    return { count: this.count, ids: this.ids };
-  }
 }
