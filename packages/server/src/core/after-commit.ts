@@ -66,8 +66,10 @@ function userEvents(userIds: readonly string[], active: boolean): ToldEvent[] {
 }
 
 async function settle({ log }: Parts, work: readonly Promise<void>[]): Promise<void> {
-  for (const end of await Promise.allSettled(work)) {
-    if (end.status === 'rejected')
-      log.error({ err: end.reason }, 'presence was not brought up to date with a write');
-  }
+  const failures = (await Promise.allSettled(work)).filter(({ status }) => status === 'rejected');
+  const [first] = failures as PromiseRejectedResult[];
+  if (first === undefined) return;
+  // A user may leave thousands of groups at once: one line says it for all.
+  const details = { err: first.reason, failures: failures.length };
+  log.error(details, 'presence was not brought up to date with a write');
 }

@@ -10,7 +10,7 @@ const MIGRATION_LIMIT_MS = 10 * 60_000;
 
 const NO_SUCH_TABLE = '42P01';
 /** Several processes that create the same table at once. */
-const CREATED_AT_ONCE = new Set(['23505', '42P07', '40001']);
+const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', '40001']);
 const CREATION_TRIES = 20;
 
 /** The migrations of this version, in order: `0001-initial.sql`, … */

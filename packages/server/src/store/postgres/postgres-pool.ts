@@ -36,7 +36,8 @@ export class PostgresPool {
     this.#settings = settings;
     this.#size = size;
     this.#mostTaken = mostTaken;
-    this.#sweep = setInterval(() => this.#endLate(performance.now()), SWEEP_MS).unref();
+    // After a turn that took long, the answers that came meanwhile are read first.
+    this.#sweep = setInterval(() => setImmediate(() => this.#endLate(performance.now())), SWEEP_MS).unref();
   }
 
   /** Runs one statement, in company. @throws StoreUnavailableError, DatabaseError */
