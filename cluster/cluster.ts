@@ -1,9 +1,9 @@
 /** `npm run cluster`: several Rollcall processes on one PostgreSQL and one Redis, for trying. Ctrl-C stops all. */
-import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { pasteLines } from '../packages/server/src/announcement.ts';
 import { mintProjectToken } from '../packages/server/src/auth/sign.ts';
+import { newSecret } from '../packages/server/src/core/credentials.ts';
 import { openStore } from '../packages/server/src/wiring.ts';
 import { localServers, type Servers } from './local-servers.ts';
 import { type Cluster, startCluster } from './start-cluster.ts';
@@ -17,7 +17,6 @@ processes. What they log goes to standard error, with the number of the process.
 `;
 
 const NAME = 'cluster';
-const newSecret = () => randomBytes(48).toString('base64url');
 
 /** A customer and a project to begin with. Where they exist already, their secrets stay. */
 const CREDENTIALS = {

@@ -3,6 +3,7 @@ process.argv.splice(2, Infinity, '--version');
 const sources = [
   'cli/main.ts',
   'serve.ts',
+  'store/sqlite/sqlite-store.ts',
   'store/sqlite/sqlite-group-commit.ts',
   'store/sqlite/sqlite-writer-thread.ts',
 ];

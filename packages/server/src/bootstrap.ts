@@ -1,28 +1,14 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
+import { type Credentials, ID_BYTES, newId, newSecret } from './core/credentials.ts';
 import type { CustomerRecord, ProjectRecord, Store } from './store/store.ts';
-
-/** What signs tokens: a customer's or a project's. Shown to the operator once, never logged. */
-export interface Credentials {
-  readonly id: string;
-  readonly secret: string;
-}
 
 /** The customer and the project that a first start made. */
 export interface FirstCredentials {
   readonly customer: Credentials;
   readonly project: Credentials;
 }
-
-/** A new secret, as strong as the longest HMAC in use: 48 bytes, base64url. */
-export const newSecret = (): string => randomBytes(48).toString('base64url');
-
-/** A new ID that no other has: the kind and 96 bits, base64url. */
-export const newId = (kind: 'cus' | 'prj'): string =>
-  `${kind}_${randomBytes(ID_BYTES).toString('base64url')}`;
-
-const ID_BYTES = 12;
 
 /** Creates the customer and the project that the settings name, where missing. What exists is left as it is. */
 export async function createConfigured(store: Store, settings: Settings, now: number): Promise<void> {

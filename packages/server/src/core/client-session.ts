@@ -2,6 +2,7 @@ import type { ClientPresenceWrite, Static, UserGroupList } from '@rollcall/proto
 import type { Page, PageRequest, Store, UserRecord } from '../store/store.ts';
 import type { ClientCaller, GroupName } from './caller.ts';
 import { ClientLogins } from './client-logins.ts';
+import { justBefore } from './just-before.ts';
 import type { PresenceService } from './presence-service.ts';
 import { groupNotFound, userNotFound } from './refusals.ts';
 import { ServiceError } from './service-error.ts';
@@ -104,13 +105,3 @@ function requireUser(userId: string, status: UserRecord['status'] | null): void 
 }
 
 type UserGroup = Static<typeof UserGroupList>['groups'][number];
-
-/**
- * A text that every ID before this one is up to, for reading a list from exactly here: no ID lies between, because it
- * would have the last of all code points, which is of no character.
- */
-function justBefore(id: string): string {
-  const [last = ''] = [...id].slice(-1);
-  const before = String.fromCodePoint((last.codePointAt(0) as number) - 1);
-  return `${id.slice(0, -last.length)}${before}\u{10ffff}`;
-}

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
@@ -7,6 +6,7 @@ import type { ProjectRecord, Store } from '../store/store.ts';
 import { announce } from './announce.ts';
 import type { CustomerCaller } from './caller.ts';
 import type { Clock } from './clock.ts';
+import { newId, newSecret } from './credentials.ts';
 import { ServiceError } from './service-error.ts';
 
 /** A project as its customer sees it: without secrets. Times are in milliseconds since the epoch. */
@@ -47,9 +47,6 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** As strong as the longest HMAC in use: 48 bytes are 64 characters. */
-const newSecret = () => randomBytes(48).toString('base64url');
-
 export function createProjectService({ store, presence, broker, clock, log }: Parts): ProjectService {
   async function find({ customerId }: CustomerCaller, id: string): Promise<ProjectRecord> {
     const project = await store.findProject(id);
@@ -60,9 +57,8 @@ export function createProjectService({ store, presence, broker, clock, log }: Pa
 
   return {
     async create({ customerId }, { name }) {
-      const id = `prj_${randomBytes(12).toString('base64url')}`;
       const outcome = await store.createProject({
-        id,
+        id: newId('prj'),
         customerId,
         name,
         secret: newSecret(),

@@ -93,6 +93,26 @@ describe('several processes', { skip: skipsPostgres }, () => {
       }
     }));
 
+  test('that change a user and their memberships at once do not deadlock', () =>
+    withDatabase(async (url) => {
+      const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
+      const roster = await newRoster(stores[0] as Store);
+      await roster.groupOf('g', 'ann');
+      const lanes = each([...stores, ...stores, ...stores, ...stores], roster, async (view, lane) => {
+        for (let turn = 0; turn < 100; turn += 1) {
+          if (lane % 3 > 0) await view.putUser('ann', { name: `N${lane}-${turn}` });
+          else await view.changeMembers('g', turn % 2 === 0 ? { remove: ['ann'] } : { add: ['ann'] });
+        }
+      });
+      await Promise.all(lanes);
+      // What a connection did is counted when it ends.
+      await Promise.all(stores.map((store) => store.close()));
+      const { rows } = await withClient(url, (client) =>
+        client.query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()'),
+      );
+      assert.deepEqual(rows, [{ deadlocks: 0 }]);
+    }));
+
   test('that write the same at once lose nothing, and make one of everything', () =>
     withStores(3, async (stores) => {
       const roster = await newRoster(stores[0] as Store);

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { newId, newSecret } from '../../bootstrap.ts';
 import { systemClock } from '../../core/clock.ts';
+import { newId, newSecret } from '../../core/credentials.ts';
 import { readId, readName } from '../arguments.ts';
 import { CommandError } from '../command-error.ts';
 import { withExamples } from '../examples.ts';

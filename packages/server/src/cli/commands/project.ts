@@ -1,7 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import { Command } from 'commander';
-import { newId, newSecret } from '../../bootstrap.ts';
 import { systemClock } from '../../core/clock.ts';
+import { newId, newSecret } from '../../core/credentials.ts';
 import type { ProjectRecord, Store } from '../../store/store.ts';
 import { readId, readName, readOverlap } from '../arguments.ts';
 import { CommandError, usageError } from '../command-error.ts';

@@ -105,10 +105,12 @@ export function suppliedFields(write: StoredUserWrite): (string | null)[] {
 
 const parameterOf = (field: string) => `$${USER_FIELDS.indexOf(field as UserField) + 3}::text`;
 
+// FOR UPDATE, although no key changes: a weaker lock shares the row with those who hold it for a membership, and two
+// such updates then deadlock.
 const UPDATE = `
   WITH before AS (
     SELECT name, short_name, email, profile_picture_url, status, metadata, revision FROM users
-    WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR NO KEY UPDATE),
+    WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE),
   changed AS (
     UPDATE users u SET ${userAssignments(parameterOf)}, updated_at = $9, revision = $10
     FROM before
