@@ -59,7 +59,16 @@ describe('presenceAfter', () => {
       ({ type: 'departed', id: 'ada', location: B, reason }) as const;
     const kept = after(arrived('ada', B), durable, departed('absent'));
     assert.deepEqual(entries(kept), [{ ...entry('ada'), durable: { location: A, timestamp } }]);
-    assert.equal(after(arrived('ada', A), arrived('ada', B), durable, departed('removed')).size, 0);
+    const removed = [departed('removed'), { ...departed('removed'), location: A, durable: true }] as const;
+    assert.equal(after(arrived('ada', B), durable, ...removed).size, 0);
+  });
+
+  test('removed takes one place as well: who came back at once is told merged, and stays where they are', () => {
+    const removed = { type: 'departed', id: 'ada', location: A, reason: 'removed' } as const;
+    const durable = { type: 'durable', id: 'ada', location: A, timestamp } as const;
+    const both = after(arrived('ada', A), arrived('ada', B), durable);
+    const state = [removed, { ...removed, durable: true } as const].reduce(presenceAfter, both);
+    assert.deepEqual(entries(state), [entry('ada', [B])]);
   });
 
   test('a durable place that is none any more goes by itself', () => {

@@ -32,7 +32,6 @@ function entryAfter(
     case 'durable':
       return { ...entry, durable: { location, timestamp: event.timestamp } };
     case 'departed':
-      if (event.reason === 'removed') return nowhere(id);
       if (event.durable) return { id, ephemeral: entry.ephemeral };
       return at(entry, without(entry, location));
     case 'arrived': {

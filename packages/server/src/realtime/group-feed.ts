@@ -55,11 +55,10 @@ export class GroupFeed implements Follower, SessionOwner {
   async join(session: StreamSession, position: PresencePosition | null): Promise<void> {
     this.#joining += 1;
     try {
-      // First, so that whatever ends the right to watch after it was looked at ends the stream.
       this.#viewers.add(session);
-      await this.#followed.ready;
-      await requireWatchable(this.#parts.store, session.asked);
       while (session.channel === null && session.ending === null) await this.#tryJoin(session, position);
+      // Last, so that whatever ended the right to watch before it joined is seen here; what comes later ends the stream.
+      await requireWatchable(this.#parts.store, session.asked);
     } catch (error) {
       session.close();
       throw error;

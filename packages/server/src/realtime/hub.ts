@@ -1,6 +1,7 @@
 import type { Broker, Change } from '../broker/broker.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
+import type { Store } from '../store/store.ts';
 import type { FollowedParts } from './followed-group.ts';
 import { GroupFeed } from './group-feed.ts';
 import type { StreamRequest } from './stream-request.ts';
@@ -142,15 +143,23 @@ export class PresenceHub implements SessionOwner {
 
   async #ask(sessions: readonly StreamSession[]): Promise<void> {
     for (let from = 0; from < sessions.length; from += ASKED_AT_ONCE) {
-      await Promise.all(sessions.slice(from, from + ASKED_AT_ONCE).map(endWhereRefused));
+      await Promise.all(
+        sessions
+          .slice(from, from + ASKED_AT_ONCE)
+          .map((session) => endWhereRefused(this.#parts.store, session)),
+      );
     }
   }
 }
 
-/** An engine that is away refuses nobody: they are asked again. */
-async function endWhereRefused(session: StreamSession): Promise<void> {
+/**
+ * An engine that is away refuses nobody: they are asked again. Whether they may watch is asked here too, because what ended
+ * it may never have been told: that fails where the engine was away from whoever wrote it.
+ */
+async function endWhereRefused(store: Store, session: StreamSession): Promise<void> {
   try {
     await session.asked.stillAllowed?.();
+    await requireWatchable(store, session.asked);
   } catch (error) {
     if (error instanceof ServiceError && error.code !== 'error') session.end(error);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../src/core/service-error.ts';
+import { writeContext } from '../../src/core/write-context.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -346,6 +347,49 @@ describe('whether a stream is still allowed', () => {
       });
       assert.equal(sinks.filter(({ ended }) => ended !== null).length, 1);
     }));
+
+  test('ends within a minute where its group went and nobody was told', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const sinks = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
+      await world.engine.store.deleteGroup(world.project, 'g', writeContext(world.clock));
+      for (let second = 0; second < 60; second += 1) {
+        world.clock.move(1_000);
+        await nextTurn();
+      }
+      await world.until('the ends', () => sinks.every(({ ended }) => ended !== null));
+      for (const { parser } of sinks) assert.equal(parser.events.at(-1)?.data.error, 'group_not_found');
+    }));
+
+  for (const [who, asked] of [
+    ['a host', {}],
+    ['a viewer', { viewer: { userId: 'a' } }],
+  ] as const) {
+    test(`is not opened for ${who} where the group goes while it joins`, () =>
+      withStreams({}, async (world) => {
+        await world.seed(['a']);
+        const other = await world.open();
+        const { store } = world.engine;
+        const list = store.listDurablePresence.bind(store);
+        const reads = Promise.withResolvers<void>();
+        const goesOn = Promise.withResolvers<void>();
+        // What was there is read, and answered late: this time only.
+        store.listDurablePresence = async (...args) => {
+          store.listDurablePresence = list;
+          const page = await list(...args);
+          reads.resolve();
+          await goesOn.promise;
+          return page;
+        };
+        const filter = { location: { location: '{"page":"1"}', partial: true }, excludeDurable: false };
+        const refused = assert.rejects(world.open({ filter, ...asked }), { code: 'group_not_found' });
+        await reads.promise;
+        await world.services.groups.remove(world.project, 'group', 'g', {});
+        await world.until('the end of the other', () => other.ended !== null);
+        goesOn.resolve();
+        await refused;
+      }));
+  }
 
   test('is asked when the project or the session of its token changes, and no other', () =>
     withStreams({}, async (world) => {
