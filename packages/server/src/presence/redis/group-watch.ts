@@ -16,9 +16,26 @@ export function readMessage(text: string): GroupMessage | null {
   if (start === '') return null;
   try {
     const event = start.length === text.length ? null : JSON.parse(text.slice(start.length));
-    return { epoch, offset: Number(offset), event };
+    return event === null || isEvent(event) ? { epoch, offset: Number(offset), event } : null;
   } catch {
     return null;
+  }
+}
+
+/** What a stranger published as an event would throw far from here. */
+function isEvent(event: Record<string, unknown>): boolean {
+  const areTexts = (...names: string[]) => names.every((name) => typeof event[name] === 'string');
+  switch (event.type) {
+    case 'placed':
+    case 'left':
+      return areTexts('userId', 'location');
+    case 'durable':
+      return areTexts('userId', 'location') && Number.isSafeInteger(event.at);
+    case 'removed':
+    case 'users':
+      return Array.isArray(event.userIds);
+    default:
+      return event.type === 'group' || event.type === 'gone';
   }
 }
 

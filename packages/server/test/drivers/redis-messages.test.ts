@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readMessage } from '../../src/presence/redis/group-watch.ts';
+
+const read = (event: unknown) => readMessage(`epoch 7 ${JSON.stringify(event)}`);
+
+test('every kind of event is read as it was told', () => {
+  for (const event of [
+    { type: 'placed', userId: 'u', location: '{}', left: null },
+    { type: 'left', userId: 'u', location: '{}', reason: 'expired' },
+    { type: 'durable', userId: 'u', location: '{}', at: 1, left: null },
+    { type: 'removed', userIds: ['u'] },
+    { type: 'users', userIds: ['u'], active: false },
+    { type: 'group', active: true },
+    { type: 'gone' },
+  ]) {
+    assert.deepEqual(read(event), { epoch: 'epoch', offset: 7, event });
+  }
+  assert.deepEqual(readMessage('epoch 7 '), { epoch: 'epoch', offset: 7, event: null });
+});
+
+test('what a stranger publishes is no message: it would throw far from where it was read', () => {
+  const durable = { type: 'durable', userId: 'u', location: '{}', left: null };
+  const strange = [
+    durable,
+    { ...durable, at: 1e20 },
+    { type: 'placed', userId: 7 },
+    { type: 'users' },
+    {},
+    [],
+    7,
+  ];
+  for (const event of strange) assert.equal(read(event), null, JSON.stringify(event));
+  for (const text of ['', 'hello', 'epoch seven {}', 'epoch 7 {'])
+    assert.equal(readMessage(text), null, text);
+});
