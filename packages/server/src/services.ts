@@ -14,6 +14,7 @@ import { PresenceService } from './core/presence-service.ts';
 import { createProjectService, type ProjectService } from './core/project-service.ts';
 import { Readiness } from './core/readiness.ts';
 import { createTokenService, type TokenService } from './core/token-service.ts';
+import { RecentStandings } from './core/recent-standings.ts';
 import { UserService } from './core/user-service.ts';
 import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
@@ -50,7 +51,8 @@ export async function createServices(
   const { store, presence, broker } = engine;
   const { presenceTtlSeconds, presenceMergeMs } = settings;
   const pageTokens = new PageTokens(await store.serviceKey());
-  const dependencies = { store, presence, clock, log };
+  const standings = new RecentStandings({ store, broker, clock });
+  const dependencies = { store, presence, standings, clock, log };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
@@ -76,6 +78,7 @@ export async function createServices(
     close() {
       streams.close();
       presenceService.close();
+      standings.close();
       tokens.close();
       authenticator.close();
     },

@@ -51,7 +51,9 @@ export function createAuthenticator({ store, broker, clock }: Parts): Authentica
     data.forget();
     client.forget();
   };
-  const unsubscribe = broker.subscribe(forget);
+  const unsubscribe = broker.subscribe(({ type }) => {
+    if (type !== 'standing') forget();
+  });
 
   return {
     authenticate: data.authenticate,

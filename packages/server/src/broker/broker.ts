@@ -9,6 +9,8 @@
  *   right again within a second by other means.
  */
 
+import type { ProjectKey } from '../store/store.ts';
+
 /** A project's credentials changed: renamed, secret rotated, deleted. */
 export interface ProjectChanged {
   readonly type: 'project';
@@ -21,7 +23,14 @@ export interface SessionRevoked {
   readonly sessionId: string;
 }
 
-export type Change = ProjectChanged | SessionRevoked;
+/** Users may no longer be present where they were allowed to be; null are all of the project. */
+export interface StandingChanged {
+  readonly type: 'standing';
+  readonly project: ProjectKey;
+  readonly userIds: readonly string[] | null;
+}
+
+export type Change = ProjectChanged | SessionRevoked | StandingChanged;
 
 export interface Broker {
   /** Whether the engine answers. @throws StoreUnavailableError */

@@ -2,9 +2,11 @@ import type { Logger } from 'pino';
 import type { PresenceStore, ToldEvent } from '../presence/presence-store.ts';
 import type { Effects, ProjectKey } from '../store/store.ts';
 import type { Clock } from './clock.ts';
+import type { RecentStandings } from './recent-standings.ts';
 
 interface Parts {
   readonly presence: PresenceStore;
+  readonly standings: RecentStandings;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -13,7 +15,8 @@ interface Parts {
 const USERS_PER_EVENT = 1_000;
 
 /**
- * Ends the presence of users where a committed write made them leave, and tells those who watch whose status went over.
+ * Ends the presence of users where a committed write made them leave, lets no process go on taking them for members, and
+ * tells those who watch whose status went over.
  * A failure is logged and not passed on: the write stands, a repeat of it would change nothing, and readings leave out
  * who may not be seen anyway.
  */
@@ -23,12 +26,27 @@ export async function afterCommit(parts: Parts, project: ProjectKey, effects: Ef
   const departures = effects.departures.map(({ groupId, userIds }) =>
     presence.removeUsers({ project, groupId }, userIds, now),
   );
-  await settle(parts, [...departures, tellTurns(parts, project, effects, now)]);
+  await settle(parts, [
+    forgetStandings(parts, project, effects),
+    ...departures,
+    tellTurns(parts, project, effects, now),
+  ]);
 }
 
 /** The group is gone for good, and all presence in it. Fails like {@link afterCommit}: not at all. */
 export async function afterGroupRemoval(parts: Parts, project: ProjectKey, groupId: string): Promise<void> {
-  await settle(parts, [parts.presence.removeGroup({ project, groupId }, parts.clock.now())]);
+  const { presence, standings, clock } = parts;
+  await settle(parts, [
+    standings.changed(project, null),
+    presence.removeGroup({ project, groupId }, clock.now()),
+  ]);
+}
+
+async function forgetStandings({ standings }: Parts, project: ProjectKey, effects: Effects): Promise<void> {
+  const { departures, deactivated, deactivatedGroups } = effects;
+  if (deactivatedGroups.length > 0) return standings.changed(project, null);
+  const users = new Set([...departures.flatMap(({ userIds }) => userIds), ...deactivated]);
+  if (users.size > 0) await standings.changed(project, [...users]);
 }
 
 /** A user's status concerns every group that they may be in, a group's status itself; of both, only what is watched. */

@@ -6,12 +6,14 @@ import type { GroupRecord, Page, PageRequest, Precondition, ProjectKey, Store } 
 import { afterCommit, afterGroupRemoval } from './after-commit.ts';
 import type { Clock } from './clock.ts';
 import { findingsError, type Misfit } from './findings-error.ts';
+import type { RecentStandings } from './recent-standings.ts';
 import { type GroupNoun, groupExists, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
 import { writeContext } from './write-context.ts';
 
 export interface GroupDependencies {
   readonly store: Store;
   readonly presence: PresenceStore;
+  readonly standings: RecentStandings;
   readonly clock: Clock;
   readonly log: Logger;
 }

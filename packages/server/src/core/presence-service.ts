@@ -56,7 +56,8 @@ export class PresenceService {
   async put(project: ProjectKey, userId: string, write: PresenceWrite): Promise<void> {
     const update = toUpdate(project, userId, write);
     if (update.kind === 'durable') return this.#putDurable(update);
-    requireStanding(await this.#store.standing(project, update.groupId, userId), update);
+    const { standings } = this.#dependencies;
+    if (!standings.isAllowed(project, update)) requireStanding(await standings.ask(project, update), update);
     await this.#putEphemeral(update);
   }
 
@@ -106,8 +107,9 @@ export class PresenceService {
   }
 
   /**
-   * A user may have left the group, on this process or another, between the look at their standing and the presence
-   * that came of it, too late for the leaving to clear it. A presence that was there before would have been cleared.
+   * A user may have left the group, on this process or another, between the look at their standing (a second ago, if it
+   * was remembered) and the presence that came of it, too late for the leaving to clear it. A presence that was there
+   * before would have been cleared.
    */
   async #confirm({ project, groupId, userId, noun }: Update): Promise<void> {
     const standing = await this.#store.standing(project, groupId, userId);

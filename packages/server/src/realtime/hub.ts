@@ -118,6 +118,7 @@ export class PresenceHub implements SessionOwner {
   }
 
   #hear(change: Change): void {
+    if (change.type === 'standing') return;
     const concerned = [...this.#sessions].filter(({ asked: { caller } }) =>
       change.type === 'project'
         ? caller.projectId === change.projectId

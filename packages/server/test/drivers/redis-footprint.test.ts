@@ -61,17 +61,33 @@ async function useAll(scene: PresenceScene): Promise<void> {
 }
 
 describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
-  test('a refresh is one call, whoever is there; so is a reading', (t) =>
+  test('a refresh is one call, and so are all that come at once, whoever is there; so is a reading', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await redis.command('CONFIG', 'RESETSTAT');
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1, { now: START + 1 })));
-      assert.equal((await callsOf(redis)).get('evalsha'), USERS.length);
+      assert.equal((await callsOf(redis)).get('evalsha'), 1);
+      for (const id of USERS) await scene.set(id, PAGE_1, { now: START + 2 });
+      assert.equal((await callsOf(redis)).get('evalsha'), 1 + USERS.length);
       await scene.find();
       await scene.find({ location: PAGE_1, partial: true });
       const calls = await callsOf(redis);
-      assert.equal(calls.get('evalsha'), USERS.length + 2);
+      assert.equal(calls.get('evalsha'), 1 + USERS.length + 2);
       assert.equal(calls.get('eval'), 1, 'the first time, with its text');
+    }));
+
+  test('of those that are set at once, what fails fails alone', (t) =>
+    withScene(t, async (scene, redis) => {
+      await scene.set('ann', PAGE_1, { groupId: 'broken' });
+      for (const key of (await keysOf(redis)).filter((name) => name.endsWith(':broken}:places')))
+        await redis.command('SET', key, 'not a hash');
+      const groups = ['one', 'broken', 'two'];
+      const set = groups.map((groupId) => scene.set('ann', PAGE_2, { groupId }));
+      const outcomes = (await Promise.allSettled(set)).map(({ status }) => status);
+      assert.deepEqual(outcomes, ['fulfilled', 'rejected', 'fulfilled']);
+      await assert.rejects(set[1] as Promise<unknown>, /WRONGTYPE/);
+      assert.deepEqual(await scene.ids({ groupId: 'one' }), ['ann']);
+      assert.deepEqual(await scene.ids({ groupId: 'two' }), ['ann']);
     }));
 
   test('nothing is looked for by going through all keys', (t) =>

@@ -4,7 +4,9 @@ import type { PresenceScope } from '../presence-store.ts';
 import { PresenceKeys } from './presence-keys.ts';
 import { type PresenceScripts, presenceScripts } from './presence-scripts.ts';
 
-type OnGroup = Exclude<keyof PresenceScripts, 'enlist' | 'claim' | 'settle'>;
+type OnIndex = 'enlist' | 'claim' | 'settle';
+type OnGroups = 'set';
+type OnGroup = Exclude<keyof PresenceScripts, OnIndex | OnGroups>;
 
 /** The scripts of presence and the keys that they work on. */
 export class PresenceEngine {
@@ -28,8 +30,13 @@ export class PresenceEngine {
     return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [this.keys.channel(scope), now, ...args]);
   }
 
+  /** Runs a script on several groups of one slot: a step for each. */
+  onGroups(name: OnGroups, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    return this.#run(this.#scripts[name], keys, args);
+  }
+
   /** Runs a script on an index of groups. */
-  onIndex(name: Exclude<keyof PresenceScripts, OnGroup>, key: string, ...args: readonly (string | number)[]) {
+  onIndex(name: OnIndex, key: string, ...args: readonly (string | number)[]) {
     return this.#run(this.#scripts[name], [key], args);
   }
 

@@ -18,19 +18,13 @@ import type {
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
 import { PresenceEngine } from './presence-engine.ts';
-import { presenceName } from './presence-keys.ts';
+import { PresenceSetting } from './presence-setting.ts';
 
 /** How many users one step removes, and one event names. */
 const REMOVED_PER_STEP = 1_000;
 const SNAPSHOT_MAX = 10_000;
 /** How many groups of a project are removed at once. */
 const GROUPS_PER_STEP = 100;
-
-const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
-
-/** What lua/set.lua answers where it did nothing, and where it put off a deadline. */
-const NO_ENTRY = 0;
-const REFRESHED = 1;
 
 /**
  * Opens the PresenceStore (see the port) on Redis: shared by every process that names the same server and prefix.
@@ -52,6 +46,7 @@ class RedisPresence implements PresenceStore {
   readonly #channels: RedisChannels;
   readonly #engine: PresenceEngine;
   readonly #due: DueGroups;
+  readonly #setting: PresenceSetting;
   readonly #watches: GroupWatches;
 
   constructor(connection: RedisConnection, channels: RedisChannels) {
@@ -59,6 +54,7 @@ class RedisPresence implements PresenceStore {
     this.#channels = channels;
     this.#engine = new PresenceEngine(connection);
     this.#due = new DueGroups(this.#engine);
+    this.#setting = new PresenceSetting(this.#engine, this.#due);
     this.#watches = new GroupWatches(this.#engine, channels);
   }
 
@@ -71,17 +67,8 @@ class RedisPresence implements PresenceStore {
     this.#connection.close();
   }
 
-  async set(update: PresenceUpdate): Promise<PresenceChange> {
-    const { userId, region, location, expiresAt, now } = update;
-    const args = [presenceName(userId, region), location, expiresAt];
-    let reply = await this.#engine.onGroup('set', update, now, ...args, '', '');
-    if (reply === NO_ENTRY) {
-      const { due, id } = await this.#due.enter(update, expiresAt, now);
-      reply = await this.#engine.onGroup('set', update, now, ...args, due, id);
-    }
-    if (reply === REFRESHED) return UNCHANGED;
-    const [arrived, created, departed] = reply as [number, number, Json | null];
-    return { arrived: arrived === 1, created: created === 1, departed };
+  set(update: PresenceUpdate): Promise<PresenceChange> {
+    return this.#setting.set(update);
   }
 
   async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {

@@ -1,9 +1,12 @@
 import type { Status } from '@rollcall/protocol';
+import { Gathered } from '../../gathered.ts';
 import type { ProjectKey, Standing, StandingQuestion } from '../store.ts';
 import type { Row } from './postgres-connection.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
-import { Gathered } from './postgres-gathered.ts';
 import { textArray } from './postgres-text.ts';
+
+/** Most standings that one statement reads. */
+const MOST_TOGETHER = 1_000;
 
 /** A user's standing in a group: see {@link toStanding}. */
 export const STANDING = `
@@ -39,7 +42,7 @@ export function standingReads(database: PostgresDatabase) {
     const users = textArray(asked.map(({ userId }) => userId));
     return (await database.read(STANDINGS, project, groups, users)).map(toStanding);
   };
-  const gathered = new Gathered(standings);
+  const gathered = new Gathered(MOST_TOGETHER, standings);
   return {
     standing: (project: ProjectKey, groupId: string, userId: string): Promise<Standing> =>
       gathered.ask(project, { groupId, userId }),

@@ -1,17 +1,27 @@
 -- What set.lua begins with, before group.lua: most of what comes is a refresh, which needs nothing of that.
 --
 -- KEYS, ARGV: see set.lua
--- Answers 1 where the presence is at this location already and everything that leads to it holds; else goes on.
-do
-  local deadline = tonumber(ARGV[5])
-  local known = redis.call('HMGET', KEYS[4], 'due', 'until')
-  local is_entered = known[1] and tonumber(known[1]) <= deadline
-  local is_kept = known[2] and tonumber(known[2]) >= deadline
-  if is_entered and is_kept and redis.call('HGET', KEYS[1], ARGV[3]) == ARGV[4] then
-    local ends = redis.call('ZSCORE', KEYS[2], ARGV[3])
-    if ends and tonumber(ends) > tonumber(ARGV[2]) then
-      redis.call('ZADD', KEYS[2], ARGV[5], ARGV[3])
-      return 1
-    end
-  end
+local KEYS_EACH, ARGV_EACH = 6, 7
+local replies, rest = {}, {}
+
+-- Puts the deadline off and answers true where the presence is at this location already and everything that leads to it
+-- holds; else does nothing.
+local function refresh(places, deadlines, meta, now, presence, location, deadline)
+  local known = redis.call('HMGET', meta, 'due', 'until')
+  if not known[1] or tonumber(known[1]) > tonumber(deadline) then return false end
+  if not known[2] or tonumber(known[2]) < tonumber(deadline) then return false end
+  if redis.call('HGET', places, presence) ~= location then return false end
+  local ends = redis.call('ZSCORE', deadlines, presence)
+  if not ends or tonumber(ends) <= tonumber(now) then return false end
+  redis.call('ZADD', deadlines, deadline, presence)
+  return true
 end
+
+for at = 1, #KEYS / KEYS_EACH do
+  local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
+  -- What fails here, by a key of another type, fails again below.
+  local is_done, is_refreshed =
+    pcall(refresh, KEYS[k + 1], KEYS[k + 2], KEYS[k + 4], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5])
+  if is_done and is_refreshed then replies[at] = 1 else rest[#rest + 1] = at end
+end
+if #rest == 0 then return replies end

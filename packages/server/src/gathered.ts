@@ -1,0 +1,63 @@
+interface Waiting<Question, Answer> {
+  readonly question: Question;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** Answers questions of one kind: one answer each, in their order; an answer that is an Error is that question's alone. */
+type Ask<Kind, Question, Answer> = (
+  kind: Kind,
+  questions: readonly Question[],
+) => Promise<readonly (Answer | Error)[]>;
+
+/**
+ * Questions that come in one turn of the event loop, asked in one call for all of a kind: what a call to a server costs
+ * both sides is mostly its being sent, and under load many requests ask at once. One that comes alone waits for nothing.
+ */
+export class Gathered<Kind, Question, Answer> {
+  readonly #ask: Ask<Kind, Question, Answer>;
+  readonly #mostTogether: number;
+  readonly #waiting = new Map<Kind, Waiting<Question, Answer>[]>();
+
+  /** At most `mostTogether` questions are asked in one call. */
+  constructor(mostTogether: number, ask: Ask<Kind, Question, Answer>) {
+    this.#ask = ask;
+    this.#mostTogether = mostTogether;
+  }
+
+  /** Rejects with the error of its own answer, or with that of the whole call. */
+  ask(kind: Kind, question: Question): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size === 0) setImmediate(() => this.#send());
+      const others = this.#waiting.get(kind);
+      if (others === undefined) this.#waiting.set(kind, [{ question, resolve, reject }]);
+      else others.push({ question, resolve, reject });
+    });
+  }
+
+  #send(): void {
+    const kinds = [...this.#waiting];
+    this.#waiting.clear();
+    for (const [kind, waiting] of kinds) {
+      for (let from = 0; from < waiting.length; from += this.#mostTogether) {
+        this.#sendTogether(kind, waiting.slice(from, from + this.#mostTogether));
+      }
+    }
+  }
+
+  async #sendTogether(kind: Kind, waiting: readonly Waiting<Question, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.#ask(
+        kind,
+        waiting.map(({ question }) => question),
+      );
+      for (const [index, { resolve, reject }] of waiting.entries()) {
+        const answer = answers[index] as Answer | Error;
+        if (answer instanceof Error) reject(answer);
+        else resolve(answer);
+      }
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+/** Who may be present is remembered for a moment: what that may cost anybody, and what it may not. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { writeContext } from '../../src/core/write-context.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type AppCase, type AppOptions, altered, withApp } from './app-case.ts';
+
+/** What the store was asked: standings one at a time, and many at once. */
+interface Asked {
+  single: number;
+  together: number;
+}
+
+interface Standings extends AppCase {
+  readonly asked: Asked;
+  /** Says that the user is somewhere in the group, and gives the answer's status. */
+  place(userId: string, groupId?: string): Promise<number>;
+  /** Lets time pass in small steps, with a sign of life of the user in each, and gives the statuses of the answers. */
+  live(userId: string, ms: number): Promise<number[]>;
+}
+
+const STEP_MS = 100;
+
+async function withStandings(
+  body: (standings: Standings) => Promise<void>,
+  disturb: (store: Store) => Partial<Store> = () => ({}),
+): Promise<void> {
+  const asked = { single: 0, together: 0 };
+  const options: AppOptions = {
+    disturb: ({ store, broker }) => ({
+      store: altered(store, {
+        standing(...question) {
+          asked.single += 1;
+          return store.standing(...question);
+        },
+        standings(...questions) {
+          asked.together += 1;
+          return store.standings(...questions);
+        },
+        ...disturb(store),
+      }),
+      broker,
+    }),
+  };
+  await withApp(options, async (appCase) => {
+    const { call, clock } = appCase;
+    let paragraph = 0;
+    const place = async (userId: string, groupId = 'g') => {
+      paragraph += 1;
+      const location = { page: 'intro', paragraph: `${paragraph}` };
+      const payload = { groupID: groupId, location, exclusiveWithin: { page: 'intro' } };
+      return (await call('PUT', `/v1/users/${userId}/presence`, { payload })).statusCode;
+    };
+    const live = async (userId: string, ms: number) => {
+      const statuses: number[] = [];
+      for (let passed = 0; passed < ms; passed += STEP_MS) {
+        clock.move(STEP_MS);
+        await turn();
+        statuses.push(await place(userId));
+      }
+      return statuses;
+    };
+    await call('PUT', '/v1/users/ada', { payload: {} });
+    await call('PUT', '/v1/users/bob', { payload: {} });
+    for (const id of ['g', 'h'])
+      await call('PUT', `/v1/groups/${id}`, { payload: { name: id, members: ['ada', 'bob'] } });
+    await body({ ...appCase, asked, place, live });
+  });
+}
+
+const allOk = (statuses: readonly number[]) => statuses.every((status) => status === 200);
+
+describe('who moves through a document', () => {
+  test('is looked up once, and then with others a few times a second', () =>
+    withStandings(async ({ place, live, asked }) => {
+      assert.equal(await place('ada'), 200);
+      const first = asked.single;
+      assert.ok(allOk(await live('ada', 5_000)));
+      assert.equal(asked.single, first, 'nobody who comes often waits for it');
+      assert.ok(asked.together > 0 && asked.together <= 12, `${asked.together} looks in five seconds`);
+    }));
+
+  test('is looked up again after a second without a sign of life', () =>
+    withStandings(async ({ place, clock, asked }) => {
+      await place('ada');
+      const first = asked.single;
+      clock.move(1_000);
+      await place('ada');
+      assert.equal(asked.single, first + 1);
+      clock.jump(-500);
+      await place('ada');
+      assert.equal(asked.single, first + 2, 'a clock that was set back makes nothing last');
+    }));
+});
+
+describe('who may be present no more is refused at once', () => {
+  const ways: readonly [string, (appCase: AppCase) => Promise<unknown>][] = [
+    ['the user set deleted', ({ call }) => call('PUT', '/v1/users/ada', { payload: { status: 'deleted' } })],
+    ['the user removed', ({ call }) => call('DELETE', '/v1/users/ada')],
+    ['the group set deleted', ({ call }) => call('PUT', '/v1/groups/g', { payload: { status: 'deleted' } })],
+    ['the group removed', ({ call }) => call('DELETE', '/v1/groups/g')],
+    [
+      'the member removed',
+      ({ call }) => call('POST', '/v1/groups/g/members', { payload: { remove: ['ada'] } }),
+    ],
+    [
+      'the members replaced',
+      ({ call }) => call('PUT', '/v1/groups/g', { payload: { name: 'g', members: ['bob'] } }),
+    ],
+    [
+      'by a batch',
+      ({ call }) => call('POST', '/v1/batch', { payload: { users: [{ id: 'ada', status: 'deleted' }] } }),
+    ],
+  ];
+  for (const [how, revoke] of ways) {
+    test(how, () =>
+      withStandings(async (standings) => {
+        assert.equal(await standings.place('ada'), 200);
+        assert.equal(await standings.place('bob', 'h'), 200);
+        await revoke(standings);
+        assert.ok([401, 404].includes(await standings.place('ada')), 'refused');
+        assert.equal(await standings.place('bob', 'h'), 200);
+      }),
+    );
+  }
+
+  test('also by a look at the store that the change overtook', () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    let isHeld = false;
+    const disturb = (store: Store): Partial<Store> => ({
+      async standing(...question) {
+        const standing = await store.standing(...question);
+        if (isHeld) await held;
+        return standing;
+      },
+    });
+    return withStandings(async ({ place, call }) => {
+      isHeld = true;
+      const placing = place('ada');
+      await turn();
+      await call('PUT', '/v1/users/ada', { payload: { status: 'deleted' } });
+      isHeld = false;
+      letGo();
+      await placing;
+      assert.notEqual(await place('ada'), 200);
+    }, disturb);
+  });
+
+  test('within a second where another process changed it and could not tell', () =>
+    withStandings(async ({ engine, project, place, live, clock }) => {
+      assert.equal(await place('ada'), 200);
+      assert.ok(allOk(await live('ada', 2_000)));
+      await engine.store.putUser(project, 'ada', { status: 'deleted' }, writeContext(clock));
+      const statuses = await live('ada', 1_000);
+      assert.notEqual(statuses.at(-1), 200);
+      assert.notEqual(await place('ada'), 200);
+    }));
+});
