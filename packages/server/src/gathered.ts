@@ -17,7 +17,7 @@ type Ask<Kind, Question, Answer> = (
 export class Gathered<Kind, Question, Answer> {
   readonly #ask: Ask<Kind, Question, Answer>;
   readonly #mostTogether: number;
-  readonly #waiting = new Map<Kind, Waiting<Question, Answer>[]>();
+  #waiting = new Map<Kind, Waiting<Question, Answer>[]>();
 
   /** At most `mostTogether` questions are asked in one call. */
   constructor(mostTogether: number, ask: Ask<Kind, Question, Answer>) {
@@ -36,8 +36,9 @@ export class Gathered<Kind, Question, Answer> {
   }
 
   #send(): void {
-    const kinds = [...this.#waiting];
-    this.#waiting.clear();
+    const kinds = this.#waiting;
+    // A map that is cleared keeps what it held reachable from what was its table, and so from one garbage to the next.
+    this.#waiting = new Map();
     for (const [kind, waiting] of kinds) {
       for (let from = 0; from < waiting.length; from += this.#mostTogether) {
         this.#sendTogether(kind, waiting.slice(from, from + this.#mostTogether));

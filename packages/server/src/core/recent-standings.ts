@@ -68,7 +68,7 @@ export class RecentStandings {
   #begunAt = 0;
   #kept = 0;
   /** Those who came again some time after they were found. */
-  readonly #due = new Map<ProjectKey, Found[]>();
+  #due = new Map<ProjectKey, Found[]>();
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -124,14 +124,15 @@ export class RecentStandings {
   }
 
   #renew(): void {
-    for (const [project, due] of this.#due) {
+    const all = this.#due;
+    this.#due = new Map();
+    for (const [project, due] of all) {
       for (let from = 0; from < due.length; from += MOST_TOGETHER) {
         const asked = due.slice(from, from + MOST_TOGETHER);
         // Where the store fails, they are forgotten in a moment, and whoever comes then is told.
         this.#look(project, asked, () => this.#store.standings(project, asked)).catch(() => {});
       }
     }
-    this.#due.clear();
   }
 
   async #look(

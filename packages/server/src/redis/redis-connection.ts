@@ -13,7 +13,7 @@ export class RedisConnection {
   /** What was connected to: of several servers that are no cluster, the one that answered. */
   readonly target: RedisTarget;
   readonly #client: Redis | Cluster;
-  #corked = false;
+  #corked: { readonly stream: Redis['stream']; readonly end: NodeJS.Immediate } | null = null;
 
   private constructor(target: RedisTarget, client: Redis | Cluster) {
     this.target = target;
@@ -69,6 +69,15 @@ export class RedisConnection {
     }
   }
 
+  /** Sends what has been asked so far, instead of at the end of the turn of the event loop. */
+  flush(): void {
+    if (this.#corked === null) return;
+    const { stream, end } = this.#corked;
+    this.#corked = null;
+    clearImmediate(end);
+    stream.uncork();
+  }
+
   async publish(channel: string, message: string): Promise<void> {
     await this.#ask((client) =>
       client instanceof Redis ? client.publish(channel, message) : client.spublish(channel, message),
@@ -112,13 +121,9 @@ export class RedisConnection {
 
   /** What is asked in one turn of the event loop goes out in one write: a system call costs more than a command. */
   #gather({ stream, status }: Redis): void {
-    if (this.#corked || status !== 'ready') return;
-    this.#corked = true;
+    if (this.#corked !== null || status !== 'ready') return;
     stream.cork();
-    setImmediate(() => {
-      this.#corked = false;
-      stream.uncork();
-    });
+    this.#corked = { stream, end: setImmediate(() => this.flush()) };
   }
 
   async #isClusterNode(): Promise<boolean> {

@@ -30,9 +30,11 @@ export class PresenceEngine {
     return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [this.keys.channel(scope), now, ...args]);
   }
 
-  /** Runs a script on several groups of one slot: a step for each. */
+  /** Runs a script on several groups of one slot, a step for each, at once: the turn in which they came is over. */
   onGroups(name: OnGroups, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.#run(this.#scripts[name], keys, args);
+    const reply = this.#run(this.#scripts[name], keys, args);
+    this.connection.flush();
+    return reply;
   }
 
   /** Runs a script on an index of groups. */
