@@ -41,6 +41,10 @@ function membersOf(dataset: Dataset, count: number, seed: number): string[] {
 export const smallGroupMembers = (dataset: Dataset, index: number): string[] =>
   membersOf(dataset, 10, index + 1);
 
+/** The members of a large group. */
+export const largeGroupMembers = (dataset: Dataset, index: number): string[] =>
+  membersOf(dataset, 100, 1_000_000 + index);
+
 /** The dataset as batches within the limits, users first. */
 export function* batches(dataset: Dataset): Generator<object> {
   for (let first = 0; first < dataset.users; first += 10_000) {
@@ -63,7 +67,7 @@ function groupOf(dataset: Dataset, index: number): object {
     return { id: smallGroupId(index), name: `Small ${index}`, members, metadata: { section: 'python' } };
   }
   const large = index - dataset.smallGroups;
-  const members = membersOf(dataset, 100, 1_000_000 + large);
+  const members = largeGroupMembers(dataset, large);
   return { id: largeGroupId(large), name: `Large ${large}`, members, metadata: { section: 'python' } };
 }
 

@@ -31,11 +31,27 @@ function forDrawn(bound: number, request: (index: number, turn: number) => strin
 function presenceRequests(dataset: Dataset, token: string, paragraph: (turn: number) => number): string[] {
   return forDrawn(dataset.smallGroups, (index, turn) => {
     const user = smallGroupMembers(dataset, index)[turn % 10] as string;
-    const exclusiveWithin = { page: `page-${index % 50}` };
-    const location = { ...exclusiveWithin, paragraph: `paragraph-${paragraph(turn)}` };
-    const body = { groupID: smallGroupId(index), location, exclusiveWithin };
-    return http('PUT', `/v1/users/${user}/presence`, token, body);
+    return presenceRequest(token, {
+      user,
+      group: smallGroupId(index),
+      page: index % 50,
+      paragraph: paragraph(turn),
+    });
   });
+}
+
+interface Place {
+  readonly user: string;
+  readonly group: string;
+  readonly page: number;
+  readonly paragraph: number;
+}
+
+/** Sets the user present at a paragraph, one at a time within the page. */
+export function presenceRequest(token: string, { user, group, page, paragraph }: Place): string {
+  const exclusiveWithin = { page: `page-${page}` };
+  const location = { ...exclusiveWithin, paragraph: `paragraph-${paragraph}` };
+  return http('PUT', `/v1/users/${user}/presence`, token, { groupID: group, location, exclusiveWithin });
 }
 
 export const OPERATIONS: readonly Operation[] = [

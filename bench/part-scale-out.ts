@@ -7,23 +7,39 @@ import { openPostgresStore } from '../packages/server/src/store/postgres/postgre
 import { absentServers, postgresUrl, redisUrl } from '../packages/server/test/support/servers.ts';
 import type { BarePlan } from './bare-client.ts';
 import { PROJECT, projectToken } from './credentials.ts';
-import { fill, SMALL, smallGroupId, smallGroupMembers } from './dataset.ts';
+import {
+  type Dataset,
+  fill,
+  largeGroupId,
+  largeGroupMembers,
+  SMALL,
+  smallGroupId,
+  smallGroupMembers,
+} from './dataset.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
-import { OPERATIONS } from './operations.ts';
+import { OPERATIONS, presenceRequest } from './operations.ts';
 import { largeBatch, send } from './part-batch.ts';
 import { type Child, canPin, freshDirectory, load, runBare, SERVER_CORE, startServer } from './processes.ts';
 import { median, say, table, two, verdict, whole } from './report.ts';
 
-/** An operation over HTTP, what its rows cost a bare client, and the share of that it must reach. */
-const COMPARISONS: readonly {
+/** An operation over HTTP, what its rows cost a bare client, and the share of that it must reach, if any. */
+interface Comparison {
   readonly name: string;
   readonly what: BarePlan['what'];
-  readonly target: number;
-}[] = [
+  readonly target: number | null;
+  /** Default: those of the operation of this name. */
+  readonly requests?: (token: string) => string[];
+}
+
+const COMPARISONS: readonly Comparison[] = [
   { name: 'GET group (10 members)', what: 'select', target: 0.5 },
   { name: 'PUT group name (durable)', what: 'update', target: 0.5 },
   { name: 'PUT presence (refresh)', what: 'evalsha', target: 0.4 },
+  { name: 'PUT presence (move)', what: 'evalsha', target: null },
+  { name: 'PUT presence (each seldom)', what: 'evalsha', target: null, requests: seldomRequests },
 ];
+/** So many members of groups that each comes again after some seconds: none is remembered to be one. */
+const CROWD: Dataset = { users: 1_000, smallGroups: 0, largeGroups: 500 };
 const BATCH_TARGET = 3;
 const BATCH_ROUNDS = 3;
 /** An idle connection tells PostgreSQL's counters of what it did ten seconds late. */
@@ -45,6 +61,7 @@ export async function scaleOutPart(pace: Pace): Promise<void> {
     const options = { dataDir: freshDirectory(), ...place.urls };
     const server = await startServer('rollcall-server.ts', JSON.stringify(options));
     await fill(server.port, token, SMALL);
+    await fill(server.port, token, CROWD);
     await operations(pace, token, server, place);
     await batch(token, server, place);
     await server.stop();
@@ -111,10 +128,8 @@ async function operations(pace: Pace, token: string, server: Child, { urls }: Pl
   const groups = Array.from({ length: SMALL.smallGroups }, (_, index) => smallGroupId(index));
   const members = groups.map((_, index) => smallGroupMembers(SMALL, index)[0] as string);
   const rows: string[][] = [];
-  for (const { name, what, target } of COMPARISONS) {
-    const operation = OPERATIONS.find((candidate) => candidate.name === name);
-    if (operation === undefined) throw new Error(`there is no operation ${name}`);
-    const requests = operation.requests(SMALL, token);
+  for (const { name, what, target, requests: requestsOf = requestsOfOperation(name) } of COMPARISONS) {
+    const requests = requestsOf(token);
     const plan = {
       port: server.port,
       connections: CONNECTIONS,
@@ -148,8 +163,8 @@ async function operations(pace: Pace, token: string, server: Child, { urls }: Pl
       two(of('p99')),
       `${what} ${whole(of('bare'))}`,
       two(ratio),
-      `≥ ${two(target)}`,
-      verdict(ratio >= target),
+      target === null ? '' : `≥ ${two(target)}`,
+      target === null ? '' : verdict(ratio >= target),
       two(perStatement),
     ]);
   }
@@ -166,6 +181,20 @@ async function operations(pace: Pace, token: string, server: Child, { urls }: Pl
     ],
     rows,
   );
+}
+
+function requestsOfOperation(name: string): (token: string) => string[] {
+  const operation = OPERATIONS.find((candidate) => candidate.name === name);
+  if (operation === undefined) throw new Error(`there is no operation ${name}`);
+  return (token) => operation.requests(SMALL, token);
+}
+
+function seldomRequests(token: string): string[] {
+  return Array.from({ length: CROWD.largeGroups }, (_, index) =>
+    largeGroupMembers(CROWD, index).map((user) =>
+      presenceRequest(token, { user, group: largeGroupId(index), page: 0, paragraph: 0 }),
+    ),
+  ).flat();
 }
 
 /** Transactions so far; each of our statements outside of one counts as one. */
