@@ -1,37 +1,60 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { pino } from 'pino';
 import type { Page } from 'playwright-core';
-import { type FacepileServer, startFacepile } from '../../../examples/facepile/facepile-server.ts';
-import {
-  startTemporaryRollcall,
-  type TemporaryRollcall,
-} from '../../../examples/facepile/temporary-rollcall.ts';
+import { type FacepileServer, GROUP, startFacepile } from '../../../examples/facepile/facepile-server.ts';
+import { signToken } from '../../../examples/facepile/sign-token.ts';
+import { start } from '../../server/src/start.ts';
 import { skipsPages, type Visit, visit } from '../../server/test/pages/chromium.ts';
+import { MovedClock } from '../../server/test/support/moved-clock.ts';
+import { testSettings } from '../../server/test/support/server.ts';
+import { Rollcall } from '../src/index.ts';
+import { until } from './support/stand-in.ts';
 
-let rollcall: TemporaryRollcall;
+/** Tokens are signed by the machine's clock while the server's stands still: so much of a head start keeps them valid. */
+const AHEAD_MS = 600_000;
+
+let rollcall: { readonly url: string; close(): Promise<void> };
+let host: Rollcall;
 let facepile: FacepileServer;
+let dataDir: string;
 
 before(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'rollcall-facepile-'));
   facepile = await startFacepile(0, async (origin) => {
-    rollcall = await startTemporaryRollcall(origin);
-    return rollcall;
+    const settings = testSettings(dataDir, { corsOrigins: origin });
+    // On a clock that stands still nobody's presence expires: whoever departs has said so.
+    const clock = new MovedClock(Date.now() + AHEAD_MS);
+    rollcall = await start(settings, { clock, log: pino({ level: 'silent' }), announce: () => {} });
+    const { projectId, projectSecret } = settings;
+    const service = { url: rollcall.url, projectId: projectId as string, secret: projectSecret as string };
+    host = new Rollcall({ url: service.url, token: () => signToken(service) });
+    return service;
   });
 });
 
 after(async () => {
   await facepile.close();
+  await host.close();
   await rollcall.close();
+  await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Opens the page as somebody, and leaves it as people do: what a test closes by force would be present for a while. */
+/** Opens the page as somebody, and leaves it as people do; a browser that is closed by force would say nothing any more. */
 const open = (user: string, use: (visit: Visit) => Promise<void>, options = {}) =>
   visit(`${facepile.url}/?user=${user}`, options, async (visited) => {
+    const { page } = visited;
     await use(visited);
-    if (!visited.page.isClosed()) await visited.page.goto('about:blank');
+    if (!page.isClosed()) await page.goto('about:blank');
+    await until(async () => !(await present()).includes(user), `${user} is gone`);
   });
+
+const present = async () => (await Array.fromAsync(host.presence.list(GROUP))).map(({ id }) => id);
 
 /** Waits until the page shows these people beside this section, in any order. */
 const shows = (page: Page, section: string, users: string[]) =>
@@ -41,6 +64,9 @@ const shows = (page: Page, section: string, users: string[]) =>
     undefined,
     { timeout: 10_000 },
   );
+
+const isGone = (page: Page, user: string) =>
+  page.waitForFunction(`document.querySelector('[data-user=${user}]') === null`);
 
 describe('the facepile example in Chromium', { skip: skipsPages }, () => {
   test('two people see each other arrive, move and leave', async () => {
@@ -64,13 +90,22 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
         await shows(brunos, 'goals', ['ada']);
 
         await brunos.close({ runBeforeUnload: true });
-        // Long before it expires: the page says so when it goes.
-        await adas.waitForFunction("document.querySelector('[data-user=bruno]') === null", undefined, {
-          timeout: 5_000,
-        });
+        await isGone(adas, 'bruno');
       });
       assert.match(String(await adas.locator('#status').textContent()), /^Live · 1 here$/);
       assert.deepEqual(complaints, []);
+    });
+  });
+
+  test('whoever closes a tab that has moved just now is gone with it', async () => {
+    await open('ada', async ({ page: adas }) => {
+      await open('femi', async ({ page: femis }) => {
+        await shows(adas, 'summary', ['ada', 'femi']);
+        // What is under way is given up, and the server may have it or not.
+        await femis.evaluate("document.querySelector('#goals h2').click()");
+        await femis.close({ runBeforeUnload: true });
+        await isGone(adas, 'femi');
+      });
     });
   });
 
@@ -116,11 +151,14 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
       await shows(page, 'summary', ['ada']);
       await page.getByLabel('You are').selectOption('Dmitri Lund');
       await shows(page, 'summary', ['dmitri']);
+      assert.deepEqual(await present(), ['dmitri']);
       assert.equal(await page.getByRole('button', { name: 'Go to where Dmitri Lund is' }).isEnabled(), true);
       assert.equal(
         await page.getByRole('button', { name: 'Go to where Femi Adeyemi is' }).isEnabled(),
         false,
       );
+      await page.goto('about:blank');
+      await until(async () => (await present()).length === 0, 'nobody is left');
     });
   });
 

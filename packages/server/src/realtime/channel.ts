@@ -4,23 +4,26 @@ import { entriesText, heartbeatText } from './event-text.ts';
 import type { FeedState } from './feed-state.ts';
 import { FilteredView } from './filtered-view.ts';
 import { mergeEntries } from './merge-entries.ts';
+import { inPieces } from './pieces.ts';
 import type { Entry, ReaderEvent } from './reader-event.ts';
 import { RecentEntries } from './recent-entries.ts';
 import { type Opening, snapshotOf } from './snapshot-text.ts';
 import type { StreamSession } from './stream-session.ts';
 
-/** How many readers are written to before others have their turn: a few milliseconds. */
+/** How many writes are made before others have their turn: a few milliseconds. */
 const WRITES_PER_TURN = 256;
-/** Most bytes that one lagging reader is given at once, as a text of its own. */
+/** Most bytes that somebody who missed something is given in place of a snapshot. */
 const MISSED_MAX_BYTES = 1_048_576;
+/** How many different texts are kept for those who come after one another, and have mostly missed the same. */
+const SHARED_MAX = 8;
 
-/** What all readers are told at once. Whoever knows all up to `from` takes the bytes; others need bytes of their own. */
+/** What all readers are told at once. Whoever knows all up to `from` takes the pieces; others need some of their own. */
 export interface Batch {
   readonly from: number;
   /** The offset of the first entry. */
   readonly first: number;
   readonly to: number;
-  readonly bytes: Buffer;
+  readonly pieces: readonly Buffer[];
 }
 
 /** Users whose durable places are to be read again; null stands for everybody. */
@@ -43,7 +46,9 @@ export class Channel {
   /** Since when nobody reads it, in milliseconds since the epoch; null while somebody does. Set by the feed. */
   emptySince: number | null = null;
   readonly #state: FeedState;
+  readonly #onDefect: (defect: unknown) => void;
   #isOpen = false;
+  #isPumping = false;
   #pending: Entry[] = [];
   #recent: RecentEntries;
   #toldTo: number;
@@ -52,11 +57,14 @@ export class Channel {
   #told: Promise<void> = Promise.resolve();
   /** What is given to new readers until something changes. */
   #snapshot: Opening | null = null;
-  #missed: { readonly key: string; readonly bytes: Buffer } | null = null;
+  /** What was written for some of those who missed something, until more is told. */
+  readonly #shared = new Map<string, readonly Buffer[]>();
 
-  constructor(filter: PresenceFilter, state: FeedState) {
+  /** @param onDefect told why its readers could not be told of something: they do not know what they should any more */
+  constructor(filter: PresenceFilter, state: FeedState, onDefect: (defect: unknown) => void) {
     this.view = new FilteredView(filter);
     this.#state = state;
+    this.#onDefect = onDefect;
     this.#toldTo = state.offset;
     this.#recent = new RecentEntries(state.offset);
   }
@@ -86,9 +94,16 @@ export class Channel {
     for (const event of events) this.#pending.push({ offset, event });
   }
 
-  /** Tells all readers what is pending, when they have been told what came before: all of it, or merged. */
+  /** Tells all readers what is pending, when they have been told what came before: all of it, or merged. Never rejects. */
   tell(isMerged = false): Promise<void> {
-    this.#told = this.#told.then(() => this.#tell(isMerged));
+    this.#told = this.#told
+      .then(() => this.#tell(isMerged))
+      .catch((defect) => {
+        // It would throw again, and the readers are given a snapshot instead.
+        this.#pending = [];
+        this.#telling = null;
+        this.#onDefect(defect);
+      });
     return this.#told;
   }
 
@@ -98,39 +113,54 @@ export class Channel {
     return this.#snapshot;
   }
 
-  /** What brings somebody who knows all up to an offset to {@link toldTo}, one by one; null when that is not kept. */
-  missedEntries(offset: number): readonly Entry[] | null {
-    return this.#recent.after(offset);
-  }
-
   /** Whether somebody who knows all up to an offset can be told the rest. */
   keeps(offset: number): boolean {
     return this.#recent.keeps(offset);
   }
 
-  /** The same as bytes, all of it or merged; null also where they would be too many. */
-  missed(offset: number, isMerged: boolean): Buffer | null {
-    // Those who come after one another have mostly missed the same.
-    const key = `${offset} ${this.#recent.count} ${isMerged}`;
-    if (this.#missed?.key === key) return this.#missed.bytes;
-    const entries = this.#recent.after(offset);
-    if (entries === null) return null;
-    const told = isMerged ? mergeEntries(entries) : entries;
-    const bytes = Buffer.from(entriesText(told, this.#state.epoch, this.#toldTo));
-    if (bytes.length > MISSED_MAX_BYTES) return null;
-    this.#missed = { key, bytes };
-    return bytes;
+  /** What brings them to {@link toldTo}, one by one or merged; null when it is not kept, or too much. */
+  missed(offset: number, isMerged: boolean): readonly Buffer[] | null {
+    const entries = () => {
+      const all = this.#recent.after(offset);
+      return isMerged && all !== null ? mergeEntries(all) : all;
+    };
+    return this.shared(`${offset} ${isMerged}`, entries, this.#toldTo);
+  }
+
+  /** Entries that lead to an offset, written once for all who ask with the same key; null where there are none, or too many. */
+  shared(key: string, entries: () => readonly Entry[] | null, to: number): readonly Buffer[] | null {
+    const known = this.#shared.get(key);
+    if (known !== undefined) return known;
+    const told = entries();
+    const bytes = told === null ? null : Buffer.from(entriesText(told, this.#state.epoch, to));
+    if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
+    const pieces = inPieces(bytes);
+    if (this.#shared.size === SHARED_MAX) this.#shared.clear();
+    this.#shared.set(key, pieces);
+    return pieces;
   }
 
   /** Gives every reader a sign of life, which says how far they have come. */
   async beat(): Promise<void> {
     const bytes = Buffer.from(this.#heartbeat());
-    let count = 0;
-    for (const reader of this.readers) {
-      reader.beat(bytes);
-      count += 1;
-      if (count % WRITES_PER_TURN === 0) await nextTurn();
-    }
+    await inTurns(this.readers, 1, (reader) => reader.beat(bytes));
+  }
+
+  /** Gives these readers a snapshot, whatever they know. To be called in the feed's order. */
+  async reopen(readers: Iterable<StreamSession> = this.readers): Promise<void> {
+    const opening = await this.snapshot();
+    for (const reader of readers) reader.reopen(opening);
+    // All of them lag from here on, so nothing else has to wait for them.
+    void this.pump();
+  }
+
+  /** Goes on with those who lag. */
+  async pump(): Promise<void> {
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    const writes = this.#snapshot?.pieces.length ?? 1;
+    await inTurns([...this.lagging], writes, (reader) => reader.pump());
+    this.#isPumping = false;
   }
 
   /** Nothing that was told counts any more, and nothing is told until it is opened again. */
@@ -147,7 +177,7 @@ export class Channel {
     this.#isOpen = true;
     this.openedAt = now;
     this.#snapshot = null;
-    this.#missed = null;
+    this.#shared.clear();
     this.#toldTo = this.#state.offset;
     this.#recent = new RecentEntries(this.#toldTo);
   }
@@ -161,14 +191,10 @@ export class Channel {
     if (this.#pending.length === 0) return;
     const batch = this.#nextBatch(isMerged);
     this.#telling = batch;
-    let count = 0;
-    for (const reader of this.readers) {
-      reader.take(batch);
-      count += 1;
-      if (count % WRITES_PER_TURN === 0) await nextTurn();
-      // The group was read anew meanwhile.
-      if (this.#telling !== batch) return;
-    }
+    await inTurns(this.readers, batch.pieces.length, (reader) => {
+      // Unless the group was read anew meanwhile.
+      if (this.#telling === batch) reader.take(batch);
+    });
     this.#telling = null;
   }
 
@@ -179,11 +205,28 @@ export class Channel {
       from: this.#toldTo,
       first: (entries[0] as Entry).offset,
       to,
-      bytes: Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, epoch, to)),
+      pieces: inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, epoch, to))),
     };
     this.#pending = [];
     this.#recent.add(entries);
+    this.#shared.clear();
     this.#toldTo = to;
     return batch;
+  }
+}
+
+/** Does something with each reader that takes so many writes; whoever else is served in between does not wait for all of them. */
+async function inTurns(
+  readers: Iterable<StreamSession>,
+  writesEach: number,
+  give: (reader: StreamSession) => void,
+): Promise<void> {
+  let writes = 0;
+  for (const reader of readers) {
+    give(reader);
+    writes += writesEach;
+    if (writes < WRITES_PER_TURN) continue;
+    writes = 0;
+    await nextTurn();
   }
 }

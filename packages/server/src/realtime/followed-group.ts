@@ -1,10 +1,11 @@
-import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { PresenceEvent, PresenceStore, PresenceWatch } from '../presence/presence-store.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { FeedState } from './feed-state.ts';
 import { GroupView } from './group-view.ts';
+import type { Interruptions } from './interruptions.ts';
 import { readView } from './read-view.ts';
+import type { ReadingTurns } from './reading-turns.ts';
 
 /** How often a watch is given a sign of life, in milliseconds: several times within its lease. */
 const RENEW_MS = 15_000;
@@ -13,7 +14,8 @@ export interface FollowedParts {
   readonly store: Store;
   readonly presence: PresenceStore;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly interruptions: Interruptions;
+  readonly turns: ReadingTurns;
 }
 
 export type Numbered = readonly [offset: number, event: PresenceEvent];
@@ -38,6 +40,7 @@ export class FollowedGroup {
   readonly #follower: Follower;
   /** Everything that reads or changes the state does so here, one after the other. */
   #line: Promise<unknown> = Promise.resolve();
+  /** Null until the group is watched for what is being read. */
   #watch: PresenceWatch | null = null;
   /** Which watch counts: one that was given up may still tell something. */
   #generation = 0;
@@ -75,67 +78,85 @@ export class FollowedGroup {
   tick(now: number): void {
     if (this.#phase === 'lost') this.#read();
     const isDue = now - this.#renewedAt >= RENEW_MS || now < this.#renewedAt;
-    if (this.#phase !== 'following' || !isDue) return;
+    // Also while the group is being read: that may take longer than the lease.
+    if (this.#watch === null || !isDue) return;
     this.#renewedAt = now;
-    this.#watch?.renew(now).catch((error) => this.#lose(error));
+    const generation = this.#generation;
+    this.#watch.renew(now).catch((error) => this.#lose(generation, error));
   }
 
   /** What follows from the state could not be done: it is read anew, when the next tick comes. */
   doubt(err: unknown): void {
     if (this.#phase !== 'following') return;
+    this.#parts.interruptions.begin(this, err);
     this.#generation += 1;
-    this.#giveUp(this.#generation, err);
+    this.#phase = 'lost';
   }
 
   close(): void {
     this.#phase = 'closed';
     this.#generation += 1;
-    this.#watch?.close();
+    this.#unwatch();
     this.#wake();
+    this.#parts.interruptions.end(this);
   }
 
   #read(): void {
     this.#generation += 1;
     this.#phase = 'reading';
+    this.#unwatch();
     const generation = this.#generation;
-    this.#reading = this.inOrder(() => this.#readInOrder(generation));
-    this.#reading.then(
-      () => generation === this.#generation && this.#follower.onRead(),
-      (error) => this.#giveUp(generation, error),
-    );
+    this.#reading = this.#parts.turns.take(() => this.inOrder(() => this.#readInOrder(generation)));
+    this.#reading
+      .then(() => this.#onRead(generation))
+      .catch((error) => {
+        if (generation !== this.#generation || this.#phase === 'closed') return;
+        this.#parts.interruptions.failed(this, error);
+        this.#phase = 'lost';
+      });
   }
 
-  #giveUp(generation: number, err: unknown): void {
-    if (generation !== this.#generation || this.#phase === 'closed') return;
-    this.#parts.log.warn(
-      { err, groupId: this.#state.scope.groupId },
-      'a presence stream waits for the engine',
-    );
-    this.#phase = 'lost';
+  #onRead(generation: number): void {
+    if (generation !== this.#generation) return;
+    this.#parts.interruptions.end(this);
+    this.#follower.onRead();
+  }
+
+  #unwatch(): void {
+    this.#watch?.close();
+    this.#watch = null;
   }
 
   async #readInOrder(generation: number): Promise<void> {
     const { presence, clock } = this.#parts;
     const state = this.#state;
-    this.#watch?.close();
+    this.#requireCurrent(generation);
     this.#follower.onReading();
     this.#queue = [];
     this.#renewedAt = clock.now();
     const watch = await presence.watch(state.scope, this.#renewedAt, this.#watcher(generation));
-    if (generation !== this.#generation) return watch.close();
+    if (generation !== this.#generation) watch.close();
+    this.#requireCurrent(generation);
     this.#watch = watch;
     state.epoch = watch.position.epoch;
     state.offset = watch.position.offset;
     state.view = new GroupView();
     const readTo = await readView(this.#parts, state.scope, state.view);
     while (state.offset < readTo) {
+      // Of what was lost before it is waited for, nothing comes.
+      this.#requireCurrent(generation);
       if (this.#queue.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
-      if (generation !== this.#generation) throw new Error('the order of events was lost');
+      this.#requireCurrent(generation);
       await this.#follower.apply(this.#queue.splice(0));
     }
-    if (generation !== this.#generation) throw new Error('the order of events was lost');
+    this.#requireCurrent(generation);
     this.#phase = 'following';
     if (this.#queue.length > 0) this.#schedule();
+  }
+
+  /** @throws StoreUnavailableError where what is being read counts no more */
+  #requireCurrent(generation: number): void {
+    if (generation !== this.#generation) throw orderLost();
   }
 
   #watcher(generation: number) {
@@ -146,9 +167,7 @@ export class FollowedGroup {
         if (this.#phase !== 'following') this.#wake();
         else if (this.#queue.length === 1) this.#schedule();
       },
-      onLost: () => {
-        if (generation === this.#generation) this.#lose(new Error('the order of events was lost'));
-      },
+      onLost: () => this.#lose(generation, orderLost()),
     };
   }
 
@@ -156,9 +175,7 @@ export class FollowedGroup {
   #schedule(): void {
     const generation = this.#generation;
     setImmediate(() => {
-      this.inOrder(() => this.#applyQueue(generation)).catch(
-        (error) => generation === this.#generation && this.#lose(error),
-      );
+      this.inOrder(() => this.#applyQueue(generation)).catch((error) => this.#lose(generation, error));
     });
   }
 
@@ -167,10 +184,13 @@ export class FollowedGroup {
     await this.#follower.apply(this.#queue.splice(0));
   }
 
-  #lose(err: unknown): void {
-    if (this.#phase === 'closed') return;
-    this.#parts.log.warn({ err, groupId: this.#state.scope.groupId }, 'a watched group is read anew');
-    this.#wake();
+  /** Nothing happens where this watch was given up before. */
+  #lose(generation: number, err: unknown): void {
+    if (generation !== this.#generation || this.#phase === 'closed') return;
+    if (this.#phase === 'following') this.#parts.interruptions.begin(this, err);
     this.#read();
+    this.#wake();
   }
 }
+
+const orderLost = () => new StoreUnavailableError('the order of events was lost');

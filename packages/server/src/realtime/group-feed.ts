@@ -1,17 +1,19 @@
 import type { PresenceFilter } from '../core/presence-reading.ts';
-import { groupNotFound } from '../core/refusals.ts';
 import type { PresenceEvent, PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import { Channel } from './channel.ts';
 import { FeedState } from './feed-state.ts';
 import { FollowedGroup, type FollowedParts, type Follower, type Numbered } from './followed-group.ts';
 import { GroupChanges } from './group-changes.ts';
+import { GroupReaders } from './group-readers.ts';
 import { openChannel } from './open-channel.ts';
 import { type Missed, readMissed, resume } from './resume.ts';
 import type { SessionOwner, StreamSession } from './stream-session.ts';
-import { requireWatchable, Viewers } from './viewers.ts';
+import { endRefused, requireWatchable } from './watch-rights.ts';
 
 /** How long a channel that nobody reads, and a group without streams, is kept for those who come back. */
 const GRACE_MS = 30_000;
+/** How many channels that nobody reads are kept: every event is filtered for each, and whoever may watch may ask for any. */
+const IDLE_MAX = 100;
 
 /** Longest between a change in the Store and its event, in milliseconds. */
 const SETTLED_MS = 10_000;
@@ -27,7 +29,7 @@ export class GroupFeed implements Follower, SessionOwner {
   readonly #state: FeedState;
   readonly #channels = new Map<string, Channel>();
   readonly #changes: GroupChanges;
-  readonly #viewers: Viewers;
+  readonly #readers = new GroupReaders();
   readonly #followed: FollowedGroup;
   #joining = 0;
 
@@ -35,7 +37,6 @@ export class GroupFeed implements Follower, SessionOwner {
     this.#parts = parts;
     this.#state = new FeedState(scope);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
-    this.#viewers = new Viewers(parts.store, scope);
     this.#followed = new FollowedGroup(parts, this.#state, this);
   }
 
@@ -55,7 +56,7 @@ export class GroupFeed implements Follower, SessionOwner {
   async join(session: StreamSession, position: PresencePosition | null): Promise<void> {
     this.#joining += 1;
     try {
-      this.#viewers.add(session);
+      this.#readers.add(session);
       while (session.channel === null && session.ending === null) await this.#tryJoin(session, position);
       // Last, so that whatever ended the right to watch before it joined is seen here; what comes later ends the stream.
       await requireWatchable(this.#parts.store, session.asked);
@@ -68,8 +69,12 @@ export class GroupFeed implements Follower, SessionOwner {
   }
 
   ended(session: StreamSession): void {
-    this.#viewers.remove(session);
+    this.#readers.remove(session);
     this.#parts.ended(session);
+  }
+
+  failed(session: StreamSession, defect: unknown): void {
+    this.#parts.failed(session, defect);
   }
 
   async apply(events: readonly Numbered[]): Promise<void> {
@@ -80,9 +85,9 @@ export class GroupFeed implements Follower, SessionOwner {
     );
     for (const [offset, event] of events) {
       await this.#changes.apply(offset, event);
-      if (event.type === 'gone') await this.#endAll();
+      if (event.type === 'gone') await this.#endGone();
       if (!isOfTheStore(event)) continue;
-      await this.#viewers.check('userIds' in event ? event.userIds : null);
+      await this.#endRefused('userIds' in event ? event.userIds : null);
       await this.#tellResumed();
     }
     for (const channel of this.#channels.values()) if (channel.hasPending) this.#parts.offer(channel);
@@ -94,18 +99,22 @@ export class GroupFeed implements Follower, SessionOwner {
 
   onRead(): void {
     for (const channel of this.#channels.values()) this.#open(channel);
-    this.#followed.inOrder(() => this.#viewers.check(null)).catch((error) => this.#followed.doubt(error));
+    this.#followed.inOrder(() => this.#endRefused(null)).catch((error) => this.#followed.doubt(error));
   }
 
   /** To be called about once a second. */
   tick(now: number): void {
     this.#followed.tick(now);
+    const idle: string[] = [];
     for (const [key, channel] of this.#channels) {
-      for (const reader of channel.lagging) reader.pump();
+      void channel.pump();
       if (channel.readers.size > 0) channel.emptySince = null;
       else channel.emptySince ??= now;
-      if (channel.emptySince !== null && now - channel.emptySince >= GRACE_MS) this.#channels.delete(key);
+      if (channel.emptySince === null) continue;
+      if (now - channel.emptySince >= GRACE_MS) this.#channels.delete(key);
+      else idle.push(key);
     }
+    for (const key of idle.slice(0, -IDLE_MAX)) this.#channels.delete(key);
   }
 
   close(): void {
@@ -141,8 +150,7 @@ export class GroupFeed implements Follower, SessionOwner {
       if (!channel.isOpen || now - channel.openedAt >= SETTLED_MS) continue;
       const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
       if (resumed.length === 0) continue;
-      const opening = await channel.snapshot();
-      for (const reader of resumed) reader.reopen(opening);
+      await channel.reopen(resumed);
     }
   }
 
@@ -150,7 +158,7 @@ export class GroupFeed implements Follower, SessionOwner {
     const key = channelKey(filter);
     let channel = this.#channels.get(key);
     if (channel === undefined) {
-      channel = new Channel(filter, this.#state);
+      channel = new Channel(filter, this.#state, (defect) => this.#followed.doubt(defect));
       this.#channels.set(key, channel);
       this.#open(channel);
     }
@@ -158,7 +166,9 @@ export class GroupFeed implements Follower, SessionOwner {
   }
 
   #open(channel: Channel): void {
-    const opening = openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task));
+    const opening = this.#parts.turns.take(() =>
+      openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task)),
+    );
     channel.ready = opening;
     opening.catch((error) => {
       if (channel.ready !== opening) return;
@@ -167,13 +177,16 @@ export class GroupFeed implements Follower, SessionOwner {
     });
   }
 
-  /** The group is no more: everybody is told who departed, and that. */
-  async #endAll(): Promise<void> {
-    const channels = [...this.#channels.values()];
-    await Promise.all(channels.map((channel) => channel.tell()));
-    for (const { readers } of channels) {
-      for (const reader of readers) reader.end(groupNotFound(reader.asked.noun, reader.asked.groupId));
-    }
+  /** The group is no more: everybody is told who departed, and that, unless it was made again by now. */
+  async #endGone(): Promise<void> {
+    await Promise.all([...this.#channels.values()].map((channel) => channel.tell()));
+    await this.#endRefused(null);
+  }
+
+  /** Ends the streams of those of these viewers who may not watch any more; where it is null, of all readers. */
+  #endRefused(userIds: readonly string[] | null): Promise<void> {
+    const { store } = this.#parts;
+    return endRefused(store, userIds === null ? this.#readers.all() : this.#readers.viewersOf(userIds));
   }
 }
 

@@ -1,24 +1,24 @@
+import type { Logger } from 'pino';
 import type { Broker, Change } from '../broker/broker.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
-import type { Store } from '../store/store.ts';
 import type { FollowedParts } from './followed-group.ts';
 import { GroupFeed } from './group-feed.ts';
+import { Interruptions } from './interruptions.ts';
+import { ReadingTurns } from './reading-turns.ts';
+import { Rounds } from './rounds.ts';
 import type { StreamRequest } from './stream-request.ts';
 import { type SessionOwner, StreamSession } from './stream-session.ts';
 import { TellingQueue } from './telling-queue.ts';
-import { requireWatchable } from './viewers.ts';
+import { requireWatchable } from './watch-rights.ts';
 import { WriteBudget } from './write-budget.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
-/** Within how many ticks every stream is asked once whether it is still allowed. */
-const TICKS_PER_ROUND = 50;
-/** How many streams are asked at once. */
-const ASKED_AT_ONCE = 50;
 
-export interface HubParts extends FollowedParts {
+export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'turns'> {
   readonly broker: Broker;
+  readonly log: Logger;
   /** How long a change may wait to be told together with others, in milliseconds; 0 tells each at once. */
   readonly mergeMs: number;
   /** How many socket writes a second there are to spend before changes are merged. Default: what a process makes easily. */
@@ -32,12 +32,16 @@ export class PresenceHub implements SessionOwner {
   readonly #sessions = new Set<StreamSession>();
   readonly #queue: TellingQueue;
   readonly #stops: readonly (() => void)[];
-  #round: Iterator<StreamSession> = [].values();
+  readonly #interruptions: Interruptions;
+  readonly #turns = new ReadingTurns();
+  readonly #rounds: Rounds;
   #isClosed = false;
 
   constructor(parts: HubParts) {
     const { clock, broker, mergeMs, writesPerSecond } = parts;
     this.#parts = parts;
+    this.#interruptions = new Interruptions(parts.log);
+    this.#rounds = new Rounds(parts, this.#sessions);
     this.#queue = new TellingQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
     this.#stops = [
       clock.every(TICK_MS, () => this.#tick()),
@@ -71,6 +75,11 @@ export class PresenceHub implements SessionOwner {
     this.#sessions.delete(session);
   }
 
+  /** As with a request: whoever asked is none the wiser, and the log has it. The reader comes back and goes on. */
+  failed({ asked: { groupId } }: StreamSession, err: unknown): void {
+    this.#parts.log.error({ err, groupId }, 'a presence stream failed');
+  }
+
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
     this.#isClosed = true;
@@ -92,8 +101,11 @@ export class PresenceHub implements SessionOwner {
     if (feed === undefined) {
       feed = new GroupFeed(scope, {
         ...this.#parts,
+        interruptions: this.#interruptions,
+        turns: this.#turns,
         offer: (channel) => this.#queue.offer(channel),
         ended: (session) => this.ended(session),
+        failed: (session, defect) => this.failed(session, defect),
       });
       this.#feeds.set(key, feed);
     }
@@ -108,7 +120,8 @@ export class PresenceHub implements SessionOwner {
       feed.close();
       this.#feeds.delete(key);
     }
-    void this.#ask(this.#nextOfRound());
+    this.#interruptions.tick();
+    this.#rounds.tick();
   }
 
   #beat(): void {
@@ -124,45 +137,7 @@ export class PresenceHub implements SessionOwner {
         ? caller.projectId === change.projectId
         : caller.sessionId === change.sessionId,
     );
-    void this.#ask(concerned);
-  }
-
-  /** The streams whose turn it is; everybody's comes within a minute. */
-  #nextOfRound(): StreamSession[] {
-    const sessions: StreamSession[] = [];
-    const count = Math.ceil(this.#sessions.size / TICKS_PER_ROUND);
-    while (sessions.length < count) {
-      const next = this.#round.next();
-      if (next.done === true) {
-        this.#round = this.#sessions.values();
-        break;
-      }
-      sessions.push(next.value);
-    }
-    return sessions;
-  }
-
-  async #ask(sessions: readonly StreamSession[]): Promise<void> {
-    for (let from = 0; from < sessions.length; from += ASKED_AT_ONCE) {
-      await Promise.all(
-        sessions
-          .slice(from, from + ASKED_AT_ONCE)
-          .map((session) => endWhereRefused(this.#parts.store, session)),
-      );
-    }
-  }
-}
-
-/**
- * An engine that is away refuses nobody: they are asked again. Whether they may watch is asked here too, because what ended
- * it may never have been told: that fails where the engine was away from whoever wrote it.
- */
-async function endWhereRefused(store: Store, session: StreamSession): Promise<void> {
-  try {
-    await session.asked.stillAllowed?.();
-    await requireWatchable(store, session.asked);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code !== 'error') session.end(error);
+    void this.#rounds.ask(concerned);
   }
 }
 

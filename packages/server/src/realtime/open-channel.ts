@@ -26,9 +26,7 @@ export async function openChannel(
     if (channel.unread !== unread) return;
     channel.view.learn(await upToDate(places, unread.ids, store, state, channel));
     channel.restart(clock.now());
-    if (channel.readers.size === 0) return;
-    const opening = await channel.snapshot();
-    for (const reader of channel.readers) reader.reopen(opening);
+    if (channel.readers.size > 0) await channel.reopen();
   });
 }
 

@@ -22,9 +22,11 @@ export class RecentEntries {
   }
 
   add(entries: readonly Entry[]): void {
-    this.#entries.push(...entries);
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#textLength += textLength(entry);
+    }
     this.#count += entries.length;
-    for (const entry of entries) this.#textLength += textLength(entry);
     this.#trim();
   }
 

@@ -1,14 +1,10 @@
 import type { PresenceEvent, PresencePosition, PresenceWatch } from '../presence/presence-store.ts';
 import type { Channel } from './channel.ts';
-import { entriesText } from './event-text.ts';
 import type { FeedState } from './feed-state.ts';
 import type { FilteredView } from './filtered-view.ts';
 import type { GroupView } from './group-view.ts';
 import { arrived, departed, durable, type Entry, type ReaderEvent } from './reader-event.ts';
 import type { Opening } from './snapshot-text.ts';
-
-/** A longer text than this says less than a snapshot. */
-const TEXT_MAX_LENGTH = 1_000_000;
 
 type Numbered = readonly [offset: number, event: PresenceEvent];
 
@@ -35,7 +31,7 @@ export async function readMissed(
   position: PresencePosition,
 ): Promise<Missed | null> {
   if (position.epoch !== state.epoch) return null;
-  const isKept = channel.missedEntries(position.offset) !== null;
+  const isKept = channel.keeps(position.offset);
   const from = isKept ? Math.max(position.offset, state.offset) : position.offset;
   const events = await watch.since({ epoch: position.epoch, offset: from });
   if (events === null) return null;
@@ -50,20 +46,20 @@ export function resume(
 ): Resumed | null {
   const { offset } = position;
   if (position.epoch !== state.epoch) return null;
-  const kept = channel.missedEntries(offset);
-  const to = Math.max(offset, kept !== null ? channel.toldTo : Math.min(head, state.offset));
-  const entries =
-    kept ??
+  const isKept = channel.keeps(offset);
+  const to = Math.max(offset, isKept ? channel.toldTo : Math.min(head, state.offset));
+  const isWhole = isKept || events.length >= Math.min(head, to) - offset;
+  if (!isWhole || !channel.keeps(to)) return null;
+  const entries = () =>
     entriesOf(
       events.filter(([at]) => at <= to),
       channel.view,
       state.view,
     );
-  if (entries === null || channel.missedEntries(to) === null) return null;
-  if (kept === null && events.length < Math.min(head, to) - offset) return null;
-  const text = entriesText(entries, state.epoch, to);
-  if (text.length > TEXT_MAX_LENGTH) return null;
-  return { opening: { pieces: text === '' ? [] : [Buffer.from(text)], offset: to }, exactFrom: head };
+  const pieces = isKept
+    ? channel.missed(offset, false)
+    : channel.shared(`${offset} ${to} of ${state.offset}`, entries, to);
+  return pieces === null ? null : { opening: { pieces, offset: to }, exactFrom: head };
 }
 
 /**

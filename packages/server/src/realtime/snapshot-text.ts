@@ -3,11 +3,12 @@ import { presentPresence } from '../http/present.ts';
 import { snapshotFrame } from './event-text.ts';
 import type { FeedState } from './feed-state.ts';
 import type { FilteredView } from './filtered-view.ts';
+import { inPieces } from './pieces.ts';
 
-/** Users in one piece: small enough that a reader who takes it shows a sign of life. */
-const USERS_PER_PIECE = 256;
-/** Pieces that are made before others have their turn. */
-const PIECES_PER_TURN = 4;
+/** Users whose text is made at once. */
+const USERS_PER_TEXT = 256;
+/** Texts that are made before others have their turn. */
+const TEXTS_PER_TURN = 4;
 
 /** What a reader is given first: bytes that lead it to an offset. They are the same for all who are given them. */
 export interface Opening {
@@ -23,16 +24,18 @@ export async function snapshotOf(
   const { head, tail } = snapshotFrame({ epoch, offset });
   const pieces: Buffer[] = [];
   let entries: string[] = [];
+  let texts = 0;
   let before = head;
   const cut = (after: string) => {
-    pieces.push(Buffer.from(before + entries.join(',') + after));
+    pieces.push(...inPieces(Buffer.from(before + entries.join(',') + after)));
     entries = [];
+    texts += 1;
     before = ',';
   };
   for (const presence of view.present(group)) {
-    if (entries.length === USERS_PER_PIECE) {
+    if (entries.length === USERS_PER_TEXT) {
       cut('');
-      if (pieces.length % PIECES_PER_TURN === 0) await nextTurn();
+      if (texts % TEXTS_PER_TURN === 0) await nextTurn();
     }
     entries.push(presentPresence(presence));
   }

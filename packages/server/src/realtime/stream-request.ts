@@ -14,6 +14,8 @@ export interface StreamRequest {
    * group goes or is set deleted, or the user is no member of it any more.
    */
   readonly viewer?: { readonly userId: string };
+  /** What {@link stillAllowed} is about: of several streams with the same, one is asked. */
+  readonly credentials?: string | undefined;
   /**
    * Asked again when the token's project or session changes, and every minute: the stream ends with the ServiceError
    * that it throws or rejects with. It is held for as long as the stream is open, so it should hold little.

@@ -3,26 +3,18 @@ import type { Batch, Channel } from './channel.ts';
 import { errorText } from './event-text.ts';
 import type { Opening } from './snapshot-text.ts';
 import type { StreamRequest } from './stream-request.ts';
-
-/** Where a stream's bytes go: of a socket, what is needed here. */
-export interface StreamSink {
-  /** Bytes that were written and that the network has not taken yet. */
-  readonly writableLength: number;
-  /** False when so much is waiting that the `drain` event will tell when it is gone. */
-  write(bytes: Buffer | string): boolean;
-  once(event: 'drain', listener: () => void): unknown;
-  setTimeout(timeoutMs: number, listener: () => void): unknown;
-  /** Ends when what was written has been taken. */
-  destroySoon(): void;
-  /** Ends at once. */
-  destroy(): void;
-}
+import type { StreamSink } from './stream-sink.ts';
 
 /** Who keeps account of a stream. */
 export interface SessionOwner {
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
+  /** The stream ends because of a defect of ours. Called before {@link ended}. */
+  failed(session: StreamSession, defect: unknown): void;
 }
+
+/** Nothing waited at the last heartbeat. */
+const NOTHING = -1;
 
 /** Before every offset: of somebody who was given a snapshot. */
 const EXACT = -1;
@@ -33,7 +25,8 @@ const LAST_WORDS_MAX_MS = 5_000;
 /**
  * One reader of a channel: what it is given first, then what it missed meanwhile, then whatever the others are told.
  * It holds no bytes of its own: while the network does not take what was written, nothing more is, and when it has,
- * the reader is told what it missed, merged; if that is not kept any more, the stream is cut off.
+ * the reader is told what it missed, merged; if that is not kept any more, the stream is cut off. What throws in here
+ * ends this stream, and nobody else's.
  */
 export class StreamSession {
   readonly asked: StreamRequest;
@@ -46,11 +39,12 @@ export class StreamSession {
   #offset = 0;
   /** Up to this offset it may know some of what comes later, so it is told everything one by one. */
   #exactFrom = EXACT;
-  #isDraining = false;
+  /** The network takes a piece, and tells when it has. */
+  #isWaiting = false;
   /** The network did not take what it was given: it is told merged what it missed. */
   #isSlow = false;
-  /** How much the network had to take at the last heartbeat. */
-  #stuckAt = 0;
+  /** How much the network had taken by the last heartbeat, in bytes, where something waited. */
+  #takenBefore = NOTHING;
   #ending: ServiceError | 'closed' | null = null;
 
   constructor(asked: StreamRequest, owner: SessionOwner) {
@@ -85,56 +79,25 @@ export class StreamSession {
     else sink.destroy();
   }
 
-  /** The group was read anew. A reader who is in the middle of a snapshot cannot be given another one. */
+  /** Is to be given a snapshot with the next {@link pump}. Who is in the middle of something cannot: it comes back. */
   reopen(opening: Opening): void {
     const isMidway = this.#nextPiece > 0 && this.#nextPiece < this.#pieces.length;
-    if (isMidway || this.#channel === null) {
-      this.cut();
-    } else {
-      this.#open(this.#channel, opening, EXACT);
-      this.pump();
-    }
+    if (isMidway || this.#channel === null) this.cut();
+    else this.#open(this.#channel, opening, EXACT);
   }
 
   take(batch: Batch): void {
-    const offset = this.#offset;
-    if (offset >= batch.to) return;
-    const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#exactFrom;
-    const sink = this.#sink;
-    const isBlocked = sink === null || sink.writableLength > 0;
-    if (isLevel && !isBlocked && !this.#isBehind) {
-      sink.write(batch.bytes);
-      this.#offset = batch.to;
-    } else {
-      this.#isSlow ||= isBlocked;
-      this.#lag();
-    }
+    this.#safely(() => this.#take(batch));
   }
 
   /** Goes on where the network stopped taking. */
   pump(): void {
-    const sink = this.#sink;
-    const channel = this.#channel;
-    if (sink === null || channel === null || this.#isDraining) return;
-    while (this.#nextPiece < this.#pieces.length) {
-      const piece = this.#pieces[this.#nextPiece] as Buffer;
-      this.#nextPiece += 1;
-      if (sink.write(piece)) continue;
-      this.#awaitDrain(sink);
-      return;
-    }
-    this.#pieces = [];
-    this.#nextPiece = 0;
-    if (sink.writableLength === 0 && channel.isOpen) this.#catchUp(sink, channel);
+    this.#safely(() => this.#pump());
   }
 
   /** Tells that the server is there, and cuts off a reader who has taken nothing since the last time. */
   beat(bytes: Buffer): void {
-    this.pump();
-    const waiting = this.#sink?.writableLength ?? 0;
-    if (waiting > 0 && waiting === this.#stuckAt) this.cut();
-    this.#stuckAt = waiting;
-    if (this.#channel?.lagging.has(this) === false && waiting === 0) this.#sink?.write(bytes);
+    this.#safely(() => this.#beat(bytes));
   }
 
   /** Ends the stream, telling why; a reader who lags is told when it comes back. */
@@ -142,12 +105,7 @@ export class StreamSession {
     if (this.#ending !== null) return;
     this.#ending = error;
     const sink = this.#sink;
-    if (this.#isBehind || (sink !== null && sink.writableLength > 0)) sink?.destroy();
-    else if (sink !== null) {
-      sink.write(errorText(error));
-      sink.setTimeout(LAST_WORDS_MAX_MS, () => sink.destroy());
-      sink.destroySoon();
-    }
+    if (sink !== null) this.#safely(() => this.#sayLast(sink, error));
     this.#leave();
   }
 
@@ -172,14 +130,99 @@ export class StreamSession {
   }
 
   get #isBehind(): boolean {
-    return this.#isDraining || this.#pieces.length > 0;
+    return this.#pieces.length > 0;
+  }
+
+  #safely(work: () => void): void {
+    try {
+      work();
+    } catch (defect) {
+      this.#owner.failed(this, defect);
+      this.cut();
+    }
+  }
+
+  #sayLast(sink: StreamSink, error: ServiceError): void {
+    if (this.#isBehind || sink.writableLength > 0) {
+      sink.destroy();
+    } else {
+      sink.write(errorText(error));
+      sink.setTimeout(LAST_WORDS_MAX_MS, () => sink.destroy());
+      sink.destroySoon();
+    }
+  }
+
+  #take(batch: Batch): void {
+    const offset = this.#offset;
+    if (offset >= batch.to) return;
+    const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#exactFrom;
+    const sink = this.#sink;
+    const isBlocked = sink === null || sink.writableLength > 0;
+    if (isLevel && !isBlocked && !this.#isBehind) {
+      this.#offset = batch.to;
+      this.#give(sink, batch.pieces);
+    } else {
+      this.#isSlow ||= isBlocked;
+      this.#lag();
+    }
   }
 
   /** Whoever has lagged so far behind that it could not catch up any more comes back instead. */
   #lag(): void {
     this.#channel?.lagging.add(this);
     if (this.#channel?.keeps(this.#offset) === false) this.cut();
-    else this.pump();
+    else this.#pump();
+  }
+
+  #beat(bytes: Buffer): void {
+    this.#pump();
+    const sink = this.#sink;
+    if (sink === null) return;
+    const waiting = sink.writableLength;
+    const taken = waiting === 0 ? NOTHING : sink.bytesWritten - waiting;
+    if (waiting > 0 && taken === this.#takenBefore) this.cut();
+    this.#takenBefore = taken;
+    if (this.#channel?.lagging.has(this) === false && waiting === 0) sink.write(bytes);
+  }
+
+  #pump(): void {
+    const sink = this.#sink;
+    const channel = this.#channel;
+    if (sink === null || channel === null || this.#isWaiting) return;
+    this.#writePieces(sink);
+    if (!this.#isBehind && sink.writableLength === 0 && channel.isOpen) this.#catchUp(sink, channel);
+  }
+
+  /** Writes what fits the network, and lags while there is more. */
+  #give(sink: StreamSink, pieces: readonly Buffer[]): void {
+    const [first] = pieces;
+    if (pieces.length === 1) {
+      sink.write(first as Buffer);
+    } else {
+      this.#pieces = pieces;
+      this.#writePieces(sink);
+      if (this.#isBehind) this.#channel?.lagging.add(this);
+    }
+  }
+
+  #writePieces(sink: StreamSink): void {
+    const onTaken = () => this.#taken(sink);
+    while (this.#nextPiece < this.#pieces.length && !this.#isWaiting) {
+      const piece = this.#pieces[this.#nextPiece] as Buffer;
+      this.#nextPiece += 1;
+      sink.write(piece, onTaken);
+      this.#isWaiting = sink.writableLength > 0;
+    }
+    if (this.#isWaiting) return;
+    this.#pieces = [];
+    this.#nextPiece = 0;
+  }
+
+  #taken(sink: StreamSink): void {
+    // A piece that was taken at once is told of later, when another one may wait.
+    if (!this.#isWaiting || sink.writableLength > 0) return;
+    this.#isWaiting = false;
+    this.pump();
   }
 
   #open(channel: Channel, { pieces, offset }: Opening, exactFrom: number): void {
@@ -198,16 +241,8 @@ export class StreamSession {
     }
     this.#offset = Math.max(this.#offset, channel.toldTo);
     this.#isSlow = false;
-    if (missed.length > 0) sink.write(missed);
     channel.lagging.delete(this);
-  }
-
-  #awaitDrain(sink: StreamSink): void {
-    this.#isDraining = true;
-    sink.once('drain', () => {
-      this.#isDraining = false;
-      this.pump();
-    });
+    if (missed.length > 0) this.#give(sink, missed);
   }
 
   #leave(): void {

@@ -1,37 +1,45 @@
-import type { StreamSink } from '../../src/realtime/stream-session.ts';
+import type { StreamSink } from '../../src/realtime/stream-sink.ts';
 import { EventParser } from './event-parser.ts';
 
-/** How much may wait before a writer is told so; small, so that little is a lot. */
-const HIGH_WATER = 400;
+interface Writing {
+  readonly text: string;
+  /** How much of it the network has. */
+  taken: number;
+  readonly onTaken: () => void;
+}
 
 /** A socket whose network takes what it is given, or does not for a while. */
 export class SimulatedSink implements StreamSink {
   readonly parser = new EventParser();
   /** The very bytes that were written. */
   readonly written: (Buffer | string)[] = [];
+  bytesWritten = 0;
   ended: 'soon' | 'at once' | null = null;
   /** The most that ever waited. */
   waitedMost = 0;
+  /** To be called when its connection breaks. */
+  onEnd = () => {};
+  /** What throws with the next writing. */
+  defect: Error | null = null;
   #isTaking = true;
-  #waiting: string[] = [];
-  #onDrain: (() => void)[] = [];
+  #waiting: Writing[] = [];
 
+  /** As a socket counts: a writing waits whole until its last byte is taken. */
   get writableLength(): number {
-    return this.#waiting.reduce((length, text) => length + text.length, 0);
+    return this.#waiting.reduce((length, { text }) => length + text.length, 0);
   }
 
-  write(bytes: Buffer | string): boolean {
-    if (this.ended !== null) return false;
+  write(bytes: Buffer | string, onTaken: () => void = () => {}): void {
+    if (this.defect !== null) throw this.defect;
+    if (this.ended !== null) return;
     this.written.push(bytes);
     const text = bytes.toString();
-    if (this.#isTaking) this.parser.take(text);
-    else this.#waiting.push(text);
+    this.bytesWritten += text.length;
+    if (this.#isTaking) {
+      this.parser.take(text);
+      queueMicrotask(onTaken);
+    } else this.#waiting.push({ text, taken: 0, onTaken });
     this.waitedMost = Math.max(this.waitedMost, this.writableLength);
-    return this.writableLength < HIGH_WATER;
-  }
-
-  once(_event: 'drain', listener: () => void): void {
-    this.#onDrain.push(listener);
   }
 
   setTimeout(): void {}
@@ -50,10 +58,26 @@ export class SimulatedSink implements StreamSink {
     this.#isTaking = false;
   }
 
+  /** The network takes so many of the bytes that wait, and no more. */
+  trickle(bytes: number): void {
+    for (let left = bytes; left > 0; ) {
+      const [first] = this.#waiting;
+      if (first === undefined) return;
+      const taken = Math.min(left, first.text.length - first.taken);
+      this.parser.take(first.text.slice(first.taken, first.taken + taken));
+      first.taken += taken;
+      left -= taken;
+      if (first.taken < first.text.length) return;
+      this.#waiting.shift();
+      first.onTaken();
+    }
+  }
+
   /** The network takes what waits, and whatever comes. */
   flow(): void {
     this.#isTaking = true;
-    for (const text of this.#waiting.splice(0)) this.parser.take(text);
-    for (const listener of this.#onDrain.splice(0)) listener();
+    const waiting = this.#waiting.splice(0);
+    for (const { text, taken } of waiting) this.parser.take(text.slice(taken));
+    for (const { onTaken } of waiting) onTaken();
   }
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { createConfigured } from '../../src/bootstrap.ts';
+import { readPositionId } from '../../src/realtime/event-text.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
 import type { StreamRequest } from '../../src/realtime/stream-request.ts';
 import { createServices, type Services } from '../../src/services.ts';
@@ -18,6 +19,8 @@ export interface WorldOptions {
   readonly mergeMs?: number;
   /** Of each hub; one hub for each. Default: one with as many as a process has. */
   readonly writesPerSecond?: readonly (number | undefined)[];
+  /** Default: silence. */
+  readonly log?: Logger;
 }
 
 /** An engine with a project, the rules on it, and hubs whose streams end in memory instead of sockets. */
@@ -66,9 +69,9 @@ export class StreamWorld {
     });
   }
 
-  /** A stream of everybody in `g`, with its snapshot. */
-  async open(asked: Partial<StreamRequest> = {}): Promise<SimulatedSink> {
-    const session = await (this.hubs[0] as PresenceHub).open(
+  /** A stream of everybody in `g`: with its snapshot, or from where an ID says, on one of the processes. */
+  async open(asked: Partial<StreamRequest> = {}, lastId?: string, hub = 0): Promise<SimulatedSink> {
+    const session = await (this.hubs[hub] as PresenceHub).open(
       {
         caller: { projectId: 'test-project', project: this.project, sessionId: null },
         groupId: 'g',
@@ -76,11 +79,20 @@ export class StreamWorld {
         filter: { location: null, excludeDurable: false },
         ...asked,
       },
-      null,
+      readPositionId(lastId),
     );
     const sink = new SimulatedSink();
+    sink.onEnd = () => session.close();
     session.start(sink);
     return sink;
+  }
+
+  /** Lets seconds pass one by one, each with time to do what is due in it. */
+  async pass(seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      this.clock.move(1_000);
+      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    }
   }
 
   /** Waits until it holds, with the event loop going on and the clock standing still. */
@@ -97,11 +109,10 @@ export async function withStreams(
   options: WorldOptions,
   use: (world: StreamWorld) => Promise<void>,
 ): Promise<void> {
-  const { mergeMs = 500, writesPerSecond = [undefined] } = options;
+  const { mergeMs = 500, writesPerSecond = [undefined], log = pino({ level: 'silent' }) } = options;
   const clock = new MovedClock();
   await withDataDir(undefined, async (dataDir) => {
     await using opened = new AsyncDisposableStack();
-    const log = pino({ level: 'silent' });
     const settings = testSettings(dataDir);
     const engine = opened.adopt(await openEngine(settings), closeEngine);
     const services = opened.adopt(await createServices(engine, clock, settings, log), (built) =>

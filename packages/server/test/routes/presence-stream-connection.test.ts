@@ -213,6 +213,26 @@ describe('streams and the server', () => {
     idle.destroy();
   });
 
+  test('begin whole however long the snapshot is, and go on after it', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `u${index}`);
+    const p = await streams.presence(...ids);
+    const keys = Array.from({ length: 8 }, (_, index) => [`key${index}`, 'x'.repeat(1_000)]);
+    const location = Object.fromEntries(keys);
+    expectOk(
+      await p.project.put('/v1/presence', {
+        updates: ids.map((userID) => ({ userID, groupID: 'g', location })),
+      }),
+    );
+    // More than a socket takes at once.
+    const reader = await streams.open(p);
+    await p.set('u0', PAGE_1);
+    const { data } = await reader.snapshot();
+    assert.equal(data.users.length, ids.length);
+    assert.ok(reader.text.length > 8_000_000, `${reader.text.length}`);
+    const [event] = await reader.told(1);
+    assert.deepEqual(event?.data, { id: 'u0', location: PAGE_1 });
+  });
+
   test('answer like others while many of them are open', async () => {
     const p = await streams.presence('a');
     const readers = await Promise.all(Array.from({ length: 100 }, () => streams.watch(p)));

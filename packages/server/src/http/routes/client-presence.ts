@@ -35,7 +35,7 @@ function getPresence(app: FastifyInstance, services: Services): void {
     const { authorization } = headers;
     const group = await services.clients.enter(client, groupAsked(request));
     const stillAllowed = () => services.authenticator.authenticateClient(authorization);
-    const watching = { viewer: { userId: client.userId }, stillAllowed };
+    const watching = { viewer: { userId: client.userId }, credentials: authorization, stillAllowed };
     return groupPresence(services, request, reply, group, watching);
   });
 }

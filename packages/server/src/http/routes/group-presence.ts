@@ -35,7 +35,8 @@ export function groupPresenceRoutes(app: FastifyInstance, services: Services, wo
   app.get<ById>(`${path}/:id/presence`, { schema, config: { rule } }, (request, reply) => {
     const { authorization } = request.headers;
     const stillAllowed = () => services.authenticator.authenticate(authorization);
-    return groupPresence(services, request, reply, { noun, id: request.params.id }, { stillAllowed });
+    const watching = { credentials: authorization, stillAllowed };
+    return groupPresence(services, request, reply, { noun, id: request.params.id }, watching);
   });
 }
 
@@ -73,7 +74,7 @@ export function groupPresence(
   request: FastifyRequest,
   reply: FastifyReply,
   { noun, id: groupId }: GroupName,
-  watching: Pick<StreamRequest, 'viewer' | 'stillAllowed'>,
+  watching: Pick<StreamRequest, 'viewer' | 'credentials' | 'stillAllowed'>,
 ): Promise<string | Readable | FastifyReply> {
   const { caller } = request;
   const filter = filterOf(request.query as GroupPresenceQuery);

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { PresenceStore, PresenceWatcher } from '../../src/presence/presence-store.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { withStreams } from './stream-world.ts';
+
+const READERS = 40;
+const MOVES = 30;
+
+/** Loses the order of the group that is watched last, so that it is read anew. */
+function orderLoss(presence: PresenceStore): () => void {
+  const watch = presence.watch.bind(presence);
+  let last: PresenceWatcher | undefined;
+  presence.watch = (scope, now, watcher) => {
+    last = watcher;
+    return watch(scope, now, watcher);
+  };
+  return () => last?.onLost();
+}
+
+const types = ({ parser }: SimulatedSink) => parser.events.map(({ type }) => type);
+
+describe('readers who come back together', () => {
+  for (const [where, hub] of [
+    ['to where they were', 0],
+    ['to another process', 1],
+  ] as const) {
+    test(`${where} are given the same bytes of what they missed`, () =>
+      withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
+        await world.seed(['a', 'b']);
+        const first = await world.open();
+        const { lastEventId } = first.parser;
+        for (let count = 0; count < MOVES; count += 1) await world.move('a', `${count}`);
+        await world.until('all moves', () => first.parser.events.length === 1 + MOVES);
+        const back = await Promise.all(
+          Array.from({ length: READERS }, () => world.open({}, lastEventId, hub)),
+        );
+        for (const sink of back) {
+          assert.deepEqual(
+            sink.parser.events.map(({ data }) => data),
+            first.parser.events.slice(1).map(({ data }) => data),
+          );
+        }
+        assert.equal(new Set(back.map(({ written }) => written[0])).size, 1);
+        await world.move('b', '1');
+        await world.until('what follows', () => back.every((sink) => types(sink).length === MOVES + 1));
+      }));
+  }
+});
+
+test('a snapshot for all at once lets others have their turn', () =>
+  withStreams({}, async (world) => {
+    const ids = Array.from({ length: 500 }, (_, index) => `u${index + 1_000}`);
+    await world.seed(ids);
+    const loseOrder = orderLoss(world.engine.presence);
+    for (const id of ids) await world.move(id, 'x'.repeat(300));
+    const sinks = await Promise.all(Array.from({ length: 200 }, () => world.open()));
+    const writes = () => sinks.reduce((sum, { written }) => sum + written.length, 0);
+    const pieces = sinks[0]?.written.length ?? 0;
+    assert.ok(pieces > 10, `${pieces} pieces`);
+    const before = writes();
+    let [last, most] = [before, 0];
+    loseOrder();
+    await world.until('all snapshots', () => {
+      most = Math.max(most, writes() - last);
+      last = writes();
+      return last >= before + sinks.length * pieces;
+    });
+    assert.ok(most < 256 + 2 * pieces, `${most} writes in one turn, of ${last - before}`);
+  }));
+
+test('filters that nobody reads with any more are kept for some of those who come back, not for all', () =>
+  withStreams({}, async (world) => {
+    await world.seed(['a']);
+    const { presence, store } = world.engine;
+    const loseOrder = orderLoss(presence);
+    const filterOf = (page: number) => ({
+      filter: { location: { location: `{"page":"${page}"}`, partial: true }, excludeDurable: false },
+    });
+    const hub = world.hubs[0];
+    for (let page = 0; page < 300; page += 1) {
+      (await world.open(filterOf(page))).onEnd();
+    }
+    assert.equal(hub?.streamCount, 0);
+    const stays = await world.open();
+    await world.pass(1);
+    // Every filter that is kept is read anew with its group.
+    const list = store.listDurablePresence.bind(store);
+    let read = 0;
+    store.listDurablePresence = (...args) => {
+      read += 1;
+      return list(...args);
+    };
+    loseOrder();
+    await world.until('a snapshot', () => types(stays).length === 2);
+    await world.pass(1);
+    assert.equal(read, 1 + 100);
+  }));

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ReaderModel } from './reader-model.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const HEARTBEAT_SECONDS = 15;
+const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
+const WIDE = 'x'.repeat(900);
+
+const changes = ({ parser }: SimulatedSink) => parser.events.filter(({ type }) => type !== 'snapshot');
+const known = ({ parser }: SimulatedSink) => {
+  const model = new ReaderModel();
+  for (const event of parser.events) model.take(event);
+  return model.entries();
+};
+
+/** Half a megabyte, told to a reader who had stopped taking and takes again. */
+async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink, quick: SimulatedSink]> {
+  await world.seed(USERS);
+  const [slow, quick] = [await world.open(), await world.open()];
+  slow.stop();
+  for (const id of USERS) await world.move(id, WIDE);
+  await world.until('all of it', () => changes(quick).length === USERS.length);
+  slow.trickle(slow.writableLength);
+  await world.pass(1);
+  return [slow, quick];
+}
+
+describe('a reader who takes little', () => {
+  test('is not cut off for as long as it takes something from one heartbeat to the next', () =>
+    withStreams({}, async (world) => {
+      const [slow, quick] = await withMuchMissed(world);
+      let heartbeats = 0;
+      for (; slow.parser.lastEventId !== quick.parser.lastEventId; heartbeats += 1) {
+        assert.ok(heartbeats < 100, 'it comes to an end');
+        slow.trickle(20_000);
+        await world.pass(HEARTBEAT_SECONDS);
+        assert.equal(slow.ended, null, `after ${heartbeats} heartbeats`);
+      }
+      assert.ok(heartbeats > 20, `${heartbeats} heartbeats`);
+      assert.deepEqual(known(slow), known(quick));
+      slow.flow();
+      await world.move('u1000', 'y');
+      await world.until('what follows', () => changes(slow).at(-1)?.data.location.line === 'y');
+    }));
+
+  test('is cut off when it stops in the middle', () =>
+    withStreams({}, async (world) => {
+      const [slow, quick] = await withMuchMissed(world);
+      slow.trickle(100_000);
+      await world.pass(2 * HEARTBEAT_SECONDS);
+      assert.equal(slow.ended, 'at once');
+      assert.equal(quick.ended, null);
+    }));
+
+  test('is told on in whole events where much is told at once', () =>
+    withStreams({ writesPerSecond: [1] }, async (world) => {
+      await world.seed(USERS);
+      const sink = await world.open();
+      await world.move('u1000', '0');
+      await world.until('the first', () => changes(sink).length === 1);
+      for (const id of USERS) await world.move(id, WIDE);
+      sink.stop();
+      // All of it is told at once, and none of it taken.
+      await world.pass(2);
+      const waiting = sink.writableLength;
+      assert.ok(waiting > 0 && waiting <= 16_384, `${waiting} bytes`);
+      await world.move('u1000', '1');
+      await world.pass(2);
+      assert.equal(sink.writableLength, waiting, 'nothing more is written');
+      sink.flow();
+      await world.pass(2);
+      await world.until('the rest', () => changes(sink).at(-1)?.data.location.line === '1');
+      assert.equal(known(sink).length, USERS.length);
+    }));
+
+  test('is given another snapshot only where it is not in the middle of something', () =>
+    withStreams({}, async (world) => {
+      const [slow, quick] = await withMuchMissed(world);
+      assert.ok(slow.writableLength > 0);
+      // The lease of the watch runs out unnoticed, as when a machine sleeps: the group is read anew.
+      world.clock.jump(120_000);
+      await world.move('u1000', '2');
+      await world.until('the other snapshot', () => quick.parser.events.at(-1)?.type === 'snapshot');
+      assert.equal(slow.ended, 'at once');
+    }));
+});
+
+test('however much is in one place, it is given in small pieces', () =>
+  withStreams({}, async (world) => {
+    await world.seed(USERS);
+    for (const id of USERS) await world.move(id, WIDE);
+    const sink = await world.open();
+    assert.deepEqual(known(sink).length, USERS.length);
+    const largest = Math.max(...sink.written.map((bytes) => bytes.length));
+    assert.ok(largest <= 16_384, `${largest} bytes`);
+  }));
