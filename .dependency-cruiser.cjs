@@ -43,12 +43,13 @@ module.exports = {
       from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },
       to: {
         path: `^${server}/`,
-        // `redis/` is the connection that its two drivers share.
+        // `redis/` is the connection that its two drivers share; `gathered.ts` knows none of them.
         pathNot: [
           `^${server}/$1/$2/`,
           `^${server}/$1/[a-z-]+\\.ts$`,
           `^${server}/store/store\\.ts$`,
           `^${server}/redis/`,
+          `^${server}/gathered\\.ts$`,
         ],
       },
     },
