@@ -8,6 +8,8 @@ const LAUNCHER = new URL('../packages/server/bin/rollcall.mjs', import.meta.url)
 export interface ProcessOptions {
   /** All that the process sees of an environment. */
   readonly env: NodeJS.ProcessEnv;
+  /** The program, where it is another than that of this project. */
+  readonly launcher?: string | undefined;
   /** Is given each line that the process prints, to either output. */
   readonly onLine?: (line: string) => void;
 }
@@ -25,8 +27,8 @@ export class RollcallProcess {
   /** Where it listens; rejects when it ends before it does, with what it printed. */
   readonly listening: Promise<string>;
 
-  constructor({ env, onLine }: ProcessOptions) {
-    this.#child = spawn(process.execPath, [LAUNCHER, 'serve', '--host', '127.0.0.1', '--port', '0'], {
+  constructor({ env, launcher = LAUNCHER, onLine }: ProcessOptions) {
+    this.#child = spawn(process.execPath, [launcher, 'serve', '--host', '127.0.0.1', '--port', '0'], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env,
     });

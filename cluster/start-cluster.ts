@@ -10,6 +10,8 @@ export interface ClusterOptions {
   readonly redisUrl: string;
   /** More settings of the processes, by variable. Of this process's own settings they get none. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The program that they run, where it is another than that of this project. */
+  readonly launcher?: string;
   /** Is given what the processes print. */
   readonly onLine?: (line: string, process: number) => void;
 }
@@ -58,7 +60,12 @@ export function startProcesses(options: Omit<ClusterOptions, 'port'>): RollcallP
   };
   return Array.from(
     { length: options.processes },
-    (_, index) => new RollcallProcess({ env, onLine: (line) => options.onLine?.(line, index + 1) }),
+    (_, index) =>
+      new RollcallProcess({
+        env,
+        launcher: options.launcher,
+        onLine: (line) => options.onLine?.(line, index + 1),
+      }),
   );
 }
 

@@ -1,12 +1,13 @@
-/** Loads what a server loads, so that Node's compile cache has it; of the command line it runs `--version` only. */
+/**
+ * Loads every source, so that Node's compile cache has whatever a server will load: at its start, for its threads, or
+ * when somebody asks for its documentation. Those that are for a thread say so; by then they are compiled. Of the
+ * command line it runs `--version` only.
+ */
+import { readdirSync } from 'node:fs';
+
+const SOURCES = new URL('../src/', import.meta.url);
+
 process.argv.splice(2, Infinity, '--version');
-const sources = [
-  'cli/main.ts',
-  'serve.ts',
-  'store/sqlite/sqlite-store.ts',
-  'store/sqlite/sqlite-group-commit.ts',
-  'store/sqlite/sqlite-writer-thread.ts',
-];
-// The last of them is for a thread and says so; by then it is compiled.
-await Promise.allSettled(sources.map((source) => import(new URL(`../src/${source}`, import.meta.url))));
-process.exitCode = 0;
+const sources = readdirSync(SOURCES, { recursive: true }).filter((file) => file.endsWith('.ts'));
+await Promise.allSettled(sources.map((source) => import(new URL(source, SOURCES))));
+process.exit(0);

@@ -28,9 +28,11 @@ function* candidates(directory) {
   if (dirname(directory) !== directory) yield* candidates(dirname(directory));
 }
 
-function isNewEnough(node) {
-  const { status, stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
-  return status === 0 && majorOf(stdout.trim()) >= NODE_MIN_MAJOR;
+/** Whether it is new enough; or, where it does not run, what it says instead of its version. */
+function inspect(node) {
+  const { status, stdout, stderr, error } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  if (status === 0) return { isNewEnough: majorOf(stdout.trim()) >= NODE_MIN_MAJOR, fault: null };
+  return { isNewEnough: false, fault: error?.message ?? stderr.trim() };
 }
 
 /** Runs Rollcall on another Node as if it were this process: same input and output, signals and exit code. */
@@ -92,13 +94,16 @@ function fingerprint() {
 
 function launch() {
   if (majorOf(process.version) >= NODE_MIN_MAJOR) return runHere();
+  const faults = [];
   for (const node of candidates(HERE)) {
-    if (existsSync(node) && isNewEnough(node)) return runOn(node);
+    if (!existsSync(node)) continue;
+    const { isNewEnough, fault } = inspect(node);
+    if (isNewEnough) return runOn(node);
+    if (fault !== null) faults.push(`${node} does not run here: ${fault}`);
   }
-  process.stderr.write(
-    `rollcall: Node ${NODE_MIN_MAJOR} or later is needed, and this is ${process.version}: ` +
-      'install it, or run "npm ci" in the Rollcall directory, which brings one along\n',
-  );
+  const advice = 'install it, or run "npm ci" in the Rollcall directory, which brings one along';
+  const needed = `Node ${NODE_MIN_MAJOR} or later is needed, and this is ${process.version}`;
+  process.stderr.write(`rollcall: ${needed}: ${faults.length === 0 ? advice : faults.join('\n')}\n`);
   process.exitCode = 2;
 }
 

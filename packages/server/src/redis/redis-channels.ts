@@ -33,10 +33,16 @@ class ShardedChannels implements RedisChannels {
 
   async listen(channel: string, listener: ChannelListener): Promise<void> {
     const node = this.#connection.cluster?.slots[slotOf(channel)]?.[0];
-    if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
-    const link = await this.#link(node);
-    this.#nodes.set(channel, node);
-    await link.listen(channel, listener);
+    try {
+      if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
+      const link = await this.#link(node);
+      this.#nodes.set(channel, node);
+      await link.listen(channel, listener);
+    } catch (error) {
+      // Another node may have the slot by now. Who only listens is told of it by nothing else.
+      this.#connection.cluster?.refreshSlotsCache();
+      throw error;
+    }
   }
 
   leave(channel: string): void {
@@ -69,8 +75,8 @@ class ShardedChannels implements RedisChannels {
       this.#links.delete(node);
       link.close();
     });
-    // Slots have moved to other nodes, and their channels with them.
-    client.on('moved', () => {
+    // A slot has moved to another node, and its channels with it. Once: each of them is told of.
+    client.once('moved', () => {
       cluster?.refreshSlotsCache();
       client.disconnect();
     });

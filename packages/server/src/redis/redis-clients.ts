@@ -78,6 +78,9 @@ export function clusterClient(target: RedisTarget): Cluster {
     clusterRetryStrategy: retryDelay,
     // A command that may have been carried out is not sent again.
     retryDelayOnFailover: 0,
+    // While a slot moves, a group's keys may be on two nodes for a moment. With the redirections between the tries, a call
+    // waits for half a second at most.
+    retryDelayOnTryAgain: 50,
     slotsRefreshTimeout: target.timeoutMs,
     redisOptions,
   });

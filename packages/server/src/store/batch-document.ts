@@ -41,10 +41,8 @@ export function readBatch(body: Uint8Array): BatchDocument | Refused {
 /** The checked batch, or why it is refused. `groupExists` is asked for each nameless group, before any of it applies. */
 export function settleBatch(document: BatchDocument, groupExists: (id: string) => boolean): Batch | Refused {
   const { findings } = document;
-  if (findings.unexpected.count === 0) {
-    for (const { index, id } of document.nameless) {
-      if (!groupExists(id)) findings.missing.add(`groups[${index}].name`, 'a name, which a new group needs');
-    }
+  for (const { index, id } of document.nameless) {
+    if (!groupExists(id)) findings.missing.add(`groups[${index}].name`, 'a name, which a new group needs');
   }
   return findings.clean ? (document.value as Batch) : { kind: 'misfit', findings };
 }

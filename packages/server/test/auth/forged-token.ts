@@ -17,7 +17,7 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 export function forgedToken(claims: object, forgery: Forgery = {}): string {
   const { alg = 'HS512', header = { alg, typ: 'JWT' }, secret = '' } = forgery;
   const text = `${part(header)}.${part(claims)}`;
-  const hash = /^HS(256|384|512)$/.exec(String(alg))?.[1] ?? '512';
+  const hash = (typeof alg === 'string' && /^HS(256|384|512)$/.exec(alg)?.[1]) || '512';
   const signature = forgery.signature ?? createHmac(`sha${hash}`, secret).update(text).digest('base64url');
   return `${text}.${signature}`;
 }

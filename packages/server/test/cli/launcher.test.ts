@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
@@ -78,6 +78,20 @@ describe('the launcher', () => {
       const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
       assert.equal(code, 2);
       assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v2\d[^\n]+\n$/);
+    }),
+  );
+
+  test('where the newer Node does not run, says what it says: exit code 2', { skip: noOlder }, () =>
+    withDataDir(undefined, async (directory) => {
+      const alone = join(directory, 'rollcall.mjs');
+      copyFileSync(LAUNCHER, alone);
+      const bin = join(directory, 'node_modules/.bin');
+      mkdirSync(bin, { recursive: true });
+      const words = 'libatomic.so.1: cannot open shared object file';
+      writeFileSync(join(bin, 'node'), `#!/bin/sh\necho '${words}' >&2\nexit 127\n`, { mode: 0o755 });
+      const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
+      assert.equal(code, 2);
+      assert.match(stderr, new RegExp(`node_modules/.bin/node does not run here: ${words}\n$`));
     }),
   );
 });

@@ -56,7 +56,7 @@ describe('the database URL', () => {
     'mysql://localhost/x',
     'nonsense',
     'postgres://localhost/x?poolsize=3',
-    'postgres://localhost/x?pool_size=1',
+    'postgres://localhost/x?pool_size=3',
     'postgres://localhost/x?pool_size=many',
     'postgres://localhost/x?statement_timeout_ms=60000',
     'postgres://localhost/x?sslmode=maybe',

@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
+import { applyBatch } from '../../src/store/postgres/postgres-batch.ts';
+import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/postgres-url.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
@@ -193,11 +196,17 @@ describe('what is sent to PostgreSQL', { skip: skipsPostgres }, () => {
   const recorder = new Recorder();
   let database: Awaited<ReturnType<typeof ownDatabase>>;
   let store: Store;
+  let batches: PostgresDatabase;
   let roster: Roster;
 
   before(async () => {
     database = await ownDatabase();
-    store = await openPostgresStore({ url: database.url });
+    batches = new PostgresDatabase(parsePostgresUrl(database.url));
+    // Large ones as well are applied on this thread, where they are recorded.
+    store = {
+      ...(await openPostgresStore({ url: database.url })),
+      applyBatch: (project, batch, stamp) => applyBatch(batches, project, batch, stamp, 'large'),
+    };
     roster = await newRoster(store);
     await roster.applied(stock());
     // Whatever a first use costs (a connection, the key) is over.
@@ -206,6 +215,7 @@ describe('what is sent to PostgreSQL', { skip: skipsPostgres }, () => {
   });
   after(async () => {
     recorder.stop();
+    await batches?.close();
     await store?.close();
     await database?.remove();
   });

@@ -171,6 +171,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
   test('who waits too long for a lock is told so in time, and nothing of it happens later', async () => {
     const impatient = await openPostgresStore({ url: `${server.url}&statement_timeout_ms=300` });
     const other = new Roster(impatient, roster.key);
+    const others = numbered('other', 2_000).map((id) => ({ id, name: id }));
     try {
       await withClient(server.url, async (client) => {
         await client.query('BEGIN');
@@ -178,6 +179,14 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
         await Promise.all([
           assertUnavailable('putGroup', other.putGroup('g', { name: 'Late' })),
           assertUnavailable('changeMembers', other.changeMembers('g', { remove: ['u000004'] })),
+          assertUnavailable('deleteGroup', other.deleteGroup('g')),
+          assertUnavailable('deleteUser', other.deleteUser('u000005')),
+          assertUnavailable('a long list', other.putGroup('g', { members: others.map(({ id }) => id) })),
+          assertUnavailable('applyBatch', other.batch({ groups: [{ id: 'g', name: 'Late' }] })),
+          assertUnavailable(
+            'a large batch',
+            other.batch({ users: others, groups: [{ id: 'g', name: 'Late' }] }),
+          ),
         ]);
         // Reads go on.
         assert.ok((await other.members('g')).includes('u000004'));

@@ -14,10 +14,11 @@ import { Redis } from 'ioredis';
 const BUS_OFFSET = 10_000;
 const PORTS = { from: 12_000, count: 10_000 };
 
-const SERVER_NAMES = ['redis-server', 'valkey-server'];
+/** The program to start: the one that the environment names, or the first of these in the PATH. */
+const SERVER_NAMES = [process.env.ROLLCALL_TEST_REDIS_SERVER ?? ['redis-server', 'valkey-server']].flat();
 const serverName = SERVER_NAMES.find((name) => spawnSync(name, ['--version']).status === 0);
 /** The command line that comes with the server. */
-export const redisCli = serverName?.replace('server', 'cli') ?? 'redis-cli';
+export const redisCli = serverName?.replace(/server$/, 'cli') ?? 'redis-cli';
 
 /** Why tests with servers of their own are skipped here, or false when they are not. */
 export const skipsOwnRedis =

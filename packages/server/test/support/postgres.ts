@@ -29,7 +29,11 @@ async function whyNot(): Promise<string | false> {
 /** Creates an empty database in place of any of that name; its URL. */
 export async function createDatabase(name: string): Promise<string> {
   await dropDatabase(name);
-  await withAdmin((client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`));
+  await withAdmin(async (client) => {
+    await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
+    // So that a deadlock is found, and counted, before anybody tires of waiting for the lock.
+    await client.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET deadlock_timeout = '5ms'`);
+  });
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
   return url.href;

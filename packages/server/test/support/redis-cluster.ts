@@ -25,16 +25,58 @@ export async function startCluster(): Promise<OwnCluster> {
   await cli('--cluster', 'create', ...hosts, '--cluster-yes');
   await until('the cluster is up', () => isUp([...masters]));
   await replica.command('CLUSTER', 'MEET', '127.0.0.1', `${first.port}`);
-  const id = (await first.command('CLUSTER', 'MYID')) as string;
+  const id = await idOf(first);
   await until('the replica knows its master', async () => {
     return (await replica.command('CLUSTER', 'REPLICATE', id)) === 'OK';
   });
   await until('the replica follows', async () => {
     return /master_link_status:up/.test((await replica.command('INFO', 'replication')) as string);
   });
-  await until('everybody knows the replica', () => isUp([...masters, replica]));
+  await until('everybody knows the replica', async () => {
+    const lists = await Promise.all(masters.map((node) => node.command('CLUSTER', 'REPLICAS', id)));
+    return lists.every((list) => (list as string[]).length === 1) && isUp([...masters, replica]);
+  });
   return { masters, replica, url: `redis://${hosts.join(',')}` };
 }
+
+/** Lets a replica take over from its master, which lives and waits for it. */
+export async function takeOver(replica: OwnRedis): Promise<void> {
+  // The one that was master until now may not know yet that it is no more.
+  await until('the take-over begins', async () => (await replica.command('CLUSTER', 'FAILOVER')) === 'OK');
+  await until('it is the master', async () => {
+    return /^role:master/m.test((await replica.command('INFO', 'replication')) as string);
+  });
+}
+
+/** Moves a slot with all that is in it to another master, as an operator does: one key at a time. */
+export async function moveSlot(slot: number, from: OwnRedis, to: OwnRedis, others: readonly OwnRedis[]) {
+  await openSlot(slot, from, to);
+  await moveKeys(slot, from, to);
+  await closeSlot(slot, to, [from, ...others]);
+}
+
+/** Begins to move a slot. Until it is closed, each master has some of its keys. */
+export async function openSlot(slot: number, from: OwnRedis, to: OwnRedis): Promise<void> {
+  await to.command('CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', await idOf(from));
+  await from.command('CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', await idOf(to));
+}
+
+/** Moves up to `count` keys of an open slot. */
+export async function moveKeys(slot: number, from: OwnRedis, to: OwnRedis, count = Infinity): Promise<void> {
+  for (let moved = 0; moved < count; moved += 1) {
+    const [key] = (await from.command('CLUSTER', 'GETKEYSINSLOT', `${slot}`, '1')) as string[];
+    if (key === undefined) return;
+    await from.command('MIGRATE', '127.0.0.1', `${to.port}`, key, '0', '5000');
+  }
+}
+
+/** Says to all whose the slot is now: to the new master first, so that there is no moment without one. */
+export async function closeSlot(slot: number, to: OwnRedis, others: readonly OwnRedis[]): Promise<void> {
+  const id = await idOf(to);
+  for (const node of [to, ...others]) await node.command('CLUSTER', 'SETSLOT', `${slot}`, 'NODE', id);
+}
+
+const idOf = async (node: OwnRedis) => (await node.command('CLUSTER', 'MYID')) as string;
 
 async function isUp(nodes: readonly OwnRedis[]): Promise<boolean> {
   const states = await Promise.all(nodes.map((node) => node.command('CLUSTER', 'INFO')));

@@ -14,64 +14,78 @@ const mask = (conditions: readonly string[]) =>
   conditions.map((condition, bit) => `CASE WHEN ${condition} THEN ${1 << bit} ELSE 0 END`).join(' + ');
 
 /**
- * Makes the groups that are not there: $2 IDs, $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the revision.
- * Whoever else makes one of them waits for this transaction.
+ * Holds the groups $2, and makes those that are not there: $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the
+ * revision. Whoever else makes one of them waits for this transaction. Finding or making each is one step that cannot be
+ * overtaken, in the order of IDs for all of them: a look-up that is followed by a lock may find the row gone, again and again.
+ * Setting a part of the key is what makes it FOR UPDATE; nothing is set.
  */
-export const MAKE_GROUPS = `
+export const HOLD_GROUPS = `
   INSERT INTO groups (project_id, id, name, status, metadata, member_count, revision)
-  SELECT $1, w.id, w.name, coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), w.members, $7
+  SELECT $1, w.id, coalesce(w.name, ''), coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), w.members, $7
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, members)
   WHERE ${ALIVE}
   ORDER BY w.id COLLATE "C"
-  ON CONFLICT (project_id, id) DO NOTHING`;
+  ON CONFLICT (project_id, id) DO UPDATE SET id = excluded.id WHERE FALSE`;
 
 /**
- * Holds the groups $2, and says of each (its place from 1 on, whether this batch made it, its status, which of $3 names,
- * $4 statuses, $5 metadata are other than it has). $6 is the revision.
+ * Of each of the groups $2: its place from 1 on, whether this batch made it, its status, which of $3 names, $4 statuses,
+ * $5 metadata are other than it has. $6 is the revision.
  */
-export const LOCK_GROUPS = `
+export const LOOK_AT_GROUPS = `
   SELECT w.place, g.revision = $6, g.status, ${mask(['w.name <> g.name', 'w.status <> g.status', 'w.metadata <> g.metadata'])}
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, place)
-    JOIN groups g ON g.project_id = $1 AND g.id = w.id
-  ORDER BY g.id FOR UPDATE OF g`;
+    JOIN groups g ON g.project_id = $1 AND g.id = w.id`;
 
 const columnsOf = (first: number) => USER_FIELDS.map((_, index) => `$${first + index}::text[]`).join(', ');
 const USER_COLUMNS = USER_FIELDS.join(', ');
 
-/** Makes the users who are not there: $2 IDs, $3 to $8 the fields, $9 now, $10 the revision. */
+/** Holds a user who may be there, for as long as a row of `named` stands for one. */
+const held = (condition: string, lock: string) =>
+  `LATERAL (SELECT 1 AS is_there FROM users u WHERE ${condition} AND u.project_id = $1 AND u.id = named.id ${lock})`;
+
+/**
+ * Holds all users whom a batch names and who are there, mere members ($2) so that none of them is deleted, and items ($3) as
+ * they are to be written; and says which of the mere members are not there. It is one step for both, in one order: else
+ * batches, each with items among the members of the other, would wait for each other as soon as somebody waits in between.
+ */
+export const HOLD_USERS = `
+  WITH held AS MATERIALIZED (
+    SELECT named.id, named.is_item, coalesce(item.is_there, member.is_there) IS NOT NULL AS is_there
+    FROM (
+      SELECT * FROM (
+        SELECT id, FALSE AS is_item FROM unnest($2::text[]) AS member(id)
+        UNION ALL SELECT id, TRUE FROM unnest($3::text[]) AS item(id)) AS unordered
+      ORDER BY id COLLATE "C") AS named
+    LEFT JOIN ${held('named.is_item', 'FOR NO KEY UPDATE')} AS item ON TRUE
+    LEFT JOIN ${held('NOT named.is_item', 'FOR KEY SHARE')} AS member ON TRUE)
+  SELECT id FROM held WHERE NOT is_item AND NOT is_there`;
+
+/**
+ * Makes the users $2 who are not there, or holds those who have come meanwhile, as {@link HOLD_GROUPS} does with groups:
+ * $3 to $8 the fields, $9 now, $10 the revision. As no part of the key is set it is FOR NO KEY UPDATE, which shares them
+ * with those who hold them as members.
+ */
 export const MAKE_USERS = `
   INSERT INTO users (project_id, id, ${USER_COLUMNS}, created_at, updated_at, revision)
   SELECT $1, w.id, nullif(w.name, ''), nullif(w.short_name, ''), nullif(w.email, ''), nullif(w.profile_picture_url, ''),
     coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), $9, $9, $10
   FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
-  WHERE ${ALIVE} AND (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL
+  WHERE ${ALIVE}
   ORDER BY w.id COLLATE "C"
-  ON CONFLICT (project_id, id) DO NOTHING`;
+  ON CONFLICT (project_id, id) DO UPDATE SET revision = excluded.revision WHERE FALSE`;
 
 /**
- * Holds the users $2, and says how many there are, and as lists (places from 1 on, whether this batch made them, statuses, which of the
- * fields $3 to $8 are other than they have) of those that were made, are other or are repeated ($9). $10 is the revision.
+ * Of the users $2, as lists: places from 1 on, whether this batch made them, statuses, which of the fields $3 to $8 are other
+ * than they have; only those that were made, are other or are repeated ($9). $10 is the revision.
  */
-export const LOCK_USERS = `
-  WITH held AS (
+export const LOOK_AT_USERS = `
+  WITH looked AS (
     SELECT w.place, w.repeated, u.revision = $10 AS made, u.status,
       ${mask(USER_FIELDS.map((field) => `w.${field} IS NOT NULL AND nullif(w.${field}, '') IS DISTINCT FROM u.${field}`))} AS differs
     FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, place)
-      JOIN users u ON u.project_id = $1 AND u.id = w.id
-    ORDER BY u.id FOR NO KEY UPDATE OF u)
-  SELECT (SELECT count(*) FROM held), json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM held
+      JOIN users u ON u.project_id = $1 AND u.id = w.id)
+  SELECT json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM looked
   WHERE made OR repeated OR differs <> 0`;
-
-/** Holds the users $2 who are named as members only. */
-export const HOLD_MEMBERS = `
-  WITH held AS (
-    SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($2::text[]) ORDER BY u.id FOR KEY SHARE)
-  SELECT count(*) FROM held`;
-
-/** Those of the users $2 who do not exist. */
-export const STRANGERS = `
-  SELECT w.id FROM unnest($2::text[]) AS w(id)
-  WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL`;
 
 /** Lists of members: $2 the list's number, $3 its group, $4 the user, for each who is on one. */
 const LISTED = 'unnest($2::int[], $3::text[], $4::text[]) AS listed(list, group_id, user_id)';

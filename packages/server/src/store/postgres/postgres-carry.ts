@@ -68,7 +68,7 @@ const CARRIED_KINDS: readonly CarriedKind[] = [
 
 /** All that an export does not carry, from one snapshot (see the port). */
 export async function* carriedRecords(longReads: LongReads): AsyncGenerator<readonly CarriedRecord[]> {
-  const snapshot = await longReads.snapshot(TOTAL_LIMIT_MS);
+  const snapshot = await longReads.snapshot(null, TOTAL_LIMIT_MS);
   try {
     for (const [index, { sql, toRecord }] of CARRIED_KINDS.entries()) {
       await snapshot.read(`DECLARE carried_${index} NO SCROLL CURSOR FOR ${sql}`);

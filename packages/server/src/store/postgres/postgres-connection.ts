@@ -7,6 +7,8 @@ import type { PostgresSettings } from './postgres-url.ts';
 const CONNECT_LIMIT_MS = 3_000;
 /** How long the end of one may take. */
 const CLOSE_LIMIT_MS = 2_000;
+/** Who waits for an answer for so long, in milliseconds, is not joined by others where they can go elsewhere. */
+const HELD_UP_MS = 50;
 /**
  * A transaction whose process says nothing for so long, as it hangs, is ended by the server: others wait for its locks.
  * More than a process ever takes to work out what to write.
@@ -51,6 +53,8 @@ export class PostgresConnection {
   readonly #server: string;
   readonly #sent = new Set<Sent>();
   #corked = false;
+  /** When the statement that is answered next began to be waited for. */
+  #awaitedSince = 0;
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
   /** Called after each answer. */
@@ -65,17 +69,17 @@ export class PostgresConnection {
     client.on('end', () => this.destroy(new Error('the connection was closed')));
   }
 
-  /** @throws StoreUnavailableError */
-  static async open(settings: PostgresSettings): Promise<PostgresConnection> {
+  /** A statement on it waits for no lock longer than `lockTimeoutMs`, where that is given. @throws StoreUnavailableError */
+  static async open(settings: PostgresSettings, lockTimeoutMs = 0): Promise<PostgresConnection> {
     const { tls, tlsOptional, name } = settings;
     try {
-      return new PostgresConnection(await connect(settings, tls), name);
+      return new PostgresConnection(await connect(settings, tls, lockTimeoutMs), name);
     } catch (error) {
       const isWithoutTls = (error as Error).message.includes('does not support SSL');
       if (!tlsOptional || !isWithoutTls) throw unreachable(name, error);
     }
     try {
-      return new PostgresConnection(await connect(settings, null), name);
+      return new PostgresConnection(await connect(settings, null, lockTimeoutMs), name);
     } catch (error) {
       throw unreachable(name, error);
     }
@@ -84,6 +88,11 @@ export class PostgresConnection {
   /** How many statements are under way. */
   get load(): number {
     return this.#sent.size;
+  }
+
+  /** Whether what is sent now would wait behind a statement that takes long. */
+  get isHeldUp(): boolean {
+    return this.#sent.size > 0 && performance.now() - this.#awaitedSince > HELD_UP_MS;
   }
 
   get isOpen(): boolean {
@@ -109,10 +118,12 @@ export class PostgresConnection {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) return reject(this.#end);
       const sent = { until, reject };
+      if (this.#sent.size === 0) this.#awaitedSince = performance.now();
       this.#sent.add(sent);
       this.#gather();
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
+        this.#awaitedSince = performance.now();
         if (error) reject(this.#end ?? error);
         else resolve(result.rows);
         this.onAnswer();
@@ -165,7 +176,11 @@ interface WithStream {
   readonly connection: { readonly stream: Duplex };
 }
 
-async function connect(settings: PostgresSettings, tls: PostgresSettings['tls']): Promise<pg.Client> {
+async function connect(
+  settings: PostgresSettings,
+  tls: PostgresSettings['tls'],
+  lockTimeoutMs: number,
+): Promise<pg.Client> {
   const { host, port, database, user, password, applicationName, statementTimeoutMs } = settings;
   const client = new pg.Client({
     host,
@@ -177,6 +192,7 @@ async function connect(settings: PostgresSettings, tls: PostgresSettings['tls'])
     application_name: applicationName,
     connectionTimeoutMillis: CONNECT_LIMIT_MS,
     statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     pipeline: true,

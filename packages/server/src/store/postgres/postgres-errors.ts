@@ -14,6 +14,11 @@ const LOST_RACE = new Set([
   '26000', // the statement that another call of the same pipeline was to prepare
 ]);
 
+/** Others held a lock for longer than the statement was to wait for it. */
+const LOCK_TIMEOUT = '55P03';
+/** The statement took longer than it was to take. */
+const STATEMENT_TIMEOUT = '57014';
+
 /** Thrown within an operation to have it run again: what it looked at has changed since. */
 export class LostRaceError extends Error {}
 
@@ -23,6 +28,14 @@ export function isLostRace(error: unknown): boolean {
     error instanceof LostRaceError || (error instanceof DatabaseError && LOST_RACE.has(error.code ?? ''))
   );
 }
+
+/** Whether nothing was applied because others hold a lock. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
+
+/** Whether nothing was applied because it takes long, without waiting for anybody. */
+export const isStatementTimeout = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === STATEMENT_TIMEOUT;
 
 /** What an operation rejects with: the server's "not now" as the port's error, anything else as it is. */
 export function toStoreFailure(error: unknown): unknown {

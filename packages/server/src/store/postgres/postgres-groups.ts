@@ -1,6 +1,5 @@
-import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
+import { NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
-  DeleteOutcome,
   GroupRecord,
   Page,
   PageRequest,
@@ -15,13 +14,6 @@ import type { Attempt, PostgresDatabase } from './postgres-database.ts';
 import { LostRaceError } from './postgres-errors.ts';
 import { toGroup } from './postgres-group-row.ts';
 import { readMembersInPieces } from './postgres-member-pieces.ts';
-import {
-  idsOf,
-  LOCK_GROUP,
-  lockedRevision,
-  REMOVE_GROUP_PAIRS,
-  REMOVE_GROUP_PRESENCE,
-} from './postgres-membership-writes.ts';
 import {
   ALIVE,
   assertAlive,
@@ -120,31 +112,6 @@ export async function putGroupFields(
   assertAlive(inserted?.[0]);
   if (inserted?.[1] !== true) throw new LostRaceError('the group was created meanwhile');
   return { kind: 'created', effects: NO_EFFECTS };
-}
-
-const DELETE = 'DELETE FROM groups WHERE project_id = $1 AND id = $2';
-const REMOVE_MEMBERS = 'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 RETURNING user_id';
-
-export function deleteGroup(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: WriteContext,
-): Promise<DeleteOutcome> {
-  return attempt.transaction('large', async (transaction) => {
-    const [[locked]] = await transaction.run([LOCK_GROUP, project, id]);
-    const revision = lockedRevision(locked as Row);
-    if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
-    if (revision === null) return { kind: 'absent' };
-    // Presence after memberships: who is being marked present holds their membership until that is written.
-    const [members] = await transaction.commit(
-      [REMOVE_MEMBERS, project, id],
-      [REMOVE_GROUP_PRESENCE, project, id],
-      [REMOVE_GROUP_PAIRS, project, id],
-      [DELETE, project, id],
-    );
-    return { kind: 'deleted', effects: departed(id, idsOf(members)) };
-  });
 }
 
 const CONNECT = `

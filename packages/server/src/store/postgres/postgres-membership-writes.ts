@@ -3,7 +3,6 @@ import { limits } from '@rollcall/protocol';
 import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type {
   ChangeMembersOutcome,
-  DeleteOutcome,
   ProjectKey,
   PutGroupOutcome,
   UnknownUsers,
@@ -13,9 +12,9 @@ import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import type { Attempt, Size } from './postgres-database.ts';
 import { LostRaceError } from './postgres-errors.ts';
-import { ALIVE, assertAlive, turnedGroup } from './postgres-outcomes.ts';
+import { LOCK_GROUP, lockedRevision } from './postgres-locks.ts';
+import { ALIVE, idsOf, turnedGroup } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';
-import { anyCountSlot, COUNT_USERS } from './postgres-users.ts';
 
 /** Lists longer than this make a write large. */
 const SMALL_LIST = 1_000;
@@ -28,19 +27,6 @@ const MAKE = `
   INSERT INTO groups (project_id, id, name, status, metadata, revision, member_count)
   SELECT $1, $2, $3, coalesce($4::text, 'active'), coalesce($5::text, '{}'), $6, $7 WHERE ${ALIVE}
   ON CONFLICT (project_id, id) DO NOTHING RETURNING 1`;
-
-/** Holds the group: (whether the project is there, revision, status, name, metadata). */
-export const LOCK_GROUP = `
-  WITH found AS (
-    SELECT revision, status, name, metadata FROM groups WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
-  SELECT ${ALIVE}, found.revision, found.status, found.name, found.metadata
-  FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
-
-/** @throws ProjectGoneError */
-export function lockedRevision([alive, revision]: Row): string | null {
-  assertAlive(alive);
-  return revision as string | null;
-}
 
 /** Whether the user `id` is a member: a look-up each, whatever the planner believes of the sizes. */
 const isMember = (id: string) =>
@@ -84,9 +70,6 @@ const REMOVE_PRESENCE =
   'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
 const REMOVE_PAIRS =
   'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
-export const REMOVE_GROUP_PRESENCE = 'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2';
-export const REMOVE_GROUP_PAIRS = 'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2';
-
 const UPDATE_GROUP = `
   UPDATE groups SET name = coalesce($3::text, name), status = coalesce($4::text, status),
     metadata = coalesce($5::text, metadata), revision = $6, member_count = member_count + $7
@@ -99,8 +82,6 @@ interface Change {
   readonly removed: readonly string[];
   readonly unknown: UnknownUsers | null;
 }
-
-export const idsOf = (rows: readonly Row[]): string[] => rows.map(([id]) => id as string);
 
 function toChange([plan]: readonly Row[], removed: readonly Row[]): Change {
   const [fresh, strangers, ids] = plan as unknown as readonly [number, number, string[]];
@@ -210,61 +191,5 @@ export function changeMembers(
       growth,
     ]);
     return { kind: 'updated', effects: departed(id, change.removed) };
-  });
-}
-
-/** Holds the groups that a user is seen to be in. */
-const HOLD_GROUPS_OF_USER = `
-  SELECT g.id FROM groups g WHERE g.project_id = $1 AND g.id IN (
-    SELECT m.group_id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2)
-  ORDER BY g.id FOR UPDATE`;
-
-const LOCK_USER = `
-  WITH found AS (SELECT revision FROM users WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
-  SELECT ${ALIVE}, found.revision FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
-
-const GROUPS_OF_USER = `
-  SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id`;
-
-const LOSE_USER = `
-  UPDATE groups SET member_count = member_count - 1, revision = $3 WHERE project_id = $1 AND id = ANY($2::text[])`;
-const REMOVE_USER_MEMBERSHIPS = 'DELETE FROM memberships WHERE project_id = $1 AND user_id = $2';
-const REMOVE_USER_PRESENCE =
-  'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
-const REMOVE_USER_PAIRS =
-  'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
-const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
-
-/** Removes a user from everything: two round trips, and again when they joined a group before they were held. */
-export function deleteUser(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  context: WriteContext,
-): Promise<DeleteOutcome> {
-  return attempt.transaction('large', async (transaction) => {
-    const [held, [locked], groups] = await transaction.run(
-      [HOLD_GROUPS_OF_USER, project, id],
-      [LOCK_USER, project, id],
-      [GROUPS_OF_USER, project, id],
-    );
-    const before = lockedRevision(locked as Row);
-    if (preconditionFailure(context, before) !== null) return { kind: 'stale' };
-    if (before === null) return { kind: 'absent' };
-    const groupIds = idsOf(groups);
-    const isHeld = new Set(idsOf(held));
-    if (!groupIds.every((group) => isHeld.has(group)))
-      throw new LostRaceError('the user joined a group meanwhile');
-    const groupList = textArray(groupIds);
-    await transaction.commit(
-      [LOSE_USER, project, groupList, context.revision],
-      [REMOVE_USER_MEMBERSHIPS, project, id],
-      [REMOVE_USER_PRESENCE, project, id, groupList],
-      [REMOVE_USER_PAIRS, project, id, groupList],
-      [DELETE_USER, project, id],
-      [COUNT_USERS, project, anyCountSlot(), -1],
-    );
-    const departures = groupIds.map((groupId) => ({ groupId, userIds: [id] }));
-    return { kind: 'deleted', effects: { ...NO_EFFECTS, departures } };
   });
 }

@@ -9,9 +9,26 @@ const DIRECTORY = new URL('./migrations/', import.meta.url);
 const MIGRATION_LIMIT_MS = 10 * 60_000;
 
 const NO_SUCH_TABLE = '42P01';
-/** Several processes that create the same table at once. */
-const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', '40001']);
-const CREATION_TRIES = 20;
+/** Another process was faster: it created the same table at once, or had its turn before this one. */
+const LOST_TO_ANOTHER = new Set(['23505', '42P07', '42710', '40001']);
+const MOST_TRIES = 20;
+/**
+ * How long a migration waits for a table that others use, in milliseconds: whoever asks for it meanwhile waits behind it.
+ * Shorter than PostgreSQL looks on (deadlock_timeout, 1 s), so that where both wait for each other the migration gives way.
+ */
+const LOCK_LIMIT_MS = 500;
+/** Older processes that go on were in the way: a lock took too long, or was waited for by both. */
+const IN_THE_WAY = new Set(['55P03', '40P01']);
+/** How much later it is tried again at most, in milliseconds. */
+const RETRY_MAX_MS = 200;
+
+/** The table of what was applied, with a row 0 that is only there to be locked. */
+const CREATE_REGISTER = `
+  CREATE TABLE IF NOT EXISTS schema_migrations (
+    number BIGINT NOT NULL PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`;
+const FILL_REGISTER = 'INSERT INTO schema_migrations (number) VALUES (0) ON CONFLICT DO NOTHING';
+// Written, not only locked: whoever waited for it then fails, on every database, instead of going on from an old state.
+const TAKE_TURN = 'UPDATE schema_migrations SET applied_at = now() WHERE number = 0';
 
 /** The migrations of this version, in order: `0001-initial.sql`, … */
 export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
@@ -20,17 +37,36 @@ export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 
 
 /**
  * Brings the store to this version's schema, all or nothing; safe when many processes start at once: they take turns by
- * the lock of one row. Where nothing is to be done, nothing is locked.
+ * the lock of one row. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: nobody waits for
+ * it long, and it is tried for up to ten minutes.
  * @throws SchemaTooNewError when the store has a later version than this program knows.
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   const until = performance.now() + MIGRATION_LIMIT_MS;
-  if (isCurrent(await schemaVersion(connection, until))) return;
+  for (let tries = 1; ; tries += 1) {
+    if (isCurrent(await schemaVersion(connection, until))) return;
+    try {
+      return await migrateOnce(connection, until);
+    } catch (error) {
+      const code = error instanceof DatabaseError ? (error.code ?? '') : '';
+      const isRace = LOST_TO_ANOTHER.has(code) && tries < MOST_TRIES;
+      const isInTheWay = IN_THE_WAY.has(code) && performance.now() < until;
+      if (!isRace && !isInTheWay) throw error;
+      await delay(Math.random() * RETRY_MAX_MS);
+    }
+  }
+}
+
+async function migrateOnce(connection: PostgresConnection, until: number): Promise<void> {
   await connection.control('SET statement_timeout = 0', until);
-  await createRegister(connection, until);
-  await connection.control('BEGIN ISOLATION LEVEL READ COMMITTED', until);
+  // CockroachDB would end the transaction before each CREATE; others know no such setting, and need none.
+  await connection.control('SET autocommit_before_ddl = off', until).catch(() => {});
+  await connection.control(CREATE_REGISTER, until);
+  await connection.run([FILL_REGISTER], until);
+  // CockroachDB creates nothing at a lower level.
+  await connection.control('BEGIN ISOLATION LEVEL SERIALIZABLE', until);
   try {
-    await connection.run(['SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE'], until);
+    await connection.run([TAKE_TURN], until);
     const version = await schemaVersion(connection, until);
     if (!isCurrent(version)) await apply(connection, version, until);
     await connection.control('COMMIT', until);
@@ -51,35 +87,23 @@ function isCurrent(version: number): boolean {
   return version === latest;
 }
 
-/** The table of what was applied, with a row 0 that is only there to be locked. */
-async function createRegister(connection: PostgresConnection, until: number): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await connection.control(
-        `CREATE TABLE IF NOT EXISTS schema_migrations (
-          number BIGINT NOT NULL PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`,
-        until,
-      );
-      await connection.run(
-        ['INSERT INTO schema_migrations (number) VALUES (0) ON CONFLICT DO NOTHING'],
-        until,
-      );
-      return;
-    } catch (error) {
-      const isRace = error instanceof DatabaseError && CREATED_AT_ONCE.has(error.code ?? '');
-      if (!isRace || tries === CREATION_TRIES) throw error;
-      await delay(Math.random() * 50);
-    }
-  }
-}
-
 async function apply(connection: PostgresConnection, version: number, until: number): Promise<void> {
+  await connection.control(`SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}`, until);
+  const [server] = await connection.run(['SELECT version()'], until);
   for (const { number, file } of migrations()) {
     if (number <= version) continue;
-    await connection.control(readFileSync(new URL(file, DIRECTORY), 'utf8'), until);
+    const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
+    await connection.control(schemaFor(String(server?.[0]), sql), until);
     await connection.run(['INSERT INTO schema_migrations (number) VALUES ($1)', number], until);
   }
 }
+
+/**
+ * A migration as the server takes it, by what it says of its version. CockroachDB compares all text by code point, as
+ * COLLATE "C" asks of a column, and refuses to be asked.
+ */
+export const schemaFor = (server: string, sql: string): string =>
+  server.startsWith('CockroachDB') ? sql.replaceAll(' COLLATE "C"', '') : sql;
 
 /** The last migration that was applied; 0 where there is no store yet. */
 export async function schemaVersion(connection: PostgresConnection, until: number): Promise<number> {

@@ -2,6 +2,7 @@
 import type { Status } from '@rollcall/protocol';
 import { NO_EFFECTS } from '../outcomes.ts';
 import { type Effects, type IdSample, type Precondition, ProjectGoneError, type Revision } from '../store.ts';
+import type { Row } from './postgres-connection.ts';
 import { textArray } from './postgres-text.ts';
 
 /** The effects of a group's status being written. */
@@ -37,3 +38,5 @@ export function assertAlive(alive: unknown): void {
 
 /** A sample of IDs that are known to be all. */
 export const sampleOf = (count: number, ids: readonly string[]): IdSample => ({ count, ids });
+
+export const idsOf = (rows: readonly Row[]): string[] => rows.map(([id]) => id as string);

@@ -1,69 +1,67 @@
 import { StoreUnavailableError } from '../store.ts';
 import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
+import { FairQueue, type Whose } from './postgres-queue.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often it is looked for what has not been answered in time, in milliseconds. */
 const SWEEP_MS = 200;
-/** Most statements under way on one connection. What is not sent yet can still be refused without having been applied. */
-const MOST_LOAD = 32;
+/**
+ * So much of its time a statement still has when it is sent, in milliseconds. Who gets no connection until then is
+ * refused: the connection of a statement that is not answered in time ends, with all others on it.
+ */
+const SENT_BEFORE_MS = 1_000;
 
-interface Waiting {
-  readonly until: number;
-  /** Whether the connection is to be for nobody else. */
-  readonly alone: boolean;
-  /** Given a connection, it sends at once what it has to send. */
-  take(connection: PostgresConnection): void;
-  reject(error: unknown): void;
+export interface PoolSize {
+  /** Most connections. */
+  readonly size: number;
+  /** Most statements under way on one. What is not sent yet can still be refused without having been applied. */
+  readonly depth: number;
+  /** How long a statement waits for a lock, unless its transaction says otherwise. Default: as long as it may take. */
+  readonly lockTimeoutMs?: number;
 }
 
 /**
  * Some connections, made when they are needed. Statements share them: each goes to the one with the fewest under way.
- * A transaction takes one for itself.
+ * A transaction takes one for itself. When all have enough to do, projects take turns.
  */
 export class PostgresPool {
   readonly #settings: PostgresSettings;
-  readonly #size: number;
-  readonly #mostTaken: number;
+  readonly #size: PoolSize;
   readonly #open = new Set<PostgresConnection>();
   readonly #taken = new Set<PostgresConnection>();
-  readonly #waiting: Waiting[] = [];
+  readonly #queue = new FairQueue<PostgresConnection>('no connection to PostgreSQL became free in time');
   readonly #sweep: NodeJS.Timeout;
   #connecting = 0;
   #closed = false;
 
-  /** At most `mostTaken` of the connections are taken by transactions. */
-  constructor(settings: PostgresSettings, size: number, mostTaken = Math.max(1, size - 1)) {
+  constructor(settings: PostgresSettings, size: PoolSize) {
     this.#settings = settings;
     this.#size = size;
-    this.#mostTaken = mostTaken;
     // After a turn that took long, the answers that came meanwhile are read first.
     this.#sweep = setInterval(() => setImmediate(() => this.#endLate(performance.now())), SWEEP_MS).unref();
   }
 
   /** Runs one statement, in company. @throws StoreUnavailableError, DatabaseError */
-  run(call: Call, until: number): Promise<Row[]> {
-    const found = this.#leastLoaded();
-    if (found === null || found.load > 0) this.#connect();
-    if (found !== null) return found.run(call, until);
-    return new Promise((resolve, reject) => {
-      this.#wait({ until, alone: false, take: (connection) => resolve(connection.run(call, until)), reject });
-    });
+  run(whose: Whose, call: Call, until: number): Promise<Row[]> {
+    return this.#give(whose, until, (connection) => connection.run(call, until));
   }
 
   /** A connection for a transaction; give it back with {@link release}. @throws StoreUnavailableError */
-  async alone(until: number): Promise<PostgresConnection> {
-    const found = this.#mayTake ? this.#leastLoaded() : null;
-    if (found === null || found.load > 0) this.#connect();
-    if (found === null) {
-      return new Promise((resolve, reject) => this.#wait({ until, alone: true, take: resolve, reject }));
-    }
-    this.#taken.add(found);
-    return found;
+  alone(whose: Whose, until: number): Promise<PostgresConnection> {
+    return this.#give(whose, until, (connection) => {
+      this.#taken.add(connection);
+      return connection;
+    });
   }
 
   release(connection: PostgresConnection): void {
     this.#taken.delete(connection);
-    if (this.#waiting.length > 0) this.#serve();
+    this.#serve();
+  }
+
+  /** Whether somebody waits for a connection. */
+  get isAwaited(): boolean {
+    return !this.#queue.isEmpty;
   }
 
   /** Ends every connection at once, because the server does not answer. */
@@ -74,17 +72,25 @@ export class PostgresPool {
   /** Lets what is under way finish. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#refuseAll(new StoreUnavailableError('the store is closed'));
+    this.#queue.refuseAll(new StoreUnavailableError('the store is closed'));
     await Promise.all([...this.#open].map((connection) => connection.close()));
     clearInterval(this.#sweep);
   }
 
   get #hasRoom(): boolean {
-    return !this.#closed && this.#open.size + this.#connecting < this.#size;
+    return !this.#closed && this.#open.size + this.#connecting < this.#size.size;
   }
 
-  get #mayTake(): boolean {
-    return this.#taken.size < this.#mostTaken;
+  /** At once where there is one, which is then used at once. */
+  async #give<Answer>(
+    whose: Whose,
+    until: number,
+    use: (connection: PostgresConnection) => Answer | Promise<Answer>,
+  ): Promise<Answer> {
+    if (this.#closed) throw new StoreUnavailableError('the store is closed');
+    const found = this.#leastLoaded();
+    if (found === null || found.load > 0) this.#connect();
+    return found === null ? this.#queue.wait(whose, until - SENT_BEFORE_MS, use) : use(found);
   }
 
   #leastLoaded(): PostgresConnection | null {
@@ -92,24 +98,20 @@ export class PostgresPool {
     for (const connection of this.#open) {
       if (this.#taken.has(connection)) continue;
       if (connection.load === 0) return connection;
-      if (least === null || connection.load < least.load) least = connection;
+      if (connection.load >= (least?.load ?? this.#size.depth) || connection.isHeldUp) continue;
+      least = connection;
     }
-    return least === null || least.load >= MOST_LOAD ? null : least;
-  }
-
-  #wait(waiting: Waiting): void {
-    if (this.#closed) waiting.reject(new StoreUnavailableError('the store is closed'));
-    else this.#waiting.push(waiting);
+    return least;
   }
 
   #connect(): void {
     if (!this.#hasRoom) return;
     this.#connecting += 1;
-    PostgresConnection.open(this.#settings)
+    PostgresConnection.open(this.#settings, this.#size.lockTimeoutMs)
       .then((connection) => this.#add(connection))
       .catch((error) => {
         // Whoever waits for one of the others goes on waiting.
-        if (this.#open.size === 0) this.#refuseAll(error);
+        if (this.#open.size === 0) this.#queue.refuseAll(error);
       })
       .finally(() => {
         this.#connecting -= 1;
@@ -120,44 +122,25 @@ export class PostgresPool {
     if (this.#closed) connection.destroy(new Error('the store is closed'));
     if (!connection.isOpen) return;
     this.#open.add(connection);
-    connection.onAnswer = () => {
-      if (this.#waiting.length > 0) this.#serve();
-    };
+    connection.onAnswer = () => this.#serve();
     connection.onEnd = () => {
       this.#open.delete(connection);
       this.#taken.delete(connection);
-      if (this.#waiting.length > 0) this.#connect();
+      if (this.isAwaited) this.#connect();
     };
     this.#serve();
   }
 
-  /** Gives those who wait what there is, in order; who needs a connection alone lets the others pass. */
+  /** Gives those who wait what there is. */
   #serve(): void {
-    for (let index = 0; index < this.#waiting.length; ) {
+    while (this.isAwaited) {
       const connection = this.#leastLoaded();
       if (connection === null) return;
-      const { alone, take } = this.#waiting[index] as Waiting;
-      if (alone && !this.#mayTake) {
-        index += 1;
-        continue;
-      }
-      this.#waiting.splice(index, 1);
-      if (alone) this.#taken.add(connection);
-      take(connection);
+      this.#queue.give(connection);
     }
-  }
-
-  #refuseAll(error: unknown): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
   }
 
   #endLate(now: number): void {
     for (const connection of this.#open) connection.endLate(now);
-    if (this.#waiting.length === 0) return;
-    const late = this.#waiting.filter(({ until }) => until < now);
-    for (const waiting of late) {
-      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-      waiting.reject(new StoreUnavailableError('no connection to PostgreSQL became free in time'));
-    }
   }
 }

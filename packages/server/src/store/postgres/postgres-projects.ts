@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { CustomerRecord, ProjectKey, ProjectRecord, SessionRecord, Store } from '../store.ts';
 import type { Row } from './postgres-connection.ts';
 import type { Attempt, PostgresDatabase } from './postgres-database.ts';
+import { idsOf } from './postgres-outcomes.ts';
+import { textArray } from './postgres-text.ts';
 
 const PROJECT = `p.project_id, p.id, p.customer_id, p.name, p.secret, p.previous_secret, p.previous_valid_until, p.created_at`;
 const CUSTOMER = 'id, secret, name, created_at';
@@ -95,9 +97,18 @@ const INSERT_SERVICE_KEY = `
 
 const INSERT_SESSION = 'INSERT INTO sessions (id, project_id, expires_at) VALUES ($1, $2, $3)';
 const REVOKE_SESSION = 'UPDATE sessions SET revoked = TRUE WHERE id = $1';
-const REMOVE_EXPIRED_SESSIONS = 'DELETE FROM sessions WHERE expires_at < $1';
 
-/** Writes of customers, projects and sessions, one statement each. */
+/** Sessions that are looked at, and removed, at once: the same work each time, however many have ended. */
+const SESSIONS_AT_ONCE = 1_000;
+// No upper bound, though only those that ended are wanted: a planner without fresh statistics takes a range with two for a
+// few rows, and sorts all that have ended for each slice.
+const NEXT_TO_END = `
+  SELECT id, expires_at FROM sessions WHERE expires_at >= $1 ORDER BY expires_at LIMIT ${SESSIONS_AT_ONCE}`;
+/** Those that another process is removing are left to it, so that nobody waits. */
+const HOLD_SESSIONS = 'SELECT id FROM sessions WHERE id = ANY($1::text[]) FOR UPDATE SKIP LOCKED';
+const REMOVE_SESSIONS = 'DELETE FROM sessions WHERE id = ANY($1::text[])';
+
+/** Writes of customers, projects and sessions, one statement each; ended sessions are removed slice by slice. */
 export function projectWrites(database: PostgresDatabase) {
   const wrote = (sql: string, ...parameters: unknown[]) =>
     database.operation(async (attempt) => (await attempt.run(sql, ...parameters)).length > 0);
@@ -116,10 +127,32 @@ export function projectWrites(database: PostgresDatabase) {
     async revokeSession(id: string) {
       await wrote(REVOKE_SESSION, id);
     },
-    async removeExpiredSessions(now: number) {
-      await wrote(REMOVE_EXPIRED_SESSIONS, now);
-    },
+    removeExpiredSessions: (now: number) => removeEndedSessions(database, now),
   };
+}
+
+/** Slice by slice, in the order of their ends: what lies before a slice is gone, and is not stepped over again. */
+async function removeEndedSessions(database: PostgresDatabase, now: number): Promise<void> {
+  for (let from = 0; ; ) {
+    const next = (await database.read(NEXT_TO_END, from)) as [id: string, expiresAt: number][];
+    const ended = next.filter(([, expiresAt]) => expiresAt < now);
+    const last = ended.at(-1);
+    if (last === undefined) return;
+    const ids = ended.map(([id]) => id);
+    const removed = await database.operation((attempt) => removeSessions(attempt, ids));
+    // Where none was left, others are at it, and go on.
+    if (ended.length < SESSIONS_AT_ONCE || removed === 0) return;
+    [, from] = last;
+  }
+}
+
+/** How many of them were removed. */
+function removeSessions(attempt: Attempt, ids: readonly string[]): Promise<number> {
+  return attempt.transaction('small', async (transaction) => {
+    const [held] = await transaction.run([HOLD_SESSIONS, textArray(ids)]);
+    if (held.length > 0) await transaction.commit([REMOVE_SESSIONS, textArray(idsOf(held))]);
+    return held.length;
+  });
 }
 
 type NewProject = Parameters<Store['createProject']>[0];

@@ -1,14 +1,16 @@
-import { type Store, StoreUnavailableError } from '../store.ts';
+import { type ProjectKey, type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
 import { applyBatch } from './postgres-batch.ts';
 import { carriedRecords } from './postgres-carry.ts';
 import { carryIn } from './postgres-carry-writes.ts';
 import { PostgresConnection } from './postgres-connection.ts';
-import { PostgresDatabase } from './postgres-database.ts';
+import { PostgresDatabase, type WriteTarget } from './postgres-database.ts';
+import { deleteGroup, deleteUser } from './postgres-deletions.ts';
 import { toStoreFailure } from './postgres-errors.ts';
-import { connectGroup, deleteGroup, groupReads, putGroupFields } from './postgres-groups.ts';
+import { connectGroup, groupReads, putGroupFields } from './postgres-groups.ts';
+import { LargeBatches } from './postgres-large-batches.ts';
 import { memberReads } from './postgres-members.ts';
-import { changeMembers, deleteUser, putGroupMembers } from './postgres-membership-writes.ts';
+import { changeMembers, putGroupMembers } from './postgres-membership-writes.ts';
 import { migrate } from './postgres-migrate.ts';
 import { presenceReads } from './postgres-presence.ts';
 import { putDurablePresence } from './postgres-presence-writes.ts';
@@ -18,6 +20,12 @@ import { LongReads } from './postgres-snapshots.ts';
 import { standingReads } from './postgres-standings.ts';
 import { type PostgresSettings, parsePostgresUrl } from './postgres-url.ts';
 import { putPreferences, putUser, userReads } from './postgres-users.ts';
+
+/**
+ * A batch whose body is no larger is applied here: reading it takes the event loop some 4 ms, which is less than a thread
+ * costs, and it waits for nobody's large ones.
+ */
+const SMALL_BATCH_BYTES = 32 * 1_024;
 
 export interface PostgresStoreOptions {
   /** Which database, and how: see {@link parsePostgresUrl}. */
@@ -31,8 +39,11 @@ export interface PostgresStoreOptions {
 export async function openPostgresStore({ url }: PostgresStoreOptions): Promise<Store> {
   const settings = parsePostgresUrl(url);
   await prepare(settings);
-  return postgresStore(new PostgresDatabase(settings), new LongReads(settings));
+  return postgresStore(new PostgresDatabase(settings), new LongReads(settings), new LargeBatches({ url }));
 }
+
+const groupRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `group ${id}` });
+const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
 
 async function prepare(settings: PostgresSettings): Promise<void> {
   const connection = await PostgresConnection.open(settings);
@@ -45,7 +56,7 @@ async function prepare(settings: PostgresSettings): Promise<void> {
   }
 }
 
-function postgresStore(database: PostgresDatabase, longReads: LongReads): Store {
+function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBatches: LargeBatches): Store {
   const projects = { ...projectReads(database), ...projectWrites(database) };
   const groups = groupReads(database, longReads);
   const members = memberReads(database);
@@ -56,7 +67,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads): Store 
   let closing: Promise<void> | null = null;
 
   const close = async () => {
-    await Promise.all([purge.close(), longReads.close()]);
+    await Promise.all([purge.close(), longReads.close(), largeBatches.close()]);
     await database.close();
   };
 
@@ -82,38 +93,57 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads): Store 
     listGroups: groups.list,
     putGroup(project, id, write, context) {
       const { members: list, ...stored } = toStored(write);
-      return database.operation((attempt) =>
-        list === undefined
-          ? putGroupFields(attempt, project, id, stored, context)
-          : putGroupMembers(attempt, project, id, { ...stored, members: list }, context),
+      return database.operation(
+        (attempt) =>
+          list === undefined
+            ? putGroupFields(attempt, project, id, stored, context)
+            : putGroupMembers(attempt, project, id, { ...stored, members: list }, context),
+        groupRow(project, id),
       );
     },
     changeMembers: (project, id, change, context) =>
-      database.operation((attempt) => changeMembers(attempt, project, id, change, context)),
+      database.operation(
+        (attempt) => changeMembers(attempt, project, id, change, context),
+        groupRow(project, id),
+      ),
     listMembers: members.list,
     deleteGroup: (project, id, context) =>
-      database.operation((attempt) => deleteGroup(attempt, project, id, context)),
+      database.operation((attempt) => deleteGroup(attempt, project, id, context), groupRow(project, id)),
     connectGroup: (project, id, workspace, stamp) =>
-      database.operation((attempt) => connectGroup(attempt, project, id, workspace, stamp)),
+      database.operation(
+        (attempt) => connectGroup(attempt, project, id, workspace, stamp),
+        groupRow(project, id),
+      ),
 
     findUser: users.find,
     listUsers: users.list,
     putUser: (project, id, write, context) =>
-      database.operation((attempt) => putUser(attempt, project, id, toStored(write), context)),
+      database.operation(
+        (attempt) => putUser(attempt, project, id, toStored(write), context),
+        userRow(project, id),
+      ),
     deleteUser: (project, id, context) =>
-      database.operation((attempt) => deleteUser(attempt, project, id, context)),
+      database.operation((attempt) => deleteUser(attempt, project, id, context), userRow(project, id)),
     listUserGroups: members.groupsOf,
 
     applyBatch: (project, batch, stamp) =>
-      database.operation((attempt) => applyBatch(attempt, project, batch, stamp)),
+      batch.body.length > SMALL_BATCH_BYTES
+        ? largeBatches.apply({ project, batch, stamp })
+        : applyBatch(database, project, batch, stamp, 'unknown'),
 
     findPreferences: users.preferences,
     putPreferences: (project, userId, channels) =>
-      database.operation((attempt) => putPreferences(attempt, project, userId, channels)),
+      database.operation(
+        (attempt) => putPreferences(attempt, project, userId, channels),
+        userRow(project, userId),
+      ),
 
     ...standings,
     putDurablePresence: (project, update, stamp) =>
-      database.operation((attempt) => putDurablePresence(attempt, project, update, stamp)),
+      database.operation((attempt) => putDurablePresence(attempt, project, update, stamp), {
+        project,
+        row: `presence ${update.groupId} ${update.userId}`,
+      }),
     listDurablePresence: presence.listDurable,
     findDurablePresence: presence.findDurable,
 

@@ -4,6 +4,8 @@ import { StoreUnavailableError } from '../store.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
+/** One for reads, one for writes that are done at once, one for large ones, one for those that wait for a lock. */
+const LEAST_POOL = 4;
 
 /** What a database URL says. */
 export interface PostgresSettings {
@@ -13,7 +15,7 @@ export interface PostgresSettings {
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly applicationName: string;
-  /** Most connections for reads and writes together; long reads have a few of their own beside them. */
+  /** Most connections for reads and writes together; long reads have a few of their own beside them, and large writes one. */
   readonly poolSize: number;
   /** How long one statement may take before the server ends it, in milliseconds. Large writes are given longer. */
   readonly statementTimeoutMs: number;
@@ -43,7 +45,7 @@ const PARAMETERS = [
  * - `sslrootcert`: file of the authorities' certificates (`system`: those that Node knows, the default);
  *   `sslcert`, `sslkey`: files of our own certificate and its key.
  * - `application_name` (`rollcall`), `host` (a directory is that of a Unix socket).
- * - `pool_size`: 2 to 1,000 connections (10). `statement_timeout_ms`: 100 to 4,000 (4000).
+ * - `pool_size`: 4 to 1,000 connections (10). `statement_timeout_ms`: 100 to 4,000 (4000).
  * @throws StoreUnavailableError that names what is wrong
  */
 export function parsePostgresUrl(text: string): PostgresSettings {
@@ -63,7 +65,7 @@ export function parsePostgresUrl(text: string): PostgresSettings {
     user: decodeURIComponent(url.username) || undefined,
     password: decodeURIComponent(url.password) || undefined,
     applicationName: parameter('application_name') ?? 'rollcall',
-    poolSize: integer('pool_size', parameter('pool_size'), { least: 2, most: 1_000, otherwise: 10 }),
+    poolSize: integer('pool_size', parameter('pool_size'), { least: LEAST_POOL, most: 1_000, otherwise: 10 }),
     statementTimeoutMs: integer('statement_timeout_ms', parameter('statement_timeout_ms'), {
       least: 100,
       most: 4_000,

@@ -101,6 +101,18 @@ export function batchRefusalContract(lab: StoreLab): void {
     );
   });
 
+  test('a missing name is found also where a field is unexpected: each step is over the whole request', async () => {
+    const outcome = await refused({
+      users: [{ id: 'ann', nick: 'A' }],
+      groups: [{ id: 'new' }, { id: 'g' }],
+    });
+    assert.ok(outcome.kind === 'misfit');
+    const places = (problems: { readonly named: readonly { readonly place: string }[] }) =>
+      problems.named.map(({ place }) => place);
+    assert.deepEqual(places(outcome.findings.unexpected), ['users[0].nick']);
+    assert.deepEqual(places(outcome.findings.missing), ['groups[0].name']);
+  });
+
   test('a missing name is said before unknown users', async () => {
     const outcome = await refused({ groups: [{ id: 'g', members: ['nobody'] }, { id: 'new' }] });
     assert.equal(outcome.kind, 'misfit');

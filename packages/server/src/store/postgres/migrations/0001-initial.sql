@@ -40,7 +40,7 @@ CREATE TABLE sessions (
   expires_at BIGINT NOT NULL,
   revoked BOOLEAN NOT NULL DEFAULT FALSE
 );
-CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+CREATE INDEX sessions_by_expiry ON sessions (expires_at ASC);
 
 CREATE TABLE users (
   project_id UUID NOT NULL,

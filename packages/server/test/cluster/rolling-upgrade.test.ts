@@ -1,0 +1,186 @@
+/** Processes of two versions on the same servers: how an upgrade goes, one process after the other. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Redis } from 'ioredis';
+import { type ClusterNode, startCluster, startProcesses } from '../../../../cluster/start-cluster.ts';
+import type { ToldEvent } from '../../src/presence/presence-store.ts';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { parseRedisUrl } from '../../src/redis/redis-url.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { withClient } from '../support/postgres.ts';
+import { Presence } from '../support/presence-client.ts';
+import { Project } from '../support/project-client.ts';
+import { withDataDir } from '../support/server.ts';
+import {
+  createProject,
+  KNOWN,
+  type SharedServers,
+  showFailures,
+  skip,
+  until,
+  withinASecond,
+  withSharedServers,
+} from './cluster-case.ts';
+import { EventReader } from './event-reader.ts';
+import { makeNextVersion, NEXT_SCHEMA_VERSION } from './next-version.ts';
+
+const STREAM = '/v1/groups/g/presence';
+
+/** What a version may do beside the one before it: it adds. */
+const MIGRATION = `
+  ALTER TABLE users ADD COLUMN nick TEXT NOT NULL DEFAULT 'none';
+  ALTER TABLE memberships ADD COLUMN since TIMESTAMPTZ DEFAULT now();
+  ALTER TABLE groups ADD COLUMN topic TEXT;
+  ALTER TABLE projects ADD COLUMN region TEXT NOT NULL DEFAULT 'eu';
+  ALTER TABLE sessions ADD COLUMN device TEXT;
+  CREATE INDEX users_by_nick ON users (project_id, nick);
+  CREATE TABLE badges (project_id UUID NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project_id, id));
+`;
+
+const options = (servers: SharedServers) => ({ ...servers, settings: KNOWN, onLine: showFailures });
+
+const projectsOf = (nodes: readonly ClusterNode[]) => createProject(nodes.map(({ url }) => url));
+
+async function seed(project: Project | undefined): Promise<void> {
+  const users = [{ id: 'ann' }, { id: 'bob' }];
+  await project?.seed({ users, groups: [{ id: 'g', name: 'G', members: ['ann', 'bob'] }] });
+}
+
+/** What a host does all day, in turn; the answers that are no success. */
+async function work(project: Project, isOver: () => boolean): Promise<string[]> {
+  const failures: string[] = [];
+  const presence = new Presence(project);
+  for (let turn = 0; !isOver(); turn += 1) {
+    const answers = [
+      await project.put(`/v1/users/u${turn % 7}`, { name: `U${turn}` }),
+      await project.put('/v1/groups/g', { name: `G${turn}`, members: ['ann', 'bob'] }),
+      await project.post('/v1/batch', { users: [{ id: 'ann', name: `Ann ${turn}` }] }),
+      await presence.put('ann', { location: { page: `${turn}` }, durable: turn % 2 === 0 }),
+      await project.get('/v1/groups/g/presence'),
+      await project.get('/v1/groups/g/members'),
+    ];
+    failures.push(...answers.filter(({ status }) => status >= 300).map(({ text }) => text));
+  }
+  return failures;
+}
+
+describe('an upgrade, one process after the other', { skip }, () => {
+  test('the old processes go on while the first new one changes the schema, and beside it; none starts anew', () =>
+    withSharedServers((servers) =>
+      withDataDir(undefined, async (directory) => {
+        await using old = await startCluster({ ...options(servers), processes: 2, port: 0 });
+        const projects = await projectsOf(old.nodes);
+        await seed(projects[0]);
+        let isOver = false;
+        const atWork = Promise.all([...projects, ...projects].map((project) => work(project, () => isOver)));
+        const launcher = makeNextVersion(directory, MIGRATION);
+        await using young = await startCluster({ ...options(servers), launcher, processes: 2, port: 0 });
+        const version = await withClient(servers.databaseUrl, (client) =>
+          client.query('SELECT max(number)::int AS version FROM schema_migrations'),
+        );
+        assert.equal(version.rows[0].version, NEXT_SCHEMA_VERSION);
+        await assertOneService(projects, young.nodes);
+        isOver = true;
+        assert.deepEqual(await atWork, [[], [], [], []]);
+        const [again] = startProcesses({ ...options(servers), onLine: () => {}, processes: 1 });
+        assert.equal(await again?.ended(), 1);
+        assert.match(`${again?.printed}`, /schema version \d+ and this version of Rollcall knows/);
+      }),
+    ));
+
+  test('a change of the schema gives way to who is in the middle of a longer write, and comes after it', () =>
+    withSharedServers((servers) =>
+      withDataDir(undefined, async (directory) => {
+        await using old = await startCluster({ ...options(servers), processes: 1, port: 0 });
+        const [project] = (await projectsOf(old.nodes)) as [Project];
+        await seed(project);
+        const launcher = makeNextVersion(directory, MIGRATION);
+        await withClient(servers.databaseUrl, async (writer) => {
+          // As on a server that nobody changed; databases of tests look on for less.
+          await writer.query(`SET deadlock_timeout = '1s'`);
+          await writer.query('BEGIN');
+          await writer.query('LOCK TABLE groups IN ROW EXCLUSIVE MODE');
+          const [young] = startProcesses({ ...options(servers), launcher, processes: 1 });
+          assert.ok(young !== undefined);
+          try {
+            await until('the users are locked, and the groups waited for', () =>
+              isWaitedFor(servers, 'groups'),
+            );
+            await writer.query('UPDATE users SET name = name');
+            assert.equal((await project.put('/v1/groups/g', { name: 'meanwhile' })).status, 200);
+            await writer.query('COMMIT');
+            await young.listening;
+          } finally {
+            await young.end();
+          }
+        });
+      }),
+    ));
+
+  test('what a newer version tells, and this one does not know, is no reason to stop listening', () =>
+    withSharedServers(async (servers) => {
+      await using cluster = await startCluster({ ...options(servers), processes: 2, port: 0 });
+      const [here, there] = (await projectsOf(cluster.nodes)) as [Project, Project];
+      await seed(here);
+      const reader = new EventReader(there, STREAM);
+      const returning: EventReader[] = [];
+      try {
+        await until('the snapshot', () => reader.of('snapshot').length === 1);
+        await tellUnknown(servers, here.id);
+        await new Presence(here).set('ann', { page: 'after' });
+        const knows = (who: EventReader) => JSON.stringify(who.events).includes('after');
+        await until('a reader hears what comes after it', () => knows(reader));
+        returning.push(new EventReader(there, STREAM, reader.of('snapshot')[0]?.id));
+        await until('one who missed both is told what is so', () => returning.every(knows));
+        await here.put('/v1/users/ann', { status: 'deleted' });
+        await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
+        await until('readers hear of it', () => reader.of('departed').length > 0);
+      } finally {
+        for (const each of [reader, ...returning]) each.close();
+      }
+    }));
+});
+
+/** Whether somebody waits for a table that is to change. */
+async function isWaitedFor({ databaseUrl }: SharedServers, table: string): Promise<boolean> {
+  const waiting = `SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted AND relation = $1::regclass`;
+  return withClient(databaseUrl, async (client) => (await client.query(waiting, [table])).rowCount === 1);
+}
+
+/** Whatever one version writes, the other reads. */
+async function assertOneService(old: readonly Project[], young: readonly ClusterNode[]): Promise<void> {
+  const [first] = old as [Project, Project];
+  const [node] = young as [ClusterNode];
+  const seen = new Project(node.url, first.id, first.secret, first.token);
+  try {
+    await new Presence(first).set('bob', { page: 'old' });
+    assert.deepEqual((await new Presence(seen).ephemeral()).bob, [{ page: 'old' }]);
+    await new Presence(seen).set('bob', { page: 'new' });
+    const places = (await new Presence(first).ephemeral()).bob ?? [];
+    assert.ok(places.some(({ page }) => page === 'new'));
+    assert.equal((await seen.put('/v1/users/cid', { name: 'Cid' })).status, 200);
+    assert.equal((await first.get('/v1/users/cid')).status, 200);
+  } finally {
+    seen.close();
+  }
+}
+
+/** Tells a change and a group's event of kinds that there may be one day. */
+async function tellUnknown({ databaseUrl, redisUrl }: SharedServers, projectId: string): Promise<void> {
+  const store = await openPostgresStore({ url: databaseUrl });
+  const presence = await openRedisPresence({ url: redisUrl });
+  const redis = new Redis(redisUrl);
+  try {
+    const project = await store.findProject(projectId);
+    assert.ok(project !== null);
+    const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
+    await presence.tell({ project: project.key, groupId: 'g' }, event as unknown as ToldEvent, Date.now());
+    const { prefix, db } = parseRedisUrl(redisUrl);
+    const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
+    assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);
+  } finally {
+    redis.disconnect();
+    await presence.close();
+    await store.close();
+  }
+}

@@ -1,0 +1,214 @@
+/** Batches on PostgreSQL beyond the contract: those on a thread of their own, and those that meet other writes. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import {
+  type Precondition,
+  type Store,
+  StoreUnavailableError,
+  type WriteContext,
+} from '../../src/store/store.ts';
+import { batchContract } from '../contract/store/batch-contract.ts';
+import { batchRefusalContract } from '../contract/store/batch-refusal-contract.ts';
+import { idsOf } from '../contract/store/entries.ts';
+import { type BatchItems, newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { StoreLab } from '../contract/store/store-lab.ts';
+import { ownDatabase, skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { untilWaiting } from '../support/postgres-waiting.ts';
+
+/** Longer than any body that is read on the event loop. White space around JSON means nothing. */
+const PADDING = Buffer.alloc(100_000, ' ');
+
+/** A store that takes every batch for a large one. */
+function withLargeBatches(store: Store): Store {
+  const applyBatch: Store['applyBatch'] = (project, { body, dryRun }, stamp) =>
+    store.applyBatch(project, { body: Buffer.concat([body, PADDING]), dryRun }, stamp);
+  return { ...store, applyBatch };
+}
+
+let views = 0;
+
+/** One of several views of a project. Revisions are new for every write, whoever makes it. */
+class View extends Roster {
+  readonly #name = `view ${++views}`;
+
+  override next(condition?: Precondition): WriteContext {
+    const context = super.next(condition);
+    return { ...context, revision: `${this.#name}, ${context.revision}` };
+  }
+}
+
+const large = ({ store, key }: Roster): Roster => new View(withLargeBatches(store), key);
+
+async function withStore(use: (store: Store, url: string) => Promise<void>): Promise<void> {
+  await withDatabase(async (url) => {
+    const store = await openPostgresStore({ url });
+    try {
+      await use(store, url);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+describe('a batch on a thread of its own', { skip: skipsPostgres }, () => {
+  const lab = new StoreLab(async () => {
+    const { url, remove } = await ownDatabase();
+    return { open: async () => withLargeBatches(await openPostgresStore({ url })), remove };
+  });
+  before(() => lab.open());
+  after(() => lab.close());
+  batchContract(lab);
+  batchRefusalContract(lab);
+});
+
+describe('several large batches', { skip: skipsPostgres }, () => {
+  test('of one project leave a thread to the others, and small ones wait for none of them', () =>
+    withStore(async (store, url) => {
+      const [busy, other] = [large(await newRoster(store)), large(await newRoster(store))];
+      await busy.groupOf('g', 'ann');
+      await withClient(url, async (client) => {
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        const stuck = numbered('name ', 5).map((name) => busy.applied({ groups: [{ id: 'g', name }] }));
+        // Two of them have a thread, and wait there.
+        await untilWaiting(url, 2);
+        await other.applied({ users: [{ id: 'bob' }] });
+        await new View(store, busy.key).applied({ users: [{ id: 'cid' }] });
+        await client.query('ROLLBACK');
+        await Promise.all(stuck);
+      });
+      assert.deepEqual(await idsOf(busy.listUsers), ['ann', 'cid']);
+      assert.deepEqual(await idsOf(other.listUsers), ['bob']);
+    }));
+
+  test('the bytes of one stay the caller’s', () =>
+    withStore(async (store) => {
+      const roster = await newRoster(store);
+      const body = Buffer.from(JSON.stringify({ users: numbered('u', 5_000).map((id) => ({ id })) }));
+      const before = Buffer.from(body);
+      assert.equal((await roster.batch(body)).kind, 'applied');
+      assert.ok(body.equals(before));
+    }));
+
+  test('one that waits in vain for what somebody holds takes none of those with it that wait for a thread', () =>
+    withStore(async (store, url) => {
+      const roster = large(await newRoster(store));
+      await roster.groupOf('g', 'ann');
+      await withClient(url, async (client) => {
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        const batches = numbered('name ', 5).map((name) => roster.applied({ groups: [{ id: 'g', name }] }));
+        const ended = Promise.allSettled(batches);
+        await assert.rejects(Promise.race(batches), StoreUnavailableError);
+        await untilWaiting(url, 2);
+        await client.query('ROLLBACK');
+        const applied = (await ended).filter(({ status }) => status === 'fulfilled').length;
+        assert.ok(applied >= 3, `${applied} were applied, and two had a thread`);
+      });
+    }));
+
+  test('closing lets those under way finish, and those that wait for a thread; later ones are refused', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = large(await newRoster(store));
+      const ids = numbered('u', 6);
+      let applied = 0;
+      const batches = ids.map((id) =>
+        roster.applied({ users: [{ id }] }).then(() => {
+          applied += 1;
+        }),
+      );
+      await store.close();
+      assert.equal(applied, ids.length);
+      await Promise.all(batches);
+      await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);
+      const again = await openPostgresStore({ url });
+      assert.deepEqual(await idsOf(new Roster(again, roster.key).listUsers), ids);
+      await again.close();
+    }));
+});
+
+const times = (count: number, turn: (index: number) => Promise<unknown>) => async (): Promise<void> => {
+  for (let index = 0; index < count; index += 1) await turn(index);
+};
+
+const together = (lanes: readonly (() => Promise<void>)[]): Promise<unknown> =>
+  Promise.all(lanes.map((lane) => lane()));
+
+describe('batches among other writes of the same', { skip: skipsPostgres }, () => {
+  test('apply however often their groups are made and deleted meanwhile', () =>
+    withStore(async (store) => {
+      const roster = await newRoster(store);
+      const groups = numbered('g', 240);
+      const users = numbered('u', 5);
+      await roster.users(...users);
+      const items = { groups: groups.map((id) => ({ id, name: id, members: users })) };
+      let isOver = false;
+      /** Makes and deletes its share of the groups; it may be told to try again. */
+      const churn = (lane: number) => async () => {
+        const share = groups.filter((_, index) => index % 12 === lane);
+        while (!isOver) {
+          for (const id of share) {
+            const turn = async () => {
+              await roster.putGroup(id, { name: id });
+              await roster.deleteGroup(id);
+            };
+            await turn().catch((error) => assert.ok(error instanceof StoreUnavailableError, error));
+          }
+        }
+      };
+      const batches = async () => {
+        const views = [new View(store, roster.key), large(roster)];
+        const apply = (view: Roster) => async () => {
+          const { created, updated, unchanged } = (await view.applied(items)).groups;
+          assert.equal(created + updated + unchanged, groups.length);
+        };
+        await together(views.map((view) => times(10, apply(view)))).finally(() => {
+          isOver = true;
+        });
+      };
+      await together([batches, ...Array.from({ length: 12 }, (_, lane) => churn(lane))]);
+      await roster.applied(items);
+      assert.deepEqual(await idsOf(roster.listGroups), groups);
+      assert.deepEqual(await roster.members('g000000'), users);
+    }));
+
+  test('never deadlock with them, nor with each other', () =>
+    withDatabase(async (url) => {
+      const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
+      const roster = await newRoster(stores[0] as Store);
+      const views = stores.map((store) => new View(store, roster.key));
+      const users = numbered('u', 12);
+      await roster.groupOf('single', ...users);
+      /** In a group of its own. Some of the users are items, in any order, and the others mere members. */
+      const batchOf = (group: string, turn: number): BatchItems => {
+        const written = users.filter((_, index) => (index + turn) % 3 > 0);
+        return {
+          users: (turn % 2 === 0 ? written : written.toReversed()).map((id) => ({ id, name: `N${turn}` })),
+          groups: [
+            { id: group, name: group, members: [] },
+            { id: group, members: users },
+          ],
+        };
+      };
+      const lanes = views.flatMap((view, place) => [
+        ...[view, view, large(view)].map((batches, lane) =>
+          times(80, (turn) => batches.applied(batchOf(`g ${place} ${lane}`, turn + lane + place))),
+        ),
+        ...users
+          .slice(0, 6)
+          .map((id) => times(200, (turn) => view.putUser(id, { name: `P${place}-${turn}` }))),
+        times(100, (turn) =>
+          view.changeMembers('single', turn % 2 === 0 ? { remove: users.slice(0, 5) } : { add: users }),
+        ),
+      ]);
+      await together(lanes);
+      // What a connection did is counted when it ends.
+      await Promise.all(stores.map((store) => store.close()));
+      const { rows } = await withClient(url, (client) =>
+        client.query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()'),
+      );
+      assert.deepEqual(rows, [{ deadlocks: 0 }]);
+    }));
+});

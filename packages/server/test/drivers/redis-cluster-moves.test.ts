@@ -1,0 +1,120 @@
+/** The Redis drivers while a cluster changes hands: slots move from master to master, and a replica takes over. */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
+import { PresenceKeys } from '../../src/presence/redis/presence-keys.ts';
+import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { slotOf } from '../../src/redis/slot.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import { PAGE_1, PAGE_2, PresenceScene, SCOPE, START, TTL } from '../contract/presence/presence-scene.ts';
+import { type OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
+import {
+  closeSlot,
+  moveKeys,
+  moveSlot,
+  type OwnCluster,
+  openSlot,
+  startCluster,
+  takeOver,
+} from '../support/redis-cluster.ts';
+import { Crowd } from './cluster-crowd.ts';
+
+/** The group whose slot is left in the middle of a move, and others. */
+const GROUPS = Array.from({ length: 12 }, (_, index) => `g${index}`);
+
+let cluster: OwnCluster;
+
+describe('a Redis Cluster that changes hands', { skip: skipsOwnRedis }, () => {
+  before(async () => {
+    cluster = await startCluster();
+  });
+
+  test('slots move while users come and go: all goes on, and each departure is told once', () =>
+    Crowd.with(cluster.url, 'moving', async (crowd) => {
+      await crowd.whileAtWork(async () => {
+        for (const slot of crowd.slots) await moveToNext(slot);
+      });
+      await crowd.assertToldOnce();
+    }));
+
+  test('a slot stays in the middle of a move: its group is refused, the others go on, and so does it after', async () => {
+    const url = `${cluster.url}?prefix=between`;
+    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    try {
+      const [stuck = '', ...others] = GROUPS;
+      await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
+      const keys = new PresenceKeys({ prefix: 'between', db: 0 });
+      const slot = slotOf(keys.channel({ ...SCOPE, groupId: stuck }));
+      const { from, to, rest } = await mastersOf(slot);
+      await openSlot(slot, from, to);
+      for (const count of [0, 2, Infinity]) {
+        await moveKeys(slot, from, to, count);
+        await assert.rejects(scene.set('bob', PAGE_2, { groupId: stuck }), StoreUnavailableError);
+        await assert.rejects(scene.ids({ groupId: stuck }), StoreUnavailableError);
+      }
+      const ended = await scene.store.sweep(START + TTL);
+      assert.deepEqual(ended.map(({ groupId }) => groupId).sort(), others.toSorted());
+      await closeSlot(slot, to, [from, ...rest]);
+      await until(
+        'its departure is told too',
+        async () => (await scene.store.sweep(START + 2 * TTL)).length === 1,
+      );
+      await scene.set('bob', PAGE_2, { groupId: stuck });
+      assert.deepEqual(await scene.ids({ groupId: stuck }), ['bob']);
+    } finally {
+      await scene.close();
+    }
+  });
+
+  test('a replica takes over from its living master: nothing is lost, and each departure is told once', () =>
+    Crowd.with(cluster.url, 'taken', async (crowd) => {
+      await crowd.whileAtWork(() => takeOver(cluster.replica));
+      await crowd.assertToldOnce();
+    }));
+
+  test('a process that only listens hears changes again once another node has the channel', async () => {
+    const url = `${cluster.url}?prefix=listening`;
+    const [speaker, listener] = [await openRedisBroker({ url }), await openRedisBroker({ url })];
+    try {
+      const heard = new Set<string>();
+      listener.subscribe((change) => void heard.add(`${'projectId' in change ? change.projectId : ''}`));
+      const say = async (projectId: string) => {
+        await speaker.publish({ type: 'project', projectId });
+        return heard.has(projectId);
+      };
+      await until('changes are heard', () => say('first'));
+      const slot = slotOf('listening:0:{changes}');
+      await moveToNext(slot);
+      await until('they are, of another master', () => say('second'));
+      const pair = [cluster.replica, cluster.masters[0] as OwnRedis];
+      const { from, to, rest } = await mastersOf(slot);
+      const mortal = [from, to, ...rest].find((master) => pair.includes(master)) as OwnRedis;
+      const others = [from, to, ...rest].filter((master) => master !== mortal);
+      if (from !== mortal) await moveSlot(slot, from, mortal, others);
+      await until('they are, of the one that is to die', () => say('third'));
+      await mortal.stop();
+      await until('they are, of its replica', () => say('fourth'));
+    } finally {
+      await speaker.close();
+      await listener.close();
+    }
+  });
+});
+
+/** The master of a slot, one for it to go to, and the others. */
+async function mastersOf(slot: number): Promise<{ from: OwnRedis; to: OwnRedis; rest: OwnRedis[] }> {
+  const nodes = [...cluster.masters, cluster.replica];
+  type Range = [first: number, last: number, master: [host: string, port: number]];
+  const ranges = (await cluster.masters[1]?.command('CLUSTER', 'SLOTS')) as Range[];
+  const ports = new Set(ranges.map(([, , [, port]]) => port));
+  const portOfSlot = ranges.find(([first, last]) => first <= slot && slot <= last)?.[2][1];
+  const from = nodes.find(({ port }) => port === portOfSlot);
+  const [to, ...rest] = nodes.filter((node) => node !== from && ports.has(node.port));
+  assert.ok(from !== undefined && to !== undefined);
+  return { from, to, rest };
+}
+
+async function moveToNext(slot: number): Promise<void> {
+  const { from, to, rest } = await mastersOf(slot);
+  await moveSlot(slot, from, to, rest);
+}

@@ -1,0 +1,83 @@
+/** PostgreSQL is paused while more large batches are asked for than have a thread: none of them hangs. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
+import { withClient } from '../support/postgres.ts';
+import { untilWaiting } from '../support/postgres-waiting.ts';
+
+const LIMIT_MS = 5_000;
+/** Of each of two projects: more than have a thread. */
+const BATCHES = 4;
+const users = numbered('u', 3_000).map((id) => ({ id }));
+
+async function withServer(use: (store: Store, server: OwnPostgres) => Promise<void>): Promise<void> {
+  await OwnPostgres.with(async (server) => {
+    const store = await openPostgresStore({ url: server.url });
+    try {
+      await use(store, server);
+    } finally {
+      server.resume();
+      await store.close();
+    }
+  });
+}
+
+/** Starts them all; how each of them ends. */
+function applyAll(rosters: readonly Roster[]): Promise<unknown>[] {
+  return rosters.flatMap((roster) =>
+    Array.from({ length: BATCHES }, (_, index) =>
+      roster.applied({ users, groups: [{ id: 'g', name: `N${index}` }] }).then(
+        () => 'applied',
+        (error) => error,
+      ),
+    ),
+  );
+}
+
+async function assertUnavailable(outcomes: readonly Promise<unknown>[]): Promise<void> {
+  const begun = performance.now();
+  for (const outcome of await Promise.all(outcomes)) {
+    assert.ok(outcome instanceof StoreUnavailableError, `${outcome}`);
+  }
+  assert.ok(performance.now() - begun < LIMIT_MS, `after ${performance.now() - begun} ms`);
+}
+
+async function twoProjects(store: Store): Promise<Roster[]> {
+  const rosters = [await newRoster(store), await newRoster(store)];
+  for (const roster of rosters) await roster.groupOf('g', 'ann');
+  return rosters;
+}
+
+const allApplied = (rosters: readonly Roster[]) =>
+  Array.from({ length: rosters.length * BATCHES }, () => 'applied');
+
+describe('more large batches than threads are unavailable in time, and apply when PostgreSQL is back', {
+  skip: skipsOwnPostgres,
+}, () => {
+  test('when it is paused before they begin', () =>
+    withServer(async (store, server) => {
+      const rosters = await twoProjects(store);
+      server.pause();
+      await assertUnavailable(applyAll(rosters));
+      server.resume();
+      assert.deepEqual(await Promise.all(applyAll(rosters)), allApplied(rosters));
+    }));
+
+  test('when it is paused while some of them are under way', () =>
+    withServer(async (store, server) => {
+      const rosters = await twoProjects(store);
+      await withClient(server.url, async (client) => {
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        const outcomes = applyAll(rosters);
+        await untilWaiting(server.url, 3);
+        server.pause();
+        await assertUnavailable(outcomes).finally(() => server.resume());
+        await client.query('ROLLBACK');
+      });
+      assert.deepEqual(await Promise.all(applyAll(rosters)), allApplied(rosters));
+    }));
+});
