@@ -60,7 +60,7 @@ async function evalshaCall(): Promise<Call> {
   const [host] = target.hosts;
   const client = new Redis({ host: host?.host ?? '127.0.0.1', port: host?.port ?? 6_379, db: target.db });
   const keys = new PresenceKeys(target);
-  const { source } = presenceScripts('PUBLISH').set;
+  const { source } = presenceScripts(target.db, 'PUBLISH').set;
   const sha = (await client.script('LOAD', source)) as string;
   return (turn) => {
     const scope = { project: plan.project, groupId: groupOf(turn) };
@@ -70,7 +70,7 @@ async function evalshaCall(): Promise<Call> {
     const name = presenceName(user, '{"page":"bare"}');
     const deadline = now + 86_400_000;
     const names = keys.ofGroup(scope);
-    const args = [keys.channel(scope), now, name, location, deadline, deadline, 'bare'];
+    const args = [now, name, location, deadline, deadline, 'bare'];
     return client.evalsha(sha, names.length, ...names, ...args);
   };
 }

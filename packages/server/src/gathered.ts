@@ -19,7 +19,10 @@ export class Gathered<Kind, Question, Answer> {
   readonly #mostTogether: number;
   #waiting = new Map<Kind, Waiting<Question, Answer>[]>();
 
-  /** At most `mostTogether` questions are asked in one call. */
+  /**
+   * @param mostTogether so many are asked at once, without waiting for the end of the turn. Few, where the server is to
+   *   work while the rest of the turn is still going on.
+   */
   constructor(mostTogether: number, ask: Ask<Kind, Question, Answer>) {
     this.#ask = ask;
     this.#mostTogether = mostTogether;
@@ -29,9 +32,12 @@ export class Gathered<Kind, Question, Answer> {
   ask(kind: Kind, question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.size === 0) setImmediate(() => this.#send());
-      const others = this.#waiting.get(kind);
-      if (others === undefined) this.#waiting.set(kind, [{ question, resolve, reject }]);
-      else others.push({ question, resolve, reject });
+      const others = this.#waiting.get(kind) ?? [];
+      others.push({ question, resolve, reject });
+      if (others.length === this.#mostTogether) {
+        this.#waiting.set(kind, []);
+        void this.#sendTogether(kind, others);
+      } else if (others.length === 1) this.#waiting.set(kind, others);
     });
   }
 
@@ -40,9 +46,7 @@ export class Gathered<Kind, Question, Answer> {
     // A map that is cleared keeps what it held reachable from what was its table, and so from one garbage to the next.
     this.#waiting = new Map();
     for (const [kind, waiting] of kinds) {
-      for (let from = 0; from < waiting.length; from += this.#mostTogether) {
-        this.#sendTogether(kind, waiting.slice(from, from + this.#mostTogether));
-      }
+      if (waiting.length > 0) void this.#sendTogether(kind, waiting);
     }
   }
 

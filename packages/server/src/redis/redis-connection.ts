@@ -5,6 +5,9 @@ import { redisFailure, withinTime } from './redis-failure.ts';
 import type { RedisScript } from './redis-script.ts';
 import type { RedisTarget } from './redis-url.ts';
 
+/** At the end of the turn of the event loop, together with all that is asked in it; or at once. */
+type Sending = 'with the turn' | 'now';
+
 /**
  * A Redis, be it one server, the master behind sentinels or a cluster. Where it cannot be reached, or is silent for
  * the target's `timeoutMs`, every call rejects with {@link StoreUnavailableError}; nothing waits for it to come back.
@@ -60,22 +63,14 @@ export class RedisConnection {
     script: RedisScript,
     keys: readonly string[],
     args: readonly (string | number)[],
+    when: Sending = 'with the turn',
   ): Promise<unknown> {
     try {
-      return await this.#ask((client) => client.evalsha(script.sha, keys.length, ...keys, ...args));
+      return await this.#ask((client) => client.evalsha(script.sha, keys.length, ...keys, ...args), when);
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
       return this.#ask((client) => client.eval(script.source, keys.length, ...keys, ...args));
     }
-  }
-
-  /** Sends what has been asked so far, instead of at the end of the turn of the event loop. */
-  flush(): void {
-    if (this.#corked === null) return;
-    const { stream, end } = this.#corked;
-    this.#corked = null;
-    clearImmediate(end);
-    stream.uncork();
   }
 
   async publish(channel: string, message: string): Promise<void> {
@@ -103,13 +98,17 @@ export class RedisConnection {
     closeClient(this.#client);
   }
 
-  async #ask<Reply>(question: (client: Redis | Cluster) => Promise<Reply>): Promise<Reply> {
+  async #ask<Reply>(
+    question: (client: Redis | Cluster) => Promise<Reply>,
+    when: Sending = 'with the turn',
+  ): Promise<Reply> {
     const { cluster } = this;
     // It would keep what it is asked until it is ready.
     if (cluster !== null && cluster.status !== 'ready')
       throw new StoreUnavailableError('Redis: no connection');
     try {
-      if (this.#client instanceof Redis) this.#gather(this.#client);
+      if (when === 'now') this.#send();
+      else if (this.#client instanceof Redis) this.#gather(this.#client);
       const reply = question(this.#client);
       // A server's silence ends its connection and with it what was asked. A cluster's client may go on to another node.
       const { connectTimeoutMs, timeoutMs } = this.target;
@@ -123,7 +122,15 @@ export class RedisConnection {
   #gather({ stream, status }: Redis): void {
     if (this.#corked !== null || status !== 'ready') return;
     stream.cork();
-    this.#corked = { stream, end: setImmediate(() => this.flush()) };
+    this.#corked = { stream, end: setImmediate(() => this.#send()) };
+  }
+
+  #send(): void {
+    if (this.#corked === null) return;
+    const { stream, end } = this.#corked;
+    this.#corked = null;
+    clearImmediate(end);
+    stream.uncork();
   }
 
   async #isClusterNode(): Promise<boolean> {

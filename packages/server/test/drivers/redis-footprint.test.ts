@@ -61,11 +61,12 @@ async function useAll(scene: PresenceScene): Promise<void> {
 }
 
 describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
-  test('a refresh is one call, and so are all that come at once, whoever is there; so is a reading', (t) =>
+  test('a refresh is one call, and so are 16 that come at once, whoever is there; so is a reading', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await redis.command('CONFIG', 'RESETSTAT');
-      await Promise.all(USERS.map((id) => scene.set(id, PAGE_1, { now: START + 1 })));
+      const together = USERS.slice(0, 16);
+      await Promise.all(together.map((id) => scene.set(id, PAGE_1, { now: START + 1 })));
       assert.equal((await callsOf(redis)).get('evalsha'), 1);
       for (const id of USERS) await scene.set(id, PAGE_1, { now: START + 2 });
       assert.equal((await callsOf(redis)).get('evalsha'), 1 + USERS.length);

@@ -17,7 +17,10 @@ export class PresenceEngine {
   constructor(connection: RedisConnection) {
     this.connection = connection;
     this.keys = new PresenceKeys(connection.target);
-    this.#scripts = presenceScripts(connection.cluster === null ? 'PUBLISH' : 'SPUBLISH');
+    this.#scripts = presenceScripts(
+      connection.target.db,
+      connection.cluster === null ? 'PUBLISH' : 'SPUBLISH',
+    );
   }
 
   /** Runs a script on a group: one atomic step. */
@@ -27,14 +30,12 @@ export class PresenceEngine {
     now: number,
     ...args: readonly (string | number)[]
   ): Promise<unknown> {
-    return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [this.keys.channel(scope), now, ...args]);
+    return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [now, ...args]);
   }
 
   /** Runs a script on several groups of one slot, a step for each, at once: the turn in which they came is over. */
   onGroups(name: OnGroups, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    const reply = this.#run(this.#scripts[name], keys, args);
-    this.connection.flush();
-    return reply;
+    return this.connection.run(this.#scripts[name], keys, args, 'now');
   }
 
   /** Runs a script on an index of groups. */

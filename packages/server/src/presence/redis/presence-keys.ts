@@ -30,9 +30,9 @@ export class PresenceKeys {
     ];
   }
 
-  /** Channels are the same in every database of a server. */
+  /** Where scripts publish what happens: see lua/group.lua. */
   channel(scope: PresenceScope): string {
-    return `${this.#prefix}:${this.#db}:{${tagOf(scope)}}:events`;
+    return `${this.#db}:${this.#prefix}:{${tagOf(scope)}}:watched`;
   }
 
   due(bucket: number): string {

@@ -8,10 +8,10 @@ export const KEPT_MS = 172_800_000;
 /** How long a history outlives the last sign of life of a watcher, by the clock of Redis. */
 const HISTORY_MS = 2 * WATCH_LEASE_MS;
 
-/** The scripts of lua/, whose headers say what they do and what they want. */
-export function presenceScripts(publish: 'PUBLISH' | 'SPUBLISH') {
+/** The scripts of lua/, whose headers say what they do and what they want, for a database of a server or a cluster. */
+export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
   const constants = [
-    `local PUBLISH = '${publish}'`,
+    `local PUBLISH, DB = '${publish}', '${db}'`,
     `local HISTORY_LENGTH = ${HISTORY_LENGTH}`,
     `local HISTORY_MS = ${HISTORY_MS}`,
     `local KEPT_MS = ${KEPT_MS}\n`,

@@ -1,14 +1,14 @@
 -- Drops what reached its deadline in a group, and puts off when the group is to be looked at next.
 --
--- KEYS, ARGV 1 and 2: see group.lua
--- ARGV 3 limit  how many presences to drop
---      4 entry  what names the group in the index of due groups, where the caller found it
+-- KEYS, ARGV 1: see group.lua
+-- ARGV 2 limit  how many presences to drop
+--      3 entry  what names the group in the index of due groups, where the caller found it
 -- Answers {next, user, location, deadline, user, …}: who left where, in order of deadline, and what is to become of the
 -- entry: the deadline to which it is put off; `more` where the limit was reached: call again; `drop` where the group is
 -- empty; `other` where it is not the one that the group counts on.
-local limit, entry = tonumber(ARGV[3]), ARGV[4]
+local limit, entry = tonumber(ARGV[2]), ARGV[3]
 local told = { 'more' }
-local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[2], 'WITHSCORES', 'LIMIT', 0, limit)
+local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, limit)
 for at = 1, #due, 2 do
   local user, location = user_of(due[at]), remove(due[at])
   -- A location is left when the last region that had the user there ends.

@@ -1,14 +1,14 @@
 -- Reads a page of the users present in a group.
 --
--- KEYS, ARGV 1 and 2: see group.lua
--- ARGV 3 limit     how many users
---      4 after     the ID after which the page starts, or an empty text
---      5 kind      `all`, `exact` or `partial`
---      6 location  the filter's; an empty text for `all`
+-- KEYS, ARGV 1: see group.lua
+-- ARGV 2 limit     how many users
+--      3 after     the ID after which the page starts, or an empty text
+--      4 kind      `all`, `exact` or `partial`
+--      5 location  the filter's; an empty text for `all`
 -- Answers {offset, user, location, user, location, …}: the offset of the last event, 0 where nobody watches, and one pair
 -- for each presence. In these are all of the page's users with all of their locations that pass, in one or several runs
 -- that ascend by user; perhaps also others who come after them.
-local limit, after, kind, wanted = tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local limit, after, kind, wanted = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local CHUNK_MAX = 1000
 local MERGED_PLACES_MAX = 16
 local LISTED_PLACES_MAX = 64

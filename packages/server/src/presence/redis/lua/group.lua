@@ -1,5 +1,5 @@
--- What every script on a group begins with; a script's text stands after this one. PUBLISH, HISTORY_LENGTH, HISTORY_MS
--- and KEPT_MS are set before it.
+-- What every script on a group begins with; a script's text stands after this one. PUBLISH, DB, HISTORY_LENGTH,
+-- HISTORY_MS and KEPT_MS are set before it.
 --
 -- A presence is named by its user ID, NUL and its region. User IDs and locations have no NUL.
 --
@@ -14,10 +14,9 @@
 --   5 watched    hash: `until`, `epoch`, `offset`; there while somebody watches
 --   6 history    list: the last events
 -- ARGV, in this order, then what the script itself names
---   1 channel    where events are published
---   2 now        milliseconds
+--   1 now  milliseconds
 local places, deadlines, index, meta, watched, history = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local channel, now = ARGV[1], tonumber(ARGV[2])
+local now = tonumber(ARGV[1])
 
 local function user_of(presence)
   return presence:sub(1, presence:find('\0', 1, true) - 1)
@@ -119,13 +118,18 @@ local function remove(presence)
   return location
 end
 
+-- Channels are the same in every database of a server.
+local function publish(message)
+  redis.call(PUBLISH, DB .. ':' .. watched, message)
+end
+
 -- Whether somebody watches. A lease that ran out ends the count: whoever still listens is told by an offset of -1.
 local function is_watched()
   local known = redis.call('HMGET', watched, 'until', 'epoch')
   if not known[1] then return false end
   if tonumber(known[1]) > now then return true end
   redis.call('DEL', watched, history)
-  redis.call(PUBLISH, channel, known[2] .. ' -1 ')
+  publish(known[2] .. ' -1 ')
   return false
 end
 
@@ -135,13 +139,13 @@ local function append(event)
   local length = redis.call('RPUSH', history, event)
   if length == 1 then redis.call('PEXPIRE', history, HISTORY_MS) end
   if length > HISTORY_LENGTH then redis.call('LPOP', history) end
-  redis.call(PUBLISH, channel, redis.call('HGET', watched, 'epoch') .. ' ' .. offset .. ' ' .. event)
+  publish(redis.call('HGET', watched, 'epoch') .. ' ' .. offset .. ' ' .. event)
 end
 
 -- Tells where the group is, so that whoever missed something finds out.
 local function mark()
   local count = redis.call('HMGET', watched, 'epoch', 'offset')
-  redis.call(PUBLISH, channel, count[1] .. ' ' .. count[2] .. ' ')
+  publish(count[1] .. ' ' .. count[2] .. ' ')
 end
 
 -- Puts the end of the lease off.

@@ -1,9 +1,9 @@
 -- Reads the locations of one user, in no order; one may come several times.
 --
--- KEYS, ARGV 1 and 2: see group.lua
--- ARGV 3 user
+-- KEYS, ARGV 1: see group.lua
+-- ARGV 2 user
 local found = {}
-for _, presence in ipairs(listed('u', ARGV[3])) do
+for _, presence in ipairs(listed('u', ARGV[2])) do
   local location = redis.call('HGET', places, presence)
   if location and deadline_of(presence) > now then found[#found + 1] = location end
 end

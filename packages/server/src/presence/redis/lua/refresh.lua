@@ -1,7 +1,9 @@
 -- What set.lua begins with, before group.lua: most of what comes is a refresh, which needs nothing of that.
 --
 -- KEYS, ARGV: see set.lua
-local KEYS_EACH, ARGV_EACH = 6, 7
+local KEYS_EACH = 6
+local COUNT = #KEYS / KEYS_EACH
+local ARGV_EACH = #ARGV / COUNT
 local replies, rest = {}, {}
 
 -- Puts the deadline off and answers true where the presence is at this location already and everything that leads to it
@@ -17,11 +19,11 @@ local function refresh(places, deadlines, meta, now, presence, location, deadlin
   return true
 end
 
-for at = 1, #KEYS / KEYS_EACH do
+for at = 1, COUNT do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
   -- What fails here, by a key of another type, fails again below.
   local is_done, is_refreshed =
-    pcall(refresh, KEYS[k + 1], KEYS[k + 2], KEYS[k + 4], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5])
+    pcall(refresh, KEYS[k + 1], KEYS[k + 2], KEYS[k + 4], unpack(ARGV, a + 1, a + 4))
   if is_done and is_refreshed then replies[at] = 1 else rest[#rest + 1] = at end
 end
 if #rest == 0 then return replies end

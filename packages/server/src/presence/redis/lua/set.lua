@@ -3,16 +3,16 @@
 --
 -- KEYS      for each, those of group.lua; all in one slot
 -- ARGV      for each, those of group.lua, then
---      3 presence
---      4 location
---      5 deadline
---      6 due, 7 entry   the entry by which the caller has just put the group into the index of due groups, or empty texts
+--      2 presence
+--      3 location
+--      4 deadline
+--      5 due, 6 entry   where the caller has just put the group into the index of due groups: that entry
 -- Answers for each 0: nothing was done, as no entry would lead a sweep to this deadline in time: register the group and
 --         come back; 1: nothing changed but the deadline; else {arrived, created, the location departed from or false}.
 local function set(presence, location, deadline, due, entry)
   local known = redis.call('HMGET', meta, 'due', 'until')
   if not known[1] or tonumber(known[1]) > tonumber(deadline) then
-    if entry == '' then return 0 end
+    if not entry then return 0 end
     redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
   local is_kept = known[2] and tonumber(known[2]) >= tonumber(deadline)
@@ -49,8 +49,8 @@ end
 for _, at in ipairs(rest) do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
   places, deadlines, index, meta, watched, history = unpack(KEYS, k + 1, k + KEYS_EACH)
-  channel, now = ARGV[a + 1], tonumber(ARGV[a + 2])
-  local is_done, reply = pcall(set, unpack(ARGV, a + 3, a + ARGV_EACH))
+  now = tonumber(ARGV[a + 1])
+  local is_done, reply = pcall(set, unpack(ARGV, a + 2, a + ARGV_EACH))
   -- What Redis raises is an error to be answered already.
   if not is_done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
   replies[at] = reply

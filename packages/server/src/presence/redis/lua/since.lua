@@ -1,12 +1,12 @@
 -- Reads the events after a position.
 --
--- KEYS, ARGV 1 and 2: see group.lua
--- ARGV 3 epoch
---      4 offset
+-- KEYS, ARGV 1: see group.lua
+-- ARGV 2 epoch
+--      3 offset
 -- Answers the events, the oldest first, or 0 where they are not all there.
 local count = redis.call('HMGET', watched, 'epoch', 'offset')
-if count[1] ~= ARGV[3] then return 0 end
-local missed = tonumber(count[2]) - tonumber(ARGV[4])
+if count[1] ~= ARGV[2] then return 0 end
+local missed = tonumber(count[2]) - tonumber(ARGV[3])
 if missed < 0 or missed > redis.call('LLEN', history) then return 0 end
 if missed == 0 then return {} end
 return redis.call('LRANGE', history, -missed, -1)
