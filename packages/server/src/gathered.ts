@@ -31,7 +31,7 @@ export class Gathered<Kind, Question, Answer> {
   /** Rejects with the error of its own answer, or with that of the whole call. */
   ask(kind: Kind, question: Question): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.size === 0) setImmediate(() => this.#send());
+      if (this.#waiting.size === 0) setImmediate(() => this.flush());
       const others = this.#waiting.get(kind) ?? [];
       others.push({ question, resolve, reject });
       if (others.length === this.#mostTogether) {
@@ -41,7 +41,8 @@ export class Gathered<Kind, Question, Answer> {
     });
   }
 
-  #send(): void {
+  /** Asks what waits at once: for what must not overtake it. */
+  flush(): void {
     const kinds = this.#waiting;
     // A map that is cleared keeps what it held reachable from what was its table, and so from one garbage to the next.
     this.#waiting = new Map();

@@ -16,7 +16,8 @@ interface Parts {
 
 /**
  * What a browser may do with its token: act as its user, in the groups that both the user and the token are of. The
- * store is asked each time, so that whoever is set deleted or leaves a group is out with the next request.
+ * store is asked each time (of presence updates see `recent-standings.ts`), so that whoever is set deleted or leaves a
+ * group is out with the next request.
  */
 export class ClientSessions {
   readonly #store: Store;

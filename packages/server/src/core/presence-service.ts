@@ -112,7 +112,7 @@ export class PresenceService {
    * before would have been cleared.
    */
   async #confirm({ project, groupId, userId, noun }: Update): Promise<void> {
-    const standing = await this.#store.standing(project, groupId, userId);
+    const standing = await this.#dependencies.standings.ask(project, { groupId, userId });
     if (standing.member) return;
     await this.#presence.removeUsers({ project, groupId }, [userId], this.#dependencies.clock.now());
     requireStanding(standing, { noun, groupId, userId });

@@ -44,6 +44,10 @@ class ProjectStandings {
     else groups.set(groupId, found);
   }
 
+  drop({ groupId, userId }: StandingQuestion): void {
+    this.#users.get(userId)?.delete(groupId);
+  }
+
   forget(userIds: readonly string[]): void {
     this.forgotten += 1;
     for (const userId of userIds) this.#users.delete(userId);
@@ -54,8 +58,8 @@ type Generation = Map<ProjectKey, ProjectStandings>;
 
 /**
  * Who may be present where, remembered for a second at most: somebody who moves through a document says so several times
- * a second. Only that somebody may is kept, never a refusal. What takes it away is forgotten on every process before the
- * write that did so is answered, or within the second where it cannot be announced.
+ * a second. Only that somebody may is kept, never a refusal. What takes it away is told to every process before the write
+ * that did so is answered; a process that cannot be told is right again within the second.
  */
 export class RecentStandings {
   readonly #store: Parts['store'];
@@ -90,7 +94,7 @@ export class RecentStandings {
   isAllowed(project: ProjectKey, question: StandingQuestion): boolean {
     const now = this.#clock.now();
     const found = this.#find(project, question);
-    // A clock that was set back must not make it last.
+    // A clock that is set back must not make it last: by no more than another second, for a step smaller than its age.
     if (found === undefined || now < found.at || now >= found.at + FRESH_MS) return false;
     if (now >= found.at + RENEWED_AFTER_MS && !found.isRenewing) {
       found.isRenewing = true;
@@ -124,15 +128,24 @@ export class RecentStandings {
   }
 
   #renew(): void {
+    this.#turnOver(this.#clock.now());
     const all = this.#due;
     this.#due = new Map();
     for (const [project, due] of all) {
       for (let from = 0; from < due.length; from += MOST_TOGETHER) {
-        const asked = due.slice(from, from + MOST_TOGETHER);
-        // Where the store fails, they are forgotten in a moment, and whoever comes then is told.
-        this.#look(project, asked, () => this.#store.standings(project, asked)).catch(() => {});
+        void this.#renewTogether(project, due.slice(from, from + MOST_TOGETHER));
       }
     }
+  }
+
+  async #renewTogether(project: ProjectKey, asked: readonly Found[]): Promise<void> {
+    try {
+      await this.#look(project, asked, () => this.#store.standings(project, asked));
+    } catch {
+      // They are forgotten in a moment, and whoever comes then is told.
+    }
+    // What was found now is another object; where that was not kept, this one may be renewed again.
+    for (const found of asked) found.isRenewing = false;
   }
 
   async #look(
@@ -150,22 +163,29 @@ export class RecentStandings {
         if (isAllowed(standings[index] as Standing)) {
           kept.keep(question, startedAt);
           this.#kept += 1;
-        } else this.#forget(project, [question.userId]);
+        } else this.#drop(project, question);
       }
     }
     return standings;
   }
 
+  #turnOver(now: number): void {
+    if (Math.abs(now - this.#begunAt) < FRESH_MS && this.#kept < MAX_KEPT) return;
+    this.#previous = this.#current;
+    this.#current = new Map();
+    this.#begunAt = now;
+    this.#kept = 0;
+  }
+
   #keptOf(project: ProjectKey, now: number): ProjectStandings {
-    if (Math.abs(now - this.#begunAt) >= FRESH_MS || this.#kept >= MAX_KEPT) {
-      this.#previous = this.#current;
-      this.#current = new Map();
-      this.#begunAt = now;
-      this.#kept = 0;
-    }
+    this.#turnOver(now);
     const kept = this.#current.get(project) ?? new ProjectStandings();
     this.#current.set(project, kept);
     return kept;
+  }
+
+  #drop(project: ProjectKey, question: StandingQuestion): void {
+    for (const generation of [this.#current, this.#previous]) generation.get(project)?.drop(question);
   }
 
   #forget(project: ProjectKey, userIds: readonly string[] | null): void {

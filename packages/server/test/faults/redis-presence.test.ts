@@ -182,6 +182,27 @@ describe('presence while Redis is ill', { skip: skipsOwnRedis, concurrency: true
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
 
+  test('made a replica: an update fails, and the client looks for a master', (t) =>
+    withScene(t, async (scene, redis) => {
+      await scene.set('ann', PAGE_1);
+      const connections = async () =>
+        ((await redis.command('CLIENT', 'LIST')) as string)
+          .split('\n')
+          .filter((line) => line.includes('cmd=evalsha'))
+          .map((line) => line.slice(0, line.indexOf(' ')));
+      const [before] = await connections();
+      assert.ok(before !== undefined);
+      await redis.command('REPLICAOF', '127.0.0.1', '1');
+      await assert.rejects(scene.set('ann', PAGE_2), StoreUnavailableError);
+      await until(
+        'the connection is another one',
+        async () => !(await connections()).includes(before),
+        LIMIT_MS,
+      );
+      await redis.command('REPLICAOF', 'NO', 'ONE');
+      await assertWell(scene);
+    }));
+
   test('full: writes fail as unavailable, readings do not', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);

@@ -47,6 +47,11 @@ export class PresenceSetting {
     return { arrived: arrived === 1, created: created === 1, departed };
   }
 
+  /** Sends what waits at once: for what must not overtake it. */
+  flush(): void {
+    this.#gathered.flush();
+  }
+
   async #run(steps: readonly Step[]): Promise<(Reply | Error)[]> {
     const { keys } = this.#engine;
     const names: string[] = [];

@@ -73,6 +73,7 @@ class RedisPresence implements PresenceStore {
 
   async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
     const { userId, location, now } = presence;
+    this.#setting.flush();
     return (await this.#engine.onGroup('clear', presence, now, userId, location)) === 1;
   }
 
@@ -86,12 +87,14 @@ class RedisPresence implements PresenceStore {
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
+    this.#setting.flush();
     for (let from = 0; from < userIds.length; from += REMOVED_PER_STEP) {
       await this.#engine.onGroup('removeUsers', scope, now, ...userIds.slice(from, from + REMOVED_PER_STEP));
     }
   }
 
   async removeGroup(scope: PresenceScope, now: number): Promise<void> {
+    this.#setting.flush();
     await this.#engine.onGroup('removeGroup', scope, now);
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { at, PAGE_1, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
+import { at, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
 
 const ROUNDS = 50;
 const places = Array.from({ length: ROUNDS }, (_, index) => at({ page: `${index + 100}` }));
@@ -46,6 +46,31 @@ export function raceContract(rule: Rule): void {
     const absence = { ...SCOPE, userId: 'ann', location: PAGE_1, now: START };
     const cleared = await Promise.all([store, other, store, other].map((handle) => handle.clear(absence)));
     assert.equal(cleared.filter(Boolean).length, 1);
+  });
+
+  rule('what one handle is asked at once, of a group with presence, happens in that order', async (scene) => {
+    const { store } = scene;
+    await scene.set('bob', PAGE_1);
+    const absence = { ...SCOPE, userId: 'ann', location: PAGE_1, now: START };
+    assert.deepEqual(await Promise.all([scene.set('ann', PAGE_1).then(Boolean), store.clear(absence)]), [
+      true,
+      true,
+    ]);
+    assert.deepEqual(await scene.ids(), ['bob'], 'absent after present');
+    await Promise.all([scene.set('ann', PAGE_1), store.removeUsers(SCOPE, ['ann'], START)]);
+    assert.deepEqual(await scene.ids(), ['bob'], 'removed after present');
+    await Promise.all([scene.set('ann', PAGE_1), store.removeGroup(SCOPE, START)]);
+    assert.deepEqual(await scene.ids(), [], 'the group removed after present');
+
+    await scene.set('ann', PAGE_1, { region: SITE });
+    const recorder = await scene.watch();
+    const [there, back] = await Promise.all([
+      scene.set('ann', PAGE_2, { region: SITE }),
+      scene.set('ann', PAGE_1, { region: SITE }),
+    ]);
+    assert.deepEqual([there?.departed, back?.departed], [PAGE_1, PAGE_2]);
+    assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1], 'moved there and back');
+    assert.equal((await recorder.first(2)).length, 2);
   });
 
   rule('an update that races with the end of its group is there whole or not at all', async (scene) => {

@@ -4,7 +4,7 @@
 local KEYS_EACH = 6
 local COUNT = #KEYS / KEYS_EACH
 local ARGV_EACH = #ARGV / COUNT
-local replies, rest = {}, {}
+local replies, done = {}, 0
 
 -- Puts the deadline off and answers true where the presence is at this location already and everything that leads to it
 -- holds; else does nothing.
@@ -21,9 +21,11 @@ end
 
 for at = 1, COUNT do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
-  -- What fails here, by a key of another type, fails again below.
+  -- What fails here, by a key of another type, fails again below. All that comes after what is no refresh is left too: it
+  -- may be about the same presence.
   local is_done, is_refreshed =
     pcall(refresh, KEYS[k + 1], KEYS[k + 2], KEYS[k + 4], unpack(ARGV, a + 1, a + 4))
-  if is_done and is_refreshed then replies[at] = 1 else rest[#rest + 1] = at end
+  if not is_done or not is_refreshed then break end
+  replies[at], done = 1, at
 end
-if #rest == 0 then return replies end
+if done == COUNT then return replies end

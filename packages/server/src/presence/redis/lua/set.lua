@@ -46,13 +46,15 @@ local function set(presence, location, deadline, due, entry)
   return { arrived and 1 or 0, created and 1 or 0, departed }
 end
 
-for _, at in ipairs(rest) do
+for at = done + 1, COUNT do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
   places, deadlines, index, meta, watched, history = unpack(KEYS, k + 1, k + KEYS_EACH)
   now = tonumber(ARGV[a + 1])
   local is_done, reply = pcall(set, unpack(ARGV, a + 2, a + ARGV_EACH))
   -- What Redis raises is an error to be answered already.
   if not is_done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
+  -- The client looks for a master when all of a call is refused so; nothing can have been written.
+  if not is_done and reply.err:find('^READONLY') then return reply end
   replies[at] = reply
 end
 return replies
