@@ -7,10 +7,14 @@ export interface ThreadFailure {
   readonly stack: string | undefined;
 }
 
-export function toThreadFailure(error: unknown): ThreadFailure {
+/** `isUnavailable`: whether the same may succeed later. */
+export function toThreadFailure(
+  error: unknown,
+  isUnavailable = error instanceof StoreUnavailableError,
+): ThreadFailure {
   const { message, stack } = error as Error;
   if (error instanceof ProjectGoneError) return { kind: 'projectGone', message, stack };
-  return { kind: error instanceof StoreUnavailableError ? 'unavailable' : 'defect', message, stack };
+  return { kind: isUnavailable ? 'unavailable' : 'defect', message, stack };
 }
 
 /** The error of the same class, as where it was thrown. */

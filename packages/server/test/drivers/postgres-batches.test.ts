@@ -82,6 +82,22 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       assert.deepEqual(await idsOf(other.listUsers), ['bob']);
     }));
 
+  test('of one project wait in limited number, and what is more is refused at once', () =>
+    withStore(async (store, url) => {
+      const roster = large(await newRoster(store));
+      await roster.groupOf('g', 'ann');
+      await withClient(url, async (client) => {
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        const names = numbered('name ', 2 + 8);
+        const waiting = Promise.all(names.map((name) => roster.applied({ groups: [{ id: 'g', name }] })));
+        waiting.catch(() => {});
+        await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);
+        await client.query('ROLLBACK');
+        await waiting;
+      });
+    }));
+
   test('the bytes of one stay the caller’s', () =>
     withStore(async (store) => {
       const roster = await newRoster(store);
@@ -108,23 +124,27 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       });
     }));
 
-  test('closing lets those under way finish, and those that wait for a thread; later ones are refused', () =>
+  test('closing lets those with a thread finish; those that wait for one and later ones are refused', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = large(await newRoster(store));
       const ids = numbered('u', 6);
-      let applied = 0;
+      let ended = 0;
       const batches = ids.map((id) =>
-        roster.applied({ users: [{ id }] }).then(() => {
-          applied += 1;
+        roster.applied({ users: [{ id }] }).finally(() => {
+          ended += 1;
         }),
       );
+      const outcomes = Promise.allSettled(batches);
       await store.close();
-      assert.equal(applied, ids.length);
-      await Promise.all(batches);
+      assert.equal(ended, ids.length);
+      for (const [index, outcome] of (await outcomes).entries()) {
+        if (index < 2) assert.equal(outcome.status, 'fulfilled');
+        else assert.ok(outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailableError);
+      }
       await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);
       const again = await openPostgresStore({ url });
-      assert.deepEqual(await idsOf(new Roster(again, roster.key).listUsers), ids);
+      assert.deepEqual(await idsOf(new Roster(again, roster.key).listUsers), ids.slice(0, 2));
       await again.close();
     }));
 });

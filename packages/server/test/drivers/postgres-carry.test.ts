@@ -6,6 +6,7 @@ import type { CarriedRecord, Store } from '../../src/store/store.ts';
 import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { untilWaiting } from '../support/postgres-waiting.ts';
 
 const SEED = 20_260_301;
 const TURNS = 20;
@@ -94,6 +95,48 @@ async function withTwoStores(
     assert.deepEqual(rows, [{ deadlocks: 0 }]);
   });
 }
+
+describe('carrying in', { skip: skipsPostgres }, () => {
+  test('leaves out what is about a group that was made since it held those that it changes', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = await newRoster(store);
+      await roster.users('ann', 'bob');
+      const project = (await store.listProjects(null))[0];
+      assert.ok(project);
+      const { id: projectId, customerId } = project;
+      await withClient(url, async (client) => {
+        await client.query('BEGIN');
+        await client.query(`SELECT 1 FROM users WHERE id = 'ann' FOR UPDATE`);
+        const channels = { sendViaMessenger: false, sendViaEmail: true };
+        const about = { projectId, groupId: 'g' };
+        const carried = store.carryIn(
+          [
+            { type: 'preferences', projectId, userId: 'ann', ...channels },
+            { type: 'workspace', ...about, workspace: 'W' },
+            { type: 'durablePresence', ...about, userId: 'bob', region: PAGE, location: PAGE, at: 1 },
+            { type: 'customer', id: customerId, secret: 's', name: 'C', createdAt: 1 },
+          ],
+          STAMP,
+        );
+        await untilWaiting(url, 1);
+        await roster.putGroup('g', { name: 'G', members: ['bob'] });
+        await withClient(url, async (other) => {
+          await other.query('BEGIN');
+          await other.query('SELECT 1 FROM customers FOR UPDATE');
+          await client.query('ROLLBACK');
+          await untilWaiting(url, 1);
+          // Has to wait for nothing that the call holds.
+          await roster.changeMembers('g', { remove: ['bob'] });
+          await other.query('ROLLBACK');
+        });
+        assert.deepEqual(await carried, { written: 2, skipped: 2 });
+        const { rows } = await client.query('SELECT user_id FROM durable_presence');
+        assert.deepEqual(rows, []);
+      });
+      await store.close();
+    }));
+});
 
 describe(`carrying in does not deadlock (seed ${SEED})`, { skip: skipsPostgres }, () => {
   test('with those who write the same, whatever order the records have', () =>

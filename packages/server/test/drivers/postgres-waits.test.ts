@@ -2,16 +2,28 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { type ProjectKey, type Store, StoreUnavailableError } from '../../src/store/store.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { untilSeen, untilWaiting } from '../support/postgres-waiting.ts';
+import { SlowProxy } from '../support/slow-proxy.ts';
+
+/** More members than a write has that is not large. */
+const MANY = numbered('u', 1_001);
+
+/** Resolves when somebody has looked whether another large write is at work. */
+const untilLooked = (url: string) => untilSeen(url, 1, `state = 'idle' AND query LIKE '%xact_start <%'`);
 
 describe('a large write that waits', { skip: skipsPostgres }, () => {
-  /** Locks a group as a large write of another process does that is at work until it is cancelled. */
-  async function workAtLength(url: string, roster: Roster, use: () => Promise<void>): Promise<void> {
+  /** Locks a group as a large write of that project, or of all, does in another process that is at work until `use` is done. */
+  async function workAtLength(
+    url: string,
+    project: ProjectKey | '',
+    use: () => Promise<void>,
+  ): Promise<void> {
     await withClient(url, async (client) => {
-      await client.query(`SET application_name = 'rollcall large write ${roster.key}'`);
+      await client.query(`SET application_name = 'rollcall large write ${project}'`);
       await client.query('BEGIN');
       await client.query(`SELECT 1 FROM groups WHERE id = 'g' FOR UPDATE`);
       const working = client.query('SELECT pg_sleep(60)').catch((error) => error);
@@ -26,17 +38,22 @@ describe('a large write that waits', { skip: skipsPostgres }, () => {
     });
   }
 
-  test('for another one at work goes on when that is done, though no read goes through meanwhile', () =>
+  test('for another one at work goes on when that is done, whatever it is, though no read goes through meanwhile', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = await newRoster(store);
       await roster.groupOf('g', 'ann');
-      let write: Promise<unknown> = Promise.resolve();
+      await roster.users(...MANY);
+      let writes: Promise<unknown> = Promise.resolve();
       await withClient(url, async (client) => {
-        await workAtLength(url, roster, async () => {
-          write = roster.batch({ groups: [{ id: 'g', name: 'New' }] });
-          write.catch(() => {});
-          // Longer than any question may take, and than a lock is waited for at once.
+        await workAtLength(url, roster.key, async () => {
+          writes = Promise.all([
+            roster.applied({ groups: [{ id: 'g', name: 'New' }] }),
+            roster.putGroup('g', { members: MANY }),
+            roster.changeMembers('g', { add: MANY }),
+          ]);
+          writes.catch(() => {});
+          // Longer than anybody waits for the turn at a row. Longer than any question may take, and than a lock is waited for at once.
           await client.query('BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE');
           const reads = Array.from({ length: 200 }, () => store.findSession('s'));
           for (const settled of await Promise.allSettled(reads)) {
@@ -45,8 +62,86 @@ describe('a large write that waits', { skip: skipsPostgres }, () => {
           await client.query('ROLLBACK');
         });
       });
-      assert.equal(((await write) as { kind: string }).kind, 'applied');
+      await writes;
       assert.equal((await roster.group('g')).name, 'New');
+      assert.deepEqual(await roster.members('g'), MANY);
+      await store.close();
+    }));
+
+  /** That it is written once the other one, of the roster's project or of all, is done. */
+  const waits = (
+    other: 'of the project' | 'of all',
+    write: (roster: Roster, store: Store) => Promise<unknown>,
+  ): Promise<void> =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = await newRoster(store);
+      await roster.groupOf('g', 'ann');
+      await roster.users(...MANY);
+      let written: Promise<unknown> = Promise.resolve();
+      await workAtLength(url, other === 'of all' ? '' : roster.key, async () => {
+        written = write(roster, store);
+        written.catch(() => {});
+        await Promise.race([written, untilLooked(url)]);
+      });
+      await written;
+      await store.close();
+    });
+
+  test('of one project for records that are carried in goes on when those are written', () =>
+    waits('of all', (roster) => roster.putGroup('g', { members: MANY })));
+
+  test('of carried records for a large write of one project goes on when that is done', () =>
+    waits('of the project', async (_, store) => {
+      const [project] = await store.listProjects(null);
+      assert.ok(project);
+      const workspace = { projectId: project.id, groupId: 'g', workspace: 'W' };
+      return store.carryIn([{ type: 'workspace', ...workspace }], { now: 1, revision: 'carried' });
+    }));
+
+  test('for another one at work goes on when connecting to look for signs of life takes seconds', () =>
+    withDatabase((url) =>
+      SlowProxy.with(url, async (proxy, through) => {
+        const store = await openPostgresStore({ url: through });
+        const roster = await newRoster(store);
+        await roster.groupOf('g', 'ann');
+        await roster.users(...MANY);
+        let write: Promise<unknown> = Promise.resolve();
+        await workAtLength(url, roster.key, async () => {
+          proxy.delayMs = 2_000;
+          write = roster.putGroup('g', { members: MANY });
+          write.catch(() => {});
+          await Promise.race([write, untilLooked(url)]);
+        });
+        assert.equal(((await write) as { kind: string }).kind, 'updated');
+        await store.close();
+      }),
+    ));
+});
+
+describe('a deletion that takes long', { skip: skipsPostgres }, () => {
+  test('takes as long as it needs, also after it waited for a lock', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url: `${url}?statement_timeout_ms=600` });
+      const roster = await newRoster(store);
+      await roster.groupOf('g', 'ann');
+      await withClient(url, async (client) => {
+        await client.query(
+          'CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3); RETURN NULL; END $$',
+        );
+        await client.query(
+          'CREATE TRIGGER take_long AFTER DELETE ON memberships FOR EACH STATEMENT EXECUTE FUNCTION take_long()',
+        );
+        await client.query('BEGIN');
+        await client.query('SELECT 1 FROM groups FOR UPDATE');
+        const deletion = roster.deleteGroup('g');
+        deletion.catch(() => {});
+        // Longer than in company.
+        await untilWaiting(url, 1, 100);
+        await client.query('ROLLBACK');
+        await deletion;
+      });
+      assert.equal(await store.findGroup(roster.key, 'g'), null);
       await store.close();
     }));
 });

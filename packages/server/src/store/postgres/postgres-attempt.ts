@@ -6,8 +6,10 @@ import type { PostgresPool } from './postgres-pool.ts';
 import type { Pulse } from './postgres-pulse.ts';
 import { Transaction, type TransactionTerms } from './postgres-transaction.ts';
 
-/** How long a large write may take, in milliseconds, as long as the server answers others meanwhile. */
+/** How long a statement of a large write may take, in milliseconds, as long as the server answers others meanwhile. */
 const LARGE_WRITE_MS = 10 * 60_000;
+/** So much later its connection ends, when the server has not ended the statement: it does not answer on this one. */
+const LARGE_MARGIN_MS = 5_000;
 /** How long one waits for other large writes before its last try, in milliseconds. */
 const LARGE_WAIT_MS = 30_000;
 /** How long one waits for a lock before it is asked whether another large write holds it; at least, where it is late already. */
@@ -24,16 +26,18 @@ const LOCK_MARGIN_MS = 300;
 /** How long a large write of a living process leaves its connection alone, to work out what to write, in seconds. */
 const THINKING_S = 2;
 
-/** What large writes of a project are called while they are under way, for every process to see. */
-const largeName = (project: ProjectKey | undefined) => `rollcall large write ${project ?? ''}`;
+/** What large writes of a project, or of all projects, are called while they are under way, for every process to see. */
+const LARGE = 'rollcall large write ';
+const largeName = (project: ProjectKey | undefined) => LARGE + (project ?? '');
 
 /**
- * Whether another large write of the name, which began so many milliseconds ago at least, is at work: neither frozen nor
- * waiting for locks itself.
+ * Whether another large write whose name begins so, or one of all projects, is at work: it began so many milliseconds ago
+ * at least, and is neither frozen nor waiting for locks itself.
  */
 const OTHER_AT_WORK = `
   SELECT 1 FROM pg_stat_activity
-  WHERE application_name = $1 AND datname = current_database() AND wait_event_type IS DISTINCT FROM 'Lock'
+  WHERE (starts_with(application_name, $1) OR application_name = '${LARGE}')
+    AND datname = current_database() AND wait_event_type IS DISTINCT FROM 'Lock'
     AND xact_start < clock_timestamp() - $2 * interval '1 ms'
     AND (state = 'active'
       OR state = 'idle in transaction' AND state_change > clock_timestamp() - interval '${THINKING_S} s')
@@ -52,6 +56,8 @@ export interface WriteMeans {
   readonly patience: Places;
   readonly large: Places;
   readonly pulse: Pulse;
+  /** How long a statement of a write that cannot become large may take, in milliseconds. */
+  readonly statementTimeoutMs: number;
 }
 
 /** One operation, attempted until it is done or its time is up. */
@@ -91,7 +97,7 @@ export class Attempt {
     this.#mayGrow = size === 'unknown';
     return this.#isPatient
       ? this.#patiently(steps)
-      : this.#inTime(steps, this.#mayGrow ? [`statement_timeout = ${MOMENT_MS}`] : []);
+      : this.#inTime(steps, () => (this.#mayGrow ? [`statement_timeout = ${MOMENT_MS}`] : []));
   }
 
   /**
@@ -109,26 +115,32 @@ export class Attempt {
 
   /** After a statement took too long. @throws the error when it may not take longer */
   grow(error: unknown): void {
-    // What waits for a lock looks as if it took long.
-    if (!this.#mayGrow || this.#isPatient) throw error;
+    if (!this.#mayGrow) throw error;
     this.#isLarge = true;
   }
 
   #patiently<Answer>(steps: (transaction: Transaction) => Promise<Answer>): Promise<Answer> {
     const { patience } = this.#means;
-    return patience.during(this.#project, this.#until - LOCK_MARGIN_MS, () => {
-      const left = this.#until - LOCK_MARGIN_MS - performance.now();
-      if (left <= 0) throw new StoreUnavailableError('others hold what is to be written');
-      const lockMs = Math.ceil(Math.min(PATIENT_LOCK_MS, left / LOCK_WAITS));
-      return this.#inTime(steps, [`lock_timeout = ${lockMs}`]);
-    });
+    return patience.during(this.#project, this.#until - LOCK_MARGIN_MS, () =>
+      this.#inTime(steps, () => this.#patientSettings()),
+    );
+  }
+
+  #patientSettings(): string[] {
+    const left = this.#until - LOCK_MARGIN_MS - performance.now();
+    if (left <= 0) throw new StoreUnavailableError('others hold what is to be written');
+    const lockMs = Math.ceil(Math.min(PATIENT_LOCK_MS, left / LOCK_WAITS));
+    // Waiting for locks is not to look as if it took long.
+    const most = this.#mayGrow ? LOCK_WAITS * lockMs + MOMENT_MS : this.#means.statementTimeoutMs;
+    return [`lock_timeout = ${lockMs}`, `statement_timeout = ${Math.ceil(Math.min(left, most))}`];
   }
 
   #inTime<Answer>(
     steps: (transaction: Transaction) => Promise<Answer>,
-    settings: readonly string[],
+    settings: () => readonly string[],
   ): Promise<Answer> {
-    return this.#during({ until: this.#until, settings }, this.#until, steps);
+    const until = () => this.#until;
+    return this.#during(() => ({ until, isLarge: false, settings: settings() }), this.#until, steps);
   }
 
   async #atLength<Answer>(steps: (transaction: Transaction) => Promise<Answer>): Promise<Answer> {
@@ -137,7 +149,8 @@ export class Attempt {
     const stopPulse = pulse.start();
     try {
       return await large.during(this.#project, this.until, () => {
-        const terms = { until: Number.POSITIVE_INFINITY, settings: this.#largeSettings() };
+        const until = () => performance.now() + LARGE_WRITE_MS + LARGE_MARGIN_MS;
+        const terms = () => ({ until, isLarge: true, settings: this.#largeSettings() });
         return this.#during(terms, this.until, steps);
       });
     } finally {
@@ -156,18 +169,22 @@ export class Attempt {
     ];
   }
 
+  /** `terms` are asked for when there is a connection, which has to be waited for until then at most. */
   async #during<Answer>(
-    terms: TransactionTerms,
+    terms: () => TransactionTerms,
     until: number,
     steps: (transaction: Transaction) => Promise<Answer>,
   ): Promise<Answer> {
     const { writes } = this.#means;
     const connection = await writes.alone(this.#project, until);
-    const transaction = new Transaction(connection, terms);
     try {
-      return await steps(transaction);
+      const transaction = new Transaction(connection, terms());
+      try {
+        return await steps(transaction);
+      } finally {
+        transaction.end();
+      }
     } finally {
-      transaction.end();
       writes.release(connection);
     }
   }

@@ -13,7 +13,7 @@ import type {
 import { PostgresDatabase } from './postgres-database.ts';
 import { parsePostgresUrl } from './postgres-url.ts';
 
-/** One for the batch, and one for what is asked beside it; the sign of life has its own. */
+/** The least that there can be: one for the batch, and one for reads, which is never made. The sign of life has its own. */
 const CONNECTIONS = 2;
 
 async function replyTo(

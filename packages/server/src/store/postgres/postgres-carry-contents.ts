@@ -64,17 +64,18 @@ const byProject = <Type extends ContentType>(found: readonly Placed<Type>[]) => 
 
 /**
  * Holds all groups and users that these records change, in the order in which every writer does, whatever order the
- * records have. While a group is held, nobody joins or leaves it.
+ * records have. While a group is held, nobody joins or leaves it. Gives the records that may be written: those about what
+ * is not there yet are left out, even when somebody makes it meanwhile, since nothing holds it.
  */
 export async function holdContents(
   transaction: Transaction,
   records: readonly CarriedRecord[],
-): Promise<void> {
+): Promise<CarriedRecord[]> {
   const projects = byProject(await placed(transaction, records.filter(isContent)));
   const groupsOf = ({ record }: Placed<ContentType>) =>
     record.type === 'preferences' ? [] : [record.groupId];
   const usersOf = ({ record }: Placed<ContentType>) => (record.type === 'preferences' ? [record.userId] : []);
-  await transaction.run(
+  const answers = await transaction.run(
     ...projects.map(
       ([project, own]): Call => [HOLD_GROUPS, project, textArray(new Set(own.flatMap(groupsOf)))],
     ),
@@ -82,6 +83,16 @@ export async function holdContents(
       ([project, own]): Call => [HOLD_USERS, project, textArray(new Set(own.flatMap(usersOf)))],
     ),
   );
+  const held = answers.map((rows) => new Set(rows.map(([id]) => id)));
+  const writable = new Set<CarriedRecord>();
+  for (const [index, [, own]] of projects.entries()) {
+    const [groups, users] = [held[index], held[index + projects.length]];
+    for (const { record } of own) {
+      const isHeld = record.type === 'preferences' ? users?.has(record.userId) : groups?.has(record.groupId);
+      if (isHeld) writable.add(record);
+    }
+  }
+  return records.filter((record) => !isContent(record) || writable.has(record));
 }
 
 export const putPreferences: CarriedWrite<'preferences'> = async (transaction, records) => {

@@ -15,9 +15,12 @@ export function carryIn(
 ): Promise<CarryCounts> {
   return database.operation((attempt) =>
     attempt.transaction('large', async (transaction) => {
-      await Promise.all([transaction.run([ONE_AT_A_TIME]), holdContents(transaction, records)]);
+      const [, writable] = await Promise.all([
+        transaction.run([ONE_AT_A_TIME]),
+        holdContents(transaction, records),
+      ]);
       let written = 0;
-      for (const run of runsOf(records)) written += await writeRun(transaction, run, stamp);
+      for (const run of runsOf(writable)) written += await writeRun(transaction, run, stamp);
       await transaction.commit();
       return { written, skipped: records.length - written };
     }),

@@ -4,7 +4,9 @@ import { StoreUnavailableError } from '../store.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
-const CONNECT_LIMIT_MS = 3_000;
+export const CONNECT_LIMIT_MS = 3_000;
+/** After so long without a word it is asked for whether the other end is still there, in milliseconds. */
+const KEEP_ALIVE_MS = 10_000;
 /** How long the end of one may take. */
 const CLOSE_LIMIT_MS = 2_000;
 /** Who waits for an answer for so long, in milliseconds, is not joined by others where they can go elsewhere. */
@@ -195,6 +197,7 @@ async function connect(
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     pipeline: true,
   } as pg.ClientConfig);
   // Until it is a connection, `connect` is who says what went wrong.

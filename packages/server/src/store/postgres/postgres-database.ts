@@ -64,6 +64,7 @@ export class PostgresDatabase {
       patience: new Places(longWriters, 'others hold what is to be written'),
       large: new Places(longWriters, 'too many large writes are under way'),
       pulse: new Pulse(settings, (cause) => this.#endAll(cause)),
+      statementTimeoutMs: settings.statementTimeoutMs,
     };
   }
 
@@ -107,13 +108,14 @@ export class PostgresDatabase {
     }
   }
 
-  /** Lets the operations under way finish. Idempotent. */
+  /** Lets the operations under way finish, but refuses large writes that have not begun. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
+    this.#means.large.refuseAll(new StoreUnavailableError('the store is closed'));
     if (this.#underWay > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;

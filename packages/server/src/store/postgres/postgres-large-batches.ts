@@ -9,15 +9,16 @@ import { Places } from './postgres-places.ts';
  * processors that the event loop needs too.
  */
 const MOST_THREADS = 3;
-/** How long a batch waits for a thread, in milliseconds. Its bytes take memory meanwhile. */
+/** How long a batch waits for a thread, in milliseconds, and how many of a project do. Their bytes take memory meanwhile. */
 const WAIT_MS = 15_000;
+const MOST_WAITING = 8;
 /** A thread that has had nothing to do for so long is ended, and its memory and connections given back. */
 const IDLE_MS = 10_000;
 
 /** Applies large batches away from the event loop. */
 export class LargeBatches {
   readonly #options: BatchThreadOptions;
-  readonly #places = new Places(MOST_THREADS, 'too many large batches are under way');
+  readonly #places = new Places(MOST_THREADS, 'too many large batches are under way', MOST_WAITING);
   readonly #idle = new Map<BatchWorker, NodeJS.Timeout>();
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosed = false;
@@ -48,8 +49,9 @@ export class LargeBatches {
     return new BatchWorker(this.#options, (error) => this.#places.refuseAll(error));
   }
 
+  /** The one that was busy last, so that those which are not needed end. */
   #takeIdle(): BatchWorker | undefined {
-    for (const [worker, limit] of this.#idle) {
+    for (const [worker, limit] of [...this.#idle].reverse()) {
       clearTimeout(limit);
       this.#idle.delete(worker);
       // One that died of itself is left behind.
@@ -72,9 +74,10 @@ export class LargeBatches {
     return tracked;
   }
 
-  /** Lets the batches under way finish, and ends the threads. */
+  /** Refuses the batches that wait, lets those that have a thread finish, however long they take, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#places.refuseAll(new StoreUnavailableError('the store is closed'));
     await Promise.allSettled(this.#underWay);
     const idle = [...this.#idle];
     this.#idle.clear();

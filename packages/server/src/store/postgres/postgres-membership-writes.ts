@@ -19,7 +19,7 @@ import { textArray } from './postgres-text.ts';
 /** Lists longer than this make a write large. */
 const SMALL_LIST = 1_000;
 
-const sizeOf = (...lists: readonly (readonly string[])[]): Size =>
+export const sizeOf = (...lists: readonly (readonly string[])[]): Size =>
   lists.some(({ length }) => length > SMALL_LIST) ? 'large' : 'small';
 
 /** Makes the group, with all its members, where it is not there: whoever else makes it waits for this transaction. */

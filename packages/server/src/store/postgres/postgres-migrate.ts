@@ -11,7 +11,7 @@ const MIGRATION_LIMIT_MS = 10 * 60_000;
 const NO_SUCH_TABLE = '42P01';
 /** Another process was faster: it created the same table at once, or had its turn before this one. */
 const LOST_TO_ANOTHER = new Set(['23505', '42P07', '42710', '40001']);
-const MOST_TRIES = 20;
+const MOST_RACES = 20;
 /**
  * How long a migration waits for a table that others use, in milliseconds: whoever asks for it meanwhile waits behind it.
  * Shorter than PostgreSQL looks on (deadlock_timeout, 1 s), so that where both wait for each other the migration gives way.
@@ -43,15 +43,18 @@ export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
   const until = performance.now() + MIGRATION_LIMIT_MS;
-  for (let tries = 1; ; tries += 1) {
+  let races = 0;
+  for (;;) {
     if (isCurrent(await schemaVersion(connection, until))) return;
     try {
       return await migrateOnce(connection, until);
     } catch (error) {
       const code = error instanceof DatabaseError ? (error.code ?? '') : '';
-      const isRace = LOST_TO_ANOTHER.has(code) && tries < MOST_TRIES;
       const isInTheWay = IN_THE_WAY.has(code) && performance.now() < until;
-      if (!isRace && !isInTheWay) throw error;
+      if (!isInTheWay) {
+        races += 1;
+        if (!LOST_TO_ANOTHER.has(code) || races === MOST_RACES) throw error;
+      }
       await delay(Math.random() * RETRY_MAX_MS);
     }
   }

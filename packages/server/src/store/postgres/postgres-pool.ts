@@ -9,7 +9,7 @@ const SWEEP_MS = 200;
  * So much of its time a statement still has when it is sent, in milliseconds. Who gets no connection until then is
  * refused: the connection of a statement that is not answered in time ends, with all others on it.
  */
-const SENT_BEFORE_MS = 1_000;
+export const SENT_BEFORE_MS = 1_000;
 
 export interface PoolSize {
   /** Most connections. */
@@ -57,6 +57,11 @@ export class PostgresPool {
   release(connection: PostgresConnection): void {
     this.#taken.delete(connection);
     this.#serve();
+  }
+
+  /** Whether there is a connection. */
+  get isConnected(): boolean {
+    return this.#open.size > 0;
   }
 
   /** Whether somebody waits for a connection. */
@@ -108,25 +113,32 @@ export class PostgresPool {
     if (!this.#hasRoom) return;
     this.#connecting += 1;
     PostgresConnection.open(this.#settings, this.#size.lockTimeoutMs)
+      .finally(() => {
+        this.#connecting -= 1;
+      })
       .then((connection) => this.#add(connection))
       .catch((error) => {
         // Whoever waits for one of the others goes on waiting.
         if (this.#open.size === 0) this.#queue.refuseAll(error);
-      })
-      .finally(() => {
-        this.#connecting -= 1;
       });
   }
 
   #add(connection: PostgresConnection): void {
     if (this.#closed) connection.destroy(new Error('the store is closed'));
-    if (!connection.isOpen) return;
+    const replace = () => {
+      if (this.isAwaited) this.#connect();
+    };
+    // It may have ended before anybody could use it.
+    if (!connection.isOpen) {
+      replace();
+      return;
+    }
     this.#open.add(connection);
     connection.onAnswer = () => this.#serve();
     connection.onEnd = () => {
       this.#open.delete(connection);
       this.#taken.delete(connection);
-      if (this.isAwaited) this.#connect();
+      replace();
     };
     this.#serve();
   }

@@ -1,11 +1,12 @@
 import { DatabaseError } from 'pg';
-import type { Call, Row } from './postgres-connection.ts';
-import { PostgresPool } from './postgres-pool.ts';
+import { type Call, CONNECT_LIMIT_MS, type Row } from './postgres-connection.ts';
+import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
-/** How often the server is asked, and how long it may take to answer, in milliseconds. */
+/** How often the server is asked, and how long it may take to answer, in milliseconds: longer where it is connected to first. */
 const EVERY_MS = 500;
 const WITHIN_MS = 2_500;
+const CONNECTED_WITHIN_MS = CONNECT_LIMIT_MS + SENT_BEFORE_MS;
 
 /**
  * While large writes wait without a limit: asks the server again and again whether it still answers at all. On a
@@ -33,7 +34,8 @@ export class Pulse {
 
   /** A question beside large writes. @throws StoreUnavailableError, DatabaseError */
   ask(...call: Call): Promise<Row[]> {
-    return this.#pool.run(null, call, performance.now() + WITHIN_MS);
+    const withinMs = this.#pool.isConnected ? WITHIN_MS : CONNECTED_WITHIN_MS;
+    return this.#pool.run(null, call, performance.now() + withinMs);
   }
 
   close(): Promise<void> {
@@ -45,7 +47,8 @@ export class Pulse {
       try {
         await this.ask('SELECT 1 AS pulse');
       } catch (error) {
-        if (!isAnswer(error)) this.#onSilence(error as Error);
+        // Whether it is silent to large writes that have ended since is nobody's concern.
+        if (this.#waiting > 0 && !isAnswer(error)) this.#onSilence(error as Error);
       }
     }
     this.#timer = this.#waiting > 0 ? setTimeout(() => this.#beat(), EVERY_MS) : null;

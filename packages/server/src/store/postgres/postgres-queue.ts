@@ -22,6 +22,11 @@ export class FairQueue<Given> {
     return this.#lines.size === 0;
   }
 
+  /** How many stand in a line. */
+  lengthOf(whose: Whose): number {
+    return this.#lines.get(whose)?.size ?? 0;
+  }
+
   /**
    * Waits for a turn until that time of `performance.now()`, and then at once does with what it is given what `use` says.
    * @throws StoreUnavailableError

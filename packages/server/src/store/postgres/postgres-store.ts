@@ -10,7 +10,7 @@ import { toStoreFailure } from './postgres-errors.ts';
 import { connectGroup, groupReads, putGroupFields } from './postgres-groups.ts';
 import { LargeBatches } from './postgres-large-batches.ts';
 import { memberReads } from './postgres-members.ts';
-import { changeMembers, putGroupMembers } from './postgres-membership-writes.ts';
+import { changeMembers, putGroupMembers, sizeOf } from './postgres-membership-writes.ts';
 import { migrate } from './postgres-migrate.ts';
 import { presenceReads } from './postgres-presence.ts';
 import { putDurablePresence } from './postgres-presence-writes.ts';
@@ -43,6 +43,9 @@ export async function openPostgresStore({ url }: PostgresStoreOptions): Promise<
 }
 
 const groupRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `group ${id}` });
+/** A large write waits for longer than others do for their turn: few go on at once, and locks say who is next. */
+const listsRow = (project: ProjectKey, id: string, ...lists: readonly (readonly string[])[]): WriteTarget =>
+  sizeOf(...lists) === 'large' ? { project } : groupRow(project, id);
 const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
 
 async function prepare(settings: PostgresSettings): Promise<void> {
@@ -98,13 +101,13 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
           list === undefined
             ? putGroupFields(attempt, project, id, stored, context)
             : putGroupMembers(attempt, project, id, { ...stored, members: list }, context),
-        groupRow(project, id),
+        listsRow(project, id, list ?? []),
       );
     },
     changeMembers: (project, id, change, context) =>
       database.operation(
         (attempt) => changeMembers(attempt, project, id, change, context),
-        groupRow(project, id),
+        listsRow(project, id, change.add, change.remove),
       ),
     listMembers: members.list,
     deleteGroup: (project, id, context) =>

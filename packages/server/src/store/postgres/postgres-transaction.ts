@@ -7,8 +7,10 @@ type Answers<Calls extends readonly Call[]> = { [Index in keyof Calls]: Row[] };
 
 /** On what terms a transaction runs. */
 export interface TransactionTerms {
-  /** When each of its statements must have been answered, on the clock of `performance.now()`; infinite in a large one. */
-  readonly until: number;
+  /** When a statement that is sent now must have been answered, on the clock of `performance.now()`. */
+  until(): number;
+  /** Whether its statements are planned anew for their parameters. */
+  readonly isLarge: boolean;
   /** Settings of the server for as long as it lasts, as `name = value`. */
   readonly settings: readonly string[];
 }
@@ -35,7 +37,7 @@ export class Transaction {
   async commit<const Calls extends readonly Call[]>(...calls: Calls): Promise<Answers<Calls>> {
     const sent = [this.#begin(), ...this.#send(calls)];
     this.#state = 'ended';
-    const answers = await together([...sent, this.#connection.control('COMMIT', this.#terms.until)]);
+    const answers = await together([...sent, this.#connection.control('COMMIT', this.#terms.until())]);
     return answers.slice(1, -1) as Answers<Calls>;
   }
 
@@ -50,16 +52,15 @@ export class Transaction {
   async #begin(): Promise<Row[]> {
     if (this.#state !== 'new') return [];
     this.#state = 'begun';
-    const { settings, until } = this.#terms;
+    const { settings } = this.#terms;
     const texts = ['BEGIN ISOLATION LEVEL READ COMMITTED', ...settings.map((each) => `SET LOCAL ${each}`)];
-    return this.#connection.control(texts.join('; '), until);
+    return this.#connection.control(texts.join('; '), this.#terms.until());
   }
 
   #send(calls: readonly Call[]): Promise<Row[]>[] {
-    const { until } = this.#terms;
-    const isLarge = until === Number.POSITIVE_INFINITY;
+    const until = this.#terms.until();
     return calls.map((call) =>
-      isLarge ? this.#connection.runOnce(call, until) : this.#connection.run(call, until),
+      this.#terms.isLarge ? this.#connection.runOnce(call, until) : this.#connection.run(call, until),
     );
   }
 }

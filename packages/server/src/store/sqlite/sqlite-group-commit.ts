@@ -1,8 +1,8 @@
-import { ProjectGoneError } from '../store.ts';
+import { toThreadFailure } from '../thread-failure.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { isUnavailable } from './sqlite-errors.ts';
 import { RollBack, type WriteOperations, writeOperations } from './sqlite-operations.ts';
-import type { WriteFailure, WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
+import type { WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
 
 /** Runs many operations in one transaction and one flush, each in a savepoint of its own. */
 export class GroupCommit {
@@ -34,7 +34,7 @@ export class GroupCommit {
     } catch (error) {
       // The transaction is lost, and with it what every one of them did.
       this.#rollBack();
-      const failure = toFailure(error);
+      const failure = toThreadFailure(error, isUnavailable(error));
       return requests.map(([number]) => [number, failure]);
     }
   }
@@ -65,13 +65,9 @@ export class GroupCommit {
       if (!this.#connection.database.isTransaction) throw error;
       this.#rollBackTo.run();
       this.#release.run();
-      return error instanceof RollBack ? [number, null, error.answer] : [number, toFailure(error)];
+      return error instanceof RollBack
+        ? [number, null, error.answer]
+        : [number, toThreadFailure(error, isUnavailable(error))];
     }
   }
-}
-
-function toFailure(error: unknown): WriteFailure {
-  const { message, stack } = error as Error;
-  if (error instanceof ProjectGoneError) return { kind: 'projectGone', message, stack };
-  return { kind: isUnavailable(error) ? 'unavailable' : 'defect', message, stack };
 }

@@ -1,4 +1,5 @@
 /** What the main thread and the writer's thread say to each other. */
+import type { ThreadFailure } from '../thread-failure.ts';
 import type { WriteOperation } from './sqlite-operations.ts';
 
 export interface WriterOptions {
@@ -19,13 +20,7 @@ export type WriteRequest = readonly [
 /** How an operation ended: its number and its answer, or why it failed. */
 export type WriteReply =
   | readonly [number: number, failure: null, answer: unknown]
-  | readonly [number: number, failure: WriteFailure];
-
-export interface WriteFailure {
-  readonly kind: 'unavailable' | 'projectGone' | 'defect';
-  readonly message: string;
-  readonly stack: string | undefined;
-}
+  | readonly [number: number, failure: ThreadFailure];
 
 export type ToWriter =
   | { readonly type: 'write'; readonly requests: readonly WriteRequest[] }

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { SchemaTooNewError } from '../migration-files.ts';
-import { ProjectGoneError, StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../store.ts';
+import { fromThreadFailure } from '../thread-failure.ts';
 import type { WriteOperation, WriteOperations } from './sqlite-operations.ts';
 import type {
   FromWriter,
   ToWriter,
-  WriteFailure,
   WriteReply,
   WriteRequest,
   WriterOptions,
@@ -131,7 +131,7 @@ export class SqliteWriter {
   #settle([number, failure, answer]: WriteReply): void {
     const pending = this.#take(number);
     if (failure === null) pending?.resolve(answer);
-    else pending?.reject(toError(failure));
+    else pending?.reject(fromThreadFailure(failure));
   }
 
   #take(number: number): Pending | undefined {
@@ -154,11 +154,4 @@ export class SqliteWriter {
 
 function fail(error: Error): never {
   throw new Error('the thread that writes the store has died', { cause: error });
-}
-
-function toError({ kind, message, stack }: WriteFailure): Error {
-  if (kind === 'projectGone') return new ProjectGoneError();
-  const error = kind === 'unavailable' ? new StoreUnavailableError(message) : new Error(message);
-  if (stack !== undefined) error.stack = stack;
-  return error;
 }

@@ -1,0 +1,44 @@
+/** Stands between a store and its server, and lets new connections wait. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+export class SlowProxy {
+  /** How long a connection that is made from now on waits before it gets through, in milliseconds. */
+  delayMs = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(target: URL) {
+    this.#server = createServer((near) => {
+      this.#keep(near);
+      setTimeout(() => {
+        const far = connect(Number(target.port || 5432), target.hostname);
+        this.#keep(far);
+        near.pipe(far).pipe(near);
+        near.once('close', () => far.destroy());
+        far.once('close', () => near.destroy());
+      }, this.delayMs);
+    });
+  }
+
+  /** Runs `use` with a proxy before the server of `url`, and the URL that leads through it. */
+  static async with(url: string, use: (proxy: SlowProxy, url: string) => Promise<void>): Promise<void> {
+    const through = new URL(url);
+    const proxy = new SlowProxy(new URL(url));
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    through.port = String((proxy.#server.address() as AddressInfo).port);
+    try {
+      await use(proxy, through.href);
+    } finally {
+      proxy.#server.close();
+      for (const socket of proxy.#sockets) socket.destroy();
+    }
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
