@@ -44,7 +44,7 @@ export type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
  */
 export async function checkEngine({ databaseUrl, redisUrl }: Settings): Promise<void> {
   if (databaseUrl !== null) {
-    const { parsePostgresUrl } = await import('./store/postgres/postgres-url.ts');
+    const { parsePostgresUrl } = await import('./store/postgres/connections/postgres-url.ts');
     readUrl('ROLLCALL_DATABASE_URL', () => parsePostgresUrl(databaseUrl));
   }
   if (redisUrl !== null) {
@@ -74,7 +74,7 @@ export const storeExists = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
 /** Looks at an existing store without changing anything. @throws Error when it cannot be read */
 export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Promise<StoreInspection> {
   if (databaseUrl !== null) {
-    const { inspectPostgresStore } = await import('./store/postgres/postgres-inspection.ts');
+    const { inspectPostgresStore } = await import('./store/postgres/connections/postgres-inspection.ts');
     return inspectPostgresStore(databaseUrl);
   }
   const { inspectSqliteStore } = await import('./store/sqlite/sqlite-inspection.ts');
@@ -83,7 +83,7 @@ export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Pro
 
 /** Asks the server of a database about itself. @throws Error when it does not answer */
 export async function inspectDatabaseServer(url: string): Promise<ServerInspection> {
-  const { inspectPostgresServer } = await import('./store/postgres/postgres-server-inspection.ts');
+  const { inspectPostgresServer } = await import('./store/postgres/connections/postgres-server-inspection.ts');
   return inspectPostgresServer(url);
 }
 

@@ -1,10 +1,10 @@
 /** The data of a deleted project on PostgreSQL: it is found by its key, not behind the rows of everybody else. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { parsePostgresUrl } from '../../src/store/postgres/postgres-url.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 

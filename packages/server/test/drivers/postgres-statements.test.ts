@@ -5,10 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
-import { applyBatch } from '../../src/store/postgres/postgres-batch.ts';
-import { PostgresDatabase } from '../../src/store/postgres/postgres-database.ts';
+import { applyBatch } from '../../src/store/postgres/batch/postgres-batch.ts';
+import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { parsePostgresUrl } from '../../src/store/postgres/postgres-url.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import { SchemaTooNewError } from '../../src/store/migration-files.ts';
-import { inspectPostgresStore } from '../../src/store/postgres/postgres-inspection.ts';
+import { inspectPostgresStore } from '../../src/store/postgres/connections/postgres-inspection.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { type BatchOutcome, StoreUnavailableError } from '../../src/store/store.ts';
 import { newRoster, Roster } from '../contract/store/roster.ts';

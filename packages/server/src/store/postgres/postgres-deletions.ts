@@ -1,9 +1,9 @@
 /** Deletions of a group, and of a user: of the row, and of all that hangs on it. */
 import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type { DeleteOutcome, ProjectKey, WriteContext } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { Attempt } from './postgres-database.ts';
-import { LostRaceError } from './postgres-errors.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
 import { LOCK_GROUP, LOCK_USER, lockedRevision } from './postgres-locks.ts';
 import { idsOf } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';

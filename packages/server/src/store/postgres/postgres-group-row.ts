@@ -1,6 +1,6 @@
 import type { Status } from '@rollcall/protocol';
 import type { GroupRecord } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
+import type { Row } from './connections/postgres-connection.ts';
 
 /** A group from (name, status, metadata, connected, revision, …). */
 export function toGroup(id: string, row: Row, members: GroupRecord['members']): GroupRecord {

@@ -9,9 +9,10 @@ import type {
   WriteStamp,
 } from '../store.ts';
 import type { StoredGroupWrite } from '../stored-write.ts';
-import type { Row } from './postgres-connection.ts';
-import type { Attempt, PostgresDatabase } from './postgres-database.ts';
-import { LostRaceError } from './postgres-errors.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt, PostgresDatabase } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
+import type { LongReads } from './connections/postgres-snapshots.ts';
 import { toGroup } from './postgres-group-row.ts';
 import { readMembersInPieces } from './postgres-member-pieces.ts';
 import {
@@ -22,7 +23,6 @@ import {
   turnedGroup,
 } from './postgres-outcomes.ts';
 import { pageSql, toEndlessPage } from './postgres-pages.ts';
-import type { LongReads } from './postgres-snapshots.ts';
 
 /** Largest member list that is read in one piece. */
 const MEMBERS_AT_ONCE = 10_000;

@@ -1,5 +1,5 @@
 /** How writes hold one group or one user until they commit. $1 is the project, $2 the ID. */
-import type { Row } from './postgres-connection.ts';
+import type { Row } from './connections/postgres-connection.ts';
 import { ALIVE, assertAlive } from './postgres-outcomes.ts';
 
 /** Holds the group: (whether the project is there, revision, status, name, metadata). */

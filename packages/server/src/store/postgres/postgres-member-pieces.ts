@@ -1,7 +1,7 @@
 import { type GroupRecord, type Json, type ProjectKey, StoreUnavailableError } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { LongReads, Snapshot } from './connections/postgres-snapshots.ts';
 import { toGroup } from './postgres-group-row.ts';
-import type { LongReads, Snapshot } from './postgres-snapshots.ts';
 
 /** Members read at a time. */
 const PIECE_MEMBERS = 5_000;

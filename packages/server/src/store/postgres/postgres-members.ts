@@ -1,6 +1,6 @@
 import type { PageRequest, ProjectKey, TotalPage } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { pageSql, toPage } from './postgres-pages.ts';
 import { jsonText } from './postgres-text.ts';
 

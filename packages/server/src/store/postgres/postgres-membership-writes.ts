@@ -9,9 +9,9 @@ import type {
   WriteContext,
 } from '../store.ts';
 import type { StoredGroupWrite } from '../stored-write.ts';
-import type { Call, Row } from './postgres-connection.ts';
-import type { Attempt, Size } from './postgres-database.ts';
-import { LostRaceError } from './postgres-errors.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Attempt, Size } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
 import { LOCK_GROUP, lockedRevision } from './postgres-locks.ts';
 import { ALIVE, idsOf, turnedGroup } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
-import type { PostgresConnection } from './postgres-connection.ts';
+import type { PostgresConnection } from './connections/postgres-connection.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 /** How long another process's migration is waited for, and one of our own may take, in milliseconds. */

@@ -2,7 +2,7 @@
 import type { Status } from '@rollcall/protocol';
 import { NO_EFFECTS } from '../outcomes.ts';
 import { type Effects, type IdSample, type Precondition, ProjectGoneError, type Revision } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
+import type { Row } from './connections/postgres-connection.ts';
 import { textArray } from './postgres-text.ts';
 
 /** The effects of a group's status being written. */

@@ -1,5 +1,5 @@
 import type { Page, TotalPage } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
+import type { Row } from './connections/postgres-connection.ts';
 
 interface PageQuery {
   /** Selects `id` and what `entry` needs, from the start of the page on; no order and no limit. */

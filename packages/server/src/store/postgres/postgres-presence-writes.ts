@@ -6,9 +6,9 @@ import type {
   Standing,
   WriteStamp,
 } from '../store.ts';
-import type { Call, Row } from './postgres-connection.ts';
-import type { Attempt } from './postgres-database.ts';
-import { LostRaceError } from './postgres-errors.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
 import { ALIVE, assertAlive } from './postgres-outcomes.ts';
 import { pairKeys, placeKey } from './postgres-place-keys.ts';
 import { STANDING, toStanding } from './postgres-standings.ts';

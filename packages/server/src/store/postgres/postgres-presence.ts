@@ -1,6 +1,6 @@
 import type { DurablePresence, LocationFilter, PageRequest, ProjectKey } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { pairKeys, placeKey } from './postgres-place-keys.ts';
 import { bytesArray } from './postgres-text.ts';
 

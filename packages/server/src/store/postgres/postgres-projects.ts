@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { CustomerRecord, ProjectKey, ProjectRecord, SessionRecord, Store } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { Attempt, PostgresDatabase } from './postgres-database.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt, PostgresDatabase } from './connections/postgres-database.ts';
 import { idsOf } from './postgres-outcomes.ts';
 import { textArray } from './postgres-text.ts';
 

@@ -1,5 +1,5 @@
-import type { Row } from './postgres-connection.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
 
 /** Rows of a deleted project that are removed in one transaction, so that nothing waits long for it. */
 const SLICE_ROWS = 2_000;

@@ -1,8 +1,8 @@
 import type { Status } from '@rollcall/protocol';
 import { Gathered } from '../../gathered.ts';
 import type { ProjectKey, Standing, StandingQuestion } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { PostgresDatabase } from './postgres-database.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { textArray } from './postgres-text.ts';
 
 /** Most standings that one statement reads. */

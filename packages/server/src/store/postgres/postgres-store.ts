@@ -1,14 +1,16 @@
 import { type ProjectKey, type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
-import { applyBatch } from './postgres-batch.ts';
-import { carriedRecords } from './postgres-carry.ts';
-import { carryIn } from './postgres-carry-writes.ts';
-import { PostgresConnection } from './postgres-connection.ts';
-import { PostgresDatabase, type WriteTarget } from './postgres-database.ts';
+import { applyBatch } from './batch/postgres-batch.ts';
+import { LargeBatches } from './batch/postgres-large-batches.ts';
+import { carriedRecords } from './carry/postgres-carry.ts';
+import { carryIn } from './carry/postgres-carry-writes.ts';
+import { PostgresConnection } from './connections/postgres-connection.ts';
+import { PostgresDatabase, type WriteTarget } from './connections/postgres-database.ts';
+import { toStoreFailure } from './connections/postgres-errors.ts';
+import { LongReads } from './connections/postgres-snapshots.ts';
+import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
 import { deleteGroup, deleteUser } from './postgres-deletions.ts';
-import { toStoreFailure } from './postgres-errors.ts';
 import { connectGroup, groupReads, putGroupFields } from './postgres-groups.ts';
-import { LargeBatches } from './postgres-large-batches.ts';
 import { memberReads } from './postgres-members.ts';
 import { changeMembers, putGroupMembers, sizeOf } from './postgres-membership-writes.ts';
 import { migrate } from './postgres-migrate.ts';
@@ -16,9 +18,7 @@ import { presenceReads } from './postgres-presence.ts';
 import { putDurablePresence } from './postgres-presence-writes.ts';
 import { projectReads, projectWrites } from './postgres-projects.ts';
 import { Purge } from './postgres-purge.ts';
-import { LongReads } from './postgres-snapshots.ts';
 import { standingReads } from './postgres-standings.ts';
-import { type PostgresSettings, parsePostgresUrl } from './postgres-url.ts';
 import { putPreferences, putUser, userReads } from './postgres-users.ts';
 
 /**

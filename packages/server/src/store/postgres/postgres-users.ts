@@ -9,9 +9,9 @@ import type {
   WriteContext,
 } from '../store.ts';
 import type { StoredUserWrite } from '../stored-write.ts';
-import type { Row } from './postgres-connection.ts';
-import type { Attempt, PostgresDatabase } from './postgres-database.ts';
-import { LostRaceError } from './postgres-errors.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt, PostgresDatabase } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
 import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from './postgres-outcomes.ts';
 import { pageSql, toPage } from './postgres-pages.ts';
 import { jsonText, jsonTime } from './postgres-text.ts';

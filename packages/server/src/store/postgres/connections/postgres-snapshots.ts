@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 import { toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool } from './postgres-pool.ts';

@@ -1,4 +1,7 @@
-import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../store.ts';
+import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../../store.ts';
+import type { Call } from '../connections/postgres-connection.ts';
+import { plainArray, textArray } from '../postgres-text.ts';
+import { anyCountSlot, COUNT_USERS, USER_FIELDS } from '../postgres-users.ts';
 import { lastColumns, listedColumns } from './postgres-batch-columns.ts';
 import type { BatchContents, ComparedList } from './postgres-batch-contents.ts';
 import {
@@ -11,9 +14,6 @@ import {
 } from './postgres-batch-items.ts';
 import type { ListDifference, Seen } from './postgres-batch-look.ts';
 import * as sql from './postgres-batch-statements.ts';
-import type { Call } from './postgres-connection.ts';
-import { plainArray, textArray } from './postgres-text.ts';
-import { anyCountSlot, COUNT_USERS, USER_FIELDS } from './postgres-users.ts';
 
 /** What a batch comes to, every group of which was seen: the outcome, and what is to be written. */
 export class BatchChanges {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ProjectKey, StoreUnavailableError } from '../store.ts';
+import { type ProjectKey, StoreUnavailableError } from '../../store.ts';
 import { Attempt, type WriteMeans } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLockTimeout, isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';

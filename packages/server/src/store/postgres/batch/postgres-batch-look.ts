@@ -1,13 +1,13 @@
-import type { ProjectKey, WriteStamp } from '../store.ts';
+import type { ProjectKey, WriteStamp } from '../../store.ts';
+import type { Call, Row } from '../connections/postgres-connection.ts';
+import type { Transaction } from '../connections/postgres-database.ts';
+import { assertAlive } from '../postgres-outcomes.ts';
+import { plainArray, textArray } from '../postgres-text.ts';
+import { USER_FIELDS } from '../postgres-users.ts';
 import { firstColumns, lastColumns, listedColumns } from './postgres-batch-columns.ts';
 import type { BatchContents, IdList } from './postgres-batch-contents.ts';
 import type { Found, GroupItems, UserItems } from './postgres-batch-items.ts';
 import * as sql from './postgres-batch-statements.ts';
-import type { Call, Row } from './postgres-connection.ts';
-import type { Transaction } from './postgres-database.ts';
-import { assertAlive } from './postgres-outcomes.ts';
-import { plainArray, textArray } from './postgres-text.ts';
-import { USER_FIELDS } from './postgres-users.ts';
 
 /** How the store was when the batch held what it names. */
 export interface Seen {

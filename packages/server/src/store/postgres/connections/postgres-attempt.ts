@@ -1,5 +1,5 @@
 import { escapeLiteral } from 'pg';
-import { type ProjectKey, StoreUnavailableError } from '../store.ts';
+import { type ProjectKey, StoreUnavailableError } from '../../store.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import type { Places } from './postgres-places.ts';
 import type { PostgresPool } from './postgres-pool.ts';

@@ -1,7 +1,7 @@
-import { type BatchOutcome, StoreUnavailableError } from '../store.ts';
+import { type BatchOutcome, StoreUnavailableError } from '../../store.ts';
+import { Places } from '../connections/postgres-places.ts';
 import type { BatchTask, BatchThreadOptions } from './postgres-batch-protocol.ts';
 import { BatchWorker } from './postgres-batch-worker.ts';
-import { Places } from './postgres-places.ts';
 
 /**
  * How many large batches are applied at once, each on a thread of its own: two of a project, so that one thread is left to

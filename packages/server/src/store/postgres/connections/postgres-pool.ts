@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
 import { FairQueue, type Whose } from './postgres-queue.ts';
 import type { PostgresSettings } from './postgres-url.ts';

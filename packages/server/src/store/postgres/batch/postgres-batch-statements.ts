@@ -1,6 +1,6 @@
 /** The statements of a batch: each for all of its items at once. $1 is the project everywhere. */
-import { ALIVE } from './postgres-outcomes.ts';
-import { USER_FIELDS, userAssignments } from './postgres-users.ts';
+import { ALIVE } from '../postgres-outcomes.ts';
+import { USER_FIELDS, userAssignments } from '../postgres-users.ts';
 
 /** The fields of a group in the order of the parameters. */
 export const GROUP_COLUMNS = ['name', 'status', 'metadata'] as const;

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How long a connection may take to be made, in milliseconds. */

@@ -1,5 +1,5 @@
+import { latestSchemaVersion, schemaVersion } from '../postgres-migrate.ts';
 import { PostgresConnection } from './postgres-connection.ts';
-import { latestSchemaVersion, schemaVersion } from './postgres-migrate.ts';
 import { parsePostgresUrl } from './postgres-url.ts';
 
 /** How long the inspection may take, in milliseconds. */

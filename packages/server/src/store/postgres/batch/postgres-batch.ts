@@ -1,14 +1,14 @@
 import { type Batch, limits } from '@rollcall/protocol';
-import { type BatchDocument, isRefused, readBatch, settleBatch } from '../batch-document.ts';
-import { NO_EFFECTS } from '../outcomes.ts';
-import type { BatchOutcome, BatchRequest, ProjectKey, UnknownReference, WriteStamp } from '../store.ts';
+import { type BatchDocument, isRefused, readBatch, settleBatch } from '../../batch-document.ts';
+import { NO_EFFECTS } from '../../outcomes.ts';
+import type { BatchOutcome, BatchRequest, ProjectKey, UnknownReference, WriteStamp } from '../../store.ts';
+import type { Attempt, PostgresDatabase, Size } from '../connections/postgres-database.ts';
+import { assertAlive, sampleOf } from '../postgres-outcomes.ts';
+import { textArray } from '../postgres-text.ts';
 import { BatchChanges } from './postgres-batch-changes.ts';
 import { BatchContents, type IdList } from './postgres-batch-contents.ts';
 import { look } from './postgres-batch-look.ts';
 import { IS_ALIVE, WHICH_GROUPS_EXIST } from './postgres-batch-statements.ts';
-import type { Attempt, PostgresDatabase, Size } from './postgres-database.ts';
-import { assertAlive, sampleOf } from './postgres-outcomes.ts';
-import { textArray } from './postgres-text.ts';
 
 /**
  * Applies a batch in two round trips and a number of statements that does not grow with it. The first round trip takes

@@ -1,8 +1,10 @@
 /** A batch's thread: reads, checks and applies one batch at a time, on connections of its own. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { DatabaseError } from 'pg';
-import { StoreUnavailableError } from '../store.ts';
-import { toThreadFailure } from '../thread-failure.ts';
+import { StoreUnavailableError } from '../../store.ts';
+import { toThreadFailure } from '../../thread-failure.ts';
+import { PostgresDatabase } from '../connections/postgres-database.ts';
+import { parsePostgresUrl } from '../connections/postgres-url.ts';
 import { applyBatch } from './postgres-batch.ts';
 import type {
   BatchTask,
@@ -10,8 +12,6 @@ import type {
   FromBatchThread,
   ToBatchThread,
 } from './postgres-batch-protocol.ts';
-import { PostgresDatabase } from './postgres-database.ts';
-import { parsePostgresUrl } from './postgres-url.ts';
 
 /** The least that there can be: one for the batch, and one for reads, which is never made. The sign of life has its own. */
 const CONNECTIONS = 2;

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 import { FairQueue, type Whose } from './postgres-queue.ts';
 
 /** Places for what may take long. No project has more of them than it leaves to the others. */

@@ -1,8 +1,8 @@
-import type { CarriedRecord, CarryCounts, WriteStamp } from '../store.ts';
+import type { CarriedRecord, CarryCounts, WriteStamp } from '../../store.ts';
+import type { PostgresDatabase, Transaction } from '../connections/postgres-database.ts';
 import { putCustomers, putProjects, putServiceKey, putSessions } from './postgres-carry-accounts.ts';
 import { holdContents, putPreferences, putPresence, putWorkspaces } from './postgres-carry-contents.ts';
 import type { CarriedType, CarriedWrite } from './postgres-carry-run.ts';
-import type { PostgresDatabase, Transaction } from './postgres-database.ts';
 
 /** One call at a time, by the row that is only there to be locked: two of them may bring the same in any order. */
 const ONE_AT_A_TIME = 'SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE';

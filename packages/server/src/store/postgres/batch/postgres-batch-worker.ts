@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { type BatchOutcome, StoreUnavailableError } from '../store.ts';
-import { fromThreadFailure } from '../thread-failure.ts';
+import { type BatchOutcome, StoreUnavailableError } from '../../store.ts';
+import { fromThreadFailure } from '../../thread-failure.ts';
 import type {
   BatchTask,
   BatchThreadOptions,

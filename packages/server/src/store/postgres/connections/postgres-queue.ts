@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 
 /** Who waits in one line: a project, as a rule. */
 export type Whose = unknown;

@@ -1,6 +1,6 @@
-import type { CarriedRecord } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { LongReads } from './postgres-snapshots.ts';
+import type { CarriedRecord } from '../../store.ts';
+import type { Row } from '../connections/postgres-connection.ts';
+import type { LongReads } from '../connections/postgres-snapshots.ts';
 
 /** Most records of a piece. */
 const PIECE_RECORDS = 1_000;

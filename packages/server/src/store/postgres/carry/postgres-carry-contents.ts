@@ -1,5 +1,9 @@
 /** Carried records of what is in a project. $1 is the project in every statement, and each is for all records of that project. */
-import type { CarriedRecord } from '../store.ts';
+import type { CarriedRecord } from '../../store.ts';
+import type { Call } from '../connections/postgres-connection.ts';
+import type { Transaction } from '../connections/postgres-database.ts';
+import { pairKeys, placeKey } from '../postgres-place-keys.ts';
+import { bytesArray, textArray } from '../postgres-text.ts';
 import {
   type Carried,
   type CarriedWrite,
@@ -9,10 +13,6 @@ import {
   plain,
   texts,
 } from './postgres-carry-run.ts';
-import type { Call } from './postgres-connection.ts';
-import type { Transaction } from './postgres-database.ts';
-import { pairKeys, placeKey } from './postgres-place-keys.ts';
-import { bytesArray, textArray } from './postgres-text.ts';
 
 const HOLD_GROUPS = `
   SELECT g.id FROM groups g WHERE g.project_id = $1 AND g.id = ANY($2::text[]) ORDER BY g.id FOR UPDATE`;

@@ -1,6 +1,6 @@
 /** What the main thread and a batch's thread say to each other: one task at a time, and what came of it. */
-import type { BatchOutcome, BatchRequest, ProjectKey, WriteStamp } from '../store.ts';
-import type { ThreadFailure } from '../thread-failure.ts';
+import type { BatchOutcome, BatchRequest, ProjectKey, WriteStamp } from '../../store.ts';
+import type { ThreadFailure } from '../../thread-failure.ts';
 
 export interface BatchThreadOptions {
   /** Of the database. */

@@ -1,7 +1,8 @@
 /** What the statements of a batch are given: arrays, a column each. */
+
+import { plainArray, textArray } from '../postgres-text.ts';
 import type { ComparedList } from './postgres-batch-contents.ts';
 import type { Items } from './postgres-batch-items.ts';
-import { plainArray, textArray } from './postgres-text.ts';
 
 /** IDs, and each field as it is first compared. */
 export function firstColumns<Field extends string>(

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 
 /**
  * SQLSTATEs that mean "not now", whole or by their class: connection (08), resources (53), operator (57: among them the

@@ -1,8 +1,8 @@
 /** What the writes of carried records share. */
-import type { CarriedRecord, WriteStamp } from '../store.ts';
-import type { Row } from './postgres-connection.ts';
-import type { Transaction } from './postgres-database.ts';
-import { plainArray, textArray } from './postgres-text.ts';
+import type { CarriedRecord, WriteStamp } from '../../store.ts';
+import type { Row } from '../connections/postgres-connection.ts';
+import type { Transaction } from '../connections/postgres-database.ts';
+import { plainArray, textArray } from '../postgres-text.ts';
 
 export type CarriedType = CarriedRecord['type'];
 export type Carried<Type extends CarriedType> = Extract<CarriedRecord, { type: Type }>;

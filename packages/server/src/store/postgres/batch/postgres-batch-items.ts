@@ -1,8 +1,8 @@
 /** What a batch does to each user and group, item by item, worked out from what the store says of how they were. */
 import type { Batch, ChangeCounts } from '@rollcall/protocol';
-import { toStored } from '../stored-write.ts';
+import { toStored } from '../../stored-write.ts';
+import { USER_FIELDS, type UserField } from '../postgres-users.ts';
 import { GROUP_COLUMNS } from './postgres-batch-statements.ts';
-import { USER_FIELDS, type UserField } from './postgres-users.ts';
 
 export type Kind = keyof ChangeCounts;
 
