@@ -4,9 +4,10 @@ import { entriesText, heartbeatText } from './event-text.ts';
 import type { FeedState } from './feed-state.ts';
 import { FilteredView } from './filtered-view.ts';
 import { mergeEntries } from './merge-entries.ts';
-import { inPieces } from './pieces.ts';
+import { inPieces, type Text, textOf } from './pieces.ts';
 import type { Entry, ReaderEvent } from './reader-event.ts';
 import { RecentEntries } from './recent-entries.ts';
+import { SharedTexts } from './shared-texts.ts';
 import { type Opening, snapshotOf } from './snapshot-text.ts';
 import type { StreamSession } from './stream-session.ts';
 
@@ -14,16 +15,14 @@ import type { StreamSession } from './stream-session.ts';
 const WRITES_PER_TURN = 256;
 /** Most bytes that somebody who missed something is given in place of a snapshot. */
 const MISSED_MAX_BYTES = 1_048_576;
-/** How many different texts are kept for those who come after one another, and have mostly missed the same. */
-const SHARED_MAX = 8;
 
-/** What all readers are told at once. Whoever knows all up to `from` takes the pieces; others need some of their own. */
+/** What all readers are told at once. Whoever knows all up to `from` takes the text; others need some of their own. */
 export interface Batch {
   readonly from: number;
   /** The offset of the first entry. */
   readonly first: number;
   readonly to: number;
-  readonly pieces: readonly Buffer[];
+  readonly text: Text;
 }
 
 /** Users whose durable places are to be read again; null stands for everybody. */
@@ -49,6 +48,7 @@ export class Channel {
   readonly #onDefect: (defect: unknown) => void;
   #isOpen = false;
   #isPumping = false;
+  #isPumpAsked = false;
   #pending: Entry[] = [];
   #recent: RecentEntries;
   #toldTo: number;
@@ -58,7 +58,7 @@ export class Channel {
   /** What is given to new readers until something changes. */
   #snapshot: Opening | null = null;
   /** What was written for some of those who missed something, until more is told. */
-  readonly #shared = new Map<string, readonly Buffer[]>();
+  readonly #shared = new SharedTexts();
 
   /** @param onDefect told why its readers could not be told of something: they do not know what they should any more */
   constructor(filter: PresenceFilter, state: FeedState, onDefect: (defect: unknown) => void) {
@@ -90,7 +90,7 @@ export class Channel {
   /** Takes what came of the group's event at this offset: complete, and as it was filtered. */
   record(offset: number, events: readonly ReaderEvent[]): void {
     if (events.length === 0) return;
-    this.#snapshot = null;
+    this.#outdate();
     for (const event of events) this.#pending.push({ offset, event });
   }
 
@@ -119,7 +119,7 @@ export class Channel {
   }
 
   /** What brings them to {@link toldTo}, one by one or merged; null when it is not kept, or too much. */
-  missed(offset: number, isMerged: boolean): readonly Buffer[] | null {
+  missed(offset: number, isMerged: boolean): Text | null {
     const entries = () => {
       const all = this.#recent.after(offset);
       return isMerged && all !== null ? mergeEntries(all) : all;
@@ -128,16 +128,15 @@ export class Channel {
   }
 
   /** Entries that lead to an offset, written once for all who ask with the same key; null where there are none, or too many. */
-  shared(key: string, entries: () => readonly Entry[] | null, to: number): readonly Buffer[] | null {
+  shared(key: string, entries: () => readonly Entry[] | null, to: number): Text | null {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
     const told = entries();
     const bytes = told === null ? null : Buffer.from(entriesText(told, this.#state.epoch, to));
     if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
-    const pieces = inPieces(bytes);
-    if (this.#shared.size === SHARED_MAX) this.#shared.clear();
-    this.#shared.set(key, pieces);
-    return pieces;
+    const text = textOf(inPieces(bytes));
+    this.#shared.add(key, text);
+    return text;
   }
 
   /** Gives every reader a sign of life, which says how far they have come. */
@@ -156,10 +155,15 @@ export class Channel {
 
   /** Goes on with those who lag. */
   async pump(): Promise<void> {
+    this.#isPumpAsked = true;
     if (this.#isPumping) return;
     this.#isPumping = true;
-    const writes = this.#snapshot?.pieces.length ?? 1;
-    await inTurns([...this.lagging], writes, (reader) => reader.pump());
+    // Who came to lag meanwhile is not among those whose turn it is.
+    while (this.#isPumpAsked) {
+      this.#isPumpAsked = false;
+      const writes = this.#snapshot?.text.pieces.length ?? 1;
+      await inTurns([...this.lagging], writes, (reader) => reader.pump());
+    }
     this.#isPumping = false;
   }
 
@@ -176,10 +180,16 @@ export class Channel {
   restart(now: number): void {
     this.#isOpen = true;
     this.openedAt = now;
-    this.#snapshot = null;
+    this.#outdate();
     this.#shared.clear();
     this.#toldTo = this.#state.offset;
     this.#recent = new RecentEntries(this.#toldTo);
+  }
+
+  /** The next reader is given another snapshot. */
+  #outdate(): void {
+    if (this.#snapshot !== null) this.#snapshot.text.isCurrent = false;
+    this.#snapshot = null;
   }
 
   #heartbeat(): string {
@@ -191,7 +201,7 @@ export class Channel {
     if (this.#pending.length === 0) return;
     const batch = this.#nextBatch(isMerged);
     this.#telling = batch;
-    await inTurns(this.readers, batch.pieces.length, (reader) => {
+    await inTurns(this.readers, batch.text.pieces.length, (reader) => {
       // Unless the group was read anew meanwhile.
       if (this.#telling === batch) reader.take(batch);
     });
@@ -205,7 +215,7 @@ export class Channel {
       from: this.#toldTo,
       first: (entries[0] as Entry).offset,
       to,
-      pieces: inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, epoch, to))),
+      text: textOf(inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, epoch, to)))),
     };
     this.#pending = [];
     this.#recent.add(entries);

@@ -16,7 +16,8 @@ export function readPositionId(id: string | undefined): PresencePosition | null 
   return { epoch, offset: Number(offset) };
 }
 
-const block = (name: string, id: string, data: string) => `event: ${name}\nid: ${id}\ndata: ${data}\n\n`;
+/** The ID comes last: some readers take it where they read it, and do not have all of the event before. */
+const block = (name: string, id: string, data: string) => `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
 
 /**
  * The events up to the offset `to`. The ID of each is how far a reader who has taken it knows all: where several come of
@@ -45,8 +46,8 @@ function eventData(event: ReaderEvent): string {
 
 /** What comes before and after the entries of a snapshot, which are separated by commas. */
 export const snapshotFrame = (position: PresencePosition) => ({
-  head: `event: snapshot\nid: ${positionId(position)}\ndata: {"users":[`,
-  tail: ']}\n\n',
+  head: 'event: snapshot\ndata: {"users":[',
+  tail: `]}\nid: ${positionId(position)}\n\n`,
 });
 
 /** The last event of a stream. It has no ID: whoever comes back goes on where they were. */

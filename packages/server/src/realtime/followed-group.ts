@@ -26,8 +26,8 @@ export interface Follower {
   apply(events: readonly Numbered[]): Promise<void>;
   /** The state is about to be read anew: nothing is true until it has been. */
   onReading(): void;
-  /** The state was read and is followed from there. */
-  onRead(): void;
+  /** The state was read and is followed from there. Resolves when all that follows from it is done, or in doubt. */
+  onRead(): Promise<void>;
 }
 
 /**
@@ -116,10 +116,10 @@ export class FollowedGroup {
       });
   }
 
-  #onRead(generation: number): void {
+  async #onRead(generation: number): Promise<void> {
     if (generation !== this.#generation) return;
-    this.#parts.interruptions.end(this);
-    this.#follower.onRead();
+    await this.#follower.onRead();
+    if (generation === this.#generation) this.#parts.interruptions.end(this);
   }
 
   #unwatch(): void {

@@ -5,6 +5,7 @@ import { FeedState } from './feed-state.ts';
 import { FollowedGroup, type FollowedParts, type Follower, type Numbered } from './followed-group.ts';
 import { GroupChanges } from './group-changes.ts';
 import { GroupReaders } from './group-readers.ts';
+import type { HeldTexts } from './held-texts.ts';
 import { openChannel } from './open-channel.ts';
 import { type Missed, readMissed, resume } from './resume.ts';
 import type { SessionOwner, StreamSession } from './stream-session.ts';
@@ -43,6 +44,10 @@ export class GroupFeed implements Follower, SessionOwner {
   /** Nobody reads, joins or is waited for. */
   get isIdle(): boolean {
     return this.#channels.size === 0 && this.#joining === 0;
+  }
+
+  get held(): HeldTexts {
+    return this.#parts.held;
   }
 
   get channels(): Iterable<Channel> {
@@ -86,8 +91,8 @@ export class GroupFeed implements Follower, SessionOwner {
     for (const [offset, event] of events) {
       await this.#changes.apply(offset, event);
       if (event.type === 'gone') await this.#endGone();
-      if (!isOfTheStore(event)) continue;
-      await this.#endRefused('userIds' in event ? event.userIds : null);
+      else if (isOfTheStore(event)) await this.#endRefused('userIds' in event ? event.userIds : null);
+      else continue;
       await this.#tellResumed();
     }
     for (const channel of this.#channels.values()) if (channel.hasPending) this.#parts.offer(channel);
@@ -97,9 +102,12 @@ export class GroupFeed implements Follower, SessionOwner {
     for (const channel of this.#channels.values()) channel.shut();
   }
 
-  onRead(): void {
-    for (const channel of this.#channels.values()) this.#open(channel);
-    this.#followed.inOrder(() => this.#endRefused(null)).catch((error) => this.#followed.doubt(error));
+  async onRead(): Promise<void> {
+    const opened = [...this.#channels.values()].map((channel) => this.#open(channel));
+    const asked = this.#followed
+      .inOrder(() => this.#endRefused(null))
+      .catch((error) => this.#followed.doubt(error));
+    await Promise.all([...opened, asked]);
   }
 
   /** To be called about once a second. */
@@ -160,17 +168,18 @@ export class GroupFeed implements Follower, SessionOwner {
     if (channel === undefined) {
       channel = new Channel(filter, this.#state, (defect) => this.#followed.doubt(defect));
       this.#channels.set(key, channel);
-      this.#open(channel);
+      void this.#open(channel);
     }
     return channel;
   }
 
-  #open(channel: Channel): void {
+  /** Resolves when it is open, or could not be. */
+  #open(channel: Channel): Promise<void> {
     const opening = this.#parts.turns.take(() =>
       openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task)),
     );
     channel.ready = opening;
-    opening.catch((error) => {
+    return opening.catch((error) => {
       if (channel.ready !== opening) return;
       if (channel.readers.size > 0) this.#followed.doubt(error);
       else this.#channels.delete(channelKey(channel.view.filter));

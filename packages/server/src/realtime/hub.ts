@@ -4,6 +4,7 @@ import { ServiceError } from '../core/service-error.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import type { FollowedParts } from './followed-group.ts';
 import { GroupFeed } from './group-feed.ts';
+import { HeldTexts } from './held-texts.ts';
 import { Interruptions } from './interruptions.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds } from './rounds.ts';
@@ -27,6 +28,7 @@ export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'turns'>
 
 /** All presence streams of this process. */
 export class PresenceHub implements SessionOwner {
+  readonly held = new HeldTexts();
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #sessions = new Set<StreamSession>();
@@ -103,6 +105,7 @@ export class PresenceHub implements SessionOwner {
         ...this.#parts,
         interruptions: this.#interruptions,
         turns: this.#turns,
+        held: this.held,
         offer: (channel) => this.#queue.offer(channel),
         ended: (session) => this.ended(session),
         failed: (session, defect) => this.failed(session, defect),

@@ -10,8 +10,8 @@ const REMINDED_TICKS = 60;
 export class Interruptions {
   readonly #log: Logger;
   readonly #groups = new Set<object>();
-  /** How many there were since it began. */
-  #count = 0;
+  /** Those and all others since it began. */
+  readonly #concerned = new Set<object>();
   #reason: unknown;
   #ticks = 0;
 
@@ -22,7 +22,7 @@ export class Interruptions {
   /** A group is not followed any more. */
   begin(group: object, reason: unknown): void {
     this.#groups.add(group);
-    this.#count += 1;
+    this.#concerned.add(group);
     this.#reason = reason;
   }
 
@@ -31,21 +31,21 @@ export class Interruptions {
     if (this.#groups.has(group)) this.#reason = reason;
   }
 
-  /** It is followed again, or nobody reads it any more. */
+  /** It is followed again and its readers are told, or nobody reads it any more. */
   end(group: object): void {
     this.#groups.delete(group);
   }
 
   /** To be called about once a second: what comes together is told together. */
   tick(): void {
-    if (this.#count === 0) return;
-    const [err, groups] = [this.#reason, this.#count];
+    if (this.#concerned.size === 0) return;
+    const [err, groups] = [this.#reason, this.#concerned.size];
     if (this.#ticks % REMINDED_TICKS === 0)
       this.#log.warn({ err, groups }, 'watched groups are being read anew');
     this.#ticks += 1;
     if (this.#groups.size > 0) return;
     this.#log.info({ groups }, 'all watched groups are followed again');
-    this.#count = 0;
+    this.#concerned.clear();
     this.#reason = undefined;
     this.#ticks = 0;
   }

@@ -56,10 +56,10 @@ export function resume(
       channel.view,
       state.view,
     );
-  const pieces = isKept
+  const text = isKept
     ? channel.missed(offset, false)
     : channel.shared(`${offset} ${to} of ${state.offset}`, entries, to);
-  return pieces === null ? null : { opening: { pieces, offset: to }, exactFrom: head };
+  return text === null ? null : { opening: { text, offset: to }, exactFrom: head };
 }
 
 /**

@@ -23,6 +23,8 @@ export class Rounds {
   readonly #parts: Parts;
   readonly #sessions: ReadonlySet<StreamSession>;
   #round: Iterator<StreamSession> = [].values();
+  /** How many are asked about at each tick: enough for the most streams that there were in this round. */
+  #share = 0;
   #isDue = false;
   #isAsking = false;
 
@@ -60,11 +62,12 @@ export class Rounds {
   /** The streams whose turn it is; everybody's comes within a minute. */
   #next(): StreamSession[] {
     const sessions: StreamSession[] = [];
-    const count = Math.ceil(this.#sessions.size / TICKS_PER_ROUND);
-    while (sessions.length < count) {
+    this.#share = Math.max(this.#share, Math.ceil(this.#sessions.size / TICKS_PER_ROUND));
+    while (sessions.length < this.#share) {
       const next = this.#round.next();
       if (next.done === true) {
         this.#round = this.#sessions.values();
+        this.#share = 0;
         break;
       }
       sessions.push(next.value);

@@ -3,7 +3,7 @@ import { presentPresence } from '../http/present.ts';
 import { snapshotFrame } from './event-text.ts';
 import type { FeedState } from './feed-state.ts';
 import type { FilteredView } from './filtered-view.ts';
-import { inPieces } from './pieces.ts';
+import { inPieces, type Text, textOf } from './pieces.ts';
 
 /** Users whose text is made at once. */
 const USERS_PER_TEXT = 256;
@@ -12,7 +12,7 @@ const TEXTS_PER_TURN = 4;
 
 /** What a reader is given first: bytes that lead it to an offset. They are the same for all who are given them. */
 export interface Opening {
-  readonly pieces: readonly Buffer[];
+  readonly text: Text;
   readonly offset: number;
 }
 
@@ -40,5 +40,5 @@ export async function snapshotOf(
     entries.push(presentPresence(presence));
   }
   cut(tail);
-  return { pieces, offset };
+  return { text: textOf(pieces, true), offset };
 }

@@ -1,20 +1,22 @@
 import type { ServiceError } from '../core/service-error.ts';
 import type { Batch, Channel } from './channel.ts';
 import { errorText } from './event-text.ts';
+import type { HeldTexts } from './held-texts.ts';
+import type { Text } from './pieces.ts';
 import type { Opening } from './snapshot-text.ts';
+import { StallWatch } from './stall-watch.ts';
 import type { StreamRequest } from './stream-request.ts';
 import type { StreamSink } from './stream-sink.ts';
 
 /** Who keeps account of a stream. */
 export interface SessionOwner {
+  /** What the streams of this process are in the middle of. */
+  readonly held: HeldTexts;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
   /** The stream ends because of a defect of ours. Called before {@link ended}. */
   failed(session: StreamSession, defect: unknown): void;
 }
-
-/** Nothing waited at the last heartbeat. */
-const NOTHING = -1;
 
 /** Before every offset: of somebody who was given a snapshot. */
 const EXACT = -1;
@@ -24,16 +26,17 @@ const LAST_WORDS_MAX_MS = 5_000;
 
 /**
  * One reader of a channel: what it is given first, then what it missed meanwhile, then whatever the others are told.
- * It holds no bytes of its own: while the network does not take what was written, nothing more is, and when it has,
- * the reader is told what it missed, merged; if that is not kept any more, the stream is cut off. What throws in here
- * ends this stream, and nobody else's.
+ * It has no queue: while the network does not take what was written, nothing more is, and when it has, the reader is told
+ * what it missed, merged; if that is not kept any more, the stream is cut off. What throws in here ends this stream, and
+ * nobody else's.
  */
 export class StreamSession {
   readonly asked: StreamRequest;
   readonly #owner: SessionOwner;
   #channel: Channel | null = null;
   #sink: StreamSink | null = null;
-  #pieces: readonly Buffer[] = [];
+  /** What it is in the middle of. */
+  #text: Text | null = null;
   #nextPiece = 0;
   /** The reader knows all up to this offset. */
   #offset = 0;
@@ -43,8 +46,7 @@ export class StreamSession {
   #isWaiting = false;
   /** The network did not take what it was given: it is told merged what it missed. */
   #isSlow = false;
-  /** How much the network had taken by the last heartbeat, in bytes, where something waited. */
-  #takenBefore = NOTHING;
+  readonly #stall = new StallWatch();
   #ending: ServiceError | 'closed' | null = null;
 
   constructor(asked: StreamRequest, owner: SessionOwner) {
@@ -81,7 +83,7 @@ export class StreamSession {
 
   /** Is to be given a snapshot with the next {@link pump}. Who is in the middle of something cannot: it comes back. */
   reopen(opening: Opening): void {
-    const isMidway = this.#nextPiece > 0 && this.#nextPiece < this.#pieces.length;
+    const isMidway = this.#text !== null && this.#nextPiece > 0 && this.#nextPiece < this.#text.pieces.length;
     if (isMidway || this.#channel === null) this.cut();
     else this.#open(this.#channel, opening, EXACT);
   }
@@ -95,7 +97,7 @@ export class StreamSession {
     this.#safely(() => this.#pump());
   }
 
-  /** Tells that the server is there, and cuts off a reader who has taken nothing since the last time. */
+  /** Tells that the server is there, and cuts off a reader who has taken nothing for a while. */
   beat(bytes: Buffer): void {
     this.#safely(() => this.#beat(bytes));
   }
@@ -130,7 +132,7 @@ export class StreamSession {
   }
 
   get #isBehind(): boolean {
-    return this.#pieces.length > 0;
+    return this.#text !== null;
   }
 
   #safely(work: () => void): void {
@@ -160,7 +162,7 @@ export class StreamSession {
     const isBlocked = sink === null || sink.writableLength > 0;
     if (isLevel && !isBlocked && !this.#isBehind) {
       this.#offset = batch.to;
-      this.#give(sink, batch.pieces);
+      this.#give(sink, batch.text);
     } else {
       this.#isSlow ||= isBlocked;
       this.#lag();
@@ -178,11 +180,8 @@ export class StreamSession {
     this.#pump();
     const sink = this.#sink;
     if (sink === null) return;
-    const waiting = sink.writableLength;
-    const taken = waiting === 0 ? NOTHING : sink.bytesWritten - waiting;
-    if (waiting > 0 && taken === this.#takenBefore) this.cut();
-    this.#takenBefore = taken;
-    if (this.#channel?.lagging.has(this) === false && waiting === 0) sink.write(bytes);
+    if (this.#stall.isStalled(sink)) this.cut();
+    else if (this.#channel?.lagging.has(this) === false && sink.writableLength === 0) sink.write(bytes);
   }
 
   #pump(): void {
@@ -194,28 +193,28 @@ export class StreamSession {
   }
 
   /** Writes what fits the network, and lags while there is more. */
-  #give(sink: StreamSink, pieces: readonly Buffer[]): void {
-    const [first] = pieces;
-    if (pieces.length === 1) {
+  #give(sink: StreamSink, text: Text): void {
+    const [first] = text.pieces;
+    if (text.pieces.length === 1) {
       sink.write(first as Buffer);
     } else {
-      this.#pieces = pieces;
+      this.#begin(text);
       this.#writePieces(sink);
       if (this.#isBehind) this.#channel?.lagging.add(this);
     }
   }
 
   #writePieces(sink: StreamSink): void {
+    const pieces = this.#text?.pieces ?? [];
     const onTaken = () => this.#taken(sink);
-    while (this.#nextPiece < this.#pieces.length && !this.#isWaiting) {
-      const piece = this.#pieces[this.#nextPiece] as Buffer;
+    while (this.#nextPiece < pieces.length && !this.#isWaiting) {
+      const piece = pieces[this.#nextPiece] as Buffer;
       this.#nextPiece += 1;
       sink.write(piece, onTaken);
       this.#isWaiting = sink.writableLength > 0;
     }
-    if (this.#isWaiting) return;
-    this.#pieces = [];
-    this.#nextPiece = 0;
+    if (this.#isWaiting) this.#hold();
+    else this.#begin(null);
   }
 
   #taken(sink: StreamSink): void {
@@ -225,12 +224,12 @@ export class StreamSession {
     this.pump();
   }
 
-  #open(channel: Channel, { pieces, offset }: Opening, exactFrom: number): void {
-    this.#pieces = pieces;
-    this.#nextPiece = 0;
+  #open(channel: Channel, { text, offset }: Opening, exactFrom: number): void {
     this.#offset = offset;
     this.#exactFrom = exactFrom;
     channel.lagging.add(this);
+    this.#begin(text);
+    this.#hold();
   }
 
   #catchUp(sink: StreamSink, channel: Channel): void {
@@ -245,11 +244,23 @@ export class StreamSession {
     if (missed.length > 0) this.#give(sink, missed);
   }
 
+  /** It is to be given this, or has what it was given. */
+  #begin(text: Text | null): void {
+    if (this.#text !== null) this.#owner.held.release(this.#text, this);
+    this.#text = text;
+    this.#nextPiece = 0;
+  }
+
+  /** What it is in the middle of counts until it has it, but for one piece, which whoever waits has anyway. */
+  #hold(): void {
+    if (this.#text !== null && this.#text.pieces.length > 1) this.#owner.held.hold(this.#text, this);
+  }
+
   #leave(): void {
     this.#channel?.readers.delete(this);
     this.#channel?.lagging.delete(this);
     this.#channel = null;
-    this.#pieces = [];
+    this.#begin(null);
     this.#owner.ended(this);
   }
 }

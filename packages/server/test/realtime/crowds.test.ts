@@ -69,6 +69,20 @@ test('a snapshot for all at once lets others have their turn', () =>
     assert.ok(most < 256 + 2 * pieces, `${most} writes in one turn, of ${last - before}`);
   }));
 
+test('a snapshot that follows another one at once waits for no clock', () =>
+  withStreams({}, async (world) => {
+    await world.seed(['a']);
+    const loseOrder = orderLoss(world.engine.presence);
+    const sinks: SimulatedSink[] = [];
+    for (let index = 0; index < 6_000; index += 1) sinks.push(await world.open());
+    const first = sinks[0] as SimulatedSink;
+    loseOrder();
+    await world.until('one that is given it', () => types(first).length === 2);
+    loseOrder();
+    await world.until('the next one', () => types(first).length === 3);
+    await world.until('all', () => sinks.every((sink) => types(sink).length >= 2));
+  }));
+
 test('filters that nobody reads with any more are kept for some of those who come back, not for all', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);

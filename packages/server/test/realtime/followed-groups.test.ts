@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
+import { writeContext } from '../../src/core/write-context.ts';
 import type { PresenceStore, PresenceWatch, PresenceWatcher } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { ReaderModel } from './reader-model.ts';
@@ -120,6 +121,23 @@ describe('a group that is followed', () => {
       }
     }));
 
+  test('is told anew to who came back between its end and the telling of it', () =>
+    withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
+      await world.seed(['a']);
+      const location = { page: '1' };
+      await world.services.presence.put(world.project, 'a', { groupID: 'g', location, durable: true });
+      const before = await world.open();
+      assert.deepEqual(present(before), ['a']);
+      const stamp = writeContext(world.clock);
+      await world.engine.store.deleteGroup(world.project, 'g', stamp);
+      await world.seed(['a']);
+      const back = await world.open({}, before.parser.lastEventId, 1);
+      assert.equal(snapshots(back), 0, 'it goes on');
+      await world.engine.presence.removeGroup(world.scope, world.clock.now());
+      await world.until('that nobody is there', () => snapshots(back) === 1);
+      assert.deepEqual(present(back), []);
+    }));
+
   test('ends for everybody where its end could be told and not be looked at', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
@@ -228,6 +246,34 @@ describe('an engine that is away from many groups', () => {
       );
     });
   });
+
+  for (const question of ['listDurablePresence', 'groupExists'] as const) {
+    test(`is not back before the Store answers, whatever it is asked: ${question}`, async () => {
+      const { log, lines } = listening();
+      await withStreams({ log }, async (world) => {
+        const seen = watched(world.engine.presence);
+        const [sink] = await openAll(world, 1);
+        const { store } = world.engine;
+        const ask = store[question];
+        const stuck = async () => {
+          for (const until = world.clock.now() + 4_500; world.clock.now() < until; ) await nextTurn();
+          throw new StoreUnavailableError('away');
+        };
+        Object.assign(store, { [question]: stuck });
+        seen.watchers[0]?.onLost();
+        await world.pass(90);
+        const told = () => lines.map(({ level, groups }) => [level, groups]);
+        assert.deepEqual(told(), [
+          [40, 1],
+          [40, 1],
+        ]);
+        Object.assign(store, { [question]: ask });
+        await world.pass(10);
+        assert.deepEqual(told().slice(2), [[30, 1]]);
+        assert.equal(sink?.ended, null);
+      });
+    });
+  }
 
   test('is not asked for all of them at once when it is back', () =>
     withStreams({}, async (world) => {

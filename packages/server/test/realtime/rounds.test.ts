@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ServiceError } from '../../src/core/service-error.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
 const STREAMS = 200;
@@ -72,6 +73,21 @@ describe('whether streams may go on', () => {
       for (const { parser } of refused)
         assert.equal(parser.events.at(-1)?.data.error, 'expired_access_token');
       assert.equal(other.ended, null);
+    }));
+
+  test('is asked of everybody within a minute also when many leave in the middle of it', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const asked = new Set<number>();
+      const sinks: SimulatedSink[] = [];
+      for (let index = 0; index < STREAMS; index += 1) {
+        const stillAllowed = () => void asked.add(index);
+        sinks.push(await world.open({ credentials: `${index}`, stillAllowed }));
+      }
+      await world.pass(30);
+      for (const index of asked) sinks[index]?.onEnd();
+      await world.pass(25);
+      assert.equal(asked.size, STREAMS);
     }));
 
   test('is not asked again before an engine that is slow has answered', () =>

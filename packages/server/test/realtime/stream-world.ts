@@ -5,6 +5,7 @@ import { createConfigured } from '../../src/bootstrap.ts';
 import { readPositionId } from '../../src/realtime/event-text.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
 import type { StreamRequest } from '../../src/realtime/stream-request.ts';
+import type { StreamSession } from '../../src/realtime/stream-session.ts';
 import { createServices, type Services } from '../../src/services.ts';
 import type { ProjectKey } from '../../src/store/store.ts';
 import { closeEngine, type Engine, openEngine } from '../../src/wiring.ts';
@@ -70,8 +71,21 @@ export class StreamWorld {
   }
 
   /** A stream of everybody in `g`: with its snapshot, or from where an ID says, on one of the processes. */
-  async open(asked: Partial<StreamRequest> = {}, lastId?: string, hub = 0): Promise<SimulatedSink> {
-    const session = await (this.hubs[hub] as PresenceHub).open(
+  async open(
+    asked: Partial<StreamRequest> = {},
+    lastId?: string,
+    hub = 0,
+    sink = new SimulatedSink(),
+  ): Promise<SimulatedSink> {
+    const session = await this.session(asked, lastId, hub);
+    sink.onEnd = () => session.close();
+    session.start(sink);
+    return sink;
+  }
+
+  /** The same before it is told anything. */
+  session(asked: Partial<StreamRequest> = {}, lastId?: string, hub = 0): Promise<StreamSession> {
+    return (this.hubs[hub] as PresenceHub).open(
       {
         caller: { projectId: 'test-project', project: this.project, sessionId: null },
         groupId: 'g',
@@ -81,10 +95,6 @@ export class StreamWorld {
       },
       readPositionId(lastId),
     );
-    const sink = new SimulatedSink();
-    sink.onEnd = () => session.close();
-    session.start(sink);
-    return sink;
   }
 
   /** Lets seconds pass one by one, each with time to do what is due in it. */

@@ -55,7 +55,7 @@ describe('the answer that is a stream', () => {
     connection.write(
       `GET ${path} HTTP/1.0\r\nAuthorization: Bearer ${p.project.token}\r\nAccept: text/event-stream\r\n\r\n`,
     );
-    assert.match(await connection.received((text) => text.includes(']}\n\n')), /event: snapshot\n/);
+    assert.match(await connection.received((text) => text.includes(']}\n')), /event: snapshot\n/);
     await p.set('a', PAGE_1);
     assert.match(await connection.received((text) => text.includes('event: arrived')), /"id":"a"/);
     connection.destroy();

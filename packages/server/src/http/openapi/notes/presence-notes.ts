@@ -5,16 +5,16 @@ import { doneExample, type NotesByOperation } from '../operation-notes.ts';
 export const STREAM_EXAMPLE = `retry: 1811
 
 event: snapshot
-id: 7e7509717a725170-0
 data: {"users":[{"id":"ada","ephemeral":{"locations":[{"page":"q3-report","paragraph":"12"}]}}]}
+id: 7e7509717a725170-0
 
 event: arrived
-id: 7e7509717a725170-1
 data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"from":{"page":"q3-report","paragraph":"12"}}
+id: 7e7509717a725170-1
 
 event: departed
-id: 7e7509717a725170-2
 data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"reason":"expired"}
+id: 7e7509717a725170-2
 `;
 
 /** `/v1/users/<ID>/presence` and `/v1/presence`; the reading of a group is with the groups. */

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { EventParser } from './event-parser.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const HEARTBEAT_SECONDS = 15;
+/** Twenty megabytes of snapshot: more than the network holds between two sockets. */
+const USERS = Array.from({ length: 640 }, (_, index) => `u${index + 1_000}`);
+const WIDE = 'x'.repeat(32_768);
+
+async function seedWide(world: StreamWorld): Promise<void> {
+  await world.seed(USERS);
+  for (const userId of USERS) {
+    await world.engine.presence.set({
+      ...world.scope,
+      userId,
+      region: '{"page":"1"}',
+      location: JSON.stringify({ page: '1', wide: WIDE }),
+      now: world.clock.now(),
+      expiresAt: world.clock.now() + 3_600_000,
+    });
+  }
+}
+
+/** The two ends of a connection through the machine's network. */
+async function connection(): Promise<{ server: Socket; reader: Socket } & AsyncDisposable> {
+  const listener = createServer().listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  const { port } = listener.address() as { port: number };
+  const reader = connect(port, '127.0.0.1');
+  reader.on('error', () => {});
+  reader.pause();
+  const [server] = (await once(listener, 'connection')) as [Socket];
+  server.on('error', () => {});
+  return {
+    server,
+    reader,
+    async [Symbol.asyncDispose]() {
+      for (const end of [server, reader]) end.destroy();
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+}
+
+/** Some bytes of what has come. */
+async function readSome(reader: Socket, parser: EventParser): Promise<void> {
+  for (;;) {
+    const bytes = reader.read();
+    if (bytes !== null) return parser.take(bytes.toString());
+    await once(reader, 'readable');
+  }
+}
+
+test('a reader whose socket is slow to say that it takes something is not cut off; one who takes nothing is', () =>
+  withStreams({}, async (world) => {
+    await seedWide(world);
+    await using slow = await connection();
+    await using stuck = await connection();
+    for (const { server } of [slow, stuck]) {
+      const session = await world.session();
+      session.start(server);
+      server.once('close', () => session.close());
+    }
+    await world.until('both to wait', () => slow.server.writableLength * stuck.server.writableLength > 0);
+    const parser = new EventParser();
+    for (let heartbeat = 1; heartbeat <= 8; heartbeat += 1) {
+      await readSome(slow.reader, parser);
+      await world.pass(HEARTBEAT_SECONDS);
+      assert.equal(slow.server.destroyed, false, `after ${heartbeat} heartbeats`);
+    }
+    // What was read since then is more than the network holds of it, and so seen.
+    const pieces = () => slow.server.bytesWritten;
+    for (const before = pieces(); pieces() === before; await nextTurn()) await readSome(slow.reader, parser);
+    await world.pass(HEARTBEAT_SECONDS);
+    assert.deepEqual([slow.server.destroyed, stuck.server.destroyed], [false, true]);
+    while (parser.events.length === 0) await readSome(slow.reader, parser);
+    assert.equal(parser.events[0]?.data.users.length, USERS.length);
+  }));
