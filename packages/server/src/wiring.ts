@@ -83,7 +83,9 @@ export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Pro
 
 /** Asks the server of a database about itself. @throws Error when it does not answer */
 export async function inspectDatabaseServer(url: string): Promise<ServerInspection> {
-  const { inspectPostgresServer } = await import('./store/postgres/connections/postgres-server-inspection.ts');
+  const { inspectPostgresServer } = await import(
+    './store/postgres/connections/postgres-server-inspection.ts'
+  );
   return inspectPostgresServer(url);
 }
 
