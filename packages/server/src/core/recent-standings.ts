@@ -16,7 +16,7 @@ const MAX_KEPT = 20_000;
 const MAX_NAMED = 100;
 
 interface Parts {
-  readonly store: Pick<Store, 'standing' | 'standings'>;
+  readonly store: Pick<Store, 'isInProcess' | 'standing' | 'standings'>;
   readonly broker: Broker;
   readonly clock: Clock;
 }
@@ -59,7 +59,8 @@ type Generation = Map<ProjectKey, ProjectStandings>;
 /**
  * Who may be present where, remembered for a second at most: somebody who moves through a document says so several times
  * a second. Only that somebody may is kept, never a refusal. What takes it away is told to every process before the write
- * that did so is answered; a process that cannot be told is right again within the second.
+ * that did so is answered; a process that cannot be told is right again within the second. Of a store in this process
+ * nothing is remembered: asking it costs less.
  */
 export class RecentStandings {
   readonly #store: Parts['store'];
@@ -92,6 +93,7 @@ export class RecentStandings {
 
   /** Whether the user was allowed to be present in the group less than a second ago, and nothing took it away since. */
   isAllowed(project: ProjectKey, question: StandingQuestion): boolean {
+    if (this.#store.isInProcess) return false;
     const now = this.#clock.now();
     const found = this.#find(project, question);
     // A clock that is set back must not make it last: by no more than another second, for a step smaller than its age.
@@ -108,6 +110,7 @@ export class RecentStandings {
   /** Asks the store, and remembers that the user may be present if so. @throws StoreUnavailableError */
   async ask(project: ProjectKey, question: StandingQuestion): Promise<Standing> {
     const { groupId, userId } = question;
+    if (this.#store.isInProcess) return this.#store.standing(project, groupId, userId);
     const [standing] = await this.#look(project, [question], async () => [
       await this.#store.standing(project, groupId, userId),
     ]);
@@ -119,6 +122,7 @@ export class RecentStandings {
    * Forgets here at once and tells the other processes.
    */
   async changed(project: ProjectKey, userIds: readonly string[] | null): Promise<void> {
+    if (this.#store.isInProcess) return;
     const named = userIds !== null && userIds.length <= MAX_NAMED ? userIds : null;
     await announce(this.#broker, { type: 'standing', project, userIds: named });
   }

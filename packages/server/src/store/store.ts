@@ -252,6 +252,9 @@ export type LocationFilter = {
 } | null;
 
 export interface Store {
+  /** Whether a read is a look into this process: then nothing is gained by remembering for a moment what one said. */
+  readonly isInProcess: boolean;
+
   /** Whether the engine answers. @throws StoreUnavailableError */
   ping(): Promise<void>;
   /** Lets the writes under way finish and releases everything. Idempotent. */

@@ -30,6 +30,7 @@ async function withStandings(
   const options: AppOptions = {
     disturb: ({ store, broker }) => ({
       store: altered(store, {
+        isInProcess: false,
         standing(...question) {
           asked.single += 1;
           return store.standing(...question);

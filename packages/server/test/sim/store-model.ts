@@ -17,6 +17,7 @@ import * as model from './model-world.ts';
 import { ascending, emptyWorld, type ModelUser, type World } from './model-world.ts';
 
 export class StoreModel implements port.Store {
+  readonly isInProcess = true;
   readonly #state: ModelState;
 
   constructor(state = new ModelState()) {

@@ -75,6 +75,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
   };
 
   return {
+    isInProcess: false,
     async ping() {
       if ((await database.read('SELECT 1')).length === 0)
         throw new StoreUnavailableError('the store does not answer');

@@ -86,6 +86,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
   let closing: Promise<void> | null = null;
 
   return {
+    isInProcess: true,
     async ping() {
       writer.check();
       if (alive.get() === undefined) throw new StoreUnavailableError('the store does not answer');
