@@ -5,8 +5,8 @@ import type { Clock } from './clock.ts';
 
 /** After this the store has been asked again, so that what another process changed takes effect within a second. */
 const FRESH_MS = 1_000;
-/** From this age on, what is used is looked up again, for many at once; so nobody waits for it who comes often. */
-const RENEWED_AFTER_MS = 400;
+/** At this age what has been used is looked up again, for many at once; so nobody waits for it who comes often. */
+const RENEWED_AFTER_MS = 500;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */
 const MOST_TOGETHER = 1_000;
@@ -24,7 +24,8 @@ interface Parts {
 /** Somebody who was found to be allowed. */
 interface Found extends StandingQuestion {
   readonly at: number;
-  isRenewing: boolean;
+  /** Whether it has been used, and so is to be looked up again. */
+  isUsed: boolean;
 }
 
 /** Those of a project who may be present, by user and group. */
@@ -38,7 +39,7 @@ class ProjectStandings {
   }
 
   keep({ groupId, userId }: StandingQuestion, at: number): void {
-    const found = { groupId, userId, at, isRenewing: false };
+    const found = { groupId, userId, at, isUsed: false };
     const groups = this.#users.get(userId);
     if (groups === undefined) this.#users.set(userId, new Map([[groupId, found]]));
     else groups.set(groupId, found);
@@ -72,7 +73,7 @@ export class RecentStandings {
   #previous: Generation = new Map();
   #begunAt = 0;
   #kept = 0;
-  /** Those who came again some time after they were found. */
+  /** Those who came again since they were found. */
   #due = new Map<ProjectKey, Found[]>();
 
   constructor({ store, broker, clock }: Parts) {
@@ -98,11 +99,9 @@ export class RecentStandings {
     const found = this.#find(project, question);
     // A clock that is set back must not make it last: by no more than another second, for a step smaller than its age.
     if (found === undefined || now < found.at || now >= found.at + FRESH_MS) return false;
-    if (now >= found.at + RENEWED_AFTER_MS && !found.isRenewing) {
-      found.isRenewing = true;
-      const due = this.#due.get(project);
-      if (due === undefined) this.#due.set(project, [found]);
-      else due.push(found);
+    if (!found.isUsed) {
+      found.isUsed = true;
+      this.#enter(project, found);
     }
     return true;
   }
@@ -132,14 +131,25 @@ export class RecentStandings {
   }
 
   #renew(): void {
-    this.#turnOver(this.#clock.now());
-    const all = this.#due;
+    const now = this.#clock.now();
+    this.#turnOver(now);
+    const used = this.#due;
     this.#due = new Map();
-    for (const [project, due] of all) {
+    for (const [project, all] of used) {
+      const isDue = (found: Found) => Math.abs(now - found.at) >= RENEWED_AFTER_MS;
+      const later = all.filter((found) => !isDue(found));
+      if (later.length > 0) this.#due.set(project, later);
+      const due = all.filter(isDue);
       for (let from = 0; from < due.length; from += MOST_TOGETHER) {
         void this.#renewTogether(project, due.slice(from, from + MOST_TOGETHER));
       }
     }
+  }
+
+  #enter(project: ProjectKey, found: Found): void {
+    const used = this.#due.get(project);
+    if (used === undefined) this.#due.set(project, [found]);
+    else used.push(found);
   }
 
   async #renewTogether(project: ProjectKey, asked: readonly Found[]): Promise<void> {
@@ -148,8 +158,8 @@ export class RecentStandings {
     } catch {
       // They are forgotten in a moment, and whoever comes then is told.
     }
-    // What was found now is another object; where that was not kept, this one may be renewed again.
-    for (const found of asked) found.isRenewing = false;
+    // What was found now is another object; where that was not kept, this one may be looked up again.
+    for (const found of asked) found.isUsed = false;
   }
 
   async #look(
