@@ -12,7 +12,7 @@ import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts'
 import { untilWaiting } from '../support/postgres-waiting.ts';
 import { withDataDir } from '../support/server.ts';
 
-const KILLER = pathToFileURL(join(import.meta.dirname, 'batch-thread-killer.ts')).href;
+const KILLER = pathToFileURL(join(import.meta.dirname, 'thread-killer.ts')).href;
 
 const LARGE = {
   users: numbered('u', 3_000).map((id) => ({ id })),
@@ -37,7 +37,9 @@ describe('a server whose batch loses its thread', { skip: skipsPostgres }, () =>
           const killerFile = join(dataDir, 'kill');
           const env = {
             NODE_OPTIONS: `--import=${KILLER} --max-old-space-size=200`,
-            BATCH_THREAD_KILLER_FILE: killerFile,
+            THREAD_KILLER_FILE: killerFile,
+            // A batch's thread is told the database's URL; no other thread is.
+            THREAD_KILLER_KNOWN_BY: 'url',
           };
           const args = [...KNOWN, '--database-url', databaseUrl];
           await withServe(

@@ -10,7 +10,7 @@ import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
 
-const KILLER = pathToFileURL(join(import.meta.dirname, 'writer-killer.ts')).href;
+const KILLER = pathToFileURL(join(import.meta.dirname, 'thread-killer.ts')).href;
 const CALLERS = 8;
 const ANSWERS_BEFORE = 150;
 
@@ -80,7 +80,9 @@ describe('a server whose writer dies', () => {
     test(`${how} ends with a line that says so, and has lost nothing that it acknowledged`, () =>
       withDataDir(undefined, async (dataDir) => {
         const killerFile = join(dataDir, 'kill');
-        const env = { NODE_OPTIONS: `--import=${KILLER}`, WRITER_KILLER_FILE: killerFile };
+        // The writer is told the store's file; no other thread is.
+        const known = { THREAD_KILLER_KNOWN_BY: 'file', THREAD_KILLER_FILE: killerFile };
+        const env = { NODE_OPTIONS: `--import=${KILLER}`, ...known };
         const callers = Array.from({ length: CALLERS }, (_, index) => new Caller(index));
         let answers = 0;
         const onAnswer = () => {

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server of a test by NODE_OPTIONS: ends the threads of batches, and them alone, as soon as the file named by
- * BATCH_THREAD_KILLER_FILE is there, in the way that is written in it.
+ * Loaded into a server of a test by NODE_OPTIONS: ends the threads that are told something called THREAD_KILLER_KNOWN_BY, and
+ * them alone, as soon as the file named by THREAD_KILLER_FILE is there, in the way that is written in it.
  */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -13,7 +13,7 @@ const ways: Readonly<Record<string, () => void>> = {
     throw new Error('ended by the test');
   },
   exit: () => process.exit(0),
-  /** More than the thread's part of the memory. */
+  /** More than a thread's part of the memory. */
   fill() {
     const kept: number[][] = [];
     for (;;) kept.push(Array.from({ length: 100_000 }, (_, index) => index + kept.length / 3));
@@ -30,7 +30,6 @@ function look(path: string): void {
   ways[way]?.();
 }
 
-// A batch's thread is told the database's URL; no other thread is.
-const isBatchThread = (workerData as { url?: unknown } | null)?.url !== undefined;
-const path = process.env.BATCH_THREAD_KILLER_FILE;
-if (isBatchThread && path !== undefined) setInterval(() => look(path), LOOK_EVERY_MS).unref();
+const { THREAD_KILLER_FILE: path, THREAD_KILLER_KNOWN_BY: knownBy = '' } = process.env;
+const isMeant = (workerData as Record<string, unknown> | null)?.[knownBy] !== undefined;
+if (isMeant && path !== undefined) setInterval(() => look(path), LOOK_EVERY_MS).unref();
