@@ -1,8 +1,8 @@
 import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../../store.ts';
 import type { Call } from '../connections/postgres-connection.ts';
-import { plainArray, textArray } from '../postgres-text.ts';
+import { plainArray } from '../postgres-text.ts';
 import { anyCountSlot, COUNT_USERS, USER_FIELDS } from '../postgres-users.ts';
-import { lastColumns, listedColumns } from './postgres-batch-columns.ts';
+import { lastColumns, pairColumns } from './postgres-batch-columns.ts';
 import type { BatchContents, ComparedList } from './postgres-batch-contents.ts';
 import {
   countKinds,
@@ -12,21 +12,23 @@ import {
   kindsOf,
   type UserItems,
 } from './postgres-batch-items.ts';
-import type { ListDifference, Seen } from './postgres-batch-look.ts';
+import type { Differences, ListDifference, Seen } from './postgres-batch-look.ts';
 import * as sql from './postgres-batch-statements.ts';
 
 /** What a batch comes to, every group of which was seen: the outcome, and what is to be written. */
 export class BatchChanges {
   readonly #contents: BatchContents;
   readonly #seen: Seen;
+  readonly #differences: Differences;
   readonly #usersKinds: ReadonlyMap<UserItems, readonly Kind[]>;
   readonly #groupsKinds: ReadonlyMap<GroupItems, readonly Kind[]>;
   /** The lists that are the members of their groups when all is done. */
   readonly #finalLists: readonly (ComparedList & ListDifference)[];
 
-  constructor(contents: BatchContents, seen: Seen) {
+  constructor(contents: BatchContents, seen: Seen, differences: Differences) {
     this.#contents = contents;
     this.#seen = seen;
+    this.#differences = differences;
     this.#usersKinds = new Map(
       [...seen.users].map(([user, found]) => [user, kindsOf(found, user.changes(found))]),
     );
@@ -35,12 +37,12 @@ export class BatchChanges {
     );
     this.#finalLists = contents.lists
       .filter(({ group, users }) => users === group.lastList)
-      .map((list) => ({ ...list, ...(seen.lists.get(list.users) as ListDifference) }));
+      .map((list) => ({ ...list, ...(differences.get(list.users) as ListDifference) }));
   }
 
   #kindsOfGroup(group: GroupItems, found: Found): Kind[] {
-    const first = group.firstList === null ? undefined : this.#seen.lists.get(group.firstList);
-    const members = group.memberChanges(first !== undefined && first.fresh + first.others.length > 0);
+    const first = group.firstList === null ? undefined : this.#differences.get(group.firstList);
+    const members = group.memberChanges(first !== undefined && first.fresh.length + first.others.length > 0);
     const fields = group.changes(found);
     return kindsOf(
       found,
@@ -83,14 +85,14 @@ export class BatchChanges {
     if (groups.length > 0) {
       write(sql.UPDATE_GROUPS, ...lastColumns(groups, sql.GROUP_COLUMNS), this.#growth(groups), revision);
     }
-    const leaving = this.#finalLists.flatMap(({ group, others }) =>
-      others.map((id) => [group.id, id] as const),
-    );
-    const pairs = [textArray(leaving.map(([group]) => group)), textArray(leaving.map(([, id]) => id))];
-    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairs);
-    const growing = this.#finalLists.filter(({ fresh }) => fresh > 0);
-    const [, ...coming] = listedColumns(growing);
-    if (growing.length > 0) write(sql.ADD_MEMBERS, ...coming);
+    const leaving = this.#finalLists
+      .filter(({ others }) => others.length > 0)
+      .map(({ group, others }) => ({ id: group.id, users: others }));
+    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairColumns(leaving));
+    const coming = this.#finalLists
+      .filter(({ fresh }) => fresh.length > 0)
+      .map(({ group, fresh }) => ({ id: group.id, users: fresh }));
+    if (coming.length > 0) write(sql.ADD_MEMBERS, ...pairColumns(coming));
     const made = [...this.#seen.users.values()].filter(({ isMade }) => isMade).length;
     if (made > 0) write(COUNT_USERS, anyCountSlot(), made);
     return calls;
@@ -99,7 +101,7 @@ export class BatchChanges {
   /** By how much the members of each group grow. */
   #growth(groups: readonly GroupItems[]): string {
     const growth = new Map(
-      this.#finalLists.map(({ group, fresh, others }) => [group, fresh - others.length]),
+      this.#finalLists.map(({ group, fresh, others }) => [group, fresh.length - others.length]),
     );
     return plainArray(groups.map((group) => growth.get(group) ?? 0));
   }

@@ -1,7 +1,6 @@
 /** What the statements of a batch are given: arrays, a column each. */
 
-import { plainArray, textArray } from '../postgres-text.ts';
-import type { ComparedList } from './postgres-batch-contents.ts';
+import { textArray } from '../postgres-text.ts';
 import type { Items } from './postgres-batch-items.ts';
 
 /** IDs, and each field as it is first compared. */
@@ -22,16 +21,10 @@ export function lastColumns<Field extends string>(
 
 const idColumn = (all: readonly { readonly id: string }[]): string => textArray(all.map(({ id }) => id));
 
-/** Lists of members: (the list's number, its group, the user) for each who is on one. */
-export function listedColumns(lists: readonly ComparedList[]): [string, string, string] {
-  const numbers: number[] = [];
-  const [groups, users]: [string[], string[]] = [[], []];
-  for (const [number, { group, users: listed }] of lists.entries()) {
-    for (const id of listed) {
-      numbers.push(number);
-      groups.push(group.id);
-      users.push(id);
-    }
-  }
-  return [plainArray(numbers), textArray(groups), textArray(users)];
+/** (group, user) for each user of each group. */
+export function pairColumns(
+  groups: readonly { readonly id: string; readonly users: readonly string[] }[],
+): [string, string] {
+  const ids = groups.flatMap(({ id, users }) => users.map(() => id));
+  return [textArray(ids), textArray(groups.flatMap(({ users }) => users))];
 }

@@ -13,7 +13,6 @@ export interface ComparedList {
 export class BatchContents {
   readonly users: readonly UserItems[];
   readonly groups: readonly GroupItems[];
-  /** A list's place here is its number in statements. */
   readonly lists: readonly ComparedList[];
 
   constructor({ users = [], groups = [] }: Batch) {

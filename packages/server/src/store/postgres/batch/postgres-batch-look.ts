@@ -4,8 +4,8 @@ import type { Transaction } from '../connections/postgres-database.ts';
 import { assertAlive } from '../postgres-outcomes.ts';
 import { plainArray, textArray } from '../postgres-text.ts';
 import { USER_FIELDS } from '../postgres-users.ts';
-import { firstColumns, lastColumns, listedColumns } from './postgres-batch-columns.ts';
-import type { BatchContents, IdList } from './postgres-batch-contents.ts';
+import { firstColumns, lastColumns } from './postgres-batch-columns.ts';
+import type { BatchContents, ComparedList, IdList } from './postgres-batch-contents.ts';
 import type { Found, GroupItems, UserItems } from './postgres-batch-items.ts';
 import * as sql from './postgres-batch-statements.ts';
 
@@ -15,18 +15,19 @@ export interface Seen {
   readonly users: ReadonlyMap<UserItems, Found>;
   /** Without those that are not there and have no name to be made with. */
   readonly groups: ReadonlyMap<GroupItems, Found>;
-  /** How each compared list differs from the members of its group. */
-  readonly lists: ReadonlyMap<IdList, ListDifference>;
   /** Users who are named as members and do not exist. */
   readonly strangers: IdList;
 }
 
+/** How a list differs from the members of its group. */
 export interface ListDifference {
-  /** How many on it are not members yet. */
-  fresh: number;
+  /** Those on it who are not members yet. */
+  readonly fresh: readonly string[];
   /** The members who are not on it. */
-  readonly others: string[];
+  readonly others: readonly string[];
 }
+
+export type Differences = ReadonlyMap<IdList, ListDifference>;
 
 /** Takes the locks, makes what is new and reads what there is, in one round trip. @throws ProjectGoneError */
 export async function look(
@@ -35,21 +36,17 @@ export async function look(
   contents: BatchContents,
   { now, revision }: WriteStamp,
 ): Promise<Seen> {
-  const { users, groups, lists } = contents;
+  const { users, groups } = contents;
   const call = (statement: string, ...parameters: unknown[]): Call => [statement, project, ...parameters];
   const sizes = plainArray(groups.map(({ lastList }) => lastList?.size ?? 0));
   const repeated = plainArray(users.map(({ isRepeated }) => isRepeated));
   const mere = textArray(contents.mereMembers());
-  const listed = listedColumns(lists);
-  const ofGroups = [plainArray([...lists.keys()]), textArray(lists.map(({ group }) => group.id))];
-  const [, foundGroups, strangers, , [foundUsers], fresh, others, [alive]] = await transaction.run(
+  const [, foundGroups, strangers, , [foundUsers], [alive]] = await transaction.run(
     call(sql.HOLD_GROUPS, ...lastColumns(groups, sql.GROUP_COLUMNS), sizes, revision),
     call(sql.LOOK_AT_GROUPS, ...firstColumns(groups, sql.GROUP_COLUMNS), revision),
     call(sql.HOLD_USERS, mere, textArray(users.map(({ id }) => id))),
     call(sql.MAKE_USERS, ...lastColumns(users, USER_FIELDS), now, revision),
     call(sql.LOOK_AT_USERS, ...firstColumns(users, USER_FIELDS), repeated, revision),
-    call(sql.COUNT_FRESH, ...listed),
-    call(sql.OTHERS, ...listed, ...ofGroups),
     // Last, so that it held for all of them.
     call(sql.IS_ALIVE),
   );
@@ -57,7 +54,6 @@ export async function look(
   return {
     users: seenUsers(users, foundUsers as Row),
     groups: seenGroups(groups, foundGroups),
-    lists: seenLists(contents, fresh, others),
     strangers: new Set(strangers.map(([id]) => id as string)),
   };
 }
@@ -85,10 +81,39 @@ function seenGroups(groups: readonly GroupItems[], rows: readonly Row[]) {
 const toFound = (isMade: unknown, status: unknown, differs: unknown): Found =>
   isMade === true ? { isMade } : { isMade: false, status: status as string, differs: differs as number };
 
-function seenLists({ lists }: BatchContents, fresh: readonly Row[], others: readonly Row[]) {
-  const seen = lists.map(({ users }): [IdList, ListDifference] => [users, { fresh: 0, others: [] }]);
-  const numbered = (number: unknown) => (seen[number as number] as [IdList, ListDifference])[1];
-  for (const [number, count] of fresh) numbered(number).fresh = count as number;
-  for (const [number, id] of others) numbered(number).others.push(id as string);
-  return new Map(seen);
+/**
+ * Compares the lists of members with the members of their groups, which are held: in one round trip, or none where the
+ * batch makes all of the groups.
+ */
+export async function compareLists(
+  transaction: Transaction,
+  project: ProjectKey,
+  { lists }: BatchContents,
+  { groups }: Seen,
+): Promise<Differences> {
+  const differences = new Map<IdList, ListDifference>();
+  const known: ComparedList[] = [];
+  for (const list of lists) {
+    if (groups.get(list.group)?.isMade === true) {
+      differences.set(list.users, { fresh: [...list.users], others: [] });
+    } else {
+      known.push(list);
+      differences.set(list.users, NO_DIFFERENCE);
+    }
+  }
+  if (known.length === 0) return differences;
+  const [rows] = await transaction.run([
+    sql.COMPARE_LISTS,
+    project,
+    plainArray(known.flatMap(({ users }, number) => Array<number>(users.size).fill(number))),
+    textArray(known.flatMap(({ users }) => [...users])),
+    plainArray([...known.keys()]),
+    textArray(known.map(({ group }) => group.id)),
+  ]);
+  for (const [number, fresh, others] of rows as [number, string[] | null, string[] | null][]) {
+    differences.set((known[number] as ComparedList).users, { fresh: fresh ?? [], others: others ?? [] });
+  }
+  return differences;
 }
+
+const NO_DIFFERENCE: ListDifference = { fresh: [], others: [] };
