@@ -4,11 +4,8 @@
  * `{"requestsPerSecond": …}`.
  */
 import { readFileSync } from 'node:fs';
-import { Redis } from 'ioredis';
 import pg from 'pg';
-import { PresenceKeys, presenceName } from '../packages/server/src/presence/redis/presence-keys.ts';
-import { presenceScripts } from '../packages/server/src/presence/redis/presence-scripts.ts';
-import { parseRedisUrl } from '../packages/server/src/redis/redis-url.ts';
+import { openPresenceCall } from './presence-call.ts';
 
 export interface BarePlan {
   readonly what: 'select' | 'update' | 'evalsha';
@@ -56,22 +53,11 @@ async function postgresCall(name: string, text: string, values: (turn: number) =
 }
 
 async function evalshaCall(): Promise<Call> {
-  const target = parseRedisUrl(plan.redisUrl);
-  const [host] = target.hosts;
-  const client = new Redis({ host: host?.host ?? '127.0.0.1', port: host?.port ?? 6_379, db: target.db });
-  const keys = new PresenceKeys(target);
-  const { source } = presenceScripts(target.db, 'PUBLISH').set;
-  const sha = (await client.script('LOAD', source)) as string;
+  const call = await openPresenceCall(plan.redisUrl, plan.project);
   return (turn) => {
-    const scope = { project: plan.project, groupId: groupOf(turn) };
-    const user = plan.members[turn % plan.members.length] as string;
-    const now = Date.now();
-    const location = '{"page":"bare","paragraph":"paragraph-0"}';
-    const name = presenceName(user, '{"page":"bare"}');
-    const deadline = now + 86_400_000;
-    const names = keys.ofGroup(scope);
-    const args = [now, name, location, deadline, deadline, 'bare'];
-    return client.evalsha(sha, names.length, ...names, ...args);
+    const userId = plan.members[turn % plan.members.length] as string;
+    const place = { region: '{"page":"bare"}', location: '{"page":"bare","paragraph":"paragraph-0"}' };
+    return call([{ groupId: groupOf(turn), userId, ...place }]);
   };
 }
 

@@ -74,7 +74,9 @@ export const PresenceCount = object({ count: integer({ minimum: 0, description: 
 /** One text for all spellings of a location: its pairs sorted by key (code units), as JSON. Equal texts, equal locations. */
 export function canonicalLocation(location: Location): string {
   const keys = Object.keys(location);
-  if (keys.length > 1) keys.sort();
+  if (keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key))
+    return JSON.stringify(location);
+  keys.sort();
   return `{${keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify(location[key])}`).join(',')}}`;
 }
 

@@ -52,12 +52,17 @@ export class PresenceService {
     this.#stopSweeping();
   }
 
-  /** @throws ServiceError when the user or the group may not act, or the user is no member */
-  async put(project: ProjectKey, userId: string, write: PresenceWrite): Promise<void> {
+  /** @throws ServiceError when the user or the group may not act, or the user is no member (a rejection) */
+  put(project: ProjectKey, userId: string, write: PresenceWrite): Promise<void> {
     const update = toUpdate(project, userId, write);
     if (update.kind === 'durable') return this.#putDurable(update);
-    const { standings } = this.#dependencies;
-    if (!standings.isAllowed(project, update)) requireStanding(await standings.ask(project, update), update);
+    // No promise more than it takes where nobody has to be asked: that is the way of nearly every update.
+    if (this.#dependencies.standings.isAllowed(project, update)) return this.#putEphemeral(update);
+    return this.#putAsked(update);
+  }
+
+  async #putAsked(update: Update): Promise<void> {
+    requireStanding(await this.#dependencies.standings.ask(update.project, update), update);
     await this.#putEphemeral(update);
   }
 

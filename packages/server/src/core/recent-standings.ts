@@ -10,8 +10,8 @@ const RENEWED_AFTER_MS = 500;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */
 const MOST_TOGETHER = 1_000;
-/** How many standings are kept in each of the two generations: a bound on memory. */
-const MAX_KEPT = 20_000;
+/** How many are remembered: a bound on memory. Who comes when there are so many is asked about each time. */
+const MAX_KEPT = 40_000;
 /** Most users that one announcement names; of more, all of the project are forgotten. */
 const MAX_NAMED = 100;
 
@@ -23,9 +23,11 @@ interface Parts {
 
 /** Somebody who was found to be allowed. */
 interface Found extends StandingQuestion {
-  readonly at: number;
-  /** Whether it has been used, and so is to be looked up again. */
+  readonly project: ProjectKey;
+  at: number;
+  /** Whether it has been used since it was found, and so is to be looked up again. */
   isUsed: boolean;
+  isKept: boolean;
 }
 
 /** Those of a project who may be present, by user and group. */
@@ -34,28 +36,35 @@ class ProjectStandings {
   /** How often something was forgotten: a look at the store that this overtook may have seen what was before. */
   forgotten = 0;
 
+  get isEmpty(): boolean {
+    return this.#users.size === 0;
+  }
+
   find({ groupId, userId }: StandingQuestion): Found | undefined {
     return this.#users.get(userId)?.get(groupId);
   }
 
-  keep({ groupId, userId }: StandingQuestion, at: number): void {
-    const found = { groupId, userId, at, isUsed: false };
-    const groups = this.#users.get(userId);
-    if (groups === undefined) this.#users.set(userId, new Map([[groupId, found]]));
-    else groups.set(groupId, found);
+  keep(found: Found): void {
+    const groups = this.#users.get(found.userId);
+    if (groups === undefined) this.#users.set(found.userId, new Map([[found.groupId, found]]));
+    else groups.set(found.groupId, found);
   }
 
-  drop({ groupId, userId }: StandingQuestion): void {
-    this.#users.get(userId)?.delete(groupId);
+  drop(found: Found): void {
+    found.isKept = false;
+    const groups = this.#users.get(found.userId);
+    groups?.delete(found.groupId);
+    if (groups?.size === 0) this.#users.delete(found.userId);
   }
 
-  forget(userIds: readonly string[]): void {
+  forget(userIds: Iterable<string> | null): void {
     this.forgotten += 1;
-    for (const userId of userIds) this.#users.delete(userId);
+    for (const userId of userIds ?? [...this.#users.keys()]) {
+      for (const found of this.#users.get(userId)?.values() ?? []) found.isKept = false;
+      this.#users.delete(userId);
+    }
   }
 }
-
-type Generation = Map<ProjectKey, ProjectStandings>;
 
 /**
  * Who may be present where, remembered for a second at most: somebody who moves through a document says so several times
@@ -68,13 +77,9 @@ export class RecentStandings {
   readonly #broker: Broker;
   readonly #clock: Clock;
   readonly #stops: readonly (() => void)[];
-  /** What was found lately, and before that; the older one goes as a whole. */
-  #current: Generation = new Map();
-  #previous: Generation = new Map();
-  #begunAt = 0;
-  #kept = 0;
-  /** Those who came again since they were found. */
-  #due = new Map<ProjectKey, Found[]>();
+  readonly #projects = new Map<ProjectKey, ProjectStandings>();
+  /** All that is kept, but for what is being looked up again. */
+  #kept: Found[] = [];
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -95,14 +100,12 @@ export class RecentStandings {
   /** Whether the user was allowed to be present in the group less than a second ago, and nothing took it away since. */
   isAllowed(project: ProjectKey, question: StandingQuestion): boolean {
     if (this.#store.isInProcess) return false;
+    const found = this.#projects.get(project)?.find(question);
+    if (found === undefined) return false;
     const now = this.#clock.now();
-    const found = this.#find(project, question);
     // A clock that is set back must not make it last: by no more than another second, for a step smaller than its age.
-    if (found === undefined || now < found.at || now >= found.at + FRESH_MS) return false;
-    if (!found.isUsed) {
-      found.isUsed = true;
-      this.#enter(project, found);
-    }
+    if (now < found.at || now >= found.at + FRESH_MS) return false;
+    found.isUsed = true;
     return true;
   }
 
@@ -126,40 +129,36 @@ export class RecentStandings {
     await announce(this.#broker, { type: 'standing', project, userIds: named });
   }
 
-  #find(project: ProjectKey, question: StandingQuestion): Found | undefined {
-    return this.#current.get(project)?.find(question) ?? this.#previous.get(project)?.find(question);
-  }
-
+  /** Lets go of what is old, and looks up again what was used. */
   #renew(): void {
     const now = this.#clock.now();
-    this.#turnOver(now);
-    const used = this.#due;
-    this.#due = new Map();
-    for (const [project, all] of used) {
-      const isDue = (found: Found) => Math.abs(now - found.at) >= RENEWED_AFTER_MS;
-      const later = all.filter((found) => !isDue(found));
-      if (later.length > 0) this.#due.set(project, later);
-      const due = all.filter(isDue);
-      for (let from = 0; from < due.length; from += MOST_TOGETHER) {
-        void this.#renewTogether(project, due.slice(from, from + MOST_TOGETHER));
+    const kept: Found[] = [];
+    const due: Found[] = [];
+    for (const found of this.#kept) {
+      if (!found.isKept) continue;
+      const age = Math.abs(now - found.at);
+      if (age >= FRESH_MS) this.#drop(found);
+      else if (found.isUsed && age >= RENEWED_AFTER_MS) due.push(found);
+      else kept.push(found);
+    }
+    this.#kept = kept;
+    for (const [project, ofProject] of Map.groupBy(due, (found) => found.project)) {
+      for (let from = 0; from < ofProject.length; from += MOST_TOGETHER) {
+        void this.#renewTogether(project, ofProject.slice(from, from + MOST_TOGETHER));
       }
     }
-  }
-
-  #enter(project: ProjectKey, found: Found): void {
-    const used = this.#due.get(project);
-    if (used === undefined) this.#due.set(project, [found]);
-    else used.push(found);
   }
 
   async #renewTogether(project: ProjectKey, asked: readonly Found[]): Promise<void> {
     try {
       await this.#look(project, asked, () => this.#store.standings(project, asked));
     } catch {
-      // They are forgotten in a moment, and whoever comes then is told.
+      // They are let go in a moment, and whoever comes then is told.
     }
-    // What was found now is another object; where that was not kept, this one may be looked up again.
-    for (const found of asked) found.isUsed = false;
+    for (const found of asked) {
+      found.isUsed = false;
+      this.#kept.push(found);
+    }
   }
 
   async #look(
@@ -169,44 +168,61 @@ export class RecentStandings {
   ): Promise<readonly Standing[]> {
     // The store may have changed since it was asked.
     const startedAt = this.#clock.now();
-    const kept = this.#keptOf(project, startedAt);
-    const { forgotten } = kept;
+    const ofProject = this.#ofProject(project);
+    const { forgotten } = ofProject;
     const standings = await read();
-    if (kept.forgotten === forgotten && this.#current.get(project) === kept) {
+    // What a change overtook may be what was before it.
+    if (ofProject.forgotten === forgotten && this.#projects.get(project) === ofProject) {
       for (const [index, question] of asked.entries()) {
-        if (isAllowed(standings[index] as Standing)) {
-          kept.keep(question, startedAt);
-          this.#kept += 1;
-        } else this.#drop(project, question);
+        const found = ofProject.find(question);
+        if (!isAllowed(standings[index] as Standing)) {
+          if (found !== undefined) this.#drop(found);
+        } else if (found !== undefined) found.at = startedAt;
+        else this.#keep(ofProject, project, question, startedAt);
       }
+      this.#tidy(project, ofProject);
     }
     return standings;
   }
 
-  #turnOver(now: number): void {
-    if (Math.abs(now - this.#begunAt) < FRESH_MS && this.#kept < MAX_KEPT) return;
-    this.#previous = this.#current;
-    this.#current = new Map();
-    this.#begunAt = now;
-    this.#kept = 0;
+  #ofProject(project: ProjectKey): ProjectStandings {
+    let ofProject = this.#projects.get(project);
+    if (ofProject === undefined) {
+      ofProject = new ProjectStandings();
+      this.#projects.set(project, ofProject);
+    }
+    return ofProject;
   }
 
-  #keptOf(project: ProjectKey, now: number): ProjectStandings {
-    this.#turnOver(now);
-    const kept = this.#current.get(project) ?? new ProjectStandings();
-    this.#current.set(project, kept);
-    return kept;
+  #keep(
+    ofProject: ProjectStandings,
+    project: ProjectKey,
+    { groupId, userId }: StandingQuestion,
+    at: number,
+  ): void {
+    if (this.#kept.length >= MAX_KEPT) return;
+    const found = { project, groupId, userId, at, isUsed: false, isKept: true };
+    ofProject.keep(found);
+    this.#kept.push(found);
   }
 
-  #drop(project: ProjectKey, question: StandingQuestion): void {
-    for (const generation of [this.#current, this.#previous]) generation.get(project)?.drop(question);
+  #drop(found: Found): void {
+    const ofProject = this.#projects.get(found.project);
+    if (ofProject === undefined) return;
+    ofProject.drop(found);
+    this.#tidy(found.project, ofProject);
   }
 
   #forget(project: ProjectKey, userIds: readonly string[] | null): void {
-    for (const generation of [this.#current, this.#previous]) {
-      if (userIds === null) generation.delete(project);
-      else generation.get(project)?.forget(userIds);
-    }
+    const ofProject = this.#projects.get(project);
+    if (ofProject === undefined) return;
+    ofProject.forget(userIds);
+    this.#tidy(project, ofProject);
+  }
+
+  /** A look that is under way finds its project gone then, and keeps nothing. */
+  #tidy(project: ProjectKey, ofProject: ProjectStandings): void {
+    if (ofProject.isEmpty) this.#projects.delete(project);
   }
 }
 

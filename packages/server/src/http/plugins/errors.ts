@@ -56,11 +56,6 @@ function frameworkRefusal({ code, statusCode }: Partial<FastifyError>): ServiceE
       'the request body must be JSON: send Content-Type: application/json',
     );
   }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ServiceError('invalid_request', 'the request body is larger than this server takes', {
-      status: 413,
-    });
-  }
   if (statusCode === undefined || statusCode < 400 || statusCode > 499) return null;
   const reason = STATUS_CODES[statusCode] ?? 'refused';
   return new ServiceError('invalid_request', `the request cannot be read: ${reason}`, { status: statusCode });
