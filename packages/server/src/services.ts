@@ -11,6 +11,7 @@ import { PageTokens } from './core/page-token.ts';
 import { PreferenceService } from './core/preference-service.ts';
 import { PresenceReading } from './core/presence-reading.ts';
 import { PresenceService } from './core/presence-service.ts';
+import { PresenceSweeps } from './core/presence-sweeps.ts';
 import { createProjectService, type ProjectService } from './core/project-service.ts';
 import { Readiness } from './core/readiness.ts';
 import { RecentStandings } from './core/recent-standings.ts';
@@ -56,6 +57,7 @@ export async function createServices(
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
+  const sweeps = new PresenceSweeps(dependencies);
   const users = new UserService(dependencies);
   const streams = new PresenceHub({ ...dependencies, broker, mergeMs: presenceMergeMs });
   return {
@@ -77,7 +79,7 @@ export async function createServices(
     log,
     close() {
       streams.close();
-      presenceService.close();
+      sweeps.close();
       standings.close();
       tokens.close();
       authenticator.close();

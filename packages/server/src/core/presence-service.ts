@@ -25,31 +25,18 @@ interface Update extends PresenceScope {
   readonly region: Json;
 }
 
-/**
- * How often expired presence is dropped, in milliseconds. Readings leave it out before that; who watches hears of it
- * then, and within a second at the latest.
- */
-const SWEEP_INTERVAL_MS = 250;
-
-/** Setting users present and absent. Reading is `presence-reading.ts`. */
+/** Setting users present and absent. Reading is `presence-reading.ts`, ending `presence-sweeps.ts`. */
 export class PresenceService {
   readonly #store: Store;
   readonly #presence: PresenceStore;
   readonly #dependencies: PresenceDependencies;
   readonly #ttlMs: number;
-  readonly #stopSweeping: () => void;
-  #sweeping = false;
 
   constructor(dependencies: PresenceDependencies) {
     this.#store = dependencies.store;
     this.#presence = dependencies.presence;
     this.#dependencies = dependencies;
     this.#ttlMs = dependencies.presenceTtlSeconds * 1_000;
-    this.#stopSweeping = dependencies.clock.every(SWEEP_INTERVAL_MS, () => void this.#sweep());
-  }
-
-  close(): void {
-    this.#stopSweeping();
   }
 
   /** @throws ServiceError when the user or the group may not act, or the user is no member (a rejection) */
@@ -139,19 +126,6 @@ export class PresenceService {
       await this.#presence.tell(scope, event, now);
     } catch (err) {
       this.#dependencies.log.error({ err }, 'a durable presence was not told to those who watch');
-    }
-  }
-
-  /** One sweep at a time; a failed one is made up for by the next. */
-  async #sweep(): Promise<void> {
-    if (this.#sweeping) return;
-    this.#sweeping = true;
-    try {
-      await this.#presence.sweep(this.#dependencies.clock.now());
-    } catch (err) {
-      this.#dependencies.log.error({ err }, 'expired presence was not dropped');
-    } finally {
-      this.#sweeping = false;
     }
   }
 }
