@@ -1,6 +1,7 @@
 /** Batches on PostgreSQL beyond the contract: those on a thread of their own, and those that meet other writes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import {
   type Precondition,
@@ -62,14 +63,20 @@ describe('a batch on a thread of its own', { skip: skipsPostgres }, () => {
   batchRefusalContract(lab);
 });
 
+/** Somebody else holds all groups until they roll back. */
+const whileGroupsAreHeld = (url: string, use: (client: Client) => Promise<void>) =>
+  withClient(url, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM groups FOR UPDATE');
+    await use(client);
+  });
+
 describe('several large batches', { skip: skipsPostgres }, () => {
   test('of one project leave a thread to the others, and small ones wait for none of them', () =>
     withStore(async (store, url) => {
       const [busy, other] = [large(await newRoster(store)), large(await newRoster(store))];
       await busy.groupOf('g', 'ann');
-      await withClient(url, async (client) => {
-        await client.query('BEGIN');
-        await client.query('SELECT 1 FROM groups FOR UPDATE');
+      await whileGroupsAreHeld(url, async (client) => {
         const stuck = numbered('name ', 5).map((name) => busy.applied({ groups: [{ id: 'g', name }] }));
         // Two of them have a thread, and wait there.
         await untilWaiting(url, 2);
@@ -86,9 +93,7 @@ describe('several large batches', { skip: skipsPostgres }, () => {
     withStore(async (store, url) => {
       const roster = large(await newRoster(store));
       await roster.groupOf('g', 'ann');
-      await withClient(url, async (client) => {
-        await client.query('BEGIN');
-        await client.query('SELECT 1 FROM groups FOR UPDATE');
+      await whileGroupsAreHeld(url, async (client) => {
         const names = numbered('name ', 2 + 8);
         const waiting = Promise.all(names.map((name) => roster.applied({ groups: [{ id: 'g', name }] })));
         waiting.catch(() => {});
@@ -111,9 +116,7 @@ describe('several large batches', { skip: skipsPostgres }, () => {
     withStore(async (store, url) => {
       const roster = large(await newRoster(store));
       await roster.groupOf('g', 'ann');
-      await withClient(url, async (client) => {
-        await client.query('BEGIN');
-        await client.query('SELECT 1 FROM groups FOR UPDATE');
+      await whileGroupsAreHeld(url, async (client) => {
         const batches = numbered('name ', 5).map((name) => roster.applied({ groups: [{ id: 'g', name }] }));
         const ended = Promise.allSettled(batches);
         await assert.rejects(Promise.race(batches), StoreUnavailableError);

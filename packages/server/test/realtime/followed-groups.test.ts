@@ -180,14 +180,20 @@ describe('an engine that is away from many groups', () => {
     return Promise.all(groups.map(({ id }) => world.open({ groupId: id })));
   }
 
+  /** Opens all streams; then the engine is away. */
+  async function interrupted(world: StreamWorld) {
+    const seen = watched(world.engine.presence);
+    const sinks = await openAll(world);
+    const watchers = [...seen.watchers];
+    seen.isAway = true;
+    for (const watcher of watchers) watcher.onLost();
+    return { seen, sinks };
+  }
+
   test('has one line in the log when it goes, and one when it is back', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
-      const seen = watched(world.engine.presence);
-      const sinks = await openAll(world);
-      const watchers = [...seen.watchers];
-      seen.isAway = true;
-      for (const watcher of watchers) watcher.onLost();
+      const { seen, sinks } = await interrupted(world);
       for (let turn = 0; turn < 4; turn += 1) await nextTurn();
       await world.pass(30);
       assert.deepEqual(
@@ -215,11 +221,7 @@ describe('an engine that is away from many groups', () => {
   test('is remembered in the log once a minute', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
-      const seen = watched(world.engine.presence);
-      await openAll(world);
-      const watchers = [...seen.watchers];
-      seen.isAway = true;
-      for (const watcher of watchers) watcher.onLost();
+      await interrupted(world);
       await world.pass(150);
       assert.deepEqual(
         lines.map(({ level, groups }) => [level, groups]),
@@ -231,11 +233,7 @@ describe('an engine that is away from many groups', () => {
   test('is over for the log when those who waited have gone', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
-      const seen = watched(world.engine.presence);
-      await openAll(world);
-      const watchers = [...seen.watchers];
-      seen.isAway = true;
-      for (const watcher of watchers) watcher.onLost();
+      await interrupted(world);
       await world.pass(2);
       world.hubs[0]?.stop();
       await world.pass(60);

@@ -4,7 +4,7 @@ import { HeldTexts } from '../../src/realtime/held-texts.ts';
 import { textOf } from '../../src/realtime/pieces.ts';
 import { SharedTexts } from '../../src/realtime/shared-texts.ts';
 import { SimulatedSink } from './simulated-sink.ts';
-import { type StreamWorld, withStreams } from './stream-world.ts';
+import { withStreams } from './stream-world.ts';
 
 const MB = 1_048_576;
 /** What one process may hold. */
@@ -18,25 +18,10 @@ const ofMegabytes = (count: number, isCurrent = false) =>
     isCurrent,
   );
 
-/** Everybody is somewhere, for as long as the test takes. */
-async function seedWide(world: StreamWorld): Promise<void> {
-  await world.seed(USERS);
-  for (const userId of USERS) {
-    await world.engine.presence.set({
-      ...world.scope,
-      userId,
-      region: '{"page":"2"}',
-      location: JSON.stringify({ page: '2', wide: 'x'.repeat(8_192) }),
-      now: world.clock.now(),
-      expiresAt: world.clock.now() + 3_600_000,
-    });
-  }
-}
-
 describe('readers who stall in the middle of a snapshot', () => {
   test('each of their own, are cut off above a limit, those in the oldest first', () =>
     withStreams({}, async (world) => {
-      await seedWide(world);
+      await world.seedWide(USERS, 8_192, '2');
       const quick = await world.open();
       const stalled: SimulatedSink[] = [];
       for (let index = 0; index < HELD_MAX_MB + 16; index += 1) {
@@ -58,7 +43,7 @@ describe('readers who stall in the middle of a snapshot', () => {
 
   test('of all the same, hold it together', () =>
     withStreams({}, async (world) => {
-      await seedWide(world);
+      await world.seedWide(USERS, 8_192, '2');
       const stalled: SimulatedSink[] = [];
       for (let index = 0; index < HELD_MAX_MB + 16; index += 1)
         stalled.push(await world.open({}, undefined, 0, stoppedSink()));

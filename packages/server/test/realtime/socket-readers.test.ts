@@ -4,26 +4,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventParser } from './event-parser.ts';
-import { type StreamWorld, withStreams } from './stream-world.ts';
+import { withStreams } from './stream-world.ts';
 
 const HEARTBEAT_SECONDS = 15;
 /** Twenty megabytes of snapshot: more than the network holds between two sockets. */
 const USERS = Array.from({ length: 640 }, (_, index) => `u${index + 1_000}`);
-const WIDE = 'x'.repeat(32_768);
-
-async function seedWide(world: StreamWorld): Promise<void> {
-  await world.seed(USERS);
-  for (const userId of USERS) {
-    await world.engine.presence.set({
-      ...world.scope,
-      userId,
-      region: '{"page":"1"}',
-      location: JSON.stringify({ page: '1', wide: WIDE }),
-      now: world.clock.now(),
-      expiresAt: world.clock.now() + 3_600_000,
-    });
-  }
-}
 
 /** The two ends of a connection through the machine's network. */
 async function connection(): Promise<{ server: Socket; reader: Socket } & AsyncDisposable> {
@@ -57,7 +42,7 @@ async function readSome(reader: Socket, parser: EventParser): Promise<void> {
 
 test('a reader whose socket is slow to say that it takes something is not cut off; one who takes nothing is', () =>
   withStreams({}, async (world) => {
-    await seedWide(world);
+    await world.seedWide(USERS, 32_768, '1');
     await using slow = await connection();
     await using stuck = await connection();
     for (const { server } of [slow, stuck]) {

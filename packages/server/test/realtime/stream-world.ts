@@ -60,6 +60,21 @@ export class StreamWorld {
     });
   }
 
+  /** The same, with everybody present for an hour at a location with so long a value. */
+  async seedWide(ids: readonly string[], length: number, page: string): Promise<void> {
+    await this.seed(ids);
+    for (const userId of ids) {
+      await this.engine.presence.set({
+        ...this.scope,
+        userId,
+        region: JSON.stringify({ page }),
+        location: JSON.stringify({ page, wide: 'x'.repeat(length) }),
+        now: this.clock.now(),
+        expiresAt: this.clock.now() + 3_600_000,
+      });
+    }
+  }
+
   /** Sets the user present on a line of the page, and on no other. */
   async move(userId: string, line: string): Promise<void> {
     const location = { page: '1', line };
