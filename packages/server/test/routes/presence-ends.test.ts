@@ -3,23 +3,13 @@ import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence, sorted } from '../support/presence-client.ts';
+import { type Place, Presence, pagePlace as page, sorted } from '../support/presence-client.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
 const TTL_MS = 30_000;
 
-/** A project in which a, b and c are members of the groups g and h, and x of none. */
-async function presence(from = server): Promise<Presence> {
-  const project = await from.project();
-  await project.seed({
-    users: ['a', 'b', 'c', 'x'].map((id) => ({ id })),
-    groups: ['g', 'h'].map((id) => ({ id, name: id, members: ['a', 'b', 'c'] })),
-  });
-  return new Presence(project);
-}
-
-const page = (number: number, more: Place = {}): Place => ({ page: String(number), ...more });
+const presence = (from = server) => Presence.inNewProject(from);
 
 describe('absence', () => {
   const inBook = { exclusiveWithin: { book: 'A' } };

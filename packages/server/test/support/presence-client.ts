@@ -13,6 +13,9 @@ export interface PresencePage {
   readonly pagination: { readonly token: string | null };
 }
 
+/** A page of a book. */
+export const pagePlace = (number: number, more: Place = {}): Place => ({ page: String(number), ...more });
+
 /** What of a presence update a test chooses. */
 export interface Update {
   readonly exclusiveWithin?: Place;
@@ -26,6 +29,16 @@ export class Presence {
 
   constructor(project: Project) {
     this.project = project;
+  }
+
+  /** In a new project, in which a, b and c are members of the groups g and h, and x of none. */
+  static async inNewProject(server: { project(): Promise<Project> }): Promise<Presence> {
+    const project = await server.project();
+    await project.seed({
+      users: ['a', 'b', 'c', 'x'].map((id) => ({ id })),
+      groups: ['g', 'h'].map((id) => ({ id, name: id, members: ['a', 'b', 'c'] })),
+    });
+    return new Presence(project);
   }
 
   put(userId: string, body: Record<string, unknown>): Promise<Answer> {
