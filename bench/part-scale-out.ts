@@ -1,6 +1,7 @@
 import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
+import { othersMeanwhile } from './part-batch.ts';
 import { freshDirectory, startServer } from './processes.ts';
 import { say } from './report.ts';
 import { scaleOutBatch } from './scale-out-batch.ts';
@@ -24,6 +25,7 @@ export async function scaleOutPart(pace: Pace): Promise<void> {
     const server = await startServer('rollcall-server.ts', JSON.stringify(options));
     await scaleOutOperations(pace, token, server, place);
     await scaleOutBatch(token, server, place);
+    await othersMeanwhile(pace, server, token, false);
     await server.stop();
   } finally {
     await place.remove();

@@ -3,6 +3,7 @@
  * are not UTF-8, a number that a double cannot hold) is refused instead of being stored as something else.
  */
 
+import { hasEscapedKey, readJson } from './json-reader.ts';
 import { JSON_MAX_DEPTH } from './limits.ts';
 
 export type JsonObject = { [key: string]: unknown };
@@ -46,11 +47,9 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObjec
     throw new JsonObjectError('the request body is not valid UTF-8');
   let value: unknown;
   try {
-    value = parseJson(text);
-  } catch (error) {
-    // Only the reading that looks at numbers gives up on deep nesting.
-    const reason = error instanceof RangeError ? 'is nested too deeply to be read' : 'is not valid JSON';
-    throw new JsonObjectError(`the request body ${reason}`);
+    value = parseJsonExactly(text);
+  } catch {
+    throw new JsonObjectError('the request body is not valid JSON');
   }
   if (!isJsonObject(value)) throw new JsonObjectError('the request body is not a JSON object');
   return value;
@@ -91,10 +90,15 @@ function isUtf8(bytes: Uint8Array): boolean {
 
 const withoutByteOrderMark = (text: string) => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
-/** `JSON.parse` that keeps numbers or marks them {@link UnkeepableNumber}. @throws SyntaxError */
+/** `JSON.parse` that reads every key as it is written. For texts that have keys of other people. @throws SyntaxError */
 export function parseJson(text: string): unknown {
-  // The reviver costs several times the plain parse, so it runs only where a number might need it.
-  return SUSPECT_NUMBER.test(text) ? JSON.parse(text, keepNumber as never) : JSON.parse(text);
+  return hasEscapedKey(text) ? readJson(text) : JSON.parse(text);
+}
+
+/** The same, and keeps numbers or marks them {@link UnkeepableNumber}. @throws SyntaxError */
+export function parseJsonExactly(text: string): unknown {
+  if (SUSPECT_NUMBER.test(text) || hasEscapedKey(text)) return readJson(text, keepNumber);
+  return JSON.parse(text);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -106,10 +110,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   );
 }
 
-function keepNumber(_key: string, value: unknown, context: { source?: string }): unknown {
-  if (typeof value !== 'number' || context.source === undefined) return value;
-  return decimal(context.source) === decimal(String(value)) ? value : new UnkeepableNumber(context.source);
+function keepNumber(source: string): unknown {
+  const value = Number(source);
+  return isOrdinary(source) || decimal(source) === decimal(String(value))
+    ? value
+    : new UnkeepableNumber(source);
 }
+
+/** A double holds 15 digits, whatever they are. */
+const isOrdinary = (source: string) => source.length <= 15 && !/[eE]/.test(source);
 
 /** A canonical text of a decimal number: significant digits and exponent, so that `1.0`, `1` and `1e0` are alike. */
 function decimal(source: string): string {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@rollcall/protocol';
+import { isJsonObject, type JsonObject, parseJson } from '@rollcall/protocol';
 
 /** A JWT taken apart; nothing about it has been verified. */
 export interface Jwt {
@@ -30,7 +30,7 @@ const isBase64url = (part: string) => part.length % 4 !== 1;
 function parseObject(part: string): JsonObject | null {
   if (!isBase64url(part)) return null;
   try {
-    const value: unknown = JSON.parse(utf8.decode(Buffer.from(part, 'base64url')));
+    const value = parseJson(utf8.decode(Buffer.from(part, 'base64url')));
     return isJsonObject(value) ? value : null;
   } catch {
     return null;

@@ -1,4 +1,4 @@
-import { type Findings, inspector, type ObjectSchema, parseJson } from '@rollcall/protocol';
+import { type Findings, inspector, type ObjectSchema, parseJsonExactly } from '@rollcall/protocol';
 import type { RawQuery } from './query-string.ts';
 
 type Schema = { readonly type?: unknown };
@@ -41,7 +41,7 @@ function typedValue(type: unknown, text: string): unknown {
 
 function jsonOrText(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseJsonExactly(text);
   } catch {
     return text;
   }

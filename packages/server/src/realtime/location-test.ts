@@ -1,4 +1,4 @@
-import { type Location, locationMatches } from '@rollcall/protocol';
+import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { Json, LocationFilter } from '../store/store.ts';
 
 /** How many locations are kept parsed: those of a burst are asked about once for each filter. */
@@ -9,7 +9,7 @@ const parsed = new Map<Json, Location>();
 export function locationTest(filter: LocationFilter): (location: Json) => boolean {
   if (filter === null) return () => true;
   if (!filter.partial) return (location) => location === filter.location;
-  const pattern = JSON.parse(filter.location) as Location;
+  const pattern = parseJson(filter.location) as Location;
   return (location) => locationMatches(parse(location), pattern);
 }
 
@@ -17,7 +17,7 @@ function parse(location: Json): Location {
   let value = parsed.get(location);
   if (value === undefined) {
     if (parsed.size === PARSED_MAX) parsed.clear();
-    value = JSON.parse(location) as Location;
+    value = parseJson(location) as Location;
     parsed.set(location, value);
   }
   return value;

@@ -1,4 +1,5 @@
 import { setTimeout as passed } from 'node:timers/promises';
+import { parseJson } from '@rollcall/protocol';
 import { type Answer, ConnectionError, HttpExchange } from './http-exchange.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -91,7 +92,7 @@ const isTokenFailure = ({ status, headers }: Answer) =>
 
 function readAnswer({ status, headers, body }: Answer): ApiAnswer {
   try {
-    return { status, headers, json: JSON.parse(body.toString('utf8')) };
+    return { status, headers, json: parseJson(body.toString('utf8')) };
   } catch {
     throw new ApiError(`the server answers ${status} without JSON: is there a Rollcall server at this URL?`);
   }

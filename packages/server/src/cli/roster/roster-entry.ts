@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, JsonObjectError, parseJson } from '@rollcall/protocol';
+import { isJsonObject, type JsonObject, JsonObjectError, parseJsonExactly } from '@rollcall/protocol';
 import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 
 export type Kind = 'user' | 'group';
@@ -65,9 +65,9 @@ function decoded(bytes: Uint8Array): string {
 function parsed(text: string): JsonObject {
   let value: unknown;
   try {
-    value = parseJson(text);
-  } catch (error) {
-    throw new LineError(error instanceof RangeError ? TOO_DEEP : 'the line is not valid JSON');
+    value = parseJsonExactly(text);
+  } catch {
+    throw new LineError('the line is not valid JSON');
   }
   if (!isJsonObject(value)) throw new LineError('the line is not a JSON object');
   return value;

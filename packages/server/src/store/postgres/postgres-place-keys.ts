@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parseJson } from '@rollcall/protocol';
 import type { Json } from '../store.ts';
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -8,6 +9,6 @@ export const placeKey = (text: Json): Buffer => sha256(text);
 
 /** The keys of a location's pairs: a location that matches it has every one of them. */
 export const pairKeys = (location: Json): Buffer[] =>
-  Object.entries(JSON.parse(location)).map(([key, value]) =>
+  Object.entries(parseJson(location) as object).map(([key, value]) =>
     sha256(`${JSON.stringify(key)}:${JSON.stringify(value)}`),
   );

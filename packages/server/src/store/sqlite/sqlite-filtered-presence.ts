@@ -1,4 +1,4 @@
-import { locationMatches } from '@rollcall/protocol';
+import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { DurablePresence, Json, LocationFilter, PageRequest } from '../store.ts';
 import type { Row } from './sqlite-connection.ts';
 import { pairKeys, placeKey } from './sqlite-place-keys.ts';
@@ -52,9 +52,9 @@ export class FilteredPresence {
     this.#groupNo = groupNo;
     this.#page = page;
     this.#keys = partial ? pairKeys(location) : [placeKey(location)];
-    const pattern = JSON.parse(location);
+    const pattern = parseJson(location) as Location;
     this.#passes = partial
-      ? (place) => locationMatches(JSON.parse(place), pattern)
+      ? (place) => locationMatches(parseJson(place) as Location, pattern)
       : (place) => place === location;
   }
 

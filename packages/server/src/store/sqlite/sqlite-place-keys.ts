@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parseJson } from '@rollcall/protocol';
 import type { Json } from '../store.ts';
 
 /** Bytes of a hash that make a key: as many as SQLite keeps in a small integer and JavaScript in a number. */
@@ -13,7 +14,7 @@ export const placeKey = (location: Json): number => keyOf(location);
 
 /** The keys of a location's pairs, each once: a location that matches it has every one of them. */
 export function pairKeys(location: Json): number[] {
-  const pairs = Object.entries(JSON.parse(location));
+  const pairs = Object.entries(parseJson(location) as object);
   return [...new Set(pairs.map(([key, value]) => keyOf(`${JSON.stringify(key)}:${JSON.stringify(value)}`)))];
 }
 

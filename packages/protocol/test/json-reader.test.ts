@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { hasEscapedKey, readJson } from '../src/json-reader.ts';
+
+const { stringify } = JSON;
+
+/** A value, and a text of it in which any character may be escaped and any space may stand. */
+interface Written {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+const SPACE = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
+const KEYS = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 4 }),
+  fc.constantFrom('__proto__', 'toJSON', 'constructor', '1', '01', '', '\\', '"', '\n', 'ключ', '\\u04'),
+);
+const unitsOf = (text: string) => Array.from({ length: text.length }, (_, index) => text.charAt(index));
+
+/** A string of which each unit stands for itself or is escaped, as the coins say. */
+const spelled = (text: string, coins: readonly boolean[]): string => {
+  const units = unitsOf(text).map((unit, index) => {
+    const code = unit.charCodeAt(0);
+    const hex = `\\u${code.toString(16).padStart(4, '0')}`;
+    if (coins[index % coins.length] === true) return hex;
+    return code < 0x20 || unit === '"' || unit === '\\' ? stringify(unit).slice(1, -1) : unit;
+  });
+  return `"${units.join('')}"`;
+};
+const COINS = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
+const text = fc.tuple(KEYS, COINS).map(([value, coins]): Written => ({ value, text: spelled(value, coins) }));
+const number = fc
+  .oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }))
+  .map((value): Written => ({ value, text: Object.is(value, -0) ? '-0' : stringify(value) }));
+const word = fc
+  .constantFrom<unknown>(true, false, null)
+  .map((value): Written => ({ value, text: `${value}` }));
+
+function objectOf(entries: readonly (readonly [Written, Written])[], space: string): Written {
+  const value = {};
+  for (const [key, { value: inner }] of entries) {
+    const whole = { value: inner, writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(value, key.value as string, whole);
+  }
+  const pairs = entries.map(([key, inner]) => `${key.text}${space}:${space}${inner.text}`);
+  return { value, text: `{${space}${pairs.join(`${space},${space}`)}${space}}` };
+}
+
+const { written } = fc.letrec<{ written: Written }>((tie) => ({
+  written: fc.oneof(
+    { maxDepth: 4 },
+    text,
+    number,
+    word,
+    fc.tuple(fc.array(tie('written'), { maxLength: 4 }), SPACE).map(
+      ([items, space]): Written => ({
+        value: items.map(({ value }) => value),
+        text: `[${space}${items.map((item) => item.text).join(`${space},`)}${space}]`,
+      }),
+    ),
+    fc
+      .tuple(fc.array(fc.tuple(text, tie('written')), { maxLength: 4 }), SPACE)
+      .map(([entries, space]) => objectOf(entries, space)),
+  ),
+}));
+
+describe('readJson', () => {
+  test('reads what was written, however it is spelled', () => {
+    fc.assert(
+      fc.property(written, SPACE, ({ value, text: source }, space) => {
+        const read = readJson(`${space}${source}${space}`);
+        assert.deepEqual(read, value);
+        // Keys in the order in which they were first written.
+        assert.equal(stringify(read), stringify(value));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('takes and refuses the texts that JSON.parse does', () => {
+    const taken = (parse: (source: string) => unknown, source: string) => {
+      try {
+        parse(source);
+        return true;
+      } catch (error) {
+        assert.ok(error instanceof SyntaxError, `${error}`);
+        return false;
+      }
+    };
+    const broken = fc
+      .tuple(
+        written,
+        fc.nat(),
+        fc.constantFrom('', ',', '}', ']', '"', '\\', '0', '-', '.', 'e', ':', '\0', 'u'),
+      )
+      .map(([{ text: source }, place, put]) => {
+        const at = place % (source.length + 1);
+        return source.slice(0, at) + put + source.slice(at + (put === '' ? 1 : 0));
+      });
+    fc.assert(
+      fc.property(broken, (source) => {
+        assert.equal(taken(readJson, source), taken(JSON.parse, source));
+      }),
+      { numRuns: 5_000 },
+    );
+    for (const source of [
+      '',
+      ' ',
+      '{',
+      '[',
+      '"',
+      '"\\',
+      '{"a"',
+      '{"a":',
+      '[1,',
+      '01',
+      '1.',
+      '+1',
+      'nul',
+      '\ufeff1',
+    ])
+      assert.equal(taken(readJson, source), false, source);
+  });
+
+  test('knows nothing of the keys of other objects', () => {
+    const escaped = '{"k":"1","\\u043a\\u043b\\u044e\\u0447":"2"}';
+    for (let turn = 0; turn < 100; turn += 1) JSON.parse('{"k":"1","\\\\u04":"2"}');
+    assert.deepEqual(readJson(escaped), { k: '1', ключ: '2' });
+  });
+
+  test('reads what is nested more deeply than the stack is', () => {
+    const depth = 200_000;
+    let value = readJson(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`);
+    for (let level = 0; level < depth; level += 1) value = (value as [{ a: unknown }])[0].a;
+    assert.equal(value, 1);
+  });
+
+  test('gives numbers as they are asked for', () => {
+    assert.deepEqual(
+      readJson('[1.50, -2e+3]', (source) => source),
+      ['1.50', '-2e+3'],
+    );
+  });
+});
+
+describe('hasEscapedKey', () => {
+  const cases: readonly (readonly [string, boolean])[] = [
+    ['{"a":"\\n"}', false],
+    ['["\\\\","b"]', false],
+    ['{"a\\n":1}', true],
+    ['{"a\\"" \r\n\t: 1}', true],
+    ['{"a":"\\"","b\\u0020":1}', true],
+    ['{"a":"\\\\","b":"c:"}', false],
+    ['[":\\"",":"]', false],
+    ['{"a":{"b":[{"\\/":0}]}}', true],
+  ];
+  for (const [source, expected] of cases) test(source, () => assert.equal(hasEscapedKey(source), expected));
+
+  test('is told for a text just when one of its keys is spelled so', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), SPACE, (entries, space) => {
+        const expected = entries.some(([key]) => key.text.includes('\\'));
+        assert.equal(hasEscapedKey(objectOf(entries, space).text), expected);
+      }),
+    );
+  });
+});
