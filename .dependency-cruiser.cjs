@@ -12,8 +12,8 @@ module.exports = {
       name: 'protocol-stands-alone',
       comment: 'What server and clients share knows neither.',
       severity: 'error',
-      from: { path: '^packages/protocol/' },
-      to: { pathNot: '^packages/protocol/' },
+      from: { path: '^packages/protocol/src/' },
+      to: { pathNot: '^packages/protocol/src/' },
     },
     {
       name: 'client-takes-types-of-the-protocol-only',

@@ -7,8 +7,10 @@ import type { Clock } from './clock.ts';
  * then, and within a second at the latest.
  */
 const SWEEP_INTERVAL_MS = 250;
-/** After how many sweeps an engine that is still away is told of again: those of a minute. */
-const REMINDED_SWEEPS = 240;
+/** After how many ticks an engine that is still away is told of again: those of a minute. */
+const REMINDED_TICKS = 240;
+/** After how many ticks without a failure it is back: those of five seconds. */
+const SETTLED_TICKS = 20;
 
 interface Parts {
   readonly presence: PresenceStore;
@@ -17,18 +19,24 @@ interface Parts {
 }
 
 /**
- * Drops expired presence, until closed. What one sweep fails to drop, the next one does: while the engine is away the log
- * has one line when that begins, one each minute, and one when it is over.
+ * Drops expired presence, until closed. What one sweep fails to drop, the next one does: while the engine is away, or comes
+ * and goes, the log has one line when that begins, one each minute, and one when it is over.
  */
 export class PresenceSweeps {
   readonly #parts: Parts;
   readonly #stop: () => void;
   #isSweeping = false;
-  #failed = 0;
+  #ticks = 0;
+  /** When it was told that the engine is away; null where it is not. */
+  #toldAt: number | null = null;
+  #failedAt = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => void this.#sweep());
+    this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => {
+      this.#ticks += 1;
+      void this.#sweep();
+    });
   }
 
   close(): void {
@@ -39,16 +47,27 @@ export class PresenceSweeps {
     // One at a time, however long it takes.
     if (this.#isSweeping) return;
     this.#isSweeping = true;
-    const { presence, clock, log } = this.#parts;
+    const { presence, clock } = this.#parts;
     try {
       await presence.sweep(clock.now());
-      if (this.#failed > 0) log.info('expired presence is dropped again');
-      this.#failed = 0;
+      this.#succeeded();
     } catch (err) {
-      if (this.#failed % REMINDED_SWEEPS === 0) log.error({ err }, 'expired presence is not dropped');
-      this.#failed += 1;
+      this.#failed(err);
     } finally {
       this.#isSweeping = false;
     }
+  }
+
+  #failed(err: unknown): void {
+    this.#failedAt = this.#ticks;
+    if (this.#toldAt !== null && this.#ticks - this.#toldAt < REMINDED_TICKS) return;
+    this.#toldAt = this.#ticks;
+    this.#parts.log.error({ err }, 'expired presence is not dropped');
+  }
+
+  #succeeded(): void {
+    if (this.#toldAt === null || this.#ticks - this.#failedAt < SETTLED_TICKS) return;
+    this.#toldAt = null;
+    this.#parts.log.info('expired presence is dropped again');
   }
 }

@@ -10,7 +10,10 @@ const RENEWED_AFTER_MS = 500;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */
 const MOST_TOGETHER = 1_000;
-/** How many are remembered: a bound on memory. Who comes when there are so many is asked about each time. */
+/**
+ * How many are remembered, but for those that are being looked up again: a bound on memory. Who comes when there are so
+ * many is asked about each time.
+ */
 const MAX_KEPT = 40_000;
 /** Most users that one announcement names; of more, all of the project are forgotten. */
 const MAX_NAMED = 100;
@@ -25,8 +28,9 @@ interface Parts {
 interface Found extends StandingQuestion {
   readonly project: ProjectKey;
   at: number;
-  /** Whether it has been used since it was found, and so is to be looked up again. */
+  /** Whether it has been used since it was last looked up, and so is to be looked up again. */
   isUsed: boolean;
+  /** False once it was taken away: then nobody finds it any more. */
   isKept: boolean;
 }
 
@@ -137,8 +141,10 @@ export class RecentStandings {
     for (const found of this.#kept) {
       if (!found.isKept) continue;
       const age = Math.abs(now - found.at);
-      if (age >= FRESH_MS) this.#drop(found);
-      else if (found.isUsed && age >= RENEWED_AFTER_MS) due.push(found);
+      if (found.isUsed && age >= RENEWED_AFTER_MS) {
+        found.isUsed = false;
+        due.push(found);
+      } else if (age >= FRESH_MS) this.#drop(found);
       else kept.push(found);
     }
     this.#kept = kept;
@@ -155,10 +161,7 @@ export class RecentStandings {
     } catch {
       // They are let go in a moment, and whoever comes then is told.
     }
-    for (const found of asked) {
-      found.isUsed = false;
-      this.#kept.push(found);
-    }
+    for (const found of asked) this.#kept.push(found);
   }
 
   async #look(
@@ -170,19 +173,35 @@ export class RecentStandings {
     const startedAt = this.#clock.now();
     const ofProject = this.#ofProject(project);
     const { forgotten } = ofProject;
-    const standings = await read();
-    // What a change overtook may be what was before it.
-    if (ofProject.forgotten === forgotten && this.#projects.get(project) === ofProject) {
-      for (const [index, question] of asked.entries()) {
-        const found = ofProject.find(question);
-        if (!isAllowed(standings[index] as Standing)) {
-          if (found !== undefined) this.#drop(found);
-        } else if (found !== undefined) found.at = startedAt;
-        else this.#keep(ofProject, project, question, startedAt);
+    try {
+      const standings = await read();
+      // What a change overtook may be what was before it.
+      if (ofProject.forgotten === forgotten && this.#projects.get(project) === ofProject) {
+        for (const [index, question] of asked.entries())
+          this.#learn(ofProject, project, question, standings[index] as Standing, startedAt);
       }
+      return standings;
+    } finally {
       this.#tidy(project, ofProject);
     }
-    return standings;
+  }
+
+  #learn(
+    ofProject: ProjectStandings,
+    project: ProjectKey,
+    question: StandingQuestion,
+    standing: Standing,
+    askedAt: number,
+  ): void {
+    const found = ofProject.find(question);
+    if (!isAllowed(standing)) {
+      if (found !== undefined) ofProject.drop(found);
+    } else if (found === undefined) {
+      this.#keep(ofProject, project, question, askedAt);
+    } else if (found.at < askedAt || found.at > this.#clock.now()) {
+      // Somebody who was asked later may have been answered sooner.
+      found.at = askedAt;
+    }
   }
 
   #ofProject(project: ProjectKey): ProjectStandings {
@@ -222,7 +241,7 @@ export class RecentStandings {
 
   /** A look that is under way finds its project gone then, and keeps nothing. */
   #tidy(project: ProjectKey, ofProject: ProjectStandings): void {
-    if (ofProject.isEmpty) this.#projects.delete(project);
+    if (ofProject.isEmpty && this.#projects.get(project) === ofProject) this.#projects.delete(project);
   }
 }
 

@@ -112,6 +112,20 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       assert.ok(body.equals(before));
     }));
 
+  test('one that replaces more members than one row of an answer names', () =>
+    withStore(async (store) => {
+      const roster = await newRoster(store);
+      const users = numbered('u', 40_000);
+      const [before, after] = [users.slice(0, 25_000), users.slice(10_000)];
+      for (let from = 0; from < users.length; from += 10_000)
+        await roster.applied({ users: users.slice(from, from + 10_000).map((id) => ({ id })) });
+      await roster.applied({ groups: [{ id: 'g', name: 'g', members: before }] });
+      const { effects } = await roster.applied({ groups: [{ id: 'g', members: after }] });
+      const [departure] = effects.departures;
+      assert.deepEqual([...(departure?.userIds ?? [])].sort(), users.slice(0, 10_000));
+      assert.deepEqual(await roster.members('g'), after);
+    }));
+
   test('one that waits in vain for what somebody holds takes none of those with it that wait for a thread', () =>
     withStore(async (store, url) => {
       const roster = large(await newRoster(store));

@@ -1,51 +1,58 @@
 /** What the log says while the engine of presence is away. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
-test('an engine that is away is told of when that begins, each minute, and when it is over', async () => {
-  const lines: { level: number; msg: string }[] = [];
-  const log = pino({ level: 'info' }, { write: (text) => void lines.push(JSON.parse(text)) });
-  let isAway = false;
+/** The lines of the log while the engine answers as `isAway` says, sweep by sweep, for so many seconds. */
+async function linesOf(
+  seconds: number,
+  isAway: (sweep: number) => boolean,
+  sweepTicks = 1,
+): Promise<string[]> {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (text) => void lines.push(JSON.parse(text).msg) });
   let sweeps = 0;
-  const options = {
-    log,
-    disturb: ({ presence }: Engine) => ({
-      presence: altered(presence, {
-        async sweep(now) {
-          sweeps += 1;
-          if (isAway) throw new StoreUnavailableError('away');
-          return presence.sweep(now);
-        },
-      }),
+  let ticks = 0;
+  const disturb = ({ presence }: Engine) => ({
+    presence: altered(presence, {
+      async sweep(now) {
+        sweeps += 1;
+        const until = ticks + sweepTicks - 1;
+        while (ticks < until) await turn();
+        if (isAway(sweeps)) throw new StoreUnavailableError('away');
+        return presence.sweep(now);
+      },
     }),
-  };
-  await withApp(options, async ({ clock }) => {
-    const pass = async (seconds: number) => {
-      for (let step = 0; step < seconds * 4; step += 1) {
-        clock.move(250);
-        await turn();
-      }
-    };
-    await pass(2);
-    assert.equal(sweeps, 8);
-    isAway = true;
-    await pass(150);
-    assert.equal(sweeps, 8 + 600, 'each is tried');
-    isAway = false;
-    await pass(10);
   });
-  assert.deepEqual(
-    lines.map(({ level, msg }) => [level, msg]),
-    [
-      [50, 'expired presence is not dropped'],
-      [50, 'expired presence is not dropped'],
-      [50, 'expired presence is not dropped'],
-      [30, 'expired presence is dropped again'],
-    ],
-  );
+  await withApp({ log, disturb }, async ({ clock }) => {
+    for (ticks = 0; ticks < seconds * 4; ticks += 1) {
+      clock.move(250);
+      await turn();
+      await turn();
+    }
+  });
+  assert.equal(sweeps, (seconds * 4) / sweepTicks, 'each is tried');
+  return lines;
+}
+
+const AWAY = 'expired presence is not dropped';
+const BACK = 'expired presence is dropped again';
+
+describe('an engine of presence that is away is told of when that begins, each minute, and when it is over', () => {
+  test('where it refuses', async () => {
+    const isAway = (sweep: number) => sweep > 8 && sweep <= 8 + 150 * 4;
+    assert.deepEqual(await linesOf(170, isAway), [AWAY, AWAY, AWAY, BACK]);
+  });
+
+  test('where each sweep takes two seconds to fail', async () => {
+    assert.deepEqual(await linesOf(124, () => true, 8), [AWAY, AWAY, AWAY]);
+  });
+
+  test('where it comes and goes', async () => {
+    assert.deepEqual(await linesOf(90, (sweep) => sweep % 2 === 0), [AWAY, AWAY]);
+  });
 });

@@ -16,11 +16,12 @@ interface Standings extends AppCase {
   readonly asked: Asked;
   /** Says that the user is somewhere in the group, and gives the answer's status. */
   place(userId: string, groupId?: string): Promise<number>;
-  /** Lets time pass in small steps, with a sign of life of the user in each, and gives the statuses of the answers. */
-  live(userId: string, ms: number): Promise<number[]>;
+  /** Lets time pass, with a sign of life of the user after each step, and gives the statuses of the answers. */
+  live(userId: string, ms: number, stepMs?: number): Promise<number[]>;
 }
 
-const STEP_MS = 100;
+/** What passes between two signs of life, and between two looks at who is due. */
+const [STEP_MS, TICK_MS] = [100, 100];
 
 async function withStandings(
   body: (standings: Standings) => Promise<void>,
@@ -53,11 +54,13 @@ async function withStandings(
       const payload = { groupID: groupId, location, exclusiveWithin: { page: 'intro' } };
       return (await call('PUT', `/v1/users/${userId}/presence`, { payload })).statusCode;
     };
-    const live = async (userId: string, ms: number) => {
+    const live = async (userId: string, ms: number, stepMs = STEP_MS) => {
       const statuses: number[] = [];
-      for (let passed = 0; passed < ms; passed += STEP_MS) {
-        clock.move(STEP_MS);
-        await turn();
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        for (let left = stepMs; left > 0; left -= TICK_MS) {
+          clock.move(Math.min(left, TICK_MS));
+          await turn();
+        }
         statuses.push(await place(userId));
       }
       return statuses;
@@ -81,6 +84,16 @@ describe('who moves through a document', () => {
       assert.equal(asked.single, first, 'nobody who comes often waits for it');
       assert.ok(asked.together > 0 && asked.together <= 12, `${asked.together} looks in five seconds`);
     }));
+
+  for (const stepMs of [500, 730, 900, 950, 990]) {
+    test(`is looked up once, who says so every ${stepMs} ms`, () =>
+      withStandings(async ({ place, live, asked }) => {
+        await place('ada');
+        const first = asked.single;
+        assert.ok(allOk(await live('ada', 20_000, stepMs)));
+        assert.ok(asked.single - first <= 1, `${asked.single - first} looks at one in twenty seconds`);
+      }));
+  }
 
   test('is looked up again after a second without a sign of life', () =>
     withStandings(async ({ place, clock, asked }) => {

@@ -91,29 +91,26 @@ export async function compareLists(
   { lists }: BatchContents,
   { groups }: Seen,
 ): Promise<Differences> {
-  const differences = new Map<IdList, ListDifference>();
-  const known: ComparedList[] = [];
+  const differences = new Map<IdList, { fresh: string[]; others: string[] }>();
+  const ofFound: ComparedList[] = [];
   for (const list of lists) {
-    if (groups.get(list.group)?.isMade === true) {
-      differences.set(list.users, { fresh: [...list.users], others: [] });
-    } else {
-      known.push(list);
-      differences.set(list.users, NO_DIFFERENCE);
-    }
+    const isMade = groups.get(list.group)?.isMade === true;
+    differences.set(list.users, { fresh: isMade ? [...list.users] : [], others: [] });
+    if (!isMade) ofFound.push(list);
   }
-  if (known.length === 0) return differences;
+  if (ofFound.length === 0) return differences;
   const [rows] = await transaction.run([
     sql.COMPARE_LISTS,
     project,
-    plainArray(known.flatMap(({ users }, number) => Array<number>(users.size).fill(number))),
-    textArray(known.flatMap(({ users }) => [...users])),
-    plainArray([...known.keys()]),
-    textArray(known.map(({ group }) => group.id)),
+    plainArray(ofFound.flatMap(({ users }, number) => Array<number>(users.size).fill(number))),
+    textArray(ofFound.flatMap(({ users }) => [...users])),
+    plainArray([...ofFound.keys()]),
+    textArray(ofFound.map(({ group }) => group.id)),
   ]);
   for (const [number, fresh, others] of rows as [number, string[] | null, string[] | null][]) {
-    differences.set((known[number] as ComparedList).users, { fresh: fresh ?? [], others: others ?? [] });
+    const difference = differences.get((ofFound[number] as ComparedList).users);
+    for (const id of fresh ?? []) difference?.fresh.push(id);
+    for (const id of others ?? []) difference?.others.push(id);
   }
   return differences;
 }
-
-const NO_DIFFERENCE: ListDifference = { fresh: [], others: [] };

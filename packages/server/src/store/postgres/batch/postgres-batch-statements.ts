@@ -87,22 +87,26 @@ export const LOOK_AT_USERS = `
   SELECT json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM looked
   WHERE made OR repeated OR differs <> 0`;
 
+/** A group may have more members than one value of an answer can name. */
+const NAMED_PER_ROW = 10_000;
+
 /**
- * How lists of members differ from the members of their groups: for each list that does, its number, those of it who are
- * not members yet, and the members who are not on it, as lists. $2 the list's number and $3 the user, for each who is on
- * one; $4 the lists' numbers, $5 their groups.
+ * How lists of members differ from the members of their groups, in rows: a list's number, some of those on it who are not
+ * members yet, and some of the members who are not on it, each null for none. $2 the list's number and $3 the user, for
+ * each who is on one; $4 the lists' numbers, $5 their groups.
  */
 export const COMPARE_LISTS = `
-  SELECT coalesce(listed.list, members.list),
-    json_agg(listed.user_id) FILTER (WHERE members.user_id IS NULL),
-    json_agg(members.user_id) FILTER (WHERE listed.user_id IS NULL)
-  FROM unnest($2::int[], $3::text[]) AS listed(list, user_id)
-    FULL JOIN (
-      SELECT lists.list, m.user_id FROM unnest($4::int[], $5::text[]) AS lists(list, group_id)
-        JOIN memberships m ON m.project_id = $1 AND m.group_id = lists.group_id) AS members
-    ON members.list = listed.list AND members.user_id = listed.user_id
-  WHERE listed.user_id IS NULL OR members.user_id IS NULL
-  GROUP BY 1`;
+  SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other) FILTER (WHERE other IS NOT NULL)
+  FROM (
+    SELECT coalesce(listed.list, members.list) AS list, listed.user_id AS fresh, members.user_id AS other,
+      (row_number() OVER ()) / ${NAMED_PER_ROW} AS part
+    FROM unnest($2::int[], $3::text[]) AS listed(list, user_id)
+      FULL JOIN (
+        SELECT lists.list, m.user_id FROM unnest($4::int[], $5::text[]) AS lists(list, group_id)
+          JOIN memberships m ON m.project_id = $1 AND m.group_id = lists.group_id) AS members
+      ON members.list = listed.list AND members.user_id = listed.user_id
+    WHERE listed.user_id IS NULL OR members.user_id IS NULL) AS differing
+  GROUP BY list, part`;
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
 export const UPDATE_USERS = `
@@ -126,7 +130,7 @@ export const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map
 
 /**
  * Adds the users $3 to the groups $2, pair by pair, in the order of the index. None is a member yet, and nobody else adds
- * one while the groups are held: to look for one at each row would cost a third more.
+ * one while the groups are held ({@link HOLD_GROUPS}, LOCK_GROUP): to look for one at each row would cost a third more.
  */
 export const ADD_MEMBERS = `
   INSERT INTO memberships (project_id, group_id, user_id)
