@@ -40,7 +40,7 @@ function presenceRequests(dataset: Dataset, token: string, paragraph: (turn: num
   });
 }
 
-interface Place {
+export interface Place {
   readonly user: string;
   readonly group: string;
   readonly page: number;
@@ -48,10 +48,20 @@ interface Place {
 }
 
 /** Sets the user present at a paragraph, one at a time within the page. */
-export function presenceRequest(token: string, { user, group, page, paragraph }: Place): string {
+export function presenceRequest(token: string, place: Place): string {
+  return http('PUT', `/v1/users/${place.user}/presence`, token, presenceWrite(place));
+}
+
+/** The same for several users in one request. */
+export function presencesRequest(token: string, places: readonly Place[]): string {
+  const updates = places.map((place) => ({ userID: place.user, ...presenceWrite(place) }));
+  return http('PUT', '/v1/presence', token, { updates });
+}
+
+function presenceWrite({ group, page, paragraph }: Place): object {
   const exclusiveWithin = { page: `page-${page}` };
   const location = { ...exclusiveWithin, paragraph: `paragraph-${paragraph}` };
-  return http('PUT', `/v1/users/${user}/presence`, token, { groupID: group, location, exclusiveWithin });
+  return { groupID: group, location, exclusiveWithin };
 }
 
 export const OPERATIONS: readonly Operation[] = [

@@ -12,7 +12,7 @@ import {
   smallGroupMembers,
 } from './dataset.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
-import { OPERATIONS, presenceRequest } from './operations.ts';
+import { OPERATIONS, presenceRequest, presencesRequest, type Place as UserPlace } from './operations.ts';
 import { type Child, load, runBare, startServer } from './processes.ts';
 import { median, say, table, two, verdict, whole } from './report.ts';
 import { asked, type Place, statements } from './scale-out-place.ts';
@@ -24,7 +24,12 @@ interface Comparison {
   readonly target: number | null;
   /** Default: those of the operation of this name. */
   readonly requests?: (token: string) => string[];
+  /** How many calls of the bare client a request stands for; default 1. */
+  readonly updates?: number;
 }
+
+/** A gateway refreshes so many users in one request. */
+const TOGETHER = 100;
 
 const COMPARISONS: readonly Comparison[] = [
   { name: 'GET group (10 members)', what: 'select', target: 0.5 },
@@ -32,6 +37,13 @@ const COMPARISONS: readonly Comparison[] = [
   { name: 'PUT presence (refresh)', what: 'evalsha', target: 0.4 },
   { name: 'PUT presence (move)', what: 'evalsha', target: null },
   { name: 'PUT presence (each seldom)', what: 'evalsha', target: null, requests: seldomRequests },
+  {
+    name: `PUT presences (${TOGETHER} each): updates`,
+    what: 'evalsha',
+    target: null,
+    requests: togetherRequests,
+    updates: TOGETHER,
+  },
 ];
 /** So many members of groups that each comes again after some seconds: none is remembered to be one. */
 const CROWD: Dataset = { users: 1_000, smallGroups: 0, largeGroups: 500 };
@@ -132,7 +144,7 @@ function row({ name, what }: Comparison, result: Result, target: number | null, 
 /** Loads servers in turn, each round beside a bare client's: medians over the rounds, of the ratios too. */
 async function besideBareClient(
   { rounds, seconds }: Pace,
-  { what }: Comparison,
+  { what, updates = 1 }: Comparison,
   { requests, project, place }: { requests: string[]; project: string; place: Place },
   servers: readonly { readonly name: string; readonly port: number }[],
 ): Promise<Result[]> {
@@ -152,7 +164,8 @@ async function besideBareClient(
     const { requestsPerSecond: alone } = await runBare<BarePlan>('bare-client.ts', bare);
     for (const [index, { name, port }] of servers.entries()) {
       const plan = { port, connections: CONNECTIONS, seconds, requests, awake: false };
-      const { requestsPerSecond: ours, p99 } = await load(name, plan);
+      const { requestsPerSecond, p99 } = await load(name, plan);
+      const ours = requestsPerSecond * updates;
       if (round >= 0) measured[index]?.rounds.push({ bare: alone, ours, p99, ratio: ours / alone });
     }
   }
@@ -180,10 +193,21 @@ function requestsOfOperation(name: string): (token: string) => string[] {
   return (token) => operation.requests(SMALL, token);
 }
 
+/** The members of each large group, all at one paragraph. */
+const crowds = (): UserPlace[][] =>
+  Array.from({ length: CROWD.largeGroups }, (_, index) =>
+    largeGroupMembers(CROWD, index).map((user) => ({
+      user,
+      group: largeGroupId(index),
+      page: 0,
+      paragraph: 0,
+    })),
+  );
+
 function seldomRequests(token: string): string[] {
-  return Array.from({ length: CROWD.largeGroups }, (_, index) =>
-    largeGroupMembers(CROWD, index).map((user) =>
-      presenceRequest(token, { user, group: largeGroupId(index), page: 0, paragraph: 0 }),
-    ),
-  ).flat();
+  return crowds().flatMap((places) => places.map((place) => presenceRequest(token, place)));
+}
+
+function togetherRequests(token: string): string[] {
+  return crowds().map((places) => presencesRequest(token, places.slice(0, TOGETHER)));
 }

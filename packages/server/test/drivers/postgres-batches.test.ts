@@ -3,16 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import {
-  type Precondition,
-  type Store,
-  StoreUnavailableError,
-  type WriteContext,
-} from '../../src/store/store.ts';
+import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
 import { batchContract } from '../contract/store/batch-contract.ts';
 import { batchRefusalContract } from '../contract/store/batch-refusal-contract.ts';
 import { idsOf } from '../contract/store/entries.ts';
-import { type BatchItems, newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { type BatchItems, newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { StoreLab } from '../contract/store/store-lab.ts';
 import { ownDatabase, skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
@@ -25,18 +20,6 @@ function withLargeBatches(store: Store): Store {
   const applyBatch: Store['applyBatch'] = (project, { body, dryRun }, stamp) =>
     store.applyBatch(project, { body: Buffer.concat([body, PADDING]), dryRun }, stamp);
   return { ...store, applyBatch };
-}
-
-let views = 0;
-
-/** One of several views of a project. Revisions are new for every write, whoever makes it. */
-class View extends Roster {
-  readonly #name = `view ${++views}`;
-
-  override next(condition?: Precondition): WriteContext {
-    const context = super.next(condition);
-    return { ...context, revision: `${this.#name}, ${context.revision}` };
-  }
 }
 
 const large = ({ store, key }: Roster): Roster => new View(withLargeBatches(store), key);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { CarriedRecord, Store } from '../../src/store/store.ts';
-import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { newRoster, numbered, type Roster, View } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
@@ -150,7 +150,7 @@ describe(`carrying in does not deadlock (seed ${SEED})`, { skip: skipsPostgres }
       const lanes = stores.flatMap((store, process) =>
         Array.from({ length: LANES }, async (_, lane) => {
           const random = new Random(SEED + 2 * lane + process);
-          const own = new Roster(store, roster.key);
+          const own = new View(store, roster.key);
           for (let turn = 0; turn < TURNS; turn += 1) {
             if (lane === 0) await store.carryIn(contents(projectId, random), own.next());
             else await write(own, random);

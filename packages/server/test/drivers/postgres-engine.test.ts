@@ -7,7 +7,7 @@ import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { ProjectGoneError, type Store, StoreUnavailableError } from '../../src/store/store.ts';
 import { idsOf } from '../contract/store/entries.ts';
-import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
 /** Stores of several processes, as it were, on one database. */
@@ -29,7 +29,7 @@ const each = <Result>(
   stores: readonly Store[],
   { key }: Roster,
   run: (roster: Roster, index: number) => Result,
-) => stores.map((store, index) => run(new Roster(store, key), index));
+) => stores.map((store, index) => run(new View(store, key), index));
 
 describe('the database URL', () => {
   test('has defaults, and says what the parameters say', () => {

@@ -174,3 +174,13 @@ export async function newRoster(store: Store): Promise<Roster> {
 export function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(6, '0')}`);
 }
+
+/** One of several views of a project, whose writers know nothing of each other: revisions are new for every write. */
+export class View extends Roster {
+  readonly #name = unique('view');
+
+  override next(condition?: Precondition): WriteContext {
+    const context = super.next(condition);
+    return { ...context, revision: `${this.#name}, ${context.revision}` };
+  }
+}

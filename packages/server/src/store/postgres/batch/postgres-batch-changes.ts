@@ -88,7 +88,8 @@ export class BatchChanges {
     const leaving = this.#finalLists
       .filter(({ others }) => others.length > 0)
       .map(({ group, others }) => ({ id: group.id, users: others }));
-    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairColumns(leaving));
+    const pairs = pairColumns(leaving);
+    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairs);
     const coming = this.#finalLists
       .filter(({ fresh }) => fresh.length > 0)
       .map(({ group, fresh }) => ({ id: group.id, users: fresh }));
