@@ -117,7 +117,8 @@ export async function othersMeanwhile(
   token: string,
   hasOneWriter: boolean,
 ): Promise<void> {
-  say('### Other requests while such batches run without a pause');
+  const where = hasOneWriter ? '' : ' on PostgreSQL';
+  say(`### Other requests while such batches run without a pause${where}`);
   say();
   let running = true;
   let batches = 0;
