@@ -1,8 +1,20 @@
 /**
  * A JSON reader for what `JSON.parse` alters: a number that a double cannot hold, and, in Node 24 to 26, a key that is
  * written with escapes, which V8 may take for another one that some object of the process has had in the same place
- * (https://github.com/nodejs/node/issues/63785). It takes several times as long, so it is for texts that need it.
+ * (https://github.com/nodejs/node/issues/63785). It takes several times as long, and as much memory; so it is for texts
+ * that need it.
  */
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORDS: readonly (readonly [string, unknown])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+/** A key that is an index of an array too, and not one of the first. */
+const INDEX = /^[1-9]\d{1,9}$/;
 
 /**
  * Reads a text as `JSON.parse` should: the same texts, the same values, the last of equal keys. `toNumber` gives what
@@ -30,15 +42,6 @@ function endOfString(text: string, from: number): number {
   return at + 1;
 }
 
-const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORDS: readonly (readonly [string, unknown])[] = [
-  ['true', true],
-  ['false', false],
-  ['null', null],
-];
-
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
 /** An object or an array whose end has not come yet. */
@@ -55,6 +58,11 @@ class Open {
   add(value: unknown): void {
     if (this.key === null) (this.value as unknown[]).push(value);
     else setOwn(this.value, this.key, value);
+  }
+
+  /** An array that grew has room for more than it holds: for seventeen, where it holds one. */
+  whole(): object {
+    return Array.isArray(this.value) ? this.value.slice() : this.value;
   }
 }
 
@@ -89,7 +97,7 @@ class JsonReader {
         }
         this.#require(around.key === null ? CLOSE_ARRAY : CLOSE_OBJECT);
         this.#skipSpace();
-        value = around.value;
+        value = around.whole();
         open.pop();
       }
       if (open.length > 0) continue;
@@ -168,9 +176,13 @@ class JsonReader {
   }
 }
 
-/** `__proto__` is a key like any other. */
+/** As an assignment, but for two kinds of keys that it takes for more than keys. */
 function setOwn(object: object, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  else (object as Record<string, unknown>)[key] = value;
+  const own = { value, writable: true, enumerable: true, configurable: true };
+  if (key === '__proto__') Object.defineProperty(object, key, own);
+  else if (INDEX.test(key) && !Object.hasOwn(object, key)) {
+    // An assignment would make room for every index below: 12 KB for the key 1023. What was not writable is kept by itself.
+    Object.defineProperty(object, key, { ...own, writable: false });
+    Object.defineProperty(object, key, { writable: true });
+  } else (object as Record<string, unknown>)[key] = value;
 }

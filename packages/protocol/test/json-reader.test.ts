@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { hasEscapedKey, readJson } from '../src/json-reader.ts';
 
@@ -64,6 +66,20 @@ const { written } = fc.letrec<{ written: Written }>((tie) => ({
       .map(([entries, space]) => objectOf(entries, space)),
   ),
 }));
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Bytes of the heap that a value holds. */
+function heldBy(make: () => unknown): number {
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  const value = make();
+  collectGarbage();
+  const held = process.memoryUsage().heapUsed - before;
+  assert.ok(value);
+  return held;
+}
 
 describe('readJson', () => {
   test('reads what was written, however it is spelled', () => {
@@ -135,6 +151,26 @@ describe('readJson', () => {
     for (let level = 0; level < depth; level += 1) value = (value as [{ a: unknown }])[0].a;
     assert.equal(value, 1);
   });
+
+  for (const [what, source] of [
+    ['keys that are large indexes', `[${Array(10_000).fill('{"1023":1}').join()}]`],
+    [
+      'one object of many indexes',
+      `{${Array.from({ length: 20_000 }, (_, index) => `"${index * 97}":1`).join()}}`,
+    ],
+    ['many short arrays', `[${Array(100_000).fill('[1]').join()}]`],
+    [
+      'deep arrays',
+      `[${Array(20)
+        .fill('['.repeat(5_000) + ']'.repeat(5_000))
+        .join()}]`,
+    ],
+  ] as const) {
+    test(`takes hardly more memory than JSON.parse: ${what}`, () => {
+      const [own, native] = [heldBy(() => readJson(source)), heldBy(() => JSON.parse(source))];
+      assert.ok(own < native * 1.5 + 1_000_000, `${own} bytes beside ${native}`);
+    });
+  }
 
   test('gives numbers as they are asked for', () => {
     assert.deepEqual(

@@ -7,10 +7,8 @@ import type { Clock } from './clock.ts';
  * then, and within a second at the latest.
  */
 const SWEEP_INTERVAL_MS = 250;
-/** After how many ticks an engine that is still away is told of again: those of a minute. */
-const REMINDED_TICKS = 240;
-/** After how many ticks without a failure it is back: those of five seconds. */
-const SETTLED_TICKS = 20;
+/** The ticks of a minute: after so many an engine that is still away is told of again, and one that did not fail is back. */
+const MINUTE_TICKS = 240;
 
 interface Parts {
   readonly presence: PresenceStore;
@@ -20,7 +18,7 @@ interface Parts {
 
 /**
  * Drops expired presence, until closed. What one sweep fails to drop, the next one does: while the engine is away, or comes
- * and goes, the log has one line when that begins, one each minute, and one when it is over.
+ * and goes, the log has one line when that begins, one each minute, and one when it has been over for a minute.
  */
 export class PresenceSweeps {
   readonly #parts: Parts;
@@ -60,13 +58,13 @@ export class PresenceSweeps {
 
   #failed(err: unknown): void {
     this.#failedAt = this.#ticks;
-    if (this.#toldAt !== null && this.#ticks - this.#toldAt < REMINDED_TICKS) return;
+    if (this.#toldAt !== null && this.#ticks - this.#toldAt < MINUTE_TICKS) return;
     this.#toldAt = this.#ticks;
     this.#parts.log.error({ err }, 'expired presence is not dropped');
   }
 
   #succeeded(): void {
-    if (this.#toldAt === null || this.#ticks - this.#failedAt < SETTLED_TICKS) return;
+    if (this.#toldAt === null || this.#ticks - this.#failedAt < MINUTE_TICKS) return;
     this.#toldAt = null;
     this.#parts.log.info('expired presence is dropped again');
   }
