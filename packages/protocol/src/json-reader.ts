@@ -1,7 +1,7 @@
 /**
  * A JSON reader for what `JSON.parse` alters: a number that a double cannot hold, and, in Node 24 to 26, a key that is
  * written with escapes, which V8 may take for another one that some object of the process has had in the same place
- * (https://github.com/nodejs/node/issues/63785). It takes several times as long, and as much memory; so it is for texts
+ * (https://github.com/nodejs/node/issues/63785). It takes several times as long, and about as much memory: it is for texts
  * that need it.
  */
 
