@@ -24,10 +24,7 @@ const HEAD = {
 
 const { redisUrl, project, mostTogether } = JSON.parse(process.argv[2] as string) as BarePresenceOptions;
 const call = await openPresenceCall(redisUrl, project);
-const gathered = new Gathered<'set', PresenceStep, unknown>(
-  mostTogether,
-  async (_kind, steps) => (await call(steps)) as unknown[],
-);
+const gathered = new Gathered<'set', PresenceStep, unknown>(mostTogether, (_kind, steps) => call(steps));
 
 function stepOf({ url = '' }: IncomingMessage, body: string): PresenceStep {
   const { groupID, location, exclusiveWithin } = JSON.parse(body);

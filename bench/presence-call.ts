@@ -13,28 +13,33 @@ export interface PresenceStep {
 }
 
 const DAY_MS = 86_400_000;
+/** What lua/set.lua answers where the group has no entry. */
+const NO_ENTRY = 0;
 
 /** Connects, and gives what carries out steps by one EVALSHA. `project` is the store's key of the project. */
 export async function openPresenceCall(
   redisUrl: string,
   project: string,
-): Promise<(steps: readonly PresenceStep[]) => Promise<unknown>> {
+): Promise<(steps: readonly PresenceStep[]) => Promise<unknown[]>> {
   const target = parseRedisUrl(redisUrl);
   const [host] = target.hosts;
   const client = new Redis({ host: host?.host ?? '127.0.0.1', port: host?.port ?? 6_379, db: target.db });
   const keys = new PresenceKeys(target);
   const { source } = presenceScripts(target.db, 'PUBLISH').set;
   const sha = (await client.script('LOAD', source)) as string;
-  return (steps) => {
+  const call = (steps: readonly PresenceStep[], entry: readonly (string | number)[]) => {
     const names: string[] = [];
     const args: (string | number)[] = [];
     for (const { groupId, userId, region, location } of steps) {
       const now = Date.now();
-      const deadline = now + DAY_MS;
       names.push(...keys.ofGroup({ project, groupId }));
-      // The group's entry in the index of due groups is made up: nothing is to expire meanwhile.
-      args.push(now, presenceName(userId, region), location, deadline, deadline, 'bare');
+      args.push(now, presenceName(userId, region), location, now + DAY_MS, ...entry);
     }
-    return client.evalsha(sha, names.length, ...names, ...args);
+    return client.evalsha(sha, names.length, ...names, ...args) as Promise<unknown[]>;
+  };
+  return async (steps) => {
+    const replies = await call(steps, []);
+    // The first in a group makes the group's entry in the index of due groups; nothing is to expire meanwhile.
+    return replies.includes(NO_ENTRY) ? call(steps, [Date.now() + DAY_MS, 'bare']) : replies;
   };
 }
