@@ -41,13 +41,25 @@ export type Inspector = (value: unknown, findings: Findings) => void;
 
 /** Where a check is in the value: the keys that led there. A stack, so that a place costs nothing until it is named. */
 type Trail = (string | number)[];
-type Check = (value: unknown, trail: Trail, findings: Findings) => void;
+/** Checks what is inside a value that fits. */
+type Inside = (value: unknown, trail: Trail, findings: Findings) => void;
 type Schema = Readonly<Record<string, unknown>>;
+
+/** What one schema asks of one value. */
+interface Check {
+  /** Whether the value itself, apart from what is inside it, is what the schema wants. */
+  readonly fits: (value: unknown) => boolean;
+  readonly expected: string;
+  readonly inside: Inside | null;
+}
 
 /** Builds the inspector of a schema, once. @throws Error when the schema has a keyword that is not understood. */
 export function inspector(schema: object): Inspector {
-  const check = build(schema as Schema);
-  return (value, findings) => check(value, [], findings);
+  const { fits, expected, inside } = build(schema as Schema);
+  return (value, findings) => {
+    if (!fits(value)) findings.invalid.add('the body', expected);
+    else if (inside !== null) inside(value, [], findings);
+  };
 }
 
 /** `members[3]`, `users[3].nick`. */
@@ -60,23 +72,21 @@ function placeOf(trail: Trail): string {
 
 function build(schema: Schema): Check {
   refuseUnknownKeywords(schema);
-  const expected = String(schema.description ?? 'another value');
-  const fits = fitting(schema);
-  const inside = isObjectSchema(schema)
-    ? objectCheck(schema)
-    : isArraySchema(schema)
-      ? arrayCheck(schema)
-      : null;
-  return (value, trail, findings) => {
-    if (!fits(value)) findings.invalid.add(placeOf(trail) || 'the body', expected);
-    else if (inside !== null) inside(value, trail, findings);
+  return {
+    fits: fitting(schema),
+    expected: String(schema.description ?? 'another value'),
+    inside: isObjectSchema(schema)
+      ? insideObject(schema)
+      : isArraySchema(schema)
+        ? insideArray(schema)
+        : null,
   };
 }
 
 const isObjectSchema = (schema: Schema) => schema.properties !== undefined;
 const isArraySchema = (schema: Schema) => schema.items !== undefined;
 
-function objectCheck(schema: Schema): Check {
+function insideObject(schema: Schema): Inside {
   const properties = new Map(
     Object.entries(schema.properties as Record<string, Schema>).map(([name, inner]) => [name, build(inner)]),
   );
@@ -92,31 +102,40 @@ function objectCheck(schema: Schema): Check {
     const object = value as Record<string, unknown>;
     for (const name in object) {
       const check = properties.get(name);
-      trail.push(name);
-      if (check === undefined) findings.unexpected.add(placeOf(trail), fields);
-      else check(object[name], trail, findings);
-      trail.pop();
+      if (check === undefined) findings.unexpected.add(placeOf([...trail, name]), fields);
+      else checkInside(check, object[name], name, trail, findings);
     }
     for (const name of required) {
-      if (Object.hasOwn(object, name)) continue;
-      trail.push(name);
-      findings.missing.add(placeOf(trail), descriptions.get(name) as string);
-      trail.pop();
+      if (!Object.hasOwn(object, name))
+        findings.missing.add(placeOf([...trail, name]), descriptions.get(name) as string);
     }
   };
 }
 
-function arrayCheck(schema: Schema): Check {
+function insideArray(schema: Schema): Inside {
   const item = build(schema.items as Schema);
   return (value, trail, findings) => {
     const array = value as unknown[];
-    const depth = trail.push(0) - 1;
-    for (let index = 0; index < array.length; index += 1) {
-      trail[depth] = index;
-      item(array[index], trail, findings);
-    }
-    trail.pop();
+    for (let index = 0; index < array.length; index += 1)
+      checkInside(item, array[index], index, trail, findings);
   };
+}
+
+/** Checks what `step` leads to. */
+function checkInside(
+  { fits, expected, inside }: Check,
+  value: unknown,
+  step: string | number,
+  trail: Trail,
+  findings: Findings,
+): void {
+  if (!fits(value)) {
+    findings.invalid.add(placeOf([...trail, step]), expected);
+  } else if (inside !== null) {
+    trail.push(step);
+    inside(value, trail, findings);
+    trail.pop();
+  }
 }
 
 /** Whether a value itself, apart from what is inside it, is of the schema's type and within its bounds. */
@@ -162,19 +181,23 @@ function fittingType(type: string, schema: Schema): (value: unknown) => boolean 
 function fittingString(schema: Schema): (value: unknown) => boolean {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = schema as Record<string, number>;
   const pattern = schema.pattern === undefined ? null : new RegExp(schema.pattern as string, 'u');
-  const isText = schema['x-text'] === true ? isStorableText : () => true;
-  const isUrl = schema.format === 'http-url' ? isHttpUrl : () => true;
-  return (value) => {
-    if (typeof value !== 'string' || value.length > maxLength * 2) return false;
-    const length = codePoints(value);
-    return (
-      length >= minLength &&
-      length <= maxLength &&
-      (pattern === null || pattern.test(value)) &&
-      isText(value) &&
-      isUrl(value)
-    );
-  };
+  const isText = schema['x-text'] === true ? isStorableText : null;
+  const isUrl = schema.format === 'http-url' ? isHttpUrl : null;
+  return (value) =>
+    typeof value === 'string' &&
+    hasLength(value, minLength, maxLength) &&
+    (pattern === null || pattern.test(value)) &&
+    (isText === null || isText(value)) &&
+    (isUrl === null || isUrl(value));
+}
+
+/** Lengths are in code points, each of which takes one or two places: most texts need not be counted. */
+function hasLength(text: string, min: number, max: number): boolean {
+  const places = text.length;
+  if (places <= max && (places >= min * 2 || (min === 1 && places === 1))) return true;
+  if (places < min || places > max * 2) return false;
+  const length = codePoints(text);
+  return length >= min && length <= max;
 }
 
 function fittingObject(schema: Schema): (value: unknown) => boolean {
@@ -187,12 +210,12 @@ function fittingObject(schema: Schema): (value: unknown) => boolean {
   const fitsValue = fitting(schema.additionalProperties as Schema);
   return (value) => {
     if (!isJsonObject(value)) return false;
-    const entries = Object.entries(value);
-    return (
-      entries.length >= minProperties &&
-      entries.length <= maxProperties &&
-      entries.every(([key, inner]) => fitsKey(key) && fitsValue(inner))
-    );
+    let properties = 0;
+    for (const key in value) {
+      properties += 1;
+      if (properties > maxProperties || !fitsKey(key) || !fitsValue(value[key])) return false;
+    }
+    return properties >= minProperties;
   };
 }
 

@@ -41,7 +41,10 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObjec
   if (bytes == null || bytes.length === 0)
     throw new JsonObjectError('the request body is empty; send a JSON object');
   if (nestsTooDeeply(bytes)) throw new JsonObjectError('the request body is nested too deeply');
-  const text = withoutByteOrderMark(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const text = withoutByteOrderMark(buffer.toString());
   // What is not UTF-8 has become replacement characters; whether one of them was sent, the strict decoder knows.
   if (text.includes('\ufffd') && !isUtf8(bytes))
     throw new JsonObjectError('the request body is not valid UTF-8');

@@ -5,8 +5,8 @@ import type { Clock } from './clock.ts';
 
 /** After this the store has been asked again, so that what another process changed takes effect within a second. */
 const FRESH_MS = 1_000;
-/** At this age what has been used is looked up again, for many at once; so nobody waits for it who comes often. */
-const RENEWED_AFTER_MS = 500;
+/** At this age they are looked up again, many at once; so nobody waits for it who comes every second or two. */
+const RENEWED_AFTER_MS = 700;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */
 const MOST_TOGETHER = 1_000;
@@ -27,48 +27,62 @@ interface Parts {
 /** Somebody who was found to be allowed. */
 interface Found extends StandingQuestion {
   readonly project: ProjectKey;
+  /** When the store was asked. */
   at: number;
-  /** Whether it has been used since it was last looked up, and so is to be looked up again. */
+  /** Whether it has been used since it was last looked up. */
   isUsed: boolean;
+  /** Whether it had not been used when it was last looked up: it is not done for nothing twice. */
+  wasIdle: boolean;
   /** False once it was taken away: then nobody finds it any more. */
   isKept: boolean;
 }
 
 /** Those of a project who may be present, by user and group. */
 class ProjectStandings {
-  readonly #users = new Map<string, Map<string, Found>>();
+  /** One map, not one for each user: what is found takes half of the looks into memory that is not at hand. */
+  readonly #all = new Map<string, Found>();
+  readonly #ofUsers = new Map<string, Set<Found>>();
   /** How often something was forgotten: a look at the store that this overtook may have seen what was before. */
   forgotten = 0;
 
   get isEmpty(): boolean {
-    return this.#users.size === 0;
+    return this.#all.size === 0;
   }
 
-  find({ groupId, userId }: StandingQuestion): Found | undefined {
-    return this.#users.get(userId)?.get(groupId);
+  find(question: StandingQuestion): Found | undefined {
+    return this.#all.get(nameOf(question));
   }
 
   keep(found: Found): void {
-    const groups = this.#users.get(found.userId);
-    if (groups === undefined) this.#users.set(found.userId, new Map([[found.groupId, found]]));
-    else groups.set(found.groupId, found);
+    this.#all.set(nameOf(found), found);
+    const ofUser = this.#ofUsers.get(found.userId);
+    if (ofUser === undefined) this.#ofUsers.set(found.userId, new Set([found]));
+    else ofUser.add(found);
   }
 
   drop(found: Found): void {
-    found.isKept = false;
-    const groups = this.#users.get(found.userId);
-    groups?.delete(found.groupId);
-    if (groups?.size === 0) this.#users.delete(found.userId);
+    this.#remove(found);
+    const ofUser = this.#ofUsers.get(found.userId);
+    ofUser?.delete(found);
+    if (ofUser?.size === 0) this.#ofUsers.delete(found.userId);
   }
 
   forget(userIds: Iterable<string> | null): void {
     this.forgotten += 1;
-    for (const userId of userIds ?? [...this.#users.keys()]) {
-      for (const found of this.#users.get(userId)?.values() ?? []) found.isKept = false;
-      this.#users.delete(userId);
+    for (const userId of userIds ?? [...this.#ofUsers.keys()]) {
+      for (const found of this.#ofUsers.get(userId) ?? []) this.#remove(found);
+      this.#ofUsers.delete(userId);
     }
   }
+
+  #remove(found: Found): void {
+    found.isKept = false;
+    this.#all.delete(nameOf(found));
+  }
 }
+
+/** No ID has a NUL. */
+const nameOf = ({ groupId, userId }: StandingQuestion) => `${groupId}\0${userId}`;
 
 /**
  * Who may be present where, remembered for a second at most: somebody who moves through a document says so several times
@@ -82,8 +96,10 @@ export class RecentStandings {
   readonly #clock: Clock;
   readonly #stops: readonly (() => void)[];
   readonly #projects = new Map<ProjectKey, ProjectStandings>();
-  /** All that is kept, but for what is being looked up again. */
+  /** What is kept, but for what is being looked up again: in the order of its last look, nearly. */
   #kept: Found[] = [];
+  /** What is kept for as long as it is fresh, and is looked up again when it is used until then. */
+  #ending: Found[] = [];
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -117,9 +133,16 @@ export class RecentStandings {
   async ask(project: ProjectKey, question: StandingQuestion): Promise<Standing> {
     const { groupId, userId } = question;
     if (this.#store.isInProcess) return this.#store.standing(project, groupId, userId);
-    const [standing] = await this.#look(project, [question], async () => [
-      await this.#store.standing(project, groupId, userId),
-    ]);
+    const [standing] = await this.#look(
+      project,
+      async () => [await this.#store.standing(project, groupId, userId)],
+      (ofProject, [found], at) =>
+        this.#learn(
+          ofProject,
+          { project, groupId, userId, at, isUsed: false, wasIdle: false },
+          found as Standing,
+        ),
+    );
     return standing as Standing;
   }
 
@@ -136,18 +159,23 @@ export class RecentStandings {
   /** Lets go of what is old, and looks up again what was used. */
   #renew(): void {
     const now = this.#clock.now();
-    const kept: Found[] = [];
+    // By its amount: a clock may be set back.
+    const ageOf = ({ at }: Found) => Math.abs(now - at);
     const due: Found[] = [];
-    for (const found of this.#kept) {
+    const ending: Found[] = [];
+    for (const found of this.#ending) {
       if (!found.isKept) continue;
-      const age = Math.abs(now - found.at);
-      if (found.isUsed && age >= RENEWED_AFTER_MS) {
-        found.isUsed = false;
-        due.push(found);
-      } else if (age >= FRESH_MS) this.#drop(found);
-      else kept.push(found);
+      if (ageOf(found) >= FRESH_MS) this.#drop(found);
+      else if (found.isUsed) due.push(found);
+      else ending.push(found);
     }
-    this.#kept = kept;
+    const young = this.#kept.findIndex((found) => ageOf(found) < RENEWED_AFTER_MS);
+    for (const found of this.#kept.splice(0, young === -1 ? this.#kept.length : young)) {
+      if (!found.isKept) continue;
+      if (found.isUsed || !found.wasIdle) due.push(found);
+      else ending.push(found);
+    }
+    this.#ending = ending;
     for (const [project, ofProject] of Map.groupBy(due, (found) => found.project)) {
       for (let from = 0; from < ofProject.length; from += MOST_TOGETHER) {
         void this.#renewTogether(project, ofProject.slice(from, from + MOST_TOGETHER));
@@ -156,52 +184,70 @@ export class RecentStandings {
   }
 
   async #renewTogether(project: ProjectKey, asked: readonly Found[]): Promise<void> {
+    for (const found of asked) {
+      found.wasIdle = !found.isUsed;
+      found.isUsed = false;
+    }
+    let isRenewed = false;
     try {
-      await this.#look(project, asked, () => this.#store.standings(project, asked));
+      await this.#look(
+        project,
+        () => this.#store.standings(project, asked),
+        (_ofProject, standings, askedAt) => {
+          isRenewed = true;
+          for (const [index, found] of asked.entries()) {
+            if (!found.isKept) continue;
+            if (isAllowed(standings[index] as Standing)) this.#renewOne(found, askedAt);
+            else this.#drop(found);
+          }
+        },
+      );
     } catch {
       // They are let go in a moment, and whoever comes then is told.
     }
-    for (const found of asked) this.#kept.push(found);
+    const list = isRenewed ? this.#kept : this.#ending;
+    for (const found of asked) {
+      if (!isRenewed && !found.wasIdle) found.isUsed = true;
+      list.push(found);
+    }
   }
 
+  /** Asks the store. `learn` is given the answer, unless a change overtook it: then it may be what was before. */
   async #look(
     project: ProjectKey,
-    asked: readonly StandingQuestion[],
     read: () => Promise<readonly Standing[]>,
+    learn: (ofProject: ProjectStandings, standings: readonly Standing[], askedAt: number) => void,
   ): Promise<readonly Standing[]> {
     // The store may have changed since it was asked.
-    const startedAt = this.#clock.now();
+    const askedAt = this.#clock.now();
     const ofProject = this.#ofProject(project);
     const { forgotten } = ofProject;
     try {
       const standings = await read();
-      // What a change overtook may be what was before it.
-      if (ofProject.forgotten === forgotten && this.#projects.get(project) === ofProject) {
-        for (const [index, question] of asked.entries())
-          this.#learn(ofProject, project, question, standings[index] as Standing, startedAt);
-      }
+      if (ofProject.forgotten === forgotten && this.#projects.get(project) === ofProject)
+        learn(ofProject, standings, askedAt);
       return standings;
     } finally {
       this.#tidy(project, ofProject);
     }
   }
 
-  #learn(
-    ofProject: ProjectStandings,
-    project: ProjectKey,
-    question: StandingQuestion,
-    standing: Standing,
-    askedAt: number,
-  ): void {
-    const found = ofProject.find(question);
+  #learn(ofProject: ProjectStandings, found: Omit<Found, 'isKept'>, standing: Standing): void {
+    const known = ofProject.find(found);
     if (!isAllowed(standing)) {
-      if (found !== undefined) ofProject.drop(found);
-    } else if (found === undefined) {
-      this.#keep(ofProject, project, question, askedAt);
-    } else if (found.at < askedAt || found.at > this.#clock.now()) {
-      // Somebody who was asked later may have been answered sooner.
-      found.at = askedAt;
+      if (known !== undefined) ofProject.drop(known);
+    } else if (known !== undefined) {
+      this.#renewOne(known, found.at);
+    } else if (this.#kept.length + this.#ending.length < MAX_KEPT) {
+      const kept = { ...found, isKept: true };
+      ofProject.keep(kept);
+      this.#kept.push(kept);
     }
+  }
+
+  /** Somebody who was asked later may have been answered sooner; unless the clock was set back. */
+  #renewOne(found: Found, askedAt: number): void {
+    if (found.at < askedAt || found.at > this.#clock.now()) found.at = askedAt;
   }
 
   #ofProject(project: ProjectKey): ProjectStandings {
@@ -211,18 +257,6 @@ export class RecentStandings {
       this.#projects.set(project, ofProject);
     }
     return ofProject;
-  }
-
-  #keep(
-    ofProject: ProjectStandings,
-    project: ProjectKey,
-    { groupId, userId }: StandingQuestion,
-    at: number,
-  ): void {
-    if (this.#kept.length >= MAX_KEPT) return;
-    const found = { project, groupId, userId, at, isUsed: false, isKept: true };
-    ofProject.keep(found);
-    this.#kept.push(found);
   }
 
   #drop(found: Found): void {

@@ -16,6 +16,8 @@ interface Standings extends AppCase {
   readonly asked: Asked;
   /** Says that the user is somewhere in the group, and gives the answer's status. */
   place(userId: string, groupId?: string): Promise<number>;
+  /** Lets time pass. */
+  pass(ms: number): Promise<void>;
   /** Lets time pass, with a sign of life of the user after each step, and gives the statuses of the answers. */
   live(userId: string, ms: number, stepMs?: number): Promise<number[]>;
 }
@@ -54,13 +56,16 @@ async function withStandings(
       const payload = { groupID: groupId, location, exclusiveWithin: { page: 'intro' } };
       return (await call('PUT', `/v1/users/${userId}/presence`, { payload })).statusCode;
     };
+    const pass = async (ms: number) => {
+      for (let left = ms; left > 0; left -= TICK_MS) {
+        clock.move(Math.min(left, TICK_MS));
+        await turn();
+      }
+    };
     const live = async (userId: string, ms: number, stepMs = STEP_MS) => {
       const statuses: number[] = [];
       for (let passed = 0; passed < ms; passed += stepMs) {
-        for (let left = stepMs; left > 0; left -= TICK_MS) {
-          clock.move(Math.min(left, TICK_MS));
-          await turn();
-        }
+        await pass(stepMs);
         statuses.push(await place(userId));
       }
       return statuses;
@@ -69,7 +74,7 @@ async function withStandings(
     await call('PUT', '/v1/users/bob', { payload: {} });
     for (const id of ['g', 'h'])
       await call('PUT', `/v1/groups/${id}`, { payload: { name: id, members: ['ada', 'bob'] } });
-    await body({ ...appCase, asked, place, live });
+    await body({ ...appCase, asked, place, pass, live });
   });
 }
 
@@ -85,7 +90,7 @@ describe('who moves through a document', () => {
       assert.ok(asked.together > 0 && asked.together <= 12, `${asked.together} looks in five seconds`);
     }));
 
-  for (const stepMs of [500, 730, 900, 950, 990]) {
+  for (const stepMs of [500, 730, 900, 990, 1_300]) {
     test(`is looked up once, who says so every ${stepMs} ms`, () =>
       withStandings(async ({ place, live, asked }) => {
         await place('ada');
@@ -95,17 +100,63 @@ describe('who moves through a document', () => {
       }));
   }
 
-  test('is looked up again after a second without a sign of life', () =>
-    withStandings(async ({ place, clock, asked }) => {
+  test('is looked up once more without a sign of life, and then when there is one', () =>
+    withStandings(async ({ place, pass, clock, asked }) => {
       await place('ada');
-      const first = asked.single;
-      clock.move(1_000);
+      const { single, together } = asked;
+      await pass(10_000);
+      assert.equal(asked.together, together + 1, 'nobody is looked up for long for nothing');
       await place('ada');
-      assert.equal(asked.single, first + 1);
+      assert.equal(asked.single, single + 1);
       clock.jump(-500);
       await place('ada');
-      assert.equal(asked.single, first + 2, 'a clock that was set back makes nothing last');
+      assert.equal(asked.single, single + 2, 'a clock that was set back makes nothing last');
     }));
+
+  test('is not forgotten for a look that took longer than a later one', () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const disturb = (store: Store): Partial<Store> => ({
+      async standings(...questions) {
+        const standings = await store.standings(...questions);
+        await held;
+        return standings;
+      },
+    });
+    return withStandings(async ({ place, pass, asked }) => {
+      await place('ada');
+      await pass(1_100);
+      await place('ada');
+      const { single } = asked;
+      letGo();
+      await pass(600);
+      await place('ada');
+      assert.equal(asked.single, single);
+    }, disturb);
+  });
+
+  test('is looked up with others again where a change of somebody else overtook the look', () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const disturb = (store: Store): Partial<Store> => ({
+      async standings(...questions) {
+        const standings = await store.standings(...questions);
+        await held;
+        return standings;
+      },
+    });
+    return withStandings(async ({ place, pass, call, asked }) => {
+      await place('ada');
+      await pass(600);
+      await place('ada');
+      const { single } = asked;
+      await pass(200);
+      await call('PUT', '/v1/users/bob', { payload: { status: 'deleted' } });
+      letGo();
+      await turn();
+      await pass(800);
+      assert.equal(await place('ada'), 200);
+      assert.equal(asked.single, single);
+    }, disturb);
+  });
 });
 
 describe('who may be present no more is refused at once', () => {

@@ -14,13 +14,20 @@ export const STANDING = `
     (SELECT status FROM groups WHERE project_id = $1 AND id = $2),
     EXISTS (SELECT 1 FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = $3)`;
 
-// Not EXISTS: of that a planner without fresh statistics may make a table of all memberships of the project.
-const STANDINGS = `
-  SELECT (SELECT status FROM users u WHERE u.project_id = $1 AND u.id = asked.user_id),
-    (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = asked.group_id),
-    (SELECT TRUE FROM memberships m
-      WHERE m.project_id = $1 AND m.group_id = asked.group_id AND m.user_id = asked.user_id)
-  FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS asked(group_id, user_id, place) ORDER BY asked.place`;
+/**
+ * Those who may not be present, with their places in the list: nearly all may, and what is not sent costs nobody
+ * anything. Not EXISTS: of that a planner without fresh statistics may make a table of all memberships of the project.
+ */
+const NOT_ALLOWED = `
+  SELECT user_status, group_status, is_member, place FROM (
+    SELECT asked.place,
+      (SELECT status FROM users u WHERE u.project_id = $1 AND u.id = asked.user_id) AS user_status,
+      (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = asked.group_id) AS group_status,
+      (SELECT TRUE FROM memberships m
+        WHERE m.project_id = $1 AND m.group_id = asked.group_id AND m.user_id = asked.user_id) AS is_member
+    FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS asked(group_id, user_id, place)) AS found
+  WHERE user_status IS DISTINCT FROM 'active' OR group_status IS DISTINCT FROM 'active' OR is_member IS NULL`;
+const ALLOWED: Standing = Object.freeze({ user: 'active', group: 'active', member: true });
 
 const PRESENTABLE = `
   SELECT m.user_id FROM memberships m
@@ -40,7 +47,11 @@ export function standingReads(database: PostgresDatabase) {
   const standings = async (project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]> => {
     const groups = textArray(asked.map(({ groupId }) => groupId));
     const users = textArray(asked.map(({ userId }) => userId));
-    return (await database.read(STANDINGS, project, groups, users)).map(toStanding);
+    const found = asked.map(() => ALLOWED);
+    for (const row of await database.read(NOT_ALLOWED, project, groups, users)) {
+      found[Number(row[3]) - 1] = toStanding(row);
+    }
+    return found;
   };
   const gathered = new Gathered(MOST_TOGETHER, standings);
   return {
