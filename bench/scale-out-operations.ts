@@ -11,6 +11,7 @@ import {
   smallGroupId,
   smallGroupMembers,
 } from './dataset.ts';
+import type { LoadPlan } from './load.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
 import { OPERATIONS, presenceRequest, presencesRequest, type Place as UserPlace } from './operations.ts';
 import { type Child, load, runBare, startServer } from './processes.ts';
@@ -27,6 +28,9 @@ interface Comparison {
   /** How many calls of the bare client a request stands for; default 1. */
   readonly updates?: number;
 }
+
+/** Who may be present is remembered for a second: so long it takes until all are who are going to be. */
+const WARM_UP_SECONDS = 2;
 
 /** A gateway refreshes so many users in one request. */
 const TOGETHER = 100;
@@ -163,8 +167,7 @@ async function besideBareClient(
   for (let round = -1; round < rounds; round += 1) {
     const { requestsPerSecond: alone } = await runBare<BarePlan>('bare-client.ts', bare);
     for (const [index, { name, port }] of servers.entries()) {
-      const plan = { port, connections: CONNECTIONS, seconds, requests, awake: false };
-      const { requestsPerSecond, p99 } = await load(name, plan);
+      const { requestsPerSecond, p99 } = await load(name, planFor({ port, seconds, requests }));
       const ours = requestsPerSecond * updates;
       if (round >= 0) measured[index]?.rounds.push({ bare: alone, ours, p99, ratio: ours / alone });
     }
@@ -182,10 +185,18 @@ async function requestsPerStatement(
   { urls }: Place,
 ): Promise<number> {
   const before = await statements(urls.databaseUrl);
-  const plan = { port, connections: CONNECTIONS, seconds, requests, awake: false };
+  // The way to remembering them all is to count too.
+  const plan = { ...planFor({ port, seconds: seconds + WARM_UP_SECONDS, requests }), warmUpSeconds: 0 };
   const { requestsPerSecond } = await load(name, plan);
-  return (requestsPerSecond * seconds) / ((await statements(urls.databaseUrl)) - before);
+  return (requestsPerSecond * plan.seconds) / ((await statements(urls.databaseUrl)) - before);
 }
+
+const planFor = (what: Pick<LoadPlan, 'port' | 'seconds' | 'requests'>): LoadPlan => ({
+  ...what,
+  connections: CONNECTIONS,
+  warmUpSeconds: WARM_UP_SECONDS,
+  awake: false,
+});
 
 function requestsOfOperation(name: string): (token: string) => string[] {
   const operation = OPERATIONS.find((candidate) => candidate.name === name);

@@ -10,6 +10,7 @@ import { addApiDescription } from './http/plugins/openapi.ts';
 import { addRateLimit } from './http/plugins/rate-limit.ts';
 import { addRequestContext, requestId, startAnswer } from './http/plugins/request-context.ts';
 import { addUnmatched } from './http/plugins/unmatched.ts';
+import { addPresenceFastPath } from './http/presence-fast-path.ts';
 import { parseQueryString } from './http/query-string.ts';
 import { RequestHistogram } from './http/request-histogram.ts';
 import { batchRoutes } from './http/routes/batch.ts';
@@ -66,6 +67,7 @@ export function buildApp(services: Services): FastifyInstance {
   addRequestChecks(app);
   addApiDescription(app);
   addRoutes(app, services, histogram);
+  addPresenceFastPath(app, services, histogram);
   // A stream has no end of its own that closing could wait for.
   app.addHook('preClose', async () => services.streams.stop());
   return app;

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { errorBody, JSON_TYPE } from './answer.ts';
+import { answerRaw, errorBody, JSON_TYPE } from './answer.ts';
 import { newRequestId, requestId } from './plugins/request-context.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
@@ -27,5 +27,5 @@ export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socke
 /** Answers an `Expect` header other than `100-continue`, which Node hands over before any route sees it. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
   const body = errorBody('invalid_request', 'Expect: only 100-continue is understood');
-  response.writeHead(417, { 'content-type': JSON_TYPE, 'x-request-id': requestId(request) }).end(body);
+  answerRaw(response, 417, requestId(request), body);
 }

@@ -52,7 +52,10 @@ export class RequestHistogram {
   readonly aggregator = 'sum';
   readonly #routes: RouteSeries[] = [];
 
+  /** The series of a route: always the same one. */
   route(method: string, route: string): RouteSeries {
+    const known = this.#routes.find(({ labels }) => labels.method === method && labels.route === route);
+    if (known !== undefined) return known;
     const series = new RouteSeries({ method, route });
     this.#routes.push(series);
     return series;

@@ -2,6 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../core/service-error.ts';
 
+/** Where a body is that was collected before the application had its request. */
+const HANDED = Symbol('body');
+
+/** Hands a request's whole body to the application, which is about to get the request. */
+export function handBody(request: IncomingMessage, bytes: Uint8Array): void {
+  Object.assign(request, { [HANDED]: bytes });
+}
+
 type Done = (error: Error | null, bytes?: Uint8Array) => void;
 
 /**
@@ -23,6 +31,11 @@ function readBody({ headers, routeOptions }: FastifyRequest, payload: IncomingMe
   const { 'content-encoding': encoding = 'identity', 'content-length': announced } = headers;
   if (Number(announced) > bodyLimit) {
     done(tooLarge());
+    return;
+  }
+  const { [HANDED]: handed } = payload as { [HANDED]?: Uint8Array };
+  if (handed !== undefined) {
+    done(null, handed);
     return;
   }
   const chunks: Uint8Array[] = [];

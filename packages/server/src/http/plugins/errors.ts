@@ -21,12 +21,20 @@ export function answerFailure(
   reply: FastifyReply,
   log: Logger,
 ): void {
+  const { method, routeOptions, id } = request;
+  sendError(reply, refusalFor(error, { method, route: routeOptions.url, reqId: id }, log));
+}
+
+/** What to answer for a failure. Logs what is ours to mend, and which request it was. */
+export function refusalFor(
+  error: unknown,
+  about: { readonly method: string; readonly route: string | undefined; readonly reqId: string },
+  log: Logger,
+): ServiceError {
   const refusal = refusalOf(error);
-  if (refusal === null || error instanceof StoreUnavailableError) {
-    const { method, routeOptions, id } = request;
-    log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
-  }
-  sendError(reply, refusal ?? new ServiceError('error', UNEXPECTED));
+  if (refusal === null || error instanceof StoreUnavailableError)
+    log.error({ err: error, ...about }, 'a request failed');
+  return refusal ?? new ServiceError('error', UNEXPECTED);
 }
 
 /** Says nothing of the failure itself: that is for the log. */

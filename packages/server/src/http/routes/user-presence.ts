@@ -9,7 +9,7 @@ import { answers, IdInPath, UserPresenceQuery } from '../schemas.ts';
 import type { ById } from './route-words.ts';
 
 const tags = ['presence'];
-const url = '/v1/users/:id/presence';
+export const USER_PRESENCE = '/v1/users/:id/presence';
 
 /** Where one user is. */
 export function userPresenceRoutes(app: FastifyInstance, services: Services): void {
@@ -26,10 +26,14 @@ function getPresence(app: FastifyInstance, { presenceReading }: Services): void 
     querystring: UserPresenceQuery,
     response: answers(PresenceEntry),
   };
-  app.get<ById & { Querystring: { groupID: string } }>(url, { schema }, async ({ caller, params, query }) => {
-    const scope = { project: caller.project, groupId: query.groupID };
-    return presentPresence(await presenceReading.ofUser(scope, 'group', params.id));
-  });
+  app.get<ById & { Querystring: { groupID: string } }>(
+    USER_PRESENCE,
+    { schema },
+    async ({ caller, params, query }) => {
+      const scope = { project: caller.project, groupId: query.groupID };
+      return presentPresence(await presenceReading.ofUser(scope, 'group', params.id));
+    },
+  );
 }
 
 const rule: RequestRule = ({ body }, findings) => inspectPresence(body as Record<string, unknown>, findings);
@@ -44,7 +48,7 @@ function putPresence(app: FastifyInstance, { presence }: Services): void {
     response: answers(Done),
   };
   const route = { schema, config: { rule } };
-  app.put<ById & { Body: PresenceWrite }>(url, route, async ({ caller, params, body }) => {
+  app.put<ById & { Body: PresenceWrite }>(USER_PRESENCE, route, async ({ caller, params, body }) => {
     await presence.put(caller.project, params.id, body);
     return done(`updated presence of user ${params.id}`);
   });
