@@ -12,12 +12,12 @@ import type { Caller } from '../core/caller.ts';
 import { inspectPresence } from '../core/presence-service.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { Services } from '../services.ts';
-import { answerRaw, done, errorBody, JSON_TYPE } from './answer.ts';
+import { answerRaw, errorBody, JSON_TYPE } from './answer.ts';
 import { handBody } from './plugins/bodies.ts';
 import { refusalFor } from './plugins/errors.ts';
 import { requestId } from './plugins/request-context.ts';
 import type { RequestHistogram } from './request-histogram.ts';
-import { USER_PRESENCE } from './routes/user-presence.ts';
+import { USER_PRESENCE, updated } from './routes/user-presence.ts';
 
 type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -67,26 +67,19 @@ export function addPresenceFastPath(
     return caller === undefined ? null : { caller, userId, startedAt: performance.now() };
   };
 
-  const answer = (
-    response: ServerResponse,
-    id: string,
-    { startedAt }: Plain,
-    refusal: ServiceError | null,
-    body: string,
-  ) => {
+  const carryOut = async (response: ServerResponse, id: string, found: Plain, write: PresenceWrite) => {
+    const { caller, userId, startedAt } = found;
+    let refusal: ServiceError | null = null;
+    try {
+      await presence.put(caller.project, userId, write);
+    } catch (error) {
+      refusal = refusalFor(error, { method: 'PUT', route: USER_PRESENCE, reqId: id }, log);
+    }
     const status = refusal?.status ?? 200;
+    const body = refusal === null ? updated(userId) : errorBody(refusal.code, refusal.message);
     series.observe(status, performance.now() - startedAt);
     answerRaw(response, status, id, body, refusal?.headers);
   };
-
-  const carryOut = (response: ServerResponse, id: string, found: Plain, write: PresenceWrite) =>
-    presence.put(found.caller.project, found.userId, write).then(
-      () => answer(response, id, found, null, done(`updated presence of user ${found.userId}`)),
-      (error) => {
-        const refusal = refusalFor(error, { method: 'PUT', route: USER_PRESENCE, reqId: id }, log);
-        answer(response, id, found, refusal, errorBody(refusal.code, refusal.message));
-      },
-    );
 
   takeFirst(app.server, (request, response, ordinary) => {
     const found = plain(request);

@@ -186,6 +186,8 @@ describe('a request that is not plain goes through the framework, with its body'
         const answer = await put(request);
         assert.equal(ordinary(), before + 1);
         assert.deepEqual(comparable(answer), comparable(await put(request, ORDINARY)));
+        assert.equal((await put({})).status, 200);
+        assert.equal(ordinary(), before + 2, 'the next one is plain again');
       }),
     );
   }

@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import { inspectPresence } from '../../core/presence-service.ts';
 import type { Services } from '../../services.ts';
-import { done } from '../answer.ts';
 import type { RequestRule } from '../fastify-types.ts';
 import { answers, ClientPresenceQuery, PRESENCE_READING } from '../schemas.ts';
 import { groupPresence, presencePageRule } from './group-presence.ts';
+import { updated } from './user-presence.ts';
 
 const tags = ['client'];
 const url = '/v1/client/presence';
@@ -71,6 +71,6 @@ function putPresence(app: FastifyInstance, { clients, settings }: Services): voi
   const route = { schema, config: { rule }, bodyLimit };
   app.put<{ Body: ClientPresenceWrite }>(url, route, async ({ client, body }) => {
     await clients.putPresence(client, body);
-    return done(`updated presence of user ${client.userId}`);
+    return updated(client.userId);
   });
 }

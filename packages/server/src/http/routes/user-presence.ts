@@ -36,6 +36,9 @@ function getPresence(app: FastifyInstance, { presenceReading }: Services): void 
   );
 }
 
+/** The answer to an update that was done. */
+export const updated = (userId: string) => done(`updated presence of user ${userId}`);
+
 const rule: RequestRule = ({ body }, findings) => inspectPresence(body as Record<string, unknown>, findings);
 
 function putPresence(app: FastifyInstance, { presence }: Services): void {
@@ -50,6 +53,6 @@ function putPresence(app: FastifyInstance, { presence }: Services): void {
   const route = { schema, config: { rule } };
   app.put<ById & { Body: PresenceWrite }>(USER_PRESENCE, route, async ({ caller, params, body }) => {
     await presence.put(caller.project, params.id, body);
-    return done(`updated presence of user ${params.id}`);
+    return updated(params.id);
   });
 }
