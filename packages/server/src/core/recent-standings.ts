@@ -10,10 +10,7 @@ const RENEWED_AFTER_MS = 700;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */
 const MOST_TOGETHER = 1_000;
-/**
- * How many are remembered, but for those that are being looked up again: a bound on memory. Who comes when there are so
- * many is asked about each time.
- */
+/** How many are remembered: a bound on memory. Who comes when there are so many is asked about each time. */
 const MAX_KEPT = 40_000;
 /** Most users that one announcement names; of more, all of the project are forgotten. */
 const MAX_NAMED = 100;
@@ -67,12 +64,15 @@ class ProjectStandings {
     if (ofUser?.size === 0) this.#ofUsers.delete(found.userId);
   }
 
-  forget(userIds: Iterable<string> | null): void {
+  /** Gives how many it was. */
+  forget(userIds: Iterable<string> | null): number {
     this.forgotten += 1;
+    const before = this.#all.size;
     for (const userId of userIds ?? [...this.#ofUsers.keys()]) {
       for (const found of this.#ofUsers.get(userId) ?? []) this.#remove(found);
       this.#ofUsers.delete(userId);
     }
+    return before - this.#all.size;
   }
 
   #remove(found: Found): void {
@@ -96,10 +96,10 @@ export class RecentStandings {
   readonly #clock: Clock;
   readonly #stops: readonly (() => void)[];
   readonly #projects = new Map<ProjectKey, ProjectStandings>();
-  /** What is kept, but for what is being looked up again: in the order of its last look, nearly. */
+  /** All that is kept, but for what is being looked up again; and some that was taken away. */
   #kept: Found[] = [];
-  /** What is kept for as long as it is fresh, and is looked up again when it is used until then. */
-  #ending: Found[] = [];
+  /** How many are kept. */
+  #count = 0;
 
   constructor({ store, broker, clock }: Parts) {
     this.#store = store;
@@ -156,26 +156,20 @@ export class RecentStandings {
     await announce(this.#broker, { type: 'standing', project, userIds: named });
   }
 
-  /** Lets go of what is old, and looks up again what was used. */
+  /** Lets go of what is old, and looks up again what was used or has not been looked up again yet. */
   #renew(): void {
     const now = this.#clock.now();
-    // By its amount: a clock may be set back.
-    const ageOf = ({ at }: Found) => Math.abs(now - at);
+    const kept: Found[] = [];
     const due: Found[] = [];
-    const ending: Found[] = [];
-    for (const found of this.#ending) {
+    for (const found of this.#kept) {
       if (!found.isKept) continue;
-      if (ageOf(found) >= FRESH_MS) this.#drop(found);
-      else if (found.isUsed) due.push(found);
-      else ending.push(found);
+      // By its amount: a clock may be set back.
+      const age = Math.abs(now - found.at);
+      if (age >= FRESH_MS) this.#drop(found);
+      else if (age >= RENEWED_AFTER_MS && (found.isUsed || !found.wasIdle)) due.push(found);
+      else kept.push(found);
     }
-    const young = this.#kept.findIndex((found) => ageOf(found) < RENEWED_AFTER_MS);
-    for (const found of this.#kept.splice(0, young === -1 ? this.#kept.length : young)) {
-      if (!found.isKept) continue;
-      if (found.isUsed || !found.wasIdle) due.push(found);
-      else ending.push(found);
-    }
-    this.#ending = ending;
+    this.#kept = kept;
     for (const [project, ofProject] of Map.groupBy(due, (found) => found.project)) {
       for (let from = 0; from < ofProject.length; from += MOST_TOGETHER) {
         void this.#renewTogether(project, ofProject.slice(from, from + MOST_TOGETHER));
@@ -205,10 +199,10 @@ export class RecentStandings {
     } catch {
       // They are let go in a moment, and whoever comes then is told.
     }
-    const list = isRenewed ? this.#kept : this.#ending;
     for (const found of asked) {
+      // What was not answered is asked once more, as long as it is fresh.
       if (!isRenewed && !found.wasIdle) found.isUsed = true;
-      list.push(found);
+      this.#kept.push(found);
     }
   }
 
@@ -235,11 +229,12 @@ export class RecentStandings {
   #learn(ofProject: ProjectStandings, found: Omit<Found, 'isKept'>, standing: Standing): void {
     const known = ofProject.find(found);
     if (!isAllowed(standing)) {
-      if (known !== undefined) ofProject.drop(known);
+      if (known !== undefined) this.#drop(known);
     } else if (known !== undefined) {
       this.#renewOne(known, found.at);
-    } else if (this.#kept.length + this.#ending.length < MAX_KEPT) {
+    } else if (this.#count < MAX_KEPT) {
       const kept = { ...found, isKept: true };
+      this.#count += 1;
       ofProject.keep(kept);
       this.#kept.push(kept);
     }
@@ -263,13 +258,14 @@ export class RecentStandings {
     const ofProject = this.#projects.get(found.project);
     if (ofProject === undefined) return;
     ofProject.drop(found);
+    this.#count -= 1;
     this.#tidy(found.project, ofProject);
   }
 
   #forget(project: ProjectKey, userIds: readonly string[] | null): void {
     const ofProject = this.#projects.get(project);
     if (ofProject === undefined) return;
-    ofProject.forget(userIds);
+    this.#count -= ofProject.forget(userIds);
     this.#tidy(project, ofProject);
   }
 

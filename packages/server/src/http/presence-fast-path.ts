@@ -86,12 +86,18 @@ export function addPresenceFastPath(
     if (found === null) return ordinary(request, response);
     collect(request, (bytes) => {
       const write = checkedWrite(bytes);
-      if (write !== null) void carryOut(response, requestId(request), found, write);
-      else {
+      if (write === null) {
         handBody(request, bytes);
         ordinary(request, response);
+        return;
       }
+      carryOut(response, requestId(request), found, write).catch((err) => {
+        log.error({ err }, 'a request could not be answered');
+        response.destroy();
+      });
     });
+    // Whoever hangs up before the body is whole is answered by nobody, and counted like the ordinary way does.
+    request.on('error', () => series.observe(400, performance.now() - found.startedAt));
   });
 }
 
@@ -104,12 +110,12 @@ function takeFirst(
   server: Server,
   listener: (request: IncomingMessage, response: ServerResponse, ordinary: RequestListener) => void,
 ): void {
-  const [ordinary] = server.listeners('request') as [RequestListener];
+  const [ordinary, ...others] = server.listeners('request') as [RequestListener, ...unknown[]];
+  if (others.length > 0) throw new Error('somebody else listens for requests');
   server.off('request', ordinary);
   server.on('request', (request, response) => listener(request, response, ordinary));
 }
 
-/** Nothing comes of a body whose sender hangs up: there is nobody to answer. */
 function collect(request: IncomingMessage, whole: (bytes: Uint8Array) => void): void {
   const chunks: Uint8Array[] = [];
   request.on('data', (chunk: Uint8Array) => chunks.push(chunk));

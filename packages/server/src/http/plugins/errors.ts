@@ -31,7 +31,7 @@ export function refusalFor(
   about: { readonly method: string; readonly route: string | undefined; readonly reqId: string },
   log: Logger,
 ): ServiceError {
-  const refusal = refusalOf(error);
+  const refusal = refusalOf(error ?? {});
   if (refusal === null || error instanceof StoreUnavailableError)
     log.error({ err: error, ...about }, 'a request failed');
   return refusal ?? new ServiceError('error', UNEXPECTED);
