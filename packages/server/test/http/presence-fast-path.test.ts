@@ -164,7 +164,7 @@ describe('an update of presence that is plain', () => {
   });
 
   test('may come in pieces, several on one connection, and be left unfinished', () =>
-    withServer({}, async ({ url, authorization, put }) => {
+    withServer({}, async ({ url, app, authorization, put }) => {
       const body = JSON.stringify(update());
       const head = `PUT ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
       const connection = new RawConnection(url);
@@ -175,6 +175,8 @@ describe('an update of presence that is plain', () => {
       assert.equal(text.split('HTTP/1.1 200').length, 3);
       connection.destroy();
       assert.equal((await put({})).status, 200);
+      const count = 'count{method="PUT",route="/v1/users/:id/presence",status="400"} 1';
+      for (let metrics = ''; !metrics.includes(count); ) metrics = (await app.inject('/metrics')).body;
     }));
 });
 
