@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts';
 
 /** After this the store has been asked again, so that what another process changed takes effect within a second. */
 const FRESH_MS = 1_000;
-/** At this age they are looked up again, many at once; so nobody waits for it who comes every second or two. */
+/** At this age they are looked up again, many at once; so nobody waits for it who comes every second or so. */
 const RENEWED_AFTER_MS = 700;
 const RENEWAL_INTERVAL_MS = 100;
 /** Most that one question to the store looks up again. */

@@ -84,7 +84,7 @@ export function addPresenceFastPath(
   takeFirst(app.server, (request, response, ordinary) => {
     const found = plain(request);
     if (found === null) return ordinary(request, response);
-    collect(request, (bytes) => {
+    const whole = (bytes: Uint8Array) => {
       const write = checkedWrite(bytes);
       if (write === null) {
         handBody(request, bytes);
@@ -95,9 +95,10 @@ export function addPresenceFastPath(
         log.error({ err }, 'a request could not be answered');
         response.destroy();
       });
-    });
-    // Whoever hangs up before the body is whole is answered by nobody, and counted like the ordinary way does.
-    request.on('error', () => series.observe(400, performance.now() - found.startedAt));
+    };
+    // Who hangs up before that cannot be answered, and is counted as the ordinary way does.
+    const cutShort = () => series.observe(400, performance.now() - found.startedAt);
+    collect(request, whole, cutShort);
   });
 }
 
@@ -116,10 +117,12 @@ function takeFirst(
   server.on('request', (request, response) => listener(request, response, ordinary));
 }
 
-function collect(request: IncomingMessage, whole: (bytes: Uint8Array) => void): void {
+/** Calls one of the two: after its end a request has no errors. */
+function collect(request: IncomingMessage, whole: (bytes: Uint8Array) => void, cutShort: () => void): void {
   const chunks: Uint8Array[] = [];
   request.on('data', (chunk: Uint8Array) => chunks.push(chunk));
   request.on('end', () => whole(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)));
+  request.on('error', cutShort);
 }
 
 const inspect = inspector(PresenceWrite);

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { StoreUnavailableError } from '../../src/store/store.ts';
@@ -178,6 +179,45 @@ describe('an update of presence that is plain', () => {
       const count = 'count{method="PUT",route="/v1/users/:id/presence",status="400"} 1';
       for (let metrics = ''; !metrics.includes(count); ) metrics = (await app.inject('/metrics')).body;
     }));
+});
+
+describe('whoever hangs up', () => {
+  test('while the answer is under way is counted once', async () => {
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
+    let isHeld = false;
+    const disturb: AppOptions['disturb'] = ({ presence }) => ({
+      presence: altered(presence, {
+        async set(place) {
+          if (isHeld) {
+            isAsked();
+            await held;
+          }
+          return presence.set(place);
+        },
+      }),
+    });
+    await withServer({ disturb }, async ({ url, app, authorization }) => {
+      const body = JSON.stringify(update());
+      isHeld = true;
+      const gone = new Promise<void>((resolve) => {
+        app.server.once('connection', (socket: Socket) => socket.once('close', () => resolve()));
+      });
+      const connection = new RawConnection(url);
+      connection.write(
+        `PUT ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+      await asked;
+      connection.destroy();
+      await gone;
+      letGo();
+      const count = (status: number) =>
+        `count{method="PUT",route="/v1/users/:id/presence",status="${status}"}`;
+      let metrics = '';
+      while (!metrics.includes(`${count(200)} 2`)) metrics = (await app.inject('/metrics')).body;
+      assert.ok(!metrics.includes(count(400)));
+    });
+  });
 });
 
 describe('a request that is not plain goes through the framework, with its body', () => {
