@@ -182,13 +182,11 @@ export class RecentStandings {
       found.wasIdle = !found.isUsed;
       found.isUsed = false;
     }
-    let isRenewed = false;
     try {
       await this.#look(
         project,
         () => this.#store.standings(project, asked),
         (_ofProject, standings, askedAt) => {
-          isRenewed = true;
           for (const [index, found] of asked.entries()) {
             if (!found.isKept) continue;
             if (isAllowed(standings[index] as Standing)) this.#renewOne(found, askedAt);
@@ -199,11 +197,8 @@ export class RecentStandings {
     } catch {
       // They are let go in a moment, and whoever comes then is told.
     }
-    for (const found of asked) {
-      // What was not answered is asked once more, as long as it is fresh.
-      if (!isRenewed && !found.wasIdle) found.isUsed = true;
-      this.#kept.push(found);
-    }
+    // What was used before and is not renewed is due again at once, as long as it is fresh.
+    for (const found of asked) this.#kept.push(found);
   }
 
   /** Asks the store. `learn` is given the answer, unless a change overtook it: then it may be what was before. */

@@ -78,6 +78,19 @@ async function withStandings(
   });
 }
 
+/** Looks at many hold their answers until they are let go. */
+function heldLooks() {
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const disturb = (store: Store): Partial<Store> => ({
+    async standings(...questions) {
+      const standings = await store.standings(...questions);
+      await held;
+      return standings;
+    },
+  });
+  return { disturb, letGo };
+}
+
 const allOk = (statuses: readonly number[]) => statuses.every((status) => status === 200);
 
 describe('who moves through a document', () => {
@@ -114,14 +127,7 @@ describe('who moves through a document', () => {
     }));
 
   test('is not forgotten for a look that took longer than a later one', () => {
-    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
-    const disturb = (store: Store): Partial<Store> => ({
-      async standings(...questions) {
-        const standings = await store.standings(...questions);
-        await held;
-        return standings;
-      },
-    });
+    const { disturb, letGo } = heldLooks();
     return withStandings(async ({ place, pass, asked }) => {
       await place('ada');
       await pass(1_100);
@@ -135,14 +141,7 @@ describe('who moves through a document', () => {
   });
 
   test('is looked up with others again where a change of somebody else overtook the look', () => {
-    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
-    const disturb = (store: Store): Partial<Store> => ({
-      async standings(...questions) {
-        const standings = await store.standings(...questions);
-        await held;
-        return standings;
-      },
-    });
+    const { disturb, letGo } = heldLooks();
     return withStandings(async ({ place, pass, call, asked }) => {
       await place('ada');
       await pass(600);
