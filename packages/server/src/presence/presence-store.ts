@@ -17,6 +17,9 @@
  *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events of a
  *   watched group can be read again. A group that nobody watches keeps no history and pays for none; it is watched until
  *   {@link WATCH_LEASE_MS} after its last watcher was heard of, so that one who comes back soon misses nothing.
+ * - **A count that goes back.** An engine that loses its last writes (a failover, a restart from an older snapshot) counts
+ *   the same offsets again within the epoch. A position therefore carries a checksum of the event at its offset, and
+ *   `since` answers null where the engine has another event there.
  */
 import type { Json, LocationFilter, ProjectKey } from '../store/store.ts';
 
@@ -64,11 +67,16 @@ export const HISTORY_LENGTH = 1_000;
 /** How long a group goes on being watched without a sign of life of a watcher, in milliseconds. */
 export const WATCH_LEASE_MS = 60_000;
 
-/** How far somebody has followed a group's events: `offset` is the last one they know. */
+/** How far a reader has followed a group's events: `offset` is the last one that the reader knows. */
 export interface PresencePosition {
   /** 1 to 64 characters of `A-Za-z0-9_`. */
   readonly epoch: string;
   readonly offset: number;
+  /**
+   * Of the event at the offset: 1 to 64 characters of `0-9a-f`. Absent where no event is known there, or where the engine
+   * never loses a write while it keeps the epoch; then the position is believed.
+   */
+  readonly checksum?: string;
 }
 
 /** A change of who is where in a group, as far as those who watch can tell. */
@@ -108,8 +116,11 @@ export type ToldEvent =
 
 /** Who hears of a group's events. Neither function may throw. */
 export interface PresenceWatcher {
-  /** Called in order, without a gap: the first has the offset after the watch's position. */
-  onEvent(offset: number, event: PresenceEvent): void;
+  /**
+   * Called in order, without a gap: the first has the offset after the watch's position. The checksum is that of a
+   * {@link PresencePosition}, where the engine has one.
+   */
+  onEvent(offset: number, event: PresenceEvent, checksum?: string): void;
   /** The order is broken (the engine was away, or the group is in a new epoch): nothing more comes; close and watch anew. */
   onLost(): void;
 }
@@ -117,11 +128,14 @@ export interface PresenceWatcher {
 export interface PresenceWatch {
   /** Where the group was when the watch began: every change before it can be read, every later one is told. */
   readonly position: PresencePosition;
-  /** The events after the position up to now, in order; null when they are not all kept any more. */
+  /** The events after the position up to now, in order; null when they are not all kept, or the position is of a lost past. */
   since(
     position: PresencePosition,
   ): Promise<readonly (readonly [offset: number, event: PresenceEvent])[] | null>;
-  /** A sign of life; due well within {@link WATCH_LEASE_MS}. */
+  /**
+   * Renews the lease, and compares the watch with the engine: a watch that missed something, or whose group the engine has
+   * lost, gets `onLost`. Due every few seconds, which bounds how long a lost message goes unnoticed.
+   */
   renew(now: number): Promise<void>;
   /** Ends the calls at once. The history stays until the lease runs out. Idempotent. */
   close(): void;

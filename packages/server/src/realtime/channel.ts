@@ -46,6 +46,7 @@ export class Channel {
   emptySince: number | null = null;
   readonly #state: FeedState;
   readonly #onDefect: (defect: unknown) => void;
+  readonly #idAt = (offset: number) => this.#state.idAt(offset);
   #isOpen = false;
   #isPumping = false;
   #isPumpAsked = false;
@@ -132,7 +133,7 @@ export class Channel {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
     const told = entries();
-    const bytes = told === null ? null : Buffer.from(entriesText(told, this.#state.epoch, to));
+    const bytes = told === null ? null : Buffer.from(entriesText(told, this.#idAt, to));
     if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
     const text = textOf(inPieces(bytes));
     this.#shared.add(key, text);
@@ -194,7 +195,7 @@ export class Channel {
 
   #heartbeat(): string {
     const isLevel = this.#isOpen && !this.hasPending && !this.isTelling;
-    return heartbeatText(isLevel ? this.#state : null);
+    return heartbeatText(isLevel ? this.#state.idAt(this.#state.offset) : null);
   }
 
   async #tell(isMerged: boolean): Promise<void> {
@@ -210,12 +211,14 @@ export class Channel {
 
   #nextBatch(isMerged: boolean): Batch {
     const entries = this.#pending;
-    const { epoch, offset: to } = this.#state;
+    const { offset: to } = this.#state;
     const batch = {
       from: this.#toldTo,
       first: (entries[0] as Entry).offset,
       to,
-      text: textOf(inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, epoch, to)))),
+      text: textOf(
+        inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, this.#idAt, to))),
+      ),
     };
     this.#pending = [];
     this.#recent.add(entries);

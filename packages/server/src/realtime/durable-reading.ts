@@ -26,7 +26,7 @@ export async function readAllDurable(
   filter: LocationFilter,
 ): Promise<Map<string, DurablePlace>> {
   const places = new Map<string, DurablePlace>();
-  for await (const page of pages(store, scope, filter)) {
+  for await (const page of durablePages(store, scope, filter)) {
     const ids = await store.presentable(scope.project, scope.groupId, [...page.keys()]);
     for (const id of ids) places.set(id, page.get(id) as DurablePlace);
   }
@@ -53,13 +53,14 @@ async function readListed(
 ): Promise<Map<string, DurablePlace>> {
   const wanted = new Set(userIds);
   const places = new Map<string, DurablePlace>();
-  for await (const page of pages(store, scope, filter)) {
+  for await (const page of durablePages(store, scope, filter)) {
     for (const [userId, place] of page) if (wanted.has(userId)) places.set(userId, place);
   }
   return places;
 }
 
-async function* pages(
+/** The latest durable places that pass a filter, a page of users at a time, whether or not these may be seen. */
+export async function* durablePages(
   store: Store,
   { project, groupId }: PresenceScope,
   filter: LocationFilter,

@@ -4,16 +4,18 @@ import { errorBody } from '../http/answer.ts';
 import type { PresencePosition } from '../presence/presence-store.ts';
 import type { Entry, ReaderEvent } from './reader-event.ts';
 
-const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
+const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})(?:-([0-9a-f]{1,64}))?$/;
 
 /** A position as the `id` of an event. */
-export const positionId = ({ epoch, offset }: PresencePosition) => `${epoch}-${offset}`;
+export const positionId = ({ epoch, offset, checksum }: PresencePosition) =>
+  checksum === undefined ? `${epoch}-${offset}` : `${epoch}-${offset}-${checksum}`;
 
 /** The position that a `Last-Event-ID` names; null where it is none of ours. */
 export function readPositionId(id: string | undefined): PresencePosition | null {
-  const [, epoch, offset] = POSITION.exec(id ?? '') ?? [];
-  if (epoch === undefined || !Number.isSafeInteger(Number(offset))) return null;
-  return { epoch, offset: Number(offset) };
+  const [, epoch, digits, checksum] = POSITION.exec(id ?? '') ?? [];
+  const offset = Number(digits);
+  if (epoch === undefined || !Number.isSafeInteger(offset)) return null;
+  return checksum === undefined ? { epoch, offset } : { epoch, offset, checksum };
 }
 
 /** The ID comes last: some readers take it where they read it, and do not have all of the event before. */
@@ -21,13 +23,13 @@ const block = (name: string, id: string, data: string) => `event: ${name}\ndata:
 
 /**
  * The events up to the offset `to`. The ID of each is how far a reader who has taken it knows all: where several come of
- * one offset, only the last of them names it.
+ * one offset, only the last of them names it. `idAt` writes the ID of an offset.
  */
-export function entriesText(entries: readonly Entry[], epoch: string, to: number): string {
+export function entriesText(entries: readonly Entry[], idAt: (offset: number) => string, to: number): string {
   let text = '';
   for (const [index, { event }] of entries.entries()) {
     const next = entries[index + 1]?.offset ?? to + 1;
-    text += block(event.type, positionId({ epoch, offset: next - 1 }), eventData(event));
+    text += block(event.type, idAt(next - 1), eventData(event));
   }
   return text;
 }
@@ -45,9 +47,9 @@ function eventData(event: ReaderEvent): string {
 }
 
 /** What comes before and after the entries of a snapshot, which are separated by commas. */
-export const snapshotFrame = (position: PresencePosition) => ({
+export const snapshotFrame = (id: string) => ({
   head: 'event: snapshot\ndata: {"users":[',
-  tail: `]}\nid: ${positionId(position)}\n\n`,
+  tail: `]}\nid: ${id}\n\n`,
 });
 
 /** The last event of a stream. It has no ID: whoever comes back goes on where they were. */
@@ -55,8 +57,7 @@ export const errorText = ({ code, message }: ServiceError) =>
   `event: error\ndata: ${errorBody(code, message)}\n\n`;
 
 /** A comment, and where all is told, an ID without an event: who was told nothing knows how far they have come. */
-export const heartbeatText = (position: PresencePosition | null) =>
-  position === null ? ':\n\n' : `:\nid: ${positionId(position)}\n\n`;
+export const heartbeatText = (id: string | null) => (id === null ? ':\n\n' : `:\nid: ${id}\n\n`);
 
 /** How long a reader waits before it comes back, in milliseconds. */
 export const retryText = (retryMs: number) => `retry: ${retryMs}\n\n`;

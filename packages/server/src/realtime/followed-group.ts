@@ -2,13 +2,15 @@ import type { Clock } from '../core/clock.ts';
 import type { PresenceEvent, PresenceStore, PresenceWatch } from '../presence/presence-store.ts';
 import { type Store, StoreUnavailableError } from '../store/store.ts';
 import type { FeedState } from './feed-state.ts';
-import { GroupView } from './group-view.ts';
 import type { Interruptions } from './interruptions.ts';
 import { readView } from './read-view.ts';
 import type { ReadingTurns } from './reading-turns.ts';
 
-/** How often a watch is given a sign of life, in milliseconds: several times within its lease. */
-const RENEW_MS = 15_000;
+/**
+ * How often a watch is renewed and compared with the engine, in milliseconds. A stream of a group that the engine has lost
+ * shows nothing for as long, and for a tick more.
+ */
+const RENEW_MS = 2_000;
 
 export interface FollowedParts {
   readonly store: Store;
@@ -18,7 +20,7 @@ export interface FollowedParts {
   readonly turns: ReadingTurns;
 }
 
-export type Numbered = readonly [offset: number, event: PresenceEvent];
+export type Numbered = readonly [offset: number, event: PresenceEvent, checksum?: string | undefined];
 
 /** What a followed group is for. */
 export interface Follower {
@@ -138,16 +140,15 @@ export class FollowedGroup {
     if (generation !== this.#generation) watch.close();
     this.#requireCurrent(generation);
     this.#watch = watch;
-    state.epoch = watch.position.epoch;
-    state.offset = watch.position.offset;
-    state.view = new GroupView();
+    state.begin(watch.position);
     const readTo = await readView(this.#parts, state.scope, state.view);
+    await state.known.read(this.#parts.store, state.scope);
     while (state.offset < readTo) {
       // Of what was lost before it is waited for, nothing comes.
       this.#requireCurrent(generation);
       if (this.#queue.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
       this.#requireCurrent(generation);
-      await this.#follower.apply(this.#queue.splice(0));
+      await this.#applyAll(this.#queue.splice(0));
     }
     this.#requireCurrent(generation);
     this.#phase = 'following';
@@ -161,9 +162,9 @@ export class FollowedGroup {
 
   #watcher(generation: number) {
     return {
-      onEvent: (offset: number, event: PresenceEvent) => {
+      onEvent: (offset: number, event: PresenceEvent, checksum?: string) => {
         if (generation !== this.#generation) return;
-        this.#queue.push([offset, event]);
+        this.#queue.push([offset, event, checksum]);
         if (this.#phase !== 'following') this.#wake();
         else if (this.#queue.length === 1) this.#schedule();
       },
@@ -181,7 +182,12 @@ export class FollowedGroup {
 
   async #applyQueue(generation: number): Promise<void> {
     if (generation !== this.#generation || this.#phase !== 'following') return;
-    await this.#follower.apply(this.#queue.splice(0));
+    await this.#applyAll(this.#queue.splice(0));
+  }
+
+  async #applyAll(events: readonly Numbered[]): Promise<void> {
+    for (const [offset, , checksum] of events) this.#state.learnChecksum(offset, checksum);
+    await this.#follower.apply(events);
   }
 
   /** Nothing happens where this watch was given up before. */

@@ -84,9 +84,10 @@ export class GroupChanges {
 
   /** Who is a member again by the time that this is told may have been given a durable place since. */
   async #remove(offset: number, userIds: readonly string[]): Promise<void> {
-    const events = userIds.flatMap((id) => this.#state.view.remove(id));
+    const events = userIds.flatMap((id) => this.#removeOne(id));
     const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
     const back = [...(await this.#presentable(userIds))];
+    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, new Set(back));
     const own = await this.#withShown(hidden, (channel) => this.#readDurable(channel, back));
     this.#record(offset, events, own);
   }
@@ -94,9 +95,10 @@ export class GroupChanges {
   /** The same of a group that was made again. */
   async #removeEverybody(offset: number): Promise<void> {
     const userIds = this.#everybody();
-    const events = userIds.flatMap((id) => this.#state.view.remove(id));
+    const events = userIds.flatMap((id) => this.#removeOne(id));
     const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
     this.#markUnread(null);
+    await this.#state.known.read(this.#store, this.#state.scope);
     const own = await this.#withShown(hidden, (channel) => this.#readAllDurable(channel));
     this.#record(offset, events, own);
   }
@@ -106,6 +108,7 @@ export class GroupChanges {
     const isLate = this.#isToldLate(told);
     const { view } = this.#state;
     if (view.has(userId) && !view.isVisible(userId)) return this.#record(offset, []);
+    this.#state.known.placed(userId, told);
     const doubtful: Channel[] = [];
     const own = this.#ofChannels([userId], (channel) => {
       const events = isLate ? null : channel.view.place(told);
@@ -141,13 +144,16 @@ export class GroupChanges {
   /** Shows and hides these users, as the Store has them now. */
   async #recheck(offset: number, userIds: readonly string[]): Promise<void> {
     const visible = await this.#presentable(userIds);
+    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, visible);
     const hidden = userIds.filter((id) => !visible.has(id));
     const events = this.#turn(userIds, visible);
     const ended = this.#ofChannels(hidden, (channel, id) => channel.view.hide(id));
-    const own = await this.#withShown(ended, (channel) => {
-      const unknown = [...visible].filter((id) => channel.view.durableOf(id) === null);
-      return this.#readDurable(channel, unknown);
-    });
+    const own = new Map<Channel, readonly ReaderEvent[]>();
+    for (const channel of this.#openChannels()) {
+      const places = await this.#readDurable(channel, [...visible]);
+      const shown = [...visible].flatMap((id) => channel.view.set(id, places.get(id) ?? null));
+      own.set(channel, [...(ended.get(channel) ?? []), ...shown]);
+    }
     this.#markUnread(userIds);
     this.#record(offset, events, own);
   }
@@ -155,6 +161,7 @@ export class GroupChanges {
   async #recheckEverybody(offset: number): Promise<void> {
     const everybody = this.#everybody();
     const visible = await this.#presentable(everybody);
+    await this.#state.known.read(this.#store, this.#state.scope);
     const events = this.#turn(everybody, visible);
     const own = new Map<Channel, ReaderEvent[]>();
     for (const channel of this.#openChannels()) {
@@ -168,6 +175,11 @@ export class GroupChanges {
     }
     this.#markUnread(null);
     this.#record(offset, events, own);
+  }
+
+  #removeOne(userId: string): readonly ReaderEvent[] {
+    this.#state.known.hide(userId);
+    return this.#state.view.remove(userId);
   }
 
   #turn(userIds: readonly string[], visible: ReadonlySet<string>): ReaderEvent[] {
@@ -231,6 +243,7 @@ export class GroupChanges {
   #record(offset: number, events: readonly ReaderEvent[], own: OwnEvents = NONE): void {
     this.#state.offset = offset;
     const doubted = offset === this.#lastOffset ? this.#doubted : [];
+    for (const id of doubted) this.#state.known.hide(id);
     const all = [...events, ...doubted.flatMap((id) => this.#state.view.hide(id))];
     for (const channel of this.#channels.values()) {
       if (!channel.isOpen) continue;

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { PresenceFilter } from '../core/presence-reading.ts';
 import type { PresenceEvent, PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import { Channel } from './channel.ts';
@@ -7,6 +8,7 @@ import { GroupChanges } from './group-changes.ts';
 import { GroupReaders } from './group-readers.ts';
 import type { HeldTexts } from './held-texts.ts';
 import { openChannel } from './open-channel.ts';
+import { Reconciliation } from './reconciliation.ts';
 import { type Missed, readMissed, resume } from './resume.ts';
 import type { SessionOwner, StreamSession } from './stream-session.ts';
 import { endRefused, requireWatchable } from './watch-rights.ts';
@@ -20,6 +22,7 @@ const IDLE_MAX = 100;
 const SETTLED_MS = 10_000;
 
 export interface FeedParts extends FollowedParts, SessionOwner {
+  readonly log: Logger;
   /** Something is pending in the channel: it is to be told, now or a little later. */
   readonly offer: (channel: Channel) => void;
 }
@@ -32,12 +35,18 @@ export class GroupFeed implements Follower, SessionOwner {
   readonly #changes: GroupChanges;
   readonly #readers = new GroupReaders();
   readonly #followed: FollowedGroup;
+  readonly #reconciliation: Reconciliation;
   #joining = 0;
 
   constructor(scope: PresenceScope, parts: FeedParts) {
     this.#parts = parts;
     this.#state = new FeedState(scope);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
+    this.#reconciliation = new Reconciliation(
+      { ...parts, endRefused: () => this.#endRefused(null) },
+      this.#state,
+      parts.clock.now(),
+    );
     this.#followed = new FollowedGroup(parts, this.#state, this);
   }
 
@@ -103,6 +112,7 @@ export class GroupFeed implements Follower, SessionOwner {
   }
 
   async onRead(): Promise<void> {
+    this.#reconciliation.restart(this.#parts.clock.now());
     const opened = [...this.#channels.values()].map((channel) => this.#open(channel));
     const asked = this.#followed
       .inOrder(() => this.#endRefused(null))
@@ -113,6 +123,9 @@ export class GroupFeed implements Follower, SessionOwner {
   /** To be called about once a second. */
   tick(now: number): void {
     this.#followed.tick(now);
+    if (this.#followed.watch !== null && this.#reconciliation.begin(now)) {
+      void this.#parts.turns.take(() => this.#reconciliation.run(now));
+    }
     const idle: string[] = [];
     for (const [key, channel] of this.#channels) {
       void channel.pump();

@@ -30,11 +30,14 @@ export async function readMissed(
   state: FeedState,
   position: PresencePosition,
 ): Promise<Missed | null> {
-  if (position.epoch !== state.epoch) return null;
-  const isKept = channel.keeps(position.offset);
+  const isOwnPast = state.isOwnPast(position);
+  if (isOwnPast === false) return null;
+  // The engine is asked about what is not known here.
+  const isKept = channel.keeps(position.offset) && (isOwnPast === true || position.offset >= state.offset);
   const from = isKept ? Math.max(position.offset, state.offset) : position.offset;
-  const events = await watch.since({ epoch: position.epoch, offset: from });
+  const events = await watch.since(from === position.offset ? position : state.positionAt(from));
   if (events === null) return null;
+  if (position.offset > state.offset) state.learnChecksum(position.offset, position.checksum);
   return { position, events: isKept ? [] : events, head: from + events.length };
 }
 
@@ -45,8 +48,8 @@ export function resume(
   state: FeedState,
 ): Resumed | null {
   const { offset } = position;
-  if (position.epoch !== state.epoch) return null;
-  const isKept = channel.keeps(offset);
+  if (state.isOwnPast(position) === false) return null;
+  const isKept = events.length === 0 && channel.keeps(offset);
   const to = Math.max(offset, isKept ? channel.toldTo : Math.min(head, state.offset));
   const isWhole = isKept || events.length >= Math.min(head, to) - offset;
   if (!isWhole || !channel.keeps(to)) return null;

@@ -15,9 +15,9 @@ interface Parts {
 }
 
 /**
- * Whether the streams of this process may go on is asked again and again, because what ended it may never have been told:
- * telling fails where the engine was away from whoever wrote it. A round takes about a minute, a few streams at each tick;
- * those of them with the same credentials, or in the same group, are one question.
+ * Checks again and again whether the credentials of the streams of this process still hold: the notification that ended them
+ * may have been lost. A round over all streams takes about a minute, a few streams at each tick; those with the same
+ * credentials are one question. Whether a reader may still watch the group is checked by `reconciliation.ts`.
  */
 export class Rounds {
   readonly #parts: Parts;
@@ -41,20 +41,23 @@ export class Rounds {
 
   /** Ends those of these streams that may not go on. An engine that is away refuses nobody. Never rejects. */
   async ask(sessions: readonly StreamSession[]): Promise<void> {
-    const { store } = this.#parts;
+    await this.#askTokens(sessions);
+    const open = sessions.filter(({ ending }) => ending === null);
+    await endRefused(this.#parts.store, open).catch((error) => this.#ignore(error));
+  }
+
+  async #askTokens(sessions: readonly StreamSession[]): Promise<void> {
     const alike = [...Map.groupBy(sessions, (session) => session.asked.credentials ?? session).values()];
     for (let from = 0; from < alike.length; from += ASKED_AT_ONCE) {
       await Promise.all(alike.slice(from, from + ASKED_AT_ONCE).map((same) => this.#askToken(same)));
     }
-    const open = sessions.filter(({ ending }) => ending === null);
-    await endRefused(store, open).catch((error) => this.#ignore(error));
   }
 
   async #askDue(): Promise<void> {
     this.#isAsking = true;
     while (this.#isDue) {
       this.#isDue = false;
-      await this.ask(this.#next());
+      await this.#askTokens(this.#next());
     }
     this.#isAsking = false;
   }

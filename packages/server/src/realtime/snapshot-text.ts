@@ -17,11 +17,9 @@ export interface Opening {
 }
 
 /** The event that tells all that a filter shows. Nothing may change meanwhile. */
-export async function snapshotOf(
-  view: FilteredView,
-  { view: group, epoch, offset }: FeedState,
-): Promise<Opening> {
-  const { head, tail } = snapshotFrame({ epoch, offset });
+export async function snapshotOf(view: FilteredView, state: FeedState): Promise<Opening> {
+  const { view: group, offset } = state;
+  const { head, tail } = snapshotFrame(state.idAt(offset));
   const pieces: Buffer[] = [];
   let entries: string[] = [];
   let texts = 0;

@@ -50,6 +50,11 @@ export class ChannelLink {
     left.catch(() => {});
   }
 
+  /** See {@link RedisChannels.drain}: a server answers in order, messages and pings alike. */
+  async drain(): Promise<void> {
+    await this.#client.ping().catch(() => {});
+  }
+
   close(): void {
     clearInterval(this.#pinging);
     this.#listeners.clear();

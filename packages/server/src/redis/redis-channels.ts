@@ -11,6 +11,8 @@ export interface RedisChannels {
   /** Resolves when every later message will be heard. @throws StoreUnavailableError */
   listen(channel: string, listener: ChannelListener): Promise<void>;
   leave(channel: string): void;
+  /** Resolves when every message of the channel that was published before the call has been received, or the channel is lost. */
+  drain(channel: string): Promise<void>;
   close(): void;
 }
 
@@ -49,6 +51,11 @@ class ShardedChannels implements RedisChannels {
     const link = this.#links.get(this.#nodes.get(channel) ?? '');
     this.#nodes.delete(channel);
     void link?.then((open) => open.leave(channel));
+  }
+
+  async drain(channel: string): Promise<void> {
+    const link = await this.#links.get(this.#nodes.get(channel) ?? '');
+    await link?.drain();
   }
 
   close(): void {

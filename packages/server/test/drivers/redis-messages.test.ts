@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readMessage } from '../../src/presence/redis/group-watch.ts';
+import { type GroupMessage, readMessage } from '../../src/presence/redis/group-watch.ts';
 
 const read = (event: unknown) => readMessage(`epoch 7 ${JSON.stringify(event)}`);
 
@@ -14,9 +14,14 @@ test('every kind of event is read as it was told', () => {
     { type: 'group', active: true },
     { type: 'gone' },
   ]) {
-    assert.deepEqual(read(event), { epoch: 'epoch', offset: 7, event });
+    const { checksum, ...message } = read(event) as GroupMessage;
+    assert.deepEqual(message, { epoch: 'epoch', offset: 7, event });
+    assert.match(checksum, /^[0-9a-f]{12}$/);
+    const later = read({ ...event, now: 1 }) as GroupMessage;
+    assert.deepEqual(later.event, event, 'the time of its caller is no part of an event');
+    assert.notEqual(later.checksum, checksum, 'and makes a checksum of its own');
   }
-  assert.deepEqual(readMessage('epoch 7 '), { epoch: 'epoch', offset: 7, event: null });
+  assert.deepEqual(readMessage('epoch 7 '), { epoch: 'epoch', offset: 7, event: null, checksum: '' });
 });
 
 test('what a stranger publishes is no message: it would throw far from where it was read', () => {

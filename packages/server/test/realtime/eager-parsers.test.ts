@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { entriesText, snapshotFrame } from '../../src/realtime/event-text.ts';
+import { entriesText, positionId, snapshotFrame } from '../../src/realtime/event-text.ts';
 import { arrived } from '../../src/realtime/reader-event.ts';
 import { withStreams } from './stream-world.ts';
 
@@ -26,10 +26,10 @@ describe('a reader who takes an ID before its event is whole', () => {
     }));
 
   test('has no ID of a change whose data have not come', () => {
-    const at = { epoch: 'e', offset: 1 };
+    const idAt = (offset: number) => positionId({ epoch: 'e', offset });
     const entries = [1, 2].map((offset) => ({ offset, event: arrived('a', `{"page":"${offset}"}`, null) }));
-    const { head, tail } = snapshotFrame(at);
-    const text = head + tail + entriesText(entries, 'e', 2);
+    const { head, tail } = snapshotFrame(idAt(1));
+    const text = head + tail + entriesText(entries, idAt, 2);
     for (let length = 0; length < text.length; length += 1) {
       const taken = text.slice(0, length);
       const lines = taken.split('\n').slice(0, -1);

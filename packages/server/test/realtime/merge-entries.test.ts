@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { describe, test } from 'node:test';
-import { entriesText } from '../../src/realtime/event-text.ts';
+import { entriesText, positionId } from '../../src/realtime/event-text.ts';
 import { mergeEntries } from '../../src/realtime/merge-entries.ts';
 import { arrived, departed, durable, type Entry, type ReaderEvent } from '../../src/realtime/reader-event.ts';
 import { Random } from '../sim/random.ts';
 import { EventParser } from './event-parser.ts';
 import { ReaderModel } from './reader-model.ts';
+
+const idAt = (offset: number) => positionId({ epoch: 'epoch', offset });
 
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
@@ -24,7 +26,7 @@ const merged = (...events: ReaderEvent[]) => mergeEntries(entries(...events)).ma
 /** What a reader knows who is told these entries after what it knew before. */
 function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderModel {
   const parser = new EventParser();
-  parser.take(entriesText(list, 'epoch', to));
+  parser.take(entriesText(list, idAt, to));
   for (const event of parser.events) model.take(event);
   return model;
 }
@@ -99,7 +101,7 @@ describe('the merged list leads a reader to the state of the whole list', () => 
       const { offset } = changes;
       const whole = read(read(new ReaderModel(), before, offset), list, offset).entries();
       const parser = new EventParser();
-      parser.take(entriesText(mergeEntries(list), 'epoch', offset));
+      parser.take(entriesText(mergeEntries(list), idAt, offset));
       const reader = read(new ReaderModel(), before, offset);
       let known = Math.min(...list.map((entry) => entry.offset)) - 1;
       for (const event of parser.events.slice(0, random.below(parser.events.length + 1))) {

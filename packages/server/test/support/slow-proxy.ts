@@ -1,16 +1,21 @@
-/** Stands between a store and its server, and lets new connections wait. */
+/** Stands between a process and a server, lets new connections wait, and cuts them. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class SlowProxy {
   /** How long a connection that is made from now on waits before it gets through, in milliseconds. */
   delayMs = 0;
+  #isCut = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
 
   private constructor(target: URL) {
     this.#server = createServer((near) => {
       this.#keep(near);
+      if (this.#isCut) {
+        near.destroy();
+        return;
+      }
       setTimeout(() => {
         const far = connect(Number(target.port || 5432), target.hostname);
         this.#keep(far);
@@ -34,6 +39,16 @@ export class SlowProxy {
       proxy.#server.close();
       for (const socket of proxy.#sockets) socket.destroy();
     }
+  }
+
+  /** Breaks every connection, and each new one, until {@link mend}. */
+  cut(): void {
+    this.#isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  mend(): void {
+    this.#isCut = false;
   }
 
   #keep(socket: Socket): void {

@@ -66,6 +66,11 @@ export class DueGroups {
     }
   }
 
+  /** Leads the next sweep to a group whose entry was lost. See lua/overdue.lua. */
+  async enlistAgain(scope: PresenceScope, now: number): Promise<void> {
+    await this.enter(scope, now + EARLY_MS, now);
+  }
+
   /** Ends what is due by now in all groups. What cannot be reached is left to the next sweep. */
   async sweep(now: number): Promise<Expired[]> {
     const expired: Expired[] = [];

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import type { PresenceEvent, PresencePosition, PresenceWatcher } from '../presence-store.ts';
+import { CHECKSUM_LENGTH } from './presence-scripts.ts';
 
 /** A message of a group's channel. */
 export interface GroupMessage {
@@ -6,6 +8,8 @@ export interface GroupMessage {
   /** The event's, or where there is none that of the last one; -1 where the epoch has ended. */
   readonly offset: number;
   readonly event: PresenceEvent | null;
+  /** Of the event's text: see lua/group.lua. */
+  readonly checksum: string;
 }
 
 const SHAPE = /^([A-Za-z0-9_]{1,64}) (-?\d+) /;
@@ -15,15 +19,24 @@ export function readMessage(text: string): GroupMessage | null {
   const [start = '', epoch = '', offset] = SHAPE.exec(text) ?? [];
   if (start === '') return null;
   try {
-    const event = start.length === text.length ? null : JSON.parse(text.slice(start.length));
-    return event === null || isEvent(event) ? { epoch, offset: Number(offset), event } : null;
+    const event = start.length === text.length ? null : readEvent(text.slice(start.length));
+    const checksum = event === null ? '' : checksumOf(text.slice(start.length));
+    return event === null || isEvent(event) ? { epoch, offset: Number(offset), event, checksum } : null;
   } catch {
     return null;
   }
 }
 
+/** The event of a text of JSON. The time of its caller, which makes texts differ, is no part of it. */
+export function readEvent(text: string): PresenceEvent {
+  const { now: _now, ...event } = JSON.parse(text);
+  return event;
+}
+
+const checksumOf = (text: string) => hash('sha1', text, 'hex').slice(0, CHECKSUM_LENGTH);
+
 /** What a stranger published as an event would throw far from here. */
-function isEvent(event: Record<string, unknown>): boolean {
+function isEvent(event: Readonly<Record<string, unknown>>): boolean {
   const areTexts = (...names: string[]) => names.every((name) => typeof event[name] === 'string');
   switch (event.type) {
     case 'placed':
@@ -59,6 +72,11 @@ export class GroupWatch {
     return this.#isOver;
   }
 
+  /** The offset of the last event that came. */
+  get offset(): number {
+    return this.#position?.offset ?? 0;
+  }
+
   /** Tells what has come after the position, and from now on at once. */
   begin(position: PresencePosition): void {
     this.#position = position;
@@ -81,7 +99,7 @@ export class GroupWatch {
       this.lose();
     } else if (isNext) {
       this.#position = { epoch, offset: message.offset };
-      this.#watcher.onEvent(message.offset, message.event as PresenceEvent);
+      this.#watcher.onEvent(message.offset, message.event as PresenceEvent, message.checksum);
     }
   }
 

@@ -2,18 +2,20 @@ import { randomBytes } from 'node:crypto';
 import type { RedisChannels } from '../../redis/redis-channels.ts';
 import { StoreUnavailableError } from '../../store/store.ts';
 import {
-  type PresenceEvent,
   type PresencePosition,
   type PresenceScope,
   type PresenceWatch,
   type PresenceWatcher,
   WATCH_LEASE_MS,
 } from '../presence-store.ts';
-import { GroupWatch, readMessage } from './group-watch.ts';
+import type { DueGroups } from './due-groups.ts';
+import { GroupWatch, readEvent, readMessage } from './group-watch.ts';
 import type { PresenceEngine } from './presence-engine.ts';
 
-/** How long the index of a project's watched groups outlives the last sign of life, by the clock of Redis. */
+/** How long the index of a project's watched groups outlives its last change, by the clock of Redis. */
 const INDEX_KEPT_MS = 10 * WATCH_LEASE_MS;
+/** How often a renewal also renews the group's entry in that index. */
+const ENLIST_MS = WATCH_LEASE_MS / 4;
 
 /** Those of this process who watch a group, over one subscription. */
 interface Audience {
@@ -25,11 +27,13 @@ interface Audience {
 export class GroupWatches {
   readonly #engine: PresenceEngine;
   readonly #channels: RedisChannels;
+  readonly #due: DueGroups;
   readonly #audiences = new Map<string, Audience>();
 
-  constructor(engine: PresenceEngine, channels: RedisChannels) {
+  constructor(engine: PresenceEngine, channels: RedisChannels, due: DueGroups) {
     this.#engine = engine;
     this.#channels = channels;
+    this.#due = due;
   }
 
   async watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {
@@ -40,10 +44,10 @@ export class GroupWatches {
       const newEpoch = randomBytes(9).toString('hex');
       const reply = await this.#engine.onGroup('watch', scope, now, now + WATCH_LEASE_MS, newEpoch);
       if (watch.isOver) throw new StoreUnavailableError('Redis: connection lost');
-      const [epoch, offset] = reply as [string, string];
-      const position = { epoch, offset: Number(offset) };
+      const [epoch, offset, checksum] = reply as [string, string, string];
+      const position = { epoch, offset: Number(offset), checksum };
       watch.begin(position);
-      return this.#opened(scope, channel, watch, position);
+      return this.#opened(scope, channel, watch, position, now);
     } catch (error) {
       this.#leave(channel, watch);
       throw error;
@@ -59,26 +63,39 @@ export class GroupWatches {
     channel: string,
     watch: GroupWatch,
     position: PresencePosition,
+    begunAt: number,
   ): PresenceWatch {
+    let enlistedAt = begunAt;
     return {
       position,
       since: (from) => this.#since(scope, from),
-      renew: (now) => this.#renew(scope, now, position.epoch, watch),
+      renew: async (now) => {
+        if (watch.isOver) return;
+        if (Math.abs(now - enlistedAt) >= ENLIST_MS) {
+          enlistedAt = now;
+          await this.#enlist(scope, now);
+        }
+        await this.#renew(scope, now, position.epoch, watch);
+      },
       close: () => this.#leave(channel, watch),
     };
   }
 
-  async #since(scope: PresenceScope, { epoch, offset }: PresencePosition) {
-    const reply = await this.#engine.onGroup('since', scope, 0, epoch, offset);
+  async #since(scope: PresenceScope, { epoch, offset, checksum = '' }: PresencePosition) {
+    const reply = await this.#engine.onGroup('since', scope, 0, epoch, offset, checksum);
     if (!Array.isArray(reply)) return null;
-    return reply.map((event, index) => [offset + 1 + index, JSON.parse(event) as PresenceEvent] as const);
+    return reply.map((event, index) => [offset + 1 + index, readEvent(event)] as const);
   }
 
   async #renew(scope: PresenceScope, now: number, epoch: string, watch: GroupWatch): Promise<void> {
-    if (watch.isOver) return;
-    await this.#enlist(scope, now);
-    const isRenewed = await this.#engine.onGroup('renew', scope, now, now + WATCH_LEASE_MS, epoch);
-    if (isRenewed === 0) watch.lose();
+    const reply = await this.#engine.onGroup('renew', scope, now, now + WATCH_LEASE_MS, epoch);
+    const [offset, isOverdue] = reply as [number, number];
+    if (isOverdue === 1) await this.#due.enlistAgain(scope, now);
+    if (offset < 0) return watch.lose();
+    if (watch.offset >= offset) return;
+    // The missing messages may still be on their way, over another connection than this answer.
+    await this.#channels.drain(this.#engine.keys.channel(scope));
+    if (watch.offset < offset) watch.lose();
   }
 
   async #enlist(scope: PresenceScope, now: number): Promise<void> {

@@ -8,16 +8,24 @@ export const KEPT_MS = 172_800_000;
 /** How long a history outlives the last sign of life of a watcher, by the clock of Redis. */
 const HISTORY_MS = 2 * WATCH_LEASE_MS;
 
+/** Length of an event's checksum, in hexadecimal digits. */
+export const CHECKSUM_LENGTH = 12;
+/** How late a sweep may be before the group's entry in the index of due groups counts as lost, in milliseconds. */
+const OVERDUE_MS = 5_000;
+
 /** The scripts of lua/, whose headers say what they do and what they want, for a database of a server or a cluster. */
 export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
   const constants = [
     `local PUBLISH, DB = '${publish}', '${db}'`,
     `local HISTORY_LENGTH = ${HISTORY_LENGTH}`,
     `local HISTORY_MS = ${HISTORY_MS}`,
-    `local KEPT_MS = ${KEPT_MS}\n`,
+    `local KEPT_MS = ${KEPT_MS}`,
+    `local CHECKSUM_LENGTH = ${CHECKSUM_LENGTH}`,
+    `local OVERDUE_MS = ${OVERDUE_MS}\n`,
   ].join('\n');
+  const head = constants + text('overdue');
   const ofGroup = (name: string, before = ''): RedisScript =>
-    redisScript(constants + before + text('group') + text(name));
+    redisScript(head + before + text('group') + text(name));
   const ofIndex = (name: string): RedisScript => redisScript(text(name));
   return {
     set: ofGroup('set', text('refresh')),

@@ -55,7 +55,7 @@ class RedisPresence implements PresenceStore {
     this.#engine = new PresenceEngine(connection);
     this.#due = new DueGroups(this.#engine);
     this.#setting = new PresenceSetting(this.#engine, this.#due);
-    this.#watches = new GroupWatches(this.#engine, channels);
+    this.#watches = new GroupWatches(this.#engine, channels, this.#due);
   }
 
   ping(): Promise<void> {
@@ -126,7 +126,7 @@ class RedisPresence implements PresenceStore {
   }
 
   async tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
-    await this.#engine.onGroup('tell', scope, now, JSON.stringify(event));
+    await this.#engine.onGroup('tell', scope, now, JSON.stringify({ ...event, now }));
   }
 
   snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {

@@ -21,9 +21,10 @@ for at = 1, #due, 2 do
 end
 if #due == 2 * limit then return told end
 
-local counted = redis.call('HGET', meta, 'entry')
+local known = redis.call('HMGET', meta, 'entry', 'due')
+local counted = known[1]
 local earliest = redis.call('ZRANGE', deadlines, 0, 0, 'WITHSCORES')[2]
-if counted and counted ~= entry then
+if counted and counted ~= entry and not is_overdue(known[2], now) then
   told[1] = 'other'
 elseif earliest then
   redis.call('HSET', meta, 'due', earliest, 'entry', entry)

@@ -1,5 +1,5 @@
 -- What every script on a group begins with; a script's text stands after this one. PUBLISH, DB, HISTORY_LENGTH,
--- HISTORY_MS and KEPT_MS are set before it.
+-- HISTORY_MS, KEPT_MS, CHECKSUM_LENGTH and OVERDUE_MS are set before it.
 --
 -- A presence is named by its user ID, NUL and its region. User IDs and locations have no NUL.
 --
@@ -142,13 +142,14 @@ local function append(event)
   publish(redis.call('HGET', watched, 'epoch') .. ' ' .. offset .. ' ' .. event)
 end
 
--- Tells where the group is, so that whoever missed something finds out.
-local function mark()
-  local count = redis.call('HMGET', watched, 'epoch', 'offset')
-  publish(count[1] .. ' ' .. count[2] .. ' ')
+-- Names the event at the end of the history, or at `index` from there: two events that ever had one offset differ by it,
+-- because each carries the time of its caller.
+local function checksum_of(index)
+  local event = redis.call('LINDEX', history, index)
+  return event and redis.sha1hex(event):sub(1, CHECKSUM_LENGTH) or ''
 end
 
--- Puts the end of the lease off.
+-- Extends the lease.
 local function lease(until_time)
   if tonumber(redis.call('HGET', watched, 'until')) < tonumber(until_time) then
     redis.call('HSET', watched, 'until', until_time)
@@ -158,5 +159,7 @@ local function lease(until_time)
 end
 
 local function tell(event)
-  if is_watched() then append(cjson.encode(event)) end
+  if not is_watched() then return end
+  event.now = now
+  append(cjson.encode(event))
 end

@@ -10,7 +10,7 @@ local replies, done = {}, 0
 -- holds; else does nothing.
 local function refresh(places, deadlines, meta, now, presence, location, deadline)
   local known = redis.call('HMGET', meta, 'due', 'until')
-  if not known[1] or tonumber(known[1]) > tonumber(deadline) then return false end
+  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_overdue(known[1], now) then return false end
   if not known[2] or tonumber(known[2]) < tonumber(deadline) then return false end
   if redis.call('HGET', places, presence) ~= location then return false end
   local ends = redis.call('ZSCORE', deadlines, presence)

@@ -11,7 +11,7 @@
 --         come back; 1: nothing changed but the deadline; else {arrived, created, the location departed from or false}.
 local function set(presence, location, deadline, due, entry)
   local known = redis.call('HMGET', meta, 'due', 'until')
-  if not known[1] or tonumber(known[1]) > tonumber(deadline) then
+  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_overdue(known[1], now) then
     if not entry then return 0 end
     redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
