@@ -130,19 +130,14 @@ describe('a presence stream after a notification was lost', { skip }, () => {
       await writer.set('c', { page: '1', paragraph: 'c' }, { durable: true });
     }));
 
-  test('equals the reading: a user set deleted, and active again after the streams were right', () =>
-    assertRightAfter(async ({ writer: { project }, clock }) => {
-      expectDone(await project.put('/v1/users/a', { status: 'deleted' }));
-      for (let second = 0; second < RIGHT_WITHIN_S; second += 1) {
-        clock.move(1_000);
-        await delay(SETTLED_MS);
-      }
-      expectDone(await project.put('/v1/users/a', { status: 'active' }));
+  test('equals the reading: a user who was deleted set active again', () =>
+    assertRightAfter(async ({ reader, writer }) => {
+      expectDone(await reader.project.put('/v1/users/a', { status: 'deleted' }));
+      expectDone(await writer.project.put('/v1/users/a', { status: 'active' }));
     }));
 
-  test('equals the reading: the group set deleted, and active again', () =>
+  test('equals the reading: the group set deleted', () =>
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
-      expectDone(await project.put('/v1/groups/g', { status: 'active' }));
     }));
 });

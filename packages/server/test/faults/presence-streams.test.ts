@@ -1,21 +1,30 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { StreamReader } from '../realtime/stream-reader.ts';
-import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
 import { withServer } from '../support/server.ts';
 
 const path = '/v1/groups/g/presence';
 
+/** Of real time, for what is under way after each second of the clock. */
+const SETTLED_MS = 20;
+
 const isEnd = ({ events }: StreamReader, id: string) => events.at(-1)?.data.id === id;
 
 /** A server whose presence is in a Redis of the test's own. */
-async function withRedis(use: (presence: Presence, redis: OwnRedis) => Promise<void>): Promise<void> {
+async function withRedis(
+  use: (presence: Presence, redis: OwnRedis) => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<void> {
   const redis = await OwnRedis.start();
   try {
-    await withServer({ settings: { redisUrl: redis.url } }, async (server) => {
+    await withServer({ clock, settings: { redisUrl: redis.url } }, async (server) => {
       const { url, projectId, projectSecret, projectToken } = server;
       const project = new Project(url, projectId, projectSecret, projectToken);
       const ids = ['a', 'b', 'end'];
@@ -84,5 +93,53 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
         ['b', 'end'],
       );
       reader.close();
+    }));
+
+  test('begins anew within 5 s when Redis was emptied and no connection broke', async () => {
+    const clock = new MovedClock();
+    await withRedis(async (presence, redis) => {
+      await presence.set('a', { page: '1' });
+      const reader = await StreamReader.open(presence.project, path);
+      await reader.snapshot();
+      await redis.command('FLUSHALL');
+      const snapshots = () => reader.events.filter(({ type }) => type === 'snapshot').length;
+      for (let second = 0; second < 4; second += 1) {
+        clock.move(1_000);
+        await delay(SETTLED_MS);
+      }
+      await reader.until('a second snapshot', () => snapshots() === 2);
+      await presence.set('b', { page: '2' });
+      await reader.until('the next arrival', () => isEnd(reader, 'b'));
+      reader.close();
+    }, clock);
+  });
+
+  test('whose reader comes back to a Redis that lost its last writes gets a snapshot, not a wrong rest', () =>
+    withRedis(async (presence, redis) => {
+      const reader = await StreamReader.open(presence.project, path);
+      await reader.snapshot();
+      await presence.set('a', { page: '1' });
+      await reader.told(1);
+      await redis.command('SAVE');
+      await presence.set('b', { page: '2' });
+      const known = (await reader.told(2)).at(-1)?.id as string;
+      reader.close();
+      await reader.ended();
+      await redis.stop();
+      await redis.start();
+      await until('presence is written again', async () => {
+        return (await presence.put('end', { location: { page: '3' } })).status === 200;
+      });
+      const open = () => StreamReader.open(presence.project, path, { 'last-event-id': known });
+      let back = await open();
+      await until('streams are opened again', async () => {
+        if (back.status !== 200) back = await open();
+        return back.status === 200;
+      });
+      await back.snapshot();
+      const model = new ReaderModel();
+      for (const event of back.events) model.take(event);
+      assert.deepEqual(model.entries(), await presence.everyone());
+      back.close();
     }));
 });

@@ -15,6 +15,8 @@ import {
 } from '../contract/presence/presence-scene.ts';
 import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
 
+/** Later than any sweep may be. */
+const OVERDUE_MS = 10_000;
 /** Within which every call has failed, and within which all is well again. */
 const LIMIT_MS = 5_000;
 
@@ -147,6 +149,55 @@ describe('presence while Redis is ill', { skip: skipsOwnRedis, concurrency: true
       const { watch } = await scene.watch();
       assert.notEqual(watch.position.epoch, position.epoch);
       assert.equal(await watch.since(position), null);
+    }));
+
+  test('restarted from an older snapshot: a position of the past that was lost leads nowhere', (t) =>
+    withScene(t, async (scene, redis) => {
+      const before = await scene.watch();
+      await scene.set('ann', PAGE_1);
+      await before.first(1);
+      await redis.command('SAVE');
+      const lost = await scene.watch();
+      for (const page of [PAGE_2, PAGE_1, PAGE_2]) await scene.set('ann', page, { region: SITE });
+      await lost.first(3);
+      const { epoch, offset } = lost.watch.position;
+      const position = { epoch, offset: offset + 3, checksum: lost.checksums.at(-1) as string };
+      assert.deepEqual(await lost.watch.since(position), []);
+      await redis.stop();
+      await redis.start();
+      await lost.lost();
+      await until('it answers', () => scene.store.ping().then(() => true), LIMIT_MS);
+      await until('it answers', () => scene.other.ping().then(() => true), LIMIT_MS);
+      // The same events at the same offsets, a moment later.
+      for (const page of [PAGE_2, PAGE_1, PAGE_2, PAGE_1]) {
+        await scene.set('ann', page, { region: SITE, now: START + 1 });
+      }
+      const { watch } = await scene.watch({ now: START + 1 });
+      assert.equal(await watch.since(position), null);
+      const kept = { ...before.watch.position, offset: offset, checksum: before.checksums[0] as string };
+      assert.equal((await watch.since(kept))?.length, 4, 'what was not lost goes on');
+    }));
+
+  test('the index of due groups lost: a refresh enters the group again, and so does a renewal', (t) =>
+    withScene(t, async (scene, redis) => {
+      const refreshed = await scene.watch();
+      const silent = await scene.watch({ groupId: 'silent' });
+      await scene.set('ann', PAGE_1);
+      await scene.set('bob', PAGE_1, { groupId: 'silent' });
+      for (const key of (await redis.command('KEYS', '*{due *}')) as string[]) {
+        await redis.command('DEL', key);
+      }
+      const later = START + TTL + OVERDUE_MS;
+      await scene.set('cid', PAGE_1, { now: later });
+      await silent.watch.renew(later);
+      await scene.store.sweep(later);
+      assert.deepEqual((await refreshed.first(3)).at(-1), {
+        type: 'left',
+        userId: 'ann',
+        location: PAGE_1,
+        reason: 'expired',
+      });
+      assert.equal((await silent.first(2)).at(-1)?.type, 'left');
     }));
 
   test('what is no event of ours on the channel harms nobody', (t) =>

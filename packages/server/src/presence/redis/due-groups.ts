@@ -66,9 +66,9 @@ export class DueGroups {
     }
   }
 
-  /** Leads the next sweep to a group whose entry was lost. See lua/overdue.lua. */
-  async enlistAgain(scope: PresenceScope, now: number): Promise<void> {
-    await this.enter(scope, now + EARLY_MS, now);
+  /** An entry that leads the next sweep to a group whose own was lost, to be used at once. See lua/overdue.lua. */
+  enlistAgain(scope: PresenceScope, now: number): Promise<DueEntry> {
+    return this.enter(scope, now + EARLY_MS, now);
   }
 
   /** Ends what is due by now in all groups. What cannot be reached is left to the next sweep. */

@@ -12,11 +12,12 @@ const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false
 /** What lua/set.lua answers where it did nothing, and where it put off a deadline. */
 const NO_ENTRY = 0;
 const REFRESHED = 1;
+const ENTRY_LOST = 2;
 
 /** Most that one call sets. More would save little, and Redis works on these while the others are being read. */
 const MOST_TOGETHER = 16;
 
-type Reply = typeof NO_ENTRY | typeof REFRESHED | readonly [number, number, Json | null];
+type Reply = typeof NO_ENTRY | typeof REFRESHED | typeof ENTRY_LOST | readonly [number, number, Json | null];
 
 interface Step {
   readonly update: PresenceUpdate;
@@ -38,8 +39,11 @@ export class PresenceSetting {
   async set(update: PresenceUpdate): Promise<PresenceChange> {
     const slot = this.#slotOf(update);
     let reply = await this.#gathered.ask(`${slot}`, { update, entry: null });
-    if (reply === NO_ENTRY) {
-      const entry = await this.#due.enter(update, update.expiresAt, update.now);
+    if (reply === NO_ENTRY || reply === ENTRY_LOST) {
+      const entry =
+        reply === ENTRY_LOST
+          ? await this.#due.enlistAgain(update, update.now)
+          : await this.#due.enter(update, update.expiresAt, update.now);
       reply = await this.#gathered.ask(`${slot} with entries`, { update, entry });
     }
     if (typeof reply === 'number') return UNCHANGED;

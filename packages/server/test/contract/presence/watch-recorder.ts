@@ -15,6 +15,7 @@ export class WatchRecorder {
   watch!: PresenceWatch;
   readonly events: PresenceEvent[] = [];
   readonly offsets: number[] = [];
+  readonly checksums: (string | undefined)[] = [];
   isLost = false;
   #wake: () => void = () => {};
 
@@ -26,7 +27,8 @@ export class WatchRecorder {
   ): Promise<WatchRecorder> {
     const recorder = new WatchRecorder();
     recorder.watch = await store.watch(scope, now, {
-      onEvent(offset, event) {
+      onEvent(offset, event, checksum) {
+        recorder.checksums.push(checksum);
         recorder.#record(offset, event);
         onEvent(offset);
       },

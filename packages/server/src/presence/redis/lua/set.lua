@@ -8,11 +8,13 @@
 --      4 deadline
 --      5 due, 6 entry   where the caller has just put the group into the index of due groups: that entry
 -- Answers for each 0: nothing was done, as no entry would lead a sweep to this deadline in time: register the group and
---         come back; 1: nothing changed but the deadline; else {arrived, created, the location departed from or false}.
+--         come back; 2: the same, with an entry that is due now, as others of the group wait for a sweep; 1: nothing
+--         changed but the deadline; else {arrived, created, the location departed from or false}.
 local function set(presence, location, deadline, due, entry)
   local known = redis.call('HMGET', meta, 'due', 'until')
-  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_overdue(known[1], now) then
-    if not entry then return 0 end
+  local is_lost = is_overdue(known[1], now)
+  if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_lost then
+    if not entry then return is_lost and 2 or 0 end
     redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
   local is_kept = known[2] and tonumber(known[2]) >= tonumber(deadline)
