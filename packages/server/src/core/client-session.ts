@@ -65,7 +65,7 @@ export class ClientSessions {
     const standing = await this.#store.standing(caller.project, group.id, userId);
     requireUser(userId, standing.user);
     // Which other groups there are is not for browsers to find out: no group and somebody else's read the same.
-    if (!standing.member) throw groupNotFound(group.noun, group.id, `has no member ${userId}`);
+    if (standing.incarnation === null) throw groupNotFound(group.noun, group.id, `has no member ${userId}`);
     if (standing.group !== 'active') throw groupNotFound(group.noun, group.id, 'is deleted');
     return group;
   }

@@ -152,7 +152,7 @@ function requireStanding(
   if (standing.user === 'deleted') throw userNotFound(userId, 'is deleted');
   if (standing.group === null) throw groupNotFound(noun, groupId);
   if (standing.group === 'deleted') throw groupNotFound(noun, groupId, 'is deleted');
-  if (!standing.member) throw userNotFound(userId, `is not a member of ${noun} ${groupId}`);
+  if (standing.incarnation === null) throw userNotFound(userId, `is not a member of ${noun} ${groupId}`);
 }
 
 /** What the fields of an update require of each other. Takes whatever arrived: wrong types are found elsewhere. */

@@ -1,5 +1,5 @@
 import type { Broker } from '../broker/broker.ts';
-import type { ProjectKey, Standing, StandingQuestion, Store } from '../store/store.ts';
+import type { Incarnation, ProjectKey, Standing, StandingQuestion, Store } from '../store/store.ts';
 import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
 
@@ -24,6 +24,7 @@ interface Parts {
 /** Somebody who was found to be allowed. */
 interface Found extends StandingQuestion {
   readonly project: ProjectKey;
+  incarnation: Incarnation;
   /** When the store was asked. */
   at: number;
   /** Whether it has been used since it was last looked up. */
@@ -117,16 +118,19 @@ export class RecentStandings {
     for (const stop of this.#stops) stop();
   }
 
-  /** Whether the user was allowed to be present in the group less than a second ago, and nothing took it away since. */
-  isAllowed(project: ProjectKey, question: StandingQuestion): boolean {
-    if (this.#store.isInProcess) return false;
+  /**
+   * The membership of a user who was allowed to be present in the group less than a second ago, and nothing took it away
+   * since; else null.
+   */
+  remembered(project: ProjectKey, question: StandingQuestion): Incarnation | null {
+    if (this.#store.isInProcess) return null;
     const found = this.#projects.get(project)?.find(question);
-    if (found === undefined) return false;
+    if (found === undefined) return null;
     const now = this.#clock.now();
     // A clock that is set back must not make it last: by no more than another second, for a step smaller than its age.
-    if (now < found.at || now >= found.at + FRESH_MS) return false;
+    if (now < found.at || now >= found.at + FRESH_MS) return null;
     found.isUsed = true;
-    return true;
+    return found.incarnation;
   }
 
   /** Asks the store, and remembers that the user may be present if so. @throws StoreUnavailableError */
@@ -136,12 +140,7 @@ export class RecentStandings {
     const [standing] = await this.#look(
       project,
       async () => [await this.#store.standing(project, groupId, userId)],
-      (ofProject, [found], at) =>
-        this.#learn(
-          ofProject,
-          { project, groupId, userId, at, isUsed: false, wasIdle: false },
-          found as Standing,
-        ),
+      (ofProject, [found], at) => this.#learn(ofProject, { project, groupId, userId }, at, found as Standing),
     );
     return standing as Standing;
   }
@@ -189,7 +188,8 @@ export class RecentStandings {
         (_ofProject, standings, askedAt) => {
           for (const [index, found] of asked.entries()) {
             if (!found.isKept) continue;
-            if (isAllowed(standings[index] as Standing)) this.#renewOne(found, askedAt);
+            const standing = standings[index] as Standing;
+            if (isAllowed(standing)) this.#renewOne(found, standing.incarnation, askedAt);
             else this.#drop(found);
           }
         },
@@ -221,23 +221,31 @@ export class RecentStandings {
     }
   }
 
-  #learn(ofProject: ProjectStandings, found: Omit<Found, 'isKept'>, standing: Standing): void {
-    const known = ofProject.find(found);
+  #learn(
+    ofProject: ProjectStandings,
+    asked: Pick<Found, 'project' | 'groupId' | 'userId'>,
+    at: number,
+    standing: Standing,
+  ): void {
+    const known = ofProject.find(asked);
     if (!isAllowed(standing)) {
       if (known !== undefined) this.#drop(known);
     } else if (known !== undefined) {
-      this.#renewOne(known, found.at);
+      this.#renewOne(known, standing.incarnation, at);
     } else if (this.#count < MAX_KEPT) {
-      const kept = { ...found, isKept: true };
+      const { incarnation } = standing;
+      const kept = { ...asked, at, incarnation, isUsed: false, wasIdle: false, isKept: true };
       this.#count += 1;
       ofProject.keep(kept);
       this.#kept.push(kept);
     }
   }
 
-  /** Somebody who was asked later may have been answered sooner; unless the clock was set back. */
-  #renewOne(found: Found, askedAt: number): void {
-    if (found.at < askedAt || found.at > this.#clock.now()) found.at = askedAt;
+  /** Answers can arrive out of order: the one that was asked for later counts, unless the clock was set back. */
+  #renewOne(found: Found, incarnation: Incarnation, askedAt: number): void {
+    if (found.at >= askedAt && found.at <= this.#clock.now()) return;
+    found.at = askedAt;
+    found.incarnation = incarnation;
   }
 
   #ofProject(project: ProjectKey): ProjectStandings {
@@ -270,6 +278,7 @@ export class RecentStandings {
   }
 }
 
-function isAllowed({ user, group, member }: Standing): boolean {
-  return user === 'active' && group === 'active' && member;
+function isAllowed(standing: Standing): standing is Standing & { readonly incarnation: Incarnation } {
+  const { user, group, incarnation } = standing;
+  return user === 'active' && group === 'active' && incarnation !== null;
 }

@@ -69,6 +69,6 @@ function viewerRefusal(
 ): ServiceError | null {
   if (standing.user === null) return userNotFound(userId);
   if (standing.user === 'deleted') return userNotFound(userId, 'is deleted');
-  if (!standing.member) return groupNotFound(noun, groupId, `has no member ${userId}`);
+  if (standing.incarnation === null) return groupNotFound(noun, groupId, `has no member ${userId}`);
   return standing.group === 'active' ? null : groupNotFound(noun, groupId, 'is deleted');
 }

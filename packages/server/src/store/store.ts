@@ -210,16 +210,25 @@ export type BatchOutcome =
       readonly count: number;
     };
 
+/**
+ * Names one membership among all that a user ever has in a group: a user who leaves and becomes a member again has another
+ * one. Ephemeral presence belongs to the incarnation for which it was set.
+ */
+export type Incarnation = number;
+
 /** Whether a user may be present in a group: null where there is no such resource. */
 export interface Standing {
   readonly user: Status | null;
   readonly group: Status | null;
-  readonly member: boolean;
+  /** Of the membership; null where the user is no member. */
+  readonly incarnation: Incarnation | null;
 }
 
 export interface StandingQuestion {
   readonly groupId: string;
   readonly userId: string;
+  /** What the caller remembers of a user who was eligible: where that still holds, the engine has less to answer. */
+  readonly incarnation?: Incarnation;
 }
 
 export interface DurablePresenceUpdate {
@@ -363,7 +372,11 @@ export interface Store {
   /** The same for many at once (1,000 at most), in the order asked. */
   standings(project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]>;
   /** Of these users, those who are active and members of the group, when the group is active too; in ascending order of ID. */
-  presentable(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<string[]>;
+  presentable(
+    project: ProjectKey,
+    groupId: string,
+    userIds: readonly string[],
+  ): Promise<Map<string, Incarnation>>;
   putDurablePresence(
     project: ProjectKey,
     update: DurablePresenceUpdate,

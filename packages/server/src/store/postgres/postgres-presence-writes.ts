@@ -84,5 +84,5 @@ async function settle(
   return { kind: 'refused', standing };
 }
 
-const mayBePresent = ({ user, group, member }: Standing): boolean =>
-  user === 'active' && group === 'active' && member;
+const mayBePresent = ({ user, group, incarnation }: Standing): boolean =>
+  user === 'active' && group === 'active' && incarnation !== null;

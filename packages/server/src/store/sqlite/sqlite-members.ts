@@ -49,7 +49,8 @@ export class MembershipWrites {
     this.#members = prepare('SELECT user_id, user_no FROM memberships WHERE group_no = ?');
     this.#isMember = prepare('SELECT user_no FROM memberships WHERE group_no = ? AND user_id = ?');
     this.#add = prepare(
-      'INSERT INTO memberships (group_no, user_id, user_no, name, email) VALUES (?, ?, ?, ?, ?)',
+      `INSERT INTO memberships (group_no, user_id, user_no, name, email, incarnation)
+        VALUES (?, ?, ?, ?, ?, random() & 281474976710655)`,
     );
     this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
     this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');

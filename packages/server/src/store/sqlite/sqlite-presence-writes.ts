@@ -61,7 +61,7 @@ export class PresenceWrites {
   /** Takes over what another store kept, whatever the statuses are. False where there is no such member. */
   carryIn(project: ProjectKey, presence: CarriedPresence): boolean {
     const row = this.#standing.get(project, presence.groupId, presence.userId) as Row;
-    if (!toStanding(row).member) return false;
+    if (toStanding(row).incarnation === null) return false;
     this.#set(row, presence, presence.at);
     return true;
   }
