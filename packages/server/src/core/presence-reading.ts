@@ -1,6 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { compareCodePoints } from '@rollcall/protocol';
-import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import {
+  type PresenceScope,
+  type PresenceStore,
+  type PresentUsers,
+  READING_MAX_BYTES,
+} from '../presence/presence-store.ts';
 import type { DurablePresence, Json, LocationFilter, PageRequest, Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import { type GroupNoun, groupNotFound, userNotFound } from './refusals.ts';
@@ -23,8 +28,15 @@ export interface PresencePage {
   readonly last: string | null;
 }
 
+/** Users who have either kind of presence, whether or not they may be seen. */
+interface Candidates {
+  readonly entries: readonly Presence[];
+  /** The user ID after which there may be others; null when nothing follows. */
+  readonly next: string | null;
+}
+
 /** How many users are read at a time to be counted. */
-const COUNTED_AT_ONCE = 1_000;
+const COUNTED_AT_ONCE = 500;
 
 interface Dependencies {
   readonly store: Store;
@@ -44,7 +56,12 @@ export class PresenceReading {
     this.#clock = clock;
   }
 
-  /** Users present in the group, in order of ID; a deleted group has nobody. @throws ServiceError `group_not_found` */
+  /**
+   * Users present in the group, in order of ID; a deleted group has nobody. A page has `limit` entries, or fewer where they
+   * have {@link READING_MAX_BYTES} of ephemeral locations before that. So one page takes twice that in memory at most, and
+   * the durable location of each of its users.
+   * @throws ServiceError `group_not_found`
+   */
   async ofGroup(
     scope: PresenceScope,
     noun: GroupNoun,
@@ -56,14 +73,14 @@ export class PresenceReading {
     const visible: Presence[] = [];
     // One more than asked for, so that a page knows whether anything follows; who may not be seen does not count.
     for (let start = after; ; await nextTurn()) {
-      const candidates = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
-      visible.push(...(await this.#presentable(scope, candidates)));
-      if (visible.length > limit) {
-        const entries = visible.slice(0, limit);
-        return { entries, last: entries.at(-1)?.userId ?? null };
+      const { entries, next } = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
+      visible.push(...(await this.#presentable(scope, entries)));
+      if (next === null && visible.length <= limit) return { entries: visible, last: null };
+      if (visible.length > limit || ephemeralBytes(visible) >= READING_MAX_BYTES) {
+        const page = visible.slice(0, limit);
+        return { entries: page, last: page.at(-1)?.userId ?? null };
       }
-      if (candidates.length <= limit) return { entries: visible, last: null };
-      start = candidates.at(-1)?.userId ?? null;
+      start = next;
     }
   }
 
@@ -95,26 +112,50 @@ export class PresenceReading {
     return { userId, locations, durable };
   }
 
-  /** The first `limit` of the users who have either kind of presence, whether or not they may be seen. */
-  async #candidates(scope: PresenceScope, filter: PresenceFilter, page: PageRequest): Promise<Presence[]> {
+  async #candidates(scope: PresenceScope, filter: PresenceFilter, page: PageRequest): Promise<Candidates> {
     const { location, excludeDurable } = filter;
     const [present, durable] = await Promise.all([
       this.#presence.find({ ...scope, filter: location, ...page, now: this.#clock.now() }),
       excludeDurable ? [] : this.#store.listDurablePresence(scope.project, scope.groupId, location, page),
     ]);
-    const merged = new Map<string, Presence>();
-    for (const { userId, locations } of present) merged.set(userId, { userId, locations, durable: null });
-    for (const { userId, ...place } of durable) {
-      merged.set(userId, { userId, locations: merged.get(userId)?.locations ?? [], durable: place });
-    }
-    // Whoever a source holds back comes after all that it gave, so the first `limit` of both are complete.
-    return [...merged.values()].sort((a, b) => compareCodePoints(a.userId, b.userId)).slice(0, page.limit);
+    return merged(present, durable, page.limit);
   }
 
-  async #presentable({ project, groupId }: PresenceScope, candidates: Presence[]): Promise<Presence[]> {
+  async #presentable(
+    { project, groupId }: PresenceScope,
+    candidates: readonly Presence[],
+  ): Promise<readonly Presence[]> {
     if (candidates.length === 0) return candidates;
     const ids = candidates.map(({ userId }) => userId);
     const presentable = new Set(await this.#store.presentable(project, groupId, ids));
     return candidates.filter(({ userId }) => presentable.has(userId));
   }
+}
+
+/** The users of both parts, up to where each of them is complete. */
+function merged(present: PresentUsers, durable: readonly DurablePresence[], limit: number): Candidates {
+  const users = new Map<string, Presence>();
+  for (const { userId, locations } of present.users) users.set(userId, { userId, locations, durable: null });
+  for (const { userId, ...place } of durable) {
+    users.set(userId, { userId, locations: users.get(userId)?.locations ?? [], durable: place });
+  }
+  const lastDurable = durable.length < limit ? null : (durable.at(-1)?.userId ?? null);
+  const next = firstOf(present.next, lastDurable);
+  const entries = [...users.values()].filter(
+    ({ userId }) => next === null || compareCodePoints(userId, next) <= 0,
+  );
+  return { entries: entries.sort((a, b) => compareCodePoints(a.userId, b.userId)), next };
+}
+
+/** The one that comes first; null stands for after all others. */
+function firstOf(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return compareCodePoints(one, other) < 0 ? one : other;
+}
+
+/** Of the locations that are read from the engine, which are all that a user can have many of. */
+function ephemeralBytes(entries: readonly Presence[]): number {
+  let bytes = 0;
+  for (const { locations } of entries) for (const location of locations) bytes += Buffer.byteLength(location);
+  return bytes;
 }

@@ -1,3 +1,4 @@
+import type { LeaveReason } from '../presence/presence-store.ts';
 import type { Json } from '../store/store.ts';
 import { arrived, departed, type ReaderEvent } from './reader-event.ts';
 
@@ -46,7 +47,7 @@ export class GroupView {
     return member.isVisible && (isNew || from !== null) ? [arrived(userId, location, from, isNew)] : [];
   }
 
-  leave(userId: string, location: Json, reason: 'absent' | 'expired'): ReaderEvent[] {
+  leave(userId: string, location: Json, reason: LeaveReason): ReaderEvent[] {
     const member = this.#members.get(userId);
     if (member === undefined || !without(member, location)) return [];
     if (member.places.length === 0) this.#members.delete(userId);

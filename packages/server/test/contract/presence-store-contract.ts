@@ -3,6 +3,7 @@
  * stores, and every rule of presence/presence-store.ts becomes a test of that engine. Nothing in it knows an engine.
  */
 import { describe, test } from 'node:test';
+import { boundsContract } from './presence/bounds-contract.ts';
 import { deadlineContract } from './presence/deadline-contract.ts';
 import { endingContract } from './presence/ending-contract.ts';
 import { filterContract } from './presence/filter-contract.ts';
@@ -27,6 +28,7 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   sweeps: sweepContract,
   races: raceContract,
   watching: watchContract,
+  bounds: boundsContract,
   'what is told': watchEventContract,
   history: watchHistoryContract,
   snapshots: snapshotContract,

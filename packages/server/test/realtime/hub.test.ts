@@ -184,7 +184,7 @@ describe('a view of a group', () => {
       await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
       const model = new ReaderModel();
       for (const event of sink.parser.events) model.take(event);
-      const present = await world.engine.presence.find({
+      const { users: present } = await world.engine.presence.find({
         ...world.scope,
         filter: null,
         after: null,

@@ -1,7 +1,12 @@
-import { hash } from 'node:crypto';
 import type { ProjectKey } from '../../store/store.ts';
 import type { PresenceScope } from '../presence-store.ts';
+import { regionName } from '../region-name.ts';
 
+/**
+ * The version of the layout, which is part of every name: two versions of Rollcall whose scripts do not understand each
+ * other's keys share none. Raise it with such a change. See ADR 12.
+ */
+const LAYOUT = 2;
 /** Longer regions are named by their hash. */
 const REGION_NAME_MAX = 40;
 /** How many indexes of due groups there are, so that the nodes of a cluster share them. */
@@ -13,7 +18,7 @@ export class PresenceKeys {
   readonly #db: number;
 
   constructor({ prefix, db }: { readonly prefix: string; readonly db: number }) {
-    this.#prefix = prefix;
+    this.#prefix = `${prefix}:${LAYOUT}`;
     this.#db = db;
   }
 
@@ -51,7 +56,7 @@ export class PresenceKeys {
 
 /** What names a presence within its group. No ID has a NUL. */
 export function presenceName(userId: string, region: string): string {
-  return `${userId}\0${region.length <= REGION_NAME_MAX ? region : hash('sha256', region, 'base64url')}`;
+  return `${userId}\0${regionName(region, REGION_NAME_MAX)}`;
 }
 
 /** No two scopes have the same: a project's part has no colon. Braces in it may make several groups share a slot. */

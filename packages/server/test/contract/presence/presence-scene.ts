@@ -4,6 +4,7 @@ import type {
   PresenceScope,
   PresenceStore,
   PresentUser,
+  PresentUsers,
 } from '../../../src/presence/presence-store.ts';
 import type { Json } from '../../../src/store/store.ts';
 import { WatchRecorder } from './watch-recorder.ts';
@@ -66,10 +67,27 @@ export class PresenceScene {
     return this.other.clear({ ...scope, userId, location, now });
   }
 
-  find(reading: Reading = {}): Promise<PresentUser[]> {
+  /** One part of a reading: see {@link PresentUsers}. */
+  part(reading: Reading = {}): Promise<PresentUsers> {
     const { location, partial = false, after = null, limit = 10_000, now = START, ...scope } = reading;
     const filter = location === undefined ? null : { location, partial };
     return this.other.find({ ...SCOPE, ...scope, filter, after, limit, now });
+  }
+
+  /** The first `limit` users, in as many parts as that takes. */
+  async find(reading: Reading = {}): Promise<PresentUser[]> {
+    const { limit = 10_000 } = reading;
+    const found: PresentUser[] = [];
+    for (let after = reading.after ?? null; ; ) {
+      const { users, next }: PresentUsers = await this.part({
+        ...reading,
+        after,
+        limit: limit - found.length,
+      });
+      found.push(...users);
+      if (next === null || found.length === limit) return found;
+      after = next;
+    }
   }
 
   /** The IDs of those who are found. */

@@ -91,7 +91,7 @@ export function snapshotContract(rule: Rule): void {
     const events = await recorder.upTo(last.offset);
     recorder.assertOrder();
     const { offset } = recorder.watch.position;
-    for (const snapshot of [{ users: [], offset }, ...(await Promise.all(snapshots))]) {
+    for (const snapshot of [{ users: [], next: null, offset }, ...(await Promise.all(snapshots))]) {
       const follower = new PresenceFollower();
       follower.learn(snapshot.users);
       for (const event of events.slice(snapshot.offset - offset)) follower.follow(event);
@@ -109,9 +109,9 @@ export function snapshotContract(rule: Rule): void {
     const changes: Promise<unknown>[] = [];
     for (let after: string | null = null, isLast = false; !isLast; ) {
       for (let index = 0; index < 30; index += 1) changes.push(change(scene, random));
-      const { users, offset }: PresenceSnapshot = await read(scene.other, after, 2);
-      isLast = users.length < 2;
-      after = users.at(-1)?.userId ?? null;
+      const { users, next, offset }: PresenceSnapshot = await read(scene.other, after, 2);
+      isLast = next === null;
+      after = next;
       follower.learn(users);
       for (const userId of USERS) {
         if (!known.has(userId) && (isLast || userId <= (after as string))) known.set(userId, offset);

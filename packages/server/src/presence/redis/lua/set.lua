@@ -9,6 +9,32 @@
 --      5 due, 6 entry   where the caller has just put the group into the index of due groups: that entry
 -- Answers for each 0: nothing was done, as no entry would lead a sweep to this deadline in time: register the group and
 --         come back; 1: nothing changed but the deadline; else {arrived, created, the location departed from or false}.
+
+-- Ends presences of the user other than `latest`, the earliest deadline first, while the user has more than the bounds
+-- allow. So few that they cannot exceed a bound are only counted; the locations of more are read, which are at most one
+-- more than the bounds allow.
+local function enforce_bounds(user, latest)
+  local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
+  if count * LOCATION_MAX_BYTES <= LOCATIONS_MAX_BYTES then return end
+  local presences = listed('u', user)
+  local locations = redis.call('HMGET', places, unpack(presences))
+  local bytes = 0
+  for _, location in ipairs(locations) do bytes = bytes + #location end
+  if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
+
+  local ends, earliest = {}, {}
+  for at, deadline in ipairs(redis.call('ZMSCORE', deadlines, unpack(presences))) do
+    ends[at] = tonumber(deadline)
+    if presences[at] ~= latest then earliest[#earliest + 1] = at end
+  end
+  table.sort(earliest, function(a, b) return ends[a] < ends[b] end)
+  for _, at in ipairs(earliest) do
+    if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
+    leave(presences[at], ends[at] <= now and 'expired' or 'removed')
+    count, bytes = count - 1, bytes - #locations[at]
+  end
+end
+
 local function set(presence, location, deadline, due, entry)
   local known = redis.call('HMGET', meta, 'due', 'until')
   if not known[1] or tonumber(known[1]) > tonumber(deadline) then
@@ -43,6 +69,7 @@ local function set(presence, location, deadline, due, entry)
   if arrived or departed then
     tell({ type = 'placed', userId = user, location = location, left = departed or cjson.null })
   end
+  enforce_bounds(user, presence)
   return { arrived and 1 or 0, created and 1 or 0, departed }
 end
 
