@@ -33,7 +33,8 @@ export async function openPresenceCall(
     for (const { groupId, userId, region, location } of steps) {
       const now = Date.now();
       names.push(...keys.ofGroup({ project, groupId }));
-      args.push(now, presenceName(userId, region), location, now + DAY_MS, ...entry);
+      const name = presenceName({ userId, incarnation: 1_234_567_890, region });
+      args.push(now, name, location, now + DAY_MS, ...entry);
     }
     return client.evalsha(sha, names.length, ...names, ...args) as Promise<unknown[]>;
   };

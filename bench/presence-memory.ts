@@ -31,6 +31,7 @@ for (let index = 0; index < count; index += 1) {
     project: 1,
     groupId: `group-${index % 100}`,
     userId: user,
+    incarnation: index,
     region: canonicalLocation(exclusiveWithin),
     location: canonicalLocation(location),
     expiresAt: now + 30_000 + (index % 10_000),

@@ -203,8 +203,22 @@ function hasLength(text: string, min: number, max: number): boolean {
 function fittingObject(schema: Schema): (value: unknown) => boolean {
   if (schema.properties !== undefined) return isJsonObject;
   const maxBytes = schema['x-maxBytes'] as number | undefined;
-  if (maxBytes !== undefined)
+  if (schema.additionalProperties === undefined) {
+    if (maxBytes === undefined) throw new Error('an object of any properties needs x-maxBytes');
     return (value) => isJsonObject(value) && serialisedBytes(value, maxBytes) <= maxBytes;
+  }
+  const fitsPairs = fittingPairs(schema);
+  if (maxBytes === undefined) return fitsPairs;
+  return (value) => {
+    if (!fitsPairs(value)) return false;
+    const pairs = value as Record<string, string>;
+    // The pairs fit, so serialising them costs at most what their own bounds allow; most need not be serialised at all.
+    return serialisedBytesAtMost(pairs) <= maxBytes || Buffer.byteLength(JSON.stringify(pairs)) <= maxBytes;
+  };
+}
+
+/** Ends at the first pair that does not fit, or is one too many: a large object costs no more than a small one. */
+function fittingPairs(schema: Schema): (value: unknown) => boolean {
   const { minProperties = 0, maxProperties = Number.POSITIVE_INFINITY } = schema as Record<string, number>;
   const fitsKey = fittingString(schema.propertyNames as Schema);
   const fitsValue = fitting(schema.additionalProperties as Schema);
@@ -217,6 +231,18 @@ function fittingObject(schema: Schema): (value: unknown) => boolean {
     }
     return properties >= minProperties;
   };
+}
+
+/** Most bytes of JSON that a UTF-16 code unit becomes: a control character is written `\u0000`. */
+const UNIT_MAX_BYTES = 6;
+
+/** An upper bound of the bytes of the pairs' JSON text, from their lengths alone. */
+function serialisedBytesAtMost(pairs: Record<string, string>): number {
+  let bytes = '{}'.length;
+  for (const key in pairs) {
+    bytes += '"":"",'.length + UNIT_MAX_BYTES * (key.length + (pairs[key] as string).length);
+  }
+  return bytes;
 }
 
 /** Whether a value has more parts than its text may have bytes; each part takes one at least. */

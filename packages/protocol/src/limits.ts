@@ -15,9 +15,20 @@ export const JSON_MAX_DEPTH = METADATA_MAX_BYTES + 16;
 export const LOCATION_MAX_PAIRS = 16;
 /** Longest key and longest value of a location, in code points. */
 export const LOCATION_TEXT_MAX_LENGTH = 1_024;
+/** Largest location, in bytes of its JSON text (UTF-8). */
+export const LOCATION_MAX_BYTES = 8 * 1_024;
+
+/** Most ephemeral locations of a user in a group, one for each region. */
+export const EPHEMERAL_LOCATIONS_MAX = 100;
+/** Most bytes of JSON text (UTF-8) that these locations have together. */
+export const EPHEMERAL_LOCATIONS_MAX_BYTES = 64 * 1_024;
+/** Most streams that are open with client tokens of one user, in each process. */
+export const USER_STREAMS_MAX = 100;
 
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;
+/** A page of presence ends with the entry that makes it larger than this, in bytes. */
+export const PRESENCE_PAGE_MAX_BYTES = 4 * 1_024 * 1_024;
 
 export const BATCH_MAX_USERS = 10_000;
 export const BATCH_MAX_GROUPS = 1_000;

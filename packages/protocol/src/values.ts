@@ -41,7 +41,8 @@ export const Location = dictionary<string>({
   maxProperties: limits.LOCATION_MAX_PAIRS,
   propertyNames: { type: 'string', maxLength: limits.LOCATION_TEXT_MAX_LENGTH },
   additionalProperties: { type: 'string', maxLength: limits.LOCATION_TEXT_MAX_LENGTH },
-  description: `an object of 1 to ${limits.LOCATION_MAX_PAIRS} string keys with string values, each at most ${limits.LOCATION_TEXT_MAX_LENGTH} characters`,
+  'x-maxBytes': limits.LOCATION_MAX_BYTES,
+  description: `an object of 1 to ${limits.LOCATION_MAX_PAIRS} string keys with string values, each at most ${limits.LOCATION_TEXT_MAX_LENGTH} characters, of at most ${limits.LOCATION_MAX_BYTES} bytes of JSON in all`,
 });
 export type Location = Static<typeof Location>;
 

@@ -7,29 +7,33 @@ export const CHUNK_ENTRIES = 500;
 
 export interface Chunk<P extends Page> {
   readonly page: P;
-  /** Nothing comes after this chunk: the list or the limit is reached. */
+  /** Nothing comes after this chunk: the list, the limit or the most bytes are reached. */
   readonly final: boolean;
 }
 
 /**
- * Reads a list chunk by chunk, up to `limit` entries, and lets the event loop go in between. When what the list belongs
- * to is deleted meanwhile, the list ends there: its beginning may be on its way already.
+ * Reads a list chunk by chunk, up to `limit` entries or until they have more than `maxBytes`, and lets the event loop go in
+ * between. `read` gets the bytes that are left, and ends its page with the entry that exceeds them. When what the list
+ * belongs to is deleted meanwhile, the list ends there: its beginning may be on its way already.
  */
 export async function* chunks<P extends Page>(
-  read: (page: PageRequest) => Promise<P>,
+  read: (request: PageRequest, maxBytes: number) => Promise<P>,
   { after, limit }: PageRequest,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Chunk<P>, void, void> {
-  const next = (start: string | null, remaining: number) =>
-    read({ after: start, limit: Math.min(CHUNK_ENTRIES, remaining) });
-  let page = await next(after, limit);
-  let remaining = limit;
+  let entriesLeft = limit;
+  let bytesLeft = maxBytes;
+  const next = (start: string | null) =>
+    read({ after: start, limit: Math.min(CHUNK_ENTRIES, entriesLeft) }, bytesLeft);
+  let page = await next(after);
   for (;;) {
-    remaining -= page.count;
-    const final = page.last === null || remaining <= 0;
+    entriesLeft -= page.count;
+    if (maxBytes !== Number.POSITIVE_INFINITY) bytesLeft -= Buffer.byteLength(page.items);
+    const final = page.last === null || entriesLeft <= 0 || bytesLeft < 0;
     yield { page, final };
     if (final) return;
     await nextTurn();
-    page = await next(page.last, remaining).catch(endedAfter(page));
+    page = await next(page.last).catch(endedAfter(page));
   }
 }
 

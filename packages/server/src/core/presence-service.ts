@@ -6,7 +6,7 @@ import {
   type PresenceWrite,
 } from '@rollcall/protocol';
 import type { PresenceScope, PresenceStore, ToldEvent } from '../presence/presence-store.ts';
-import type { Json, ProjectKey, Standing, Store } from '../store/store.ts';
+import type { Incarnation, Json, ProjectKey, Standing, Store } from '../store/store.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { type GroupNoun, groupNotFound, userNotFound } from './refusals.ts';
 import { ServiceError } from './service-error.ts';
@@ -44,13 +44,14 @@ export class PresenceService {
     const update = toUpdate(project, userId, write);
     if (update.kind === 'durable') return this.#putDurable(update);
     // No promise more than it takes where nobody has to be asked: that is the way of nearly every update.
-    if (this.#dependencies.standings.isAllowed(project, update)) return this.#putEphemeral(update);
+    const remembered = this.#dependencies.standings.remembered(project, update);
+    if (remembered !== null) return this.#putEphemeral(update, remembered);
     return this.#putAsked(update);
   }
 
   async #putAsked(update: Update): Promise<void> {
-    requireStanding(await this.#dependencies.standings.ask(update.project, update), update);
-    await this.#putEphemeral(update);
+    const standing = await this.#dependencies.standings.ask(update.project, update);
+    await this.#putEphemeral(update, requireStanding(standing, update));
   }
 
   /**
@@ -79,8 +80,8 @@ export class PresenceService {
 
   async #putChecked(update: Update, standing: Standing): Promise<ServiceError | null> {
     try {
-      requireStanding(standing, update);
-      await (update.kind === 'durable' ? this.#putDurable(update) : this.#putEphemeral(update));
+      const incarnation = requireStanding(standing, update);
+      await (update.kind === 'durable' ? this.#putDurable(update) : this.#putEphemeral(update, incarnation));
       return null;
     } catch (error) {
       if (error instanceof ServiceError) return error;
@@ -88,14 +89,15 @@ export class PresenceService {
     }
   }
 
-  async #putEphemeral(update: Update): Promise<void> {
+  async #putEphemeral(update: Update, incarnation: Incarnation): Promise<void> {
     const now = this.#dependencies.clock.now();
     if (update.kind === 'absent') {
       await this.#presence.clear({ ...update, now });
       return;
     }
-    const { created } = await this.#presence.set({ ...update, now, expiresAt: now + this.#ttlMs });
-    if (created) await this.#confirm(update);
+    const expiresAt = now + this.#ttlMs;
+    const { created } = await this.#presence.set({ ...update, incarnation, now, expiresAt });
+    if (created) await this.#confirm(update, incarnation);
   }
 
   /**
@@ -103,11 +105,13 @@ export class PresenceService {
    * was remembered) and the presence that came of it, too late for the leaving to clear it. A presence that was there
    * before would have been cleared.
    */
-  async #confirm({ project, groupId, userId, noun }: Update): Promise<void> {
+  async #confirm(update: Update, incarnation: Incarnation): Promise<void> {
+    const { project, groupId, userId } = update;
     const standing = await this.#dependencies.standings.ask(project, { groupId, userId });
-    if (standing.member) return;
+    if (standing.incarnation === incarnation) return;
     await this.#presence.removeUsers({ project, groupId }, [userId], this.#dependencies.clock.now());
-    requireStanding(standing, { noun, groupId, userId });
+    // The user may be a member again.
+    await this.#putEphemeral(update, requireStanding(standing, update));
   }
 
   async #putDurable(update: Update): Promise<void> {
@@ -115,7 +119,10 @@ export class PresenceService {
     const stamp = writeContext(this.#dependencies.clock);
     const place = { userId, groupId, region, location };
     const outcome = await this.#store.putDurablePresence(project, place, stamp);
-    if (outcome.kind === 'refused') return requireStanding(outcome.standing, update);
+    if (outcome.kind === 'refused') {
+      requireStanding(outcome.standing, update);
+      return;
+    }
     const left = outcome.previous === location ? null : outcome.previous;
     await this.#tell(update, { type: 'durable', userId, location, at: stamp.now, left }, stamp.now);
   }
@@ -144,15 +151,17 @@ function toUpdate(project: ProjectKey, userId: string, write: PresenceWrite): Up
   };
 }
 
+/** The membership of a user who may be present. @throws ServiceError */
 function requireStanding(
   standing: Standing,
   { noun, groupId, userId }: Pick<Update, 'noun' | 'groupId' | 'userId'>,
-): void {
+): Incarnation {
   if (standing.user === null) throw userNotFound(userId);
   if (standing.user === 'deleted') throw userNotFound(userId, 'is deleted');
   if (standing.group === null) throw groupNotFound(noun, groupId);
   if (standing.group === 'deleted') throw groupNotFound(noun, groupId, 'is deleted');
   if (standing.incarnation === null) throw userNotFound(userId, `is not a member of ${noun} ${groupId}`);
+  return standing.incarnation;
 }
 
 /** What the fields of an update require of each other. Takes whatever arrived: wrong types are found elsewhere. */

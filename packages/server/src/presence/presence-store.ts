@@ -8,10 +8,19 @@
  *   `exclusiveWithin`, or of the location itself where that was not given. The same location may be held in several
  *   regions; it is read once, and ends when the last of them does.
  * - **Locations** are canonical texts (`canonicalLocation` of the protocol): equal texts, equal locations.
+ * - **Bounds.** A location has at most `limits.LOCATION_MAX_BYTES` of text. In one group a user has at most
+ *   `limits.EPHEMERAL_LOCATIONS_MAX` regions with a location, and these locations have at most
+ *   `limits.EPHEMERAL_LOCATIONS_MAX_BYTES` of text (UTF-8); one that is in two regions counts twice. A `set` that exceeds
+ *   one of the two ends others of this user, those with the earliest deadline first, in the same atomic step. Of several
+ *   with one deadline it may be any. An index names a region or a location by a text of bounded length, never by its own
+ *   where that is long.
  * - **Atomic.** Each method is one atomic step; two racing updates leave the result of one of their orders.
  * - **Cost.** A reading costs what its answer holds and the depth of an index, not what else is in the group; a write
- *   does not cost more because many are present.
- * - Whether a user may be present is not asked here: readers filter by `Store.presentable`.
+ *   does not cost more because many are present. No reading is unbounded: see {@link PresentUsers}.
+ * - **Memberships.** Whether a user may be present is not checked here: readers filter by `Store.presentable`. Each presence
+ *   belongs to the membership for which it was set, named by its incarnation, and all presences of a user in a group belong to
+ *   one: a `set` for another ends those that are there, in the same atomic step, each with a `left` event. So what a user left
+ *   behind, because the engine could not be reached when the membership ended, is never shown for a new membership.
  * - **Watching.** Whoever watches a group is told of its changes in one order, the same on every process: each has the
  *   next offset of the group, and a change and its offset are one atomic step. Offsets count within an epoch; a group
  *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events of a
@@ -21,7 +30,7 @@
  *   the same offsets again within the epoch. A position therefore carries a checksum of the event at its offset, and
  *   `since` answers null where the engine has another event there.
  */
-import type { Json, LocationFilter, ProjectKey } from '../store/store.ts';
+import type { Incarnation, Json, LocationFilter, ProjectKey } from '../store/store.ts';
 
 /** A group of a project: what all presence is within. */
 export interface PresenceScope {
@@ -31,6 +40,7 @@ export interface PresenceScope {
 
 export interface PresenceUpdate extends PresenceScope {
   readonly userId: string;
+  readonly incarnation: Incarnation;
   readonly region: Json;
   readonly location: Json;
   readonly expiresAt: number;
@@ -53,7 +63,26 @@ export interface PresenceChange {
 /** A user and the locations at which they are, in ascending order of text. */
 export interface PresentUser {
   readonly userId: string;
+  /** Of the membership for which they were set. */
+  readonly incarnation: Incarnation;
   readonly locations: readonly Json[];
+}
+
+/** With how many bytes of location text one reading ends, and those of one user more. */
+export const READING_MAX_BYTES = 1_048_576;
+/** With how many presences one reading ends that it went through, and those of one user more. */
+export const READING_MAX_PRESENCES = 10_000;
+
+/**
+ * A part of those who are present in a group. It ends with `limit` users, or before that when it has gone through
+ * {@link READING_MAX_PRESENCES}, whether or not they passed the filter, or has {@link READING_MAX_BYTES}. So it may have
+ * fewer users than `limit`, even none, and yet not be the last part. Each user in it is whole.
+ */
+export interface PresentUsers {
+  /** In ascending order of ID by code point. */
+  readonly users: readonly PresentUser[];
+  /** The user ID after which the next part starts; null when nothing follows. */
+  readonly next: string | null;
 }
 
 /** A presence that reached its deadline. */
@@ -79,19 +108,28 @@ export interface PresencePosition {
   readonly checksum?: string;
 }
 
+/** Why a user is at a location no more. */
+export type LeaveReason = 'absent' | 'expired' | 'removed';
+
 /** A change of who is where in a group, as far as those who watch can tell. */
 export type PresenceEvent =
   /**
    * The user is at the location. `left` is the location that the region had and the user is at no more (they moved);
    * null where they came. The user may have been at the location before, by another region.
    */
-  | { readonly type: 'placed'; readonly userId: string; readonly location: Json; readonly left: Json | null }
-  /** The user is at the location no more. */
+  | {
+      readonly type: 'placed';
+      readonly userId: string;
+      readonly incarnation: Incarnation;
+      readonly location: Json;
+      readonly left: Json | null;
+    }
+  /** The user is at the location no more. With `removed`, a bound or a new membership of the user ended it. */
   | {
       readonly type: 'left';
       readonly userId: string;
       readonly location: Json;
-      readonly reason: 'absent' | 'expired';
+      readonly reason: LeaveReason;
     }
   | ToldEvent
   /** The users are no members any more: their presence ended, the durable too. Large sets come as several events. */
@@ -142,8 +180,7 @@ export interface PresenceWatch {
 }
 
 /** A part of all that is present in a group, at one moment of its events. */
-export interface PresenceSnapshot {
-  readonly users: readonly PresentUser[];
+export interface PresenceSnapshot extends PresentUsers {
   /** The position of the group at which this was read; 0 where nobody watches. */
   readonly offset: number;
 }
@@ -154,19 +191,22 @@ export interface PresenceStore {
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
 
-  /** Sets the user present at the location until `expiresAt`, in place of where the region had them. */
+  /**
+   * Sets the user present at the location until `expiresAt`, in place of where the region had them. Where that exceeds the
+   * bounds, other locations of the user end after it, each with a `left` event when no other region has it: `expired` where
+   * its deadline has passed (no sweep reports it again), else `removed`.
+   */
   set(update: PresenceUpdate): Promise<PresenceChange>;
   /** Ends the user's presence at exactly this location, in every region. True when they were there. */
   clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean>;
-  /**
-   * Users present in the group at places that pass the filter, in ascending order of user ID by code point, after
-   * `after`, at most `limit`; of each, the locations that pass.
-   */
+  /** Users present in the group at locations that pass the filter, after `after`; of each, the locations that pass. */
   find(
     reading: PresenceScope & { filter: LocationFilter; after: string | null; limit: number; now: number },
-  ): Promise<PresentUser[]>;
-  /** The locations of one user in the group, in ascending order of text. */
-  locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]>;
+  ): Promise<PresentUsers>;
+  /** The locations of one user in the group, for one membership, in ascending order of text. */
+  locationsOf(
+    reading: PresenceScope & { userId: string; incarnation: Incarnation; now: number },
+  ): Promise<Json[]>;
 
   /** Ends all presence of these users in the group, who stopped being members: a `removed` event names them all. */
   removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void>;

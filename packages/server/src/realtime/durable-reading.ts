@@ -28,7 +28,7 @@ export async function readAllDurable(
   const places = new Map<string, DurablePlace>();
   for await (const page of durablePages(store, scope, filter)) {
     const ids = await store.presentable(scope.project, scope.groupId, [...page.keys()]);
-    for (const id of ids) places.set(id, page.get(id) as DurablePlace);
+    for (const id of ids.keys()) places.set(id, page.get(id) as DurablePlace);
   }
   return places;
 }

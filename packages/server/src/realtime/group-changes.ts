@@ -1,5 +1,5 @@
 import type { PresenceEvent } from '../presence/presence-store.ts';
-import type { Store } from '../store/store.ts';
+import type { Incarnation, Store } from '../store/store.ts';
 import type { Channel } from './channel.ts';
 import { readAllDurable, readDurable } from './durable-reading.ts';
 import type { FeedState } from './feed-state.ts';
@@ -40,13 +40,20 @@ export class GroupChanges {
    * set deleted while they came, so all who are new are asked about at once, and hidden in the end if need be.
    */
   async meetStrangers(events: readonly PresenceEvent[], lastOffset: number): Promise<void> {
-    const strangers = new Set<string>();
+    /** By user: the membership for which they come; null of who comes durably. */
+    const strangers = new Map<string, Incarnation | null>();
     for (const event of events) {
-      const comes = event.type === 'placed' || event.type === 'durable';
-      if (comes && !this.#isKnown(event.userId)) strangers.add(event.userId);
+      if (event.type === 'placed') {
+        const { userId, incarnation } = event;
+        if (this.#state.view.incarnationOf(userId) !== incarnation) strangers.set(userId, incarnation);
+      } else if (event.type === 'durable' && !this.#isKnown(event.userId)) {
+        strangers.set(event.userId, strangers.get(event.userId) ?? null);
+      }
     }
-    const visible = await this.#presentable([...strangers]);
-    this.#doubted = [...strangers].filter((id) => !visible.has(id));
+    const visible = await this.#presentable([...strangers.keys()]);
+    this.#doubted = [...strangers].flatMap(([id, incarnation]) =>
+      visible.has(id) && (incarnation === null || visible.get(id) === incarnation) ? [] : [id],
+    );
     this.#lastOffset = lastOffset;
   }
 
@@ -54,7 +61,7 @@ export class GroupChanges {
     const { view } = this.#state;
     switch (event.type) {
       case 'placed':
-        return this.#record(offset, view.place(event.userId, event.location, event.left));
+        return this.#record(offset, view.place(event));
       case 'left':
         return this.#record(offset, view.leave(event.userId, event.location, event.reason));
       case 'removed':
@@ -86,8 +93,8 @@ export class GroupChanges {
   async #remove(offset: number, userIds: readonly string[]): Promise<void> {
     const events = userIds.flatMap((id) => this.#removeOne(id));
     const hidden = this.#ofChannels(userIds, (channel, id) => channel.view.hide(id));
-    const back = [...(await this.#presentable(userIds))];
-    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, new Set(back));
+    const back = [...(await this.#presentable(userIds)).keys()];
+    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, back);
     const own = await this.#withShown(hidden, (channel) => this.#readDurable(channel, back));
     this.#record(offset, events, own);
   }
@@ -144,14 +151,15 @@ export class GroupChanges {
   /** Shows and hides these users, as the Store has them now. */
   async #recheck(offset: number, userIds: readonly string[]): Promise<void> {
     const visible = await this.#presentable(userIds);
-    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, visible);
+    const visibleIds = [...visible.keys()];
+    await this.#state.known.readUsers(this.#store, this.#state.scope, userIds, visibleIds);
     const hidden = userIds.filter((id) => !visible.has(id));
     const events = this.#turn(userIds, visible);
     const ended = this.#ofChannels(hidden, (channel, id) => channel.view.hide(id));
     const own = new Map<Channel, readonly ReaderEvent[]>();
     for (const channel of this.#openChannels()) {
-      const places = await this.#readDurable(channel, [...visible]);
-      const shown = [...visible].flatMap((id) => channel.view.set(id, places.get(id) ?? null));
+      const places = await this.#readDurable(channel, visibleIds);
+      const shown = visibleIds.flatMap((id) => channel.view.set(id, places.get(id) ?? null));
       own.set(channel, [...(ended.get(channel) ?? []), ...shown]);
     }
     this.#markUnread(userIds);
@@ -182,9 +190,10 @@ export class GroupChanges {
     return this.#state.view.remove(userId);
   }
 
-  #turn(userIds: readonly string[], visible: ReadonlySet<string>): ReaderEvent[] {
+  #turn(userIds: readonly string[], visible: ReadonlyMap<string, Incarnation>): ReaderEvent[] {
     const { view } = this.#state;
-    return userIds.flatMap((id) => (visible.has(id) ? view.show(id) : view.hide(id)));
+    const isVisible = (id: string) => visible.get(id) === view.incarnationOf(id);
+    return userIds.flatMap((id) => (isVisible(id) ? view.show(id) : view.hide(id)));
   }
 
   /** The channels that show durable places and know them. */
@@ -235,7 +244,7 @@ export class GroupChanges {
     return readAllDurable(this.#store, this.#state.scope, channel.view.filter.location);
   }
 
-  #presentable(userIds: readonly string[]): Promise<Set<string>> {
+  #presentable(userIds: readonly string[]): Promise<Map<string, Incarnation>> {
     return presentableOf(this.#store, this.#state.scope, userIds);
   }
 

@@ -1,8 +1,13 @@
-import type { Json } from '../store/store.ts';
+import type { LeaveReason, PresenceEvent } from '../presence/presence-store.ts';
+import type { Incarnation, Json } from '../store/store.ts';
 import { arrived, departed, type ReaderEvent } from './reader-event.ts';
+
+type Placed = Extract<PresenceEvent, { type: 'placed' }>;
 
 interface Member {
   places: Json[];
+  /** Of the membership to which the places belong. */
+  incarnation: Incarnation;
   /** Who is not active or no member is followed like everybody else, and not shown. */
   isVisible: boolean;
 }
@@ -19,6 +24,11 @@ export class GroupView {
     return this.#members.get(userId)?.isVisible === true;
   }
 
+  /** Of the membership for which the user is present; null where the user is nowhere. */
+  incarnationOf(userId: string): Incarnation | null {
+    return this.#members.get(userId)?.incarnation ?? null;
+  }
+
   placesOf(userId: string): readonly Json[] {
     return this.#members.get(userId)?.places ?? [];
   }
@@ -28,17 +38,18 @@ export class GroupView {
   }
 
   /** Takes a user as they were read. */
-  learn(userId: string, places: readonly Json[], isVisible: boolean): void {
-    if (places.length > 0) this.#members.set(userId, { places: [...places], isVisible });
+  learn(userId: string, places: readonly Json[], incarnation: Incarnation, isVisible: boolean): void {
+    if (places.length > 0) this.#members.set(userId, { places: [...places], incarnation, isVisible });
   }
 
   /** Somebody who was not known may be seen: they could not have come otherwise. */
-  place(userId: string, location: Json, left: Json | null): ReaderEvent[] {
+  place({ userId, incarnation, location, left }: Placed): ReaderEvent[] {
     let member = this.#members.get(userId);
     if (member === undefined) {
-      member = { places: [], isVisible: true };
+      member = { places: [], incarnation, isVisible: true };
       this.#members.set(userId, member);
     }
+    member.incarnation = incarnation;
     const { places } = member;
     const from = left !== null && without(member, left) ? left : null;
     const isNew = !places.includes(location);
@@ -46,7 +57,7 @@ export class GroupView {
     return member.isVisible && (isNew || from !== null) ? [arrived(userId, location, from, isNew)] : [];
   }
 
-  leave(userId: string, location: Json, reason: 'absent' | 'expired'): ReaderEvent[] {
+  leave(userId: string, location: Json, reason: LeaveReason): ReaderEvent[] {
     const member = this.#members.get(userId);
     if (member === undefined || !without(member, location)) return [];
     if (member.places.length === 0) this.#members.delete(userId);

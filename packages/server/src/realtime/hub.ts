@@ -8,6 +8,7 @@ import { HeldTexts } from './held-texts.ts';
 import { Interruptions } from './interruptions.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { Rounds } from './rounds.ts';
+import { StreamPermits } from './stream-permits.ts';
 import type { StreamRequest } from './stream-request.ts';
 import { type SessionOwner, StreamSession } from './stream-session.ts';
 import { TellingQueue } from './telling-queue.ts';
@@ -29,6 +30,8 @@ export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'turns'>
 /** All presence streams of this process. */
 export class PresenceHub implements SessionOwner {
   readonly held = new HeldTexts();
+  /** What bounds the streams of each user; whoever takes one gives it along with the request. */
+  readonly permits = new StreamPermits();
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #sessions = new Set<StreamSession>();
@@ -75,6 +78,7 @@ export class PresenceHub implements SessionOwner {
 
   ended(session: StreamSession): void {
     this.#sessions.delete(session);
+    session.asked.viewer?.permit?.release();
   }
 
   /** As with a request: whoever asked is none the wiser, and the log has it. The reader comes back and goes on. */

@@ -44,9 +44,9 @@ export class KnownDurable {
     store: Store,
     scope: PresenceScope,
     userIds: readonly string[],
-    visible: ReadonlySet<string>,
+    visible: readonly string[],
   ): Promise<void> {
-    const places = await readDurable(store, scope, null, [...visible]);
+    const places = await readDurable(store, scope, null, visible);
     for (const userId of userIds) this.#latest.delete(userId);
     for (const [userId, place] of places) this.#latest.set(userId, place);
   }

@@ -43,7 +43,7 @@ async function upToDate(
 ): Promise<Places> {
   if (unread === null) return readPlaces(store, state, channel);
   if (unread.size === 0 || channel.view.filter.excludeDurable) return places;
-  const visible = [...(await presentableOf(store, state.scope, [...unread]))];
+  const visible = [...(await presentableOf(store, state.scope, [...unread])).keys()];
   const again = await readDurable(store, state.scope, channel.view.filter.location, visible);
   for (const id of unread) places.delete(id);
   for (const [id, place] of again) places.set(id, place);

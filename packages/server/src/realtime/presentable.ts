@@ -12,7 +12,8 @@ export async function presentableOf(
   const found = new Map<string, Incarnation>();
   for (let from = 0; from < userIds.length; from += USERS_PER_READING) {
     const ids = userIds.slice(from, from + USERS_PER_READING);
-    for (const [id, incarnation] of await store.presentable(project, groupId, ids)) found.set(id, incarnation);
+    for (const [id, incarnation] of await store.presentable(project, groupId, ids))
+      found.set(id, incarnation);
   }
   return found;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { PresenceScope, PresenceSnapshot, PresenceStore } from '../presence/presence-store.ts';
 import type { Store } from '../store/store.ts';
 import type { GroupView } from './group-view.ts';
 import { presentableOf } from './presentable.ts';
@@ -24,7 +24,7 @@ export async function readView(
 ): Promise<number> {
   let readTo = 0;
   for (let after: string | null = null; ; ) {
-    const { users, offset } = await presence.snapshot({
+    const { users, next, offset }: PresenceSnapshot = await presence.snapshot({
       ...scope,
       after,
       limit: PAGE_USERS,
@@ -32,9 +32,11 @@ export async function readView(
     });
     const ids = users.map(({ userId }) => userId);
     const visible = await presentableOf(store, scope, ids);
-    for (const { userId, locations } of users) view.learn(userId, locations, visible.has(userId));
+    for (const { userId, incarnation, locations } of users) {
+      view.learn(userId, locations, incarnation, visible.get(userId) === incarnation);
+    }
     readTo = Math.max(readTo, offset);
-    if (users.length < PAGE_USERS) return readTo;
-    after = ids.at(-1) ?? null;
+    if (next === null) return readTo;
+    after = next;
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { PresenceStore } from '../presence/presence-store.ts';
-import { type Store, StoreUnavailableError } from '../store/store.ts';
+import { type Incarnation, type Store, StoreUnavailableError } from '../store/store.ts';
 import { durablePages, readDurable } from './durable-reading.ts';
 import type { FeedState } from './feed-state.ts';
 import { presentableOf } from './presentable.ts';
@@ -75,7 +75,7 @@ export class Reconciliation {
     const { scope, known } = this.#state;
     const suspects = this.#suspects;
     const visible = await presentableOf(store, scope, suspects);
-    const durable = await readDurable(store, scope, null, [...visible]);
+    const durable = await readDurable(store, scope, null, [...visible.keys()]);
     const wrong = suspects.filter(
       (id) => this.#isShownWrongly(id, visible) || !known.equals(id, durable.get(id)),
     );
@@ -114,7 +114,7 @@ export class Reconciliation {
     const missing = new Set(known.userIds);
     for await (const page of durablePages(store, scope, null)) {
       const visible = await presentableOf(store, scope, [...page.keys()]);
-      for (const id of visible) {
+      for (const id of visible.keys()) {
         missing.delete(id);
         if (!known.equals(id, page.get(id))) suspects.add(id);
       }
@@ -122,8 +122,9 @@ export class Reconciliation {
     for (const id of missing) if (known.has(id)) suspects.add(id);
   }
 
-  #isShownWrongly(userId: string, visible: ReadonlySet<string>): boolean {
+  #isShownWrongly(userId: string, visible: ReadonlyMap<string, Incarnation>): boolean {
     const { view } = this.#state;
-    return view.has(userId) && view.isVisible(userId) !== visible.has(userId);
+    const isVisible = visible.get(userId) === view.incarnationOf(userId);
+    return view.has(userId) && view.isVisible(userId) !== isVisible;
   }
 }

@@ -1,6 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { PresenceFilter } from '../core/presence-reading.ts';
 import type { GroupNoun } from '../core/refusals.ts';
+import type { StreamPermit } from './stream-permits.ts';
 
 /** What a stream is about, and who reads it. */
 export interface StreamRequest {
@@ -11,9 +12,9 @@ export interface StreamRequest {
   readonly filter: PresenceFilter;
   /**
    * The stream ends at once with `user_not_found` or `group_not_found` when this user is deleted or set deleted, the
-   * group goes or is set deleted, or the user is no member of it any more.
+   * group goes or is set deleted, or the user is no member of it any more. The permit is released when the stream ends.
    */
-  readonly viewer?: { readonly userId: string };
+  readonly viewer?: { readonly userId: string; readonly permit?: StreamPermit };
   /** What {@link stillAllowed} is about: of several streams with the same, one is asked. */
   readonly credentials?: string | undefined;
   /**

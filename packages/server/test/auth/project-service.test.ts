@@ -102,6 +102,7 @@ test('removing a project ends its tokens and its presence', () =>
     await presence.set({
       ...scope,
       userId: 'ada',
+      incarnation: 1,
       region: place,
       location: place,
       expiresAt: now + 30_000,
@@ -111,7 +112,7 @@ test('removing a project ends its tokens and its presence', () =>
     await authenticator.authenticate(header);
     await projects.remove(owner, PROJECT.id);
     await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
-    assert.deepEqual(await presence.locationsOf({ ...scope, userId: 'ada', now }), []);
+    assert.deepEqual(await presence.locationsOf({ ...scope, userId: 'ada', incarnation: 1, now }), []);
     assert.deepEqual(await projects.list(owner), []);
   }));
 

@@ -3,9 +3,11 @@
  * stores, and every rule of presence/presence-store.ts becomes a test of that engine. Nothing in it knows an engine.
  */
 import { describe, test } from 'node:test';
+import { boundsContract } from './presence/bounds-contract.ts';
 import { deadlineContract } from './presence/deadline-contract.ts';
 import { endingContract } from './presence/ending-contract.ts';
 import { filterContract } from './presence/filter-contract.ts';
+import { membershipContract } from './presence/membership-contract.ts';
 import { placingContract } from './presence/placing-contract.ts';
 import { inScene, type MakePresenceStores, type Rule } from './presence/presence-scene.ts';
 import { raceContract } from './presence/race-contract.ts';
@@ -27,6 +29,8 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   sweeps: sweepContract,
   races: raceContract,
   watching: watchContract,
+  bounds: boundsContract,
+  memberships: membershipContract,
   'what is told': watchEventContract,
   history: watchHistoryContract,
   snapshots: snapshotContract,

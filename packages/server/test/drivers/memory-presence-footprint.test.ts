@@ -33,6 +33,7 @@ function update(index: number, shape: Shape): PresenceUpdate {
   return {
     ...SCOPE,
     userId,
+    incarnation: 1_234_567_890 + index,
     location,
     region,
     now: START,

@@ -76,20 +76,25 @@ function shownBy({ events }: StreamReader) {
   return model.entries();
 }
 
+/** Lets time pass, and what is due in each second happen. */
+async function pass({ clock }: World, seconds: number): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    clock.move(1_000);
+    await delay(SETTLED_MS);
+  }
+}
+
 /** Cuts the writer off, writes, and lets the time pass in which every stream has to be right again. */
 async function assertRightAfter(write: (world: World) => Promise<void>): Promise<void> {
   await withWorld(async (world) => {
-    const { reader, proxy, clock } = world;
+    const { reader, proxy } = world;
     const open = () =>
       Promise.all(FILTERS.map((filter) => StreamReader.open(reader.project, pathOf(filter))));
     const streams = await open();
     for (const stream of streams) await stream.snapshot();
     proxy.cut();
     await write(world);
-    for (let second = 0; second < RIGHT_WITHIN_S; second += 1) {
-      clock.move(1_000);
-      await delay(SETTLED_MS);
-    }
+    await pass(world, RIGHT_WITHIN_S);
     const late = await open();
     for (const stream of late) await stream.snapshot();
     for (const [index, filter] of FILTERS.entries()) {
@@ -140,4 +145,47 @@ describe('a presence stream after a notification was lost', { skip }, () => {
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     }));
+});
+
+describe('ephemeral presence of an earlier membership', { skip }, () => {
+  const again: Record<string, (project: Project) => Promise<void>> = {
+    'a member who was removed and added again': async (project) => {
+      expectDone(await project.post('/v1/groups/g/members', { remove: ['a'] }));
+      expectDone(await project.post('/v1/groups/g/members', { add: ['a'] }));
+    },
+    'a member of a group that was deleted and made again': async (project) => {
+      expectDone(await project.delete('/v1/groups/g'));
+      expectDone(await project.put('/v1/groups/g', { name: 'G', members: ['a', 'b', 'c', 'd'] }));
+    },
+    'a user who was deleted for good and made again': async (project) => {
+      expectDone(await project.delete('/v1/users/a'));
+      expectDone(await project.put('/v1/users/a', {}));
+      expectDone(await project.post('/v1/groups/g/members', { add: ['a'] }));
+    },
+  };
+  for (const [who, write] of Object.entries(again)) {
+    test(`is not shown for ${who} while Redis could not be reached`, () =>
+      withWorld(async (world) => {
+        const { reader, writer, proxy } = world;
+        const open = await StreamReader.open(reader.project, pathOf({}));
+        await open.snapshot();
+        proxy.cut();
+        await write(writer.project);
+        assert.deepEqual((await reader.entryOf('a')).ephemeral.locations, []);
+        assert.deepEqual(await reader.placesOf('a'), []);
+        await pass(world, RIGHT_WITHIN_S);
+        const late = await StreamReader.open(reader.project, pathOf({}));
+        await late.snapshot();
+        for (const stream of [open, late]) assert.deepEqual(shownBy(stream), await reader.everyone());
+        // The new membership has a presence of its own, at the place of the old one too.
+        await reader.set('a', { page: '1', line: 'a' });
+        assert.deepEqual(await reader.placesOf('a'), [{ page: '1', line: 'a' }]);
+        const { users } = await reader.page();
+        for (const stream of [open, late]) {
+          await stream.until('the arrival', () => stream.events.at(-1)?.data.id === 'a');
+          assert.deepEqual(shownBy(stream), users);
+          stream.close();
+        }
+      }));
+  }
 });

@@ -5,6 +5,7 @@ import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import {
+  INCARNATION,
   PAGE_1,
   PAGE_2,
   PresenceScene,
@@ -32,10 +33,18 @@ async function withScene(t: TestContext, body: (scene: PresenceScene, redis: Own
 /** Every method once. */
 const calls = (store: PresenceStore): Promise<unknown>[] => [
   store.ping(),
-  store.set({ ...SCOPE, userId: 'ann', region: SITE, location: PAGE_1, now: START, expiresAt: START + TTL }),
+  store.set({
+    ...SCOPE,
+    userId: 'ann',
+    incarnation: INCARNATION,
+    region: SITE,
+    location: PAGE_1,
+    now: START,
+    expiresAt: START + TTL,
+  }),
   store.clear({ ...SCOPE, userId: 'ann', location: PAGE_1, now: START }),
   store.find({ ...SCOPE, filter: null, after: null, limit: 10, now: START }),
-  store.locationsOf({ ...SCOPE, userId: 'ann', now: START }),
+  store.locationsOf({ ...SCOPE, userId: 'ann', incarnation: INCARNATION, now: START }),
   store.removeUsers(SCOPE, ['ann'], START),
   store.removeGroup(SCOPE, START),
   store.removeProject(SCOPE.project, START),
@@ -66,7 +75,7 @@ async function assertWell(scene: PresenceScene): Promise<void> {
   const recorder = await scene.watch();
   await scene.set('cid', PAGE_2);
   assert.deepEqual(await recorder.first(1), [
-    { type: 'placed', userId: 'cid', location: PAGE_2, left: null },
+    { type: 'placed', userId: 'cid', incarnation: INCARNATION, location: PAGE_2, left: null },
   ]);
   assert.deepEqual(await scene.ids(), ['cid']);
 }

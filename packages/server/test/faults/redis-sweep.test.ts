@@ -80,7 +80,14 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
     const store = await openRedisPresence({ url });
     t.after(() => store.close());
     const setter = await Sweeper.start(t, url);
-    const place = { project: PROJECT, region: PAGE_1, location: PAGE_1, now: START, expiresAt: START + TTL };
+    const place = {
+      project: PROJECT,
+      incarnation: 1,
+      region: PAGE_1,
+      location: PAGE_1,
+      now: START,
+      expiresAt: START + TTL,
+    };
     setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...place, ...who })) });
     await setter.says('set');
     await setter.kill();

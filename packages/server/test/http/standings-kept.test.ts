@@ -9,8 +9,8 @@ import { MovedClock } from '../support/moved-clock.ts';
 
 const MOST = 40_000;
 const PROJECT = 7;
-const ALLOWED: Standing = { user: 'active', group: 'active', member: true };
-const NO_MEMBER: Standing = { ...ALLOWED, member: false };
+const ALLOWED: Standing = { user: 'active', group: 'active', incarnation: 1 };
+const NO_MEMBER: Standing = { ...ALLOWED, incarnation: null };
 
 class World {
   readonly clock = new MovedClock();
@@ -45,8 +45,8 @@ class World {
   /** As an update does: asks where it is not remembered. */
   async use(userId: string): Promise<boolean> {
     const question = { groupId: 'g', userId };
-    if (this.standings.isAllowed(PROJECT, question)) return true;
-    return (await this.standings.ask(PROJECT, question)).member;
+    if (this.standings.remembered(PROJECT, question) !== null) return true;
+    return (await this.standings.ask(PROJECT, question)).incarnation !== null;
   }
 
   ask(userId: string): Promise<Standing> {
@@ -54,7 +54,7 @@ class World {
   }
 
   remembers(userId: string): boolean {
-    return this.standings.isAllowed(PROJECT, { groupId: 'g', userId });
+    return this.standings.remembered(PROJECT, { groupId: 'g', userId }) !== null;
   }
 
   async pass(ms: number): Promise<void> {

@@ -184,7 +184,7 @@ describe('a view of a group', () => {
       await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
       const model = new ReaderModel();
       for (const event of sink.parser.events) model.take(event);
-      const present = await world.engine.presence.find({
+      const { users: present } = await world.engine.presence.find({
         ...world.scope,
         filter: null,
         after: null,
@@ -205,7 +205,9 @@ describe('a view of a group', () => {
       const stamp = { now: world.clock.now(), revision: 'r' };
       await store.putUser(world.project, 'a', { status: 'deleted' }, stamp as never);
       // As from a request that looked at their standing before.
-      const place = { ...world.scope, userId: 'a', region: '{"page":"1"}', location: '{"page":"1"}' };
+      const { incarnation } = await store.standing(world.project, 'g', 'a');
+      const who = { userId: 'a', incarnation: incarnation as number };
+      const place = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
       await presence.set({ ...place, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
       await world.move('b', '1');
       await world.until('the other', () => changes(sink).some(({ data }) => data.id === 'b'));

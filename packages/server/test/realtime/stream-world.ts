@@ -64,9 +64,11 @@ export class StreamWorld {
   async seedWide(ids: readonly string[], length: number, page: string): Promise<void> {
     await this.seed(ids);
     for (const userId of ids) {
+      const { incarnation } = await this.engine.store.standing(this.project, 'g', userId);
       await this.engine.presence.set({
         ...this.scope,
         userId,
+        incarnation: incarnation as number,
         region: JSON.stringify({ page }),
         location: JSON.stringify({ page, wide: 'x'.repeat(length) }),
         now: this.clock.now(),

@@ -61,10 +61,8 @@ describe('PUT /v1/client/presence', () => {
     const authorization = `Bearer ${token}`;
     const put = (text: string) => project.send('PUT', '/v1/client/presence', text, { authorization });
     const clef = (count: number) => '\\ud834\\udd1e'.repeat(count);
-    const pairs = Array.from({ length: limits.LOCATION_MAX_PAIRS }, (_, index) => {
-      const letter = String.fromCodePoint(97 + index);
-      return `"${letter}${clef(limits.LOCATION_TEXT_MAX_LENGTH - 1)}":"${clef(limits.LOCATION_TEXT_MAX_LENGTH)}"`;
-    });
+    // 4 bytes each, 8 KiB with the one character and what is around them.
+    const pairs = `"a":"${clef(limits.LOCATION_TEXT_MAX_LENGTH)}","b":"${clef(1_020)}x"`;
     const longest = `{"location":{${pairs}},"exclusiveWithin":{${pairs}}}`;
     expectDone(await put(longest), 'ada');
     const tooLong = longest.padEnd(limits.CLIENT_BODY_LIMIT_BYTES + 1);

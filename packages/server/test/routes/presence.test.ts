@@ -61,9 +61,8 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     const pairs = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
     const long = '🎉'.repeat(1_024);
-    for (const location of [pairs(16), { [long]: long }, { k: '' }, { __proto__x: 'v' }, { k: 'Ü/%?' }]) {
-      await p.set('a', location);
-    }
+    const fine = [pairs(16), { [long]: 'v' }, { k: long }, { k: '' }, { __proto__x: 'v' }, { k: 'Ü/%?' }];
+    for (const location of fine) await p.set('a', location);
     const wrong = [
       {},
       pairs(17),

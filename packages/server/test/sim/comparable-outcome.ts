@@ -1,4 +1,5 @@
-import type { BatchOutcome, Effects } from '../../src/store/store.ts';
+import type { BatchOutcome, Effects, Standing } from '../../src/store/store.ts';
+import { shown } from '../support/standing.ts';
 
 /**
  * What of a batch's effects the port settles: what is so after it and was not before. Who left and came back within
@@ -16,6 +17,7 @@ export async function comparableOutcome(outcome: unknown, isEffect: IsEffect): P
   const { kind } = outcome as BatchOutcome;
   if (kind === 'malformed') return { kind };
   if ('findings' in outcome) return { kind, findings: placesOf((outcome as Misfit).findings) };
+  if ('standing' in outcome) return { kind, standing: shown(outcome.standing as Standing) };
   if (!('effects' in outcome)) return outcome;
   return { ...outcome, effects: await comparableEffects(outcome.effects as Effects, isEffect) };
 }

@@ -98,7 +98,7 @@ function takeWithin(
       return connectGroup(world, record.groupId, record.workspace, stamp);
     case 'durablePresence': {
       const { type: _, projectId: __, ...entry } = record;
-      if (!standing(world, entry.groupId, entry.userId).member) return false;
+      if (standing(world, entry.groupId, entry.userId).incarnation === null) return false;
       const others = world.presence.filter(
         ({ groupId, userId, region }) =>
           groupId !== entry.groupId || userId !== entry.userId || region !== entry.region,

@@ -34,6 +34,8 @@ export interface ModelGroup {
   workspace: string | null;
   revision: Revision;
   members: Set<string>;
+  /** Of the memberships, by user. */
+  incarnations: Map<string, number>;
 }
 
 export type ModelUser = { -readonly [Field in keyof UserRecord]: UserRecord[Field] } & {
@@ -48,9 +50,16 @@ export interface World {
   groups: Map<string, ModelGroup>;
   users: Map<string, ModelUser>;
   presence: ModelPresence[];
+  /** How many memberships there have ever been. */
+  memberships: number;
 }
 
-export const emptyWorld = (): World => ({ groups: new Map(), users: new Map(), presence: [] });
+export const emptyWorld = (): World => ({
+  groups: new Map(),
+  users: new Map(),
+  presence: [],
+  memberships: 0,
+});
 
 /** A copy that shares nothing with the original. */
 export const copyWorld = (world: World): World => structuredClone(world);
@@ -137,13 +146,20 @@ export function putGroup(
 /** Applies the fields of a write that is known to be allowed. */
 export function writeGroup(draft: World, id: string, write: GroupWrite, revision: Revision): Changed {
   const before = draft.groups.get(id);
+  const members = new Set(write.members ?? before?.members ?? []);
+  const incarnationOf = (userId: string) => {
+    if (before?.members.has(userId) === true) return before.incarnations.get(userId) as number;
+    draft.memberships += 1;
+    return draft.memberships;
+  };
   const after: ModelGroup = {
     name: write.name ?? before?.name ?? '',
     status: write.status ?? before?.status ?? 'active',
     metadata: write.metadata === undefined ? (before?.metadata ?? '{}') : JSON.stringify(write.metadata),
     workspace: before?.workspace ?? null,
     revision: before?.revision ?? revision,
-    members: new Set(write.members ?? before?.members ?? []),
+    members,
+    incarnations: new Map(Array.from(members, (userId) => [userId, incarnationOf(userId)])),
   };
   if (before !== undefined && sameGroup(before, after)) return 'unchanged';
   draft.groups.set(id, { ...after, revision });
@@ -274,12 +290,12 @@ export function standing(world: World, groupId: string, userId: string): Standin
   return {
     user: world.users.get(userId)?.status ?? null,
     group: group?.status ?? null,
-    member: group?.members.has(userId) ?? false,
+    incarnation: group?.members.has(userId) === true ? (group.incarnations.get(userId) ?? 0) : null,
   };
 }
 
-export const mayBePresent = ({ user, group, member }: Standing) =>
-  user === 'active' && group === 'active' && member;
+export const mayBePresent = ({ user, group, incarnation }: Standing) =>
+  user === 'active' && group === 'active' && incarnation !== null;
 
 export function putDurablePresence(
   world: World,

@@ -1,14 +1,18 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { PresenceEvent, PresentUser } from '../../src/presence/presence-store.ts';
-import type { Json } from '../../src/store/store.ts';
+import type { Incarnation, Json } from '../../src/store/store.ts';
 
 /** Who is where in a group, as one knows it who has read that once and follows the events since. */
 export class PresenceFollower {
   readonly #places = new Map<string, Set<Json>>();
+  readonly #incarnations = new Map<string, Incarnation>();
 
   /** Takes users as they were read. */
   learn(users: readonly PresentUser[]): void {
-    for (const { userId, locations } of users) this.#places.set(userId, new Set(locations));
+    for (const { userId, incarnation, locations } of users) {
+      this.#places.set(userId, new Set(locations));
+      this.#incarnations.set(userId, incarnation);
+    }
   }
 
   /** @param userId the only user to follow the event for; everybody where it is left out */
@@ -20,6 +24,7 @@ export class PresenceFollower {
     else if (event.type === 'placed' && concerns(event.userId)) {
       if (event.left !== null) this.#leave(event.userId, event.left);
       this.#placesOf(event.userId).add(event.location);
+      this.#incarnations.set(event.userId, event.incarnation);
     }
   }
 
@@ -27,7 +32,11 @@ export class PresenceFollower {
   users(): PresentUser[] {
     const present = [...this.#places].filter(([, places]) => places.size > 0);
     return present
-      .map(([userId, places]) => ({ userId, locations: [...places].sort(compareCodePoints) }))
+      .map(([userId, places]) => ({
+        userId,
+        incarnation: this.#incarnations.get(userId) as Incarnation,
+        locations: [...places].sort(compareCodePoints),
+      }))
       .sort((a, b) => compareCodePoints(a.userId, b.userId));
   }
 

@@ -1,4 +1,4 @@
-import { compareCodePoints, type Location, locationMatches } from '@rollcall/protocol';
+import { compareCodePoints, type Location, limits, locationMatches } from '@rollcall/protocol';
 import type {
   Expiry,
   PresenceChange,
@@ -6,7 +6,7 @@ import type {
   PresenceUpdate,
   PresentUser,
 } from '../../src/presence/presence-store.ts';
-import type { Json, LocationFilter, ProjectKey } from '../../src/store/store.ts';
+import type { Incarnation, Json, LocationFilter, ProjectKey } from '../../src/store/store.ts';
 
 type Held = Omit<PresenceUpdate, 'now'>;
 
@@ -20,17 +20,28 @@ interface Reading extends PresenceScope {
 /** What a PresenceStore is to do, in the plainest way: one list, looked through for everything. */
 export class PresenceModel {
   held: Held[] = [];
+  /** How many presences the bounds have ended. */
+  ended = 0;
 
   set(update: PresenceUpdate): PresenceChange {
     const { now, ...next } = update;
+    this.#drop((held) => isOf(held, update) && held.incarnation !== update.incarnation);
     const previous = this.held.find((held) => isOf(held, update) && held.region === update.region);
     const created = previous === undefined || previous.expiresAt <= now;
     const arrived = !this.#isAt(update, update.location, now);
     this.held = [...this.held.filter((held) => held !== previous), next];
     const left = previous === undefined || previous.location === next.location ? null : previous.location;
-    if (left === null || this.#isAt(update, left, now)) return { arrived, created, departed: null };
-    this.#drop((held) => isOf(held, update) && held.location === left);
-    return { arrived, created, departed: left };
+    const departed = left === null || this.#isAt(update, left, now) ? null : left;
+    if (departed !== null) this.#drop((held) => isOf(held, update) && held.location === departed);
+    this.#enforceBounds(next);
+    return { arrived, created, departed };
+  }
+
+  /** A deadline from this one on that no presence of the user has: of several with one deadline, any may end. */
+  freeDeadline(who: PresenceScope & { userId: string }, deadline: number): number {
+    let free = deadline;
+    while (this.held.some((held) => isOf(held, who) && held.expiresAt === free)) free += 1;
+    return free;
   }
 
   clear(presence: PresenceScope & { userId: string; location: Json; now: number }): boolean {
@@ -45,14 +56,15 @@ export class PresenceModel {
     );
     const ids = [...new Set(there.map(({ userId }) => userId))].sort(compareCodePoints);
     const page = ids.filter((id) => after === null || compareCodePoints(id, after) > 0).slice(0, limit);
-    return page.map((userId) => ({
-      userId,
-      locations: ascending(there.filter((held) => held.userId === userId)),
-    }));
+    return page.map((userId) => {
+      const own = there.filter((held) => held.userId === userId);
+      return { userId, incarnation: own[0]?.incarnation as Incarnation, locations: ascending(own) };
+    });
   }
 
-  locationsOf(reading: PresenceScope & { userId: string; now: number }): Json[] {
-    return ascending(this.held.filter((held) => isOf(held, reading) && held.expiresAt > reading.now));
+  locationsOf(reading: PresenceScope & { userId: string; incarnation: Incarnation; now: number }): Json[] {
+    const own = this.held.filter((held) => isOf(held, reading) && held.incarnation === reading.incarnation);
+    return ascending(own.filter((held) => held.expiresAt > reading.now));
   }
 
   removeUsers(scope: PresenceScope, userIds: readonly string[]): void {
@@ -81,6 +93,19 @@ export class PresenceModel {
       last.set(key, { expiry: { project, groupId, userId, location }, second });
     }
     return [...last.values()];
+  }
+
+  #enforceBounds(latest: Held): void {
+    const own = this.held.filter((held) => isOf(held, latest));
+    for (const earliest of own.toSorted((a, b) => a.expiresAt - b.expiresAt)) {
+      const left = this.held.filter((held) => isOf(held, latest));
+      const bytes = left.reduce((sum, { location }) => sum + Buffer.byteLength(location), 0);
+      if (left.length <= limits.EPHEMERAL_LOCATIONS_MAX && bytes <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES)
+        return;
+      if (earliest === latest) continue;
+      this.#drop((held) => held === earliest);
+      this.ended += 1;
+    }
   }
 
   #isAt(who: PresenceScope & { userId: string }, location: Json, now: number): boolean {

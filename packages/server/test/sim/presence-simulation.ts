@@ -34,6 +34,10 @@ const POPULAR: readonly Location[] = [
   { page: '1', role: 'editor' },
   { page: '2', role: 'editor' },
 ];
+/** Users who are at more locations than they may be, of small ones and of large ones. */
+const HOARDERS = ['hoarder', TEAM[0] as string];
+/** How many locations a hoarder is set to in one step. */
+const HOARDED = 40;
 /** How many steps a phase has: presence grows in one and shrinks in the next, so that every structure does both. */
 const PHASE = 1_500;
 
@@ -53,6 +57,7 @@ export class PresenceSimulation {
   readonly #random: Random;
   readonly #model = new PresenceModel();
   readonly #followed = new Map<PresenceScope, Followed>();
+  readonly #incarnations = new Map<string, number>();
   #now = 1_900_000_000_000;
   #isGrowing = true;
   #peak = 0;
@@ -86,8 +91,14 @@ export class PresenceSimulation {
     return this.#peak;
   }
 
+  /** How many presences the bounds have ended. */
+  get ended(): number {
+    return this.#model.ended;
+  }
+
   async #step(): Promise<void> {
     const kind = this.#random.below(1_000);
+    if (kind < 15) return this.#hoard();
     if (kind < (this.#isGrowing ? 650 : 250)) return this.#set();
     if (kind < 650) return this.#random.chance(0.2) ? this.#removeUsers() : this.#clear();
     if (kind < 800) return this.#find(this.#random.pick(SCOPES));
@@ -105,14 +116,37 @@ export class PresenceSimulation {
   async #set(): Promise<void> {
     const { region, location, ...who } = this.#random.chance(0.4) ? this.#someHeld() : this.#somewhere();
     const moves = this.#random.chance(0.3);
-    const update = {
-      ...who,
-      region,
-      location: moves ? this.#location() : location,
-      now: this.#now,
-      expiresAt: this.#now + this.#random.below(60_000),
-    };
+    await this.#setTo(who, region, moves ? this.#location() : location);
+  }
+
+  async #setTo(who: PresenceScope & { userId: string }, region: Json, location: Json): Promise<void> {
+    const expiresAt = this.#model.freeDeadline(who, this.#now + this.#random.below(60_000));
+    const { project, groupId, userId } = who;
+    const incarnation = this.#incarnationOf(who);
+    const update = { project, groupId, userId, incarnation, region, location, now: this.#now, expiresAt };
     assert.deepEqual(await this.#store.set(update), this.#model.set(update));
+  }
+
+  /** Of the user's membership, which ends now and then without the engine being told. */
+  #incarnationOf(who: PresenceScope & { userId: string }): number {
+    const key = JSON.stringify([who.project, who.groupId, who.userId]);
+    const known = this.#incarnations.get(key) ?? 0;
+    const incarnation = this.#random.chance(0.002) ? known + 1 : known;
+    this.#incarnations.set(key, incarnation);
+    return incarnation;
+  }
+
+  /** Sets one user to many locations: of a few bytes, so that their number is bounded, or of a kilobyte or two. */
+  async #hoard(): Promise<void> {
+    const who = { ...this.#random.pick(SCOPES), userId: this.#random.pick(HOARDERS) };
+    const isLarge = this.#random.chance(0.5);
+    for (let count = 0; count < HOARDED; count += 1) {
+      const text = isLarge ? '\u{20ac}'.repeat(300 + this.#random.below(300)) : '';
+      const location = canonicalLocation({ page: '1', paragraph: `${this.#random.below(500)}`, text });
+      const isInRegion = this.#random.chance(0.2);
+      const region = isInRegion ? canonicalLocation({ paragraph: `${this.#random.below(9)}` }) : location;
+      await this.#setTo(who, region, location);
+    }
   }
 
   async #clear(): Promise<void> {
@@ -147,12 +181,14 @@ export class PresenceSimulation {
       limit: this.#random.pick([1, 10, 1_000]),
       now: this.#now,
     };
-    assert.deepEqual(await this.#store.find(reading), this.#model.find(reading));
+    const { users } = await this.#store.find(reading);
+    assert.deepEqual(users, this.#model.find(reading));
   }
 
   async #locationsOf(): Promise<void> {
     const { project, groupId, userId } = this.#someHeld();
-    const reading = { project, groupId, userId, now: this.#now };
+    const incarnation = this.#incarnationOf({ project, groupId, userId });
+    const reading = { project, groupId, userId, incarnation, now: this.#now };
     assert.deepEqual(await this.#store.locationsOf(reading), this.#model.locationsOf(reading));
   }
 
@@ -192,7 +228,8 @@ export class PresenceSimulation {
     for (const scope of SCOPES) {
       for (const filter of [null, { location: canonicalLocation({ page: '1' }), partial: true }]) {
         const reading = { ...scope, filter, after: null, limit: 10_000, now: this.#now };
-        assert.deepEqual(await this.#store.find(reading), this.#model.find(reading));
+        const { users } = await this.#store.find(reading);
+        assert.deepEqual(users, this.#model.find(reading));
       }
     }
   }

@@ -16,6 +16,7 @@ describe('random presence operations leave the memory engine where they leave th
       const simulation = new PresenceSimulation(createMemoryPresence(), new Random(seed));
       await simulation.run(STEPS);
       assert.ok(simulation.peak > 200, 'enough were present to mean something');
+      assert.ok(simulation.ended > 50, `the bounds ended ${simulation.ended}`);
     });
   }
 });

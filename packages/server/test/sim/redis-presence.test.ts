@@ -21,6 +21,7 @@ describe('random presence operations leave Redis where they leave the naive mode
       const simulation = new PresenceSimulation(store, new Random(seed));
       await simulation.run(STEPS);
       assert.ok(simulation.peak > 200, 'enough were present to mean something');
+      assert.ok(simulation.ended > 50, `the bounds ended ${simulation.ended}`);
     });
   }
 });

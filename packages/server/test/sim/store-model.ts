@@ -110,7 +110,7 @@ export class StoreModel implements port.Store {
   async findGroup(key: port.ProjectKey, id: string) {
     const group = this.#read(key).groups.get(id);
     if (group === undefined) return null;
-    const { workspace, members, ...fields } = group;
+    const { workspace, members, incarnations: _incarnations, ...fields } = group;
     return {
       id,
       ...fields,
@@ -218,7 +218,12 @@ export class StoreModel implements port.Store {
 
   async presentable(key: port.ProjectKey, groupId: string, userIds: readonly string[]) {
     const world = this.#read(key);
-    return ascending(new Set(userIds)).filter((id) => model.mayBePresent(model.standing(world, groupId, id)));
+    const found = ascending(new Set(userIds)).filter((id) =>
+      model.mayBePresent(model.standing(world, groupId, id)),
+    );
+    return new Map(
+      found.map((id) => [id, model.standing(world, groupId, id).incarnation as port.Incarnation]),
+    );
   }
 
   async putDurablePresence(

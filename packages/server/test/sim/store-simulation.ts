@@ -117,7 +117,7 @@ class ProjectRun {
       const before = model.copy();
       const expected = await step.run(model, this.#modelKey);
       const isMember = async (of: StoreModel, ...pair: [string, string]) =>
-        (await of.standing(this.#modelKey, ...pair)).member;
+        (await of.standing(this.#modelKey, ...pair)).incarnation !== null;
       const isEffect: IsEffect = {
         departure: async (...pair) => (await isMember(before, ...pair)) && !(await isMember(model, ...pair)),
         turn: async (user) => (await before.findUser(this.#modelKey, user)) !== null,

@@ -1,5 +1,6 @@
 import type { LocationFilter, ProjectKey, Store } from '../../src/store/store.ts';
 import { entriesOf, joined } from '../contract/store/entries.ts';
+import { shown } from '../support/standing.ts';
 import { GROUPS, USERS } from './store-steps.ts';
 
 const FILTERS: readonly LocationFilter[] = [
@@ -34,8 +35,8 @@ async function groupView(store: Store, key: ProjectKey, id: string, limit: numbe
       (await entriesOf(async (request) => (await store.listMembers(key, id, request)) ?? first, limit)),
     presence: await Promise.all(FILTERS.map((filter) => store.listDurablePresence(key, id, filter, page))),
     durable: await Promise.all(USERS.map((user) => store.findDurablePresence(key, id, user))),
-    presentable: await store.presentable(key, id, USERS),
-    standing: await store.standing(key, id, USERS[limit % USERS.length] as string),
+    presentable: [...(await store.presentable(key, id, USERS)).keys()],
+    standing: shown(await store.standing(key, id, USERS[limit % USERS.length] as string)),
   };
 }
 

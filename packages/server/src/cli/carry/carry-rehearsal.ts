@@ -83,7 +83,7 @@ function questionOf(record: RosterRecord): StandingQuestion {
   };
 }
 
-function isThere({ type }: RosterRecord, { user, group, member }: Standing): boolean {
+function isThere({ type }: RosterRecord, { user, group, incarnation }: Standing): boolean {
   if (type === 'preferences') return user !== null;
-  return type === 'workspace' ? group !== null : member;
+  return type === 'workspace' ? group !== null : incarnation !== null;
 }

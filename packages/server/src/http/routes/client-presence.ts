@@ -1,7 +1,9 @@
 import { ClientPresenceWrite, Done, type Findings, limits } from '@rollcall/protocol';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import { inspectPresence } from '../../core/presence-service.ts';
+import { asksForStream } from '../../realtime/sse-route.ts';
+import type { StreamPermit } from '../../realtime/stream-permits.ts';
 import type { Services } from '../../services.ts';
 import type { RequestRule } from '../fastify-types.ts';
 import { answers, ClientPresenceQuery, PRESENCE_READING } from '../schemas.ts';
@@ -31,12 +33,34 @@ function getPresence(app: FastifyInstance, services: Services): void {
     pageRule(request, findings);
   };
   app.get(url, { schema, config: { rule } }, async (request, reply) => {
-    const { client, headers } = request;
-    const { authorization } = headers;
-    const group = await services.clients.enter(client, groupAsked(request));
-    const stillAllowed = () => services.authenticator.authenticateClient(authorization);
-    const watching = { viewer: { userId: client.userId }, credentials: authorization, stillAllowed };
-    return groupPresence(services, request, reply, group, watching);
+    if (!asksForStream(request)) return readGroup(services, request, reply);
+    // Before anything is read, so that one stream too many costs next to nothing.
+    const permit = services.streams.permits.take(request.client);
+    try {
+      return await readGroup(services, request, reply, permit);
+    } catch (error) {
+      permit.release();
+      throw error;
+    }
+  });
+}
+
+/** The reading of the group that the token opens, or its stream, which takes the permit over once it is open. */
+async function readGroup(
+  services: Services,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  permit?: StreamPermit,
+) {
+  const { client, headers } = request;
+  const { authorization } = headers;
+  const group = await services.clients.enter(client, groupAsked(request));
+  const stillAllowed = () => services.authenticator.authenticateClient(authorization);
+  const viewer = { userId: client.userId, ...(permit !== undefined && { permit }) };
+  return groupPresence(services, request, reply, group, {
+    viewer,
+    credentials: authorization,
+    stillAllowed,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { canonicalLocation, type Findings, isJsonObject } from '@rollcall/protocol';
+import { canonicalLocation, type Findings, isJsonObject, limits } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import type { ListName } from '../../core/page-token.ts';
@@ -111,8 +111,9 @@ function presencePage(
   filter: PresenceFilter,
 ): Promise<string | Readable> {
   const list = chunks(
-    async (page) => asPage(await presenceReading.ofGroup(scope, noun, filter, page)),
+    async (page, maxBytes) => asPage(await presenceReading.ofGroup(scope, noun, filter, page), maxBytes),
     request.page,
+    limits.PRESENCE_PAGE_MAX_BYTES,
   );
   const tail = ({ last }: { last: string | null }) => {
     const name = listOf(request, listName(scope.groupId, request) ?? []);
@@ -144,6 +145,17 @@ function listName(groupId: string, { query }: FastifyRequest): ListName | null {
 const isLocation = (value: unknown) =>
   isJsonObject(value) && Object.values(value).every((part) => typeof part === 'string');
 
-function asPage({ entries, last }: PresencePage) {
-  return { items: entries.map(presentPresence).join(','), count: entries.length, last };
+/** The entries as JSON, up to and including the one with which they have more than `maxBytes`. */
+function asPage({ entries, last }: PresencePage, maxBytes: number) {
+  const items: string[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const item = presentPresence(entry);
+    bytes += (items.length > 0 ? ','.length : 0) + Buffer.byteLength(item);
+    items.push(item);
+    if (bytes > maxBytes && items.length < entries.length) {
+      return { items: items.join(','), count: items.length, last: entry.userId };
+    }
+  }
+  return { items: items.join(','), count: items.length, last };
 }

@@ -1,18 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { compareCodePoints } from '@rollcall/protocol';
+import { compareCodePoints, limits } from '@rollcall/protocol';
 import type { Json, ProjectKey } from '../../store/store.ts';
-import type {
-  Expiry,
-  PresenceChange,
-  PresenceScope,
-  PresenceSnapshot,
-  PresenceStore,
-  PresenceUpdate,
-  PresenceWatch,
-  PresenceWatcher,
-  PresentUser,
-  ToldEvent,
+import {
+  type Expiry,
+  type LeaveReason,
+  type PresenceChange,
+  type PresenceScope,
+  type PresenceSnapshot,
+  type PresenceStore,
+  type PresenceUpdate,
+  type PresenceWatch,
+  type PresenceWatcher,
+  type PresentUser,
+  type PresentUsers,
+  READING_MAX_BYTES,
+  READING_MAX_PRESENCES,
+  type ToldEvent,
 } from '../presence-store.ts';
+import { regionName } from '../region-name.ts';
 import { Deadlines } from './deadlines.ts';
 import type { Directory } from './directory.ts';
 import { GroupLogs } from './group-logs.ts';
@@ -28,6 +33,8 @@ const SWEPT_PER_TURN = 256;
 const REMOVED_PER_EVENT = 1_000;
 /** Most users of one snapshot. */
 const SNAPSHOT_MAX = 10_000;
+/** Longer regions are held as their hash. Most are shorter, and share their text with others. */
+const REGION_NAME_MAX = 256;
 
 const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
 
@@ -51,10 +58,15 @@ class MemoryPresence implements PresenceStore {
   }
 
   async set(update: PresenceUpdate): Promise<PresenceChange> {
-    const { userId, region, location, expiresAt, now } = update;
+    const { userId, location, expiresAt, now } = update;
+    const region = regionName(update.region, REGION_NAME_MAX);
     const group = this.#groups.find(update);
     const presence = group?.directory.find(userId, region);
-    if (group === undefined || presence === undefined) return this.#arrive(group, update);
+    if (group !== undefined && presence?.incarnation !== update.incarnation) {
+      // The group may be another one afterwards: it goes with its last presence.
+      if (this.#endOtherMembership(group, update)) return this.set(update);
+    }
+    if (group === undefined || presence === undefined) return this.#arrive(group, region, update);
     if (presence.location !== location) return this.#move(group, presence, update);
     const isRefresh = presence.expiresAt > now;
     if (isRefresh) {
@@ -76,12 +88,13 @@ class MemoryPresence implements PresenceStore {
     return true;
   }
 
-  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUser[]> {
+  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
     return this.#find(reading);
   }
 
-  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
+  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<Json[]> {
     const presences = this.#groups.find(reading)?.directory.of(reading.userId) ?? [];
+    if (presences[0]?.incarnation !== reading.incarnation) return [];
     return presentLocations(presences, reading.now, () => true);
   }
 
@@ -137,35 +150,56 @@ class MemoryPresence implements PresenceStore {
 
   async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
     const limit = Math.min(reading.limit, SNAPSHOT_MAX);
-    const users = this.#find({ ...reading, limit, filter: null });
-    return { users, offset: this.#logs.find(reading, reading.now)?.offset ?? 0 };
+    const { users, next } = this.#find({ ...reading, limit, filter: null });
+    return { users, next, offset: this.#logs.find(reading, reading.now)?.offset ?? 0 };
   }
 
-  #find(reading: Parameters<PresenceStore['find']>[0]): PresentUser[] {
+  #find(reading: Parameters<PresenceStore['find']>[0]): PresentUsers {
     const { filter, after, limit, now } = reading;
+    const users: PresentUser[] = [];
     const directory = this.#groups.find(reading)?.directory;
-    if (directory === undefined) return [];
+    if (directory === undefined) return { users, next: null };
     const passes = locationTest(filter);
-    const found: PresentUser[] = [];
+    let presences = 0;
+    let bytes = 0;
     let last: string | null = null;
     for (const userId of directory.candidates(filter, passes, after)) {
       if (userId === last) continue;
+      const isOver = presences >= READING_MAX_PRESENCES || bytes >= READING_MAX_BYTES;
+      if (users.length === limit || isOver) return { users, next: last };
       last = userId;
-      const locations = presentLocations(directory.of(userId), now, passes);
-      if (locations.length > 0) found.push({ userId, locations });
-      if (found.length === limit) break;
+      const there = directory.of(userId);
+      const locations = presentLocations(there, now, passes);
+      presences += there.length;
+      bytes += bytesOf(locations);
+      const [first] = there;
+      if (first !== undefined && locations.length > 0) {
+        users.push({ userId, incarnation: first.incarnation, locations });
+      }
     }
-    return found;
+    return { users, next: null };
+  }
+
+  /** True where presences of another membership were ended. All of a user belong to one, so the first one tells. */
+  #endOtherMembership({ directory }: PresentGroup, { userId, incarnation, now }: PresenceUpdate): boolean {
+    const own = directory.of(userId);
+    if (own[0] === undefined || own[0].incarnation === incarnation) return false;
+    for (const presence of own) {
+      this.#end(presence, presence.expiresAt <= now ? 'expired' : 'removed', now);
+    }
+    return true;
   }
 
   /** The user gets a presence in a region where they had none. */
-  #arrive(known: PresentGroup | undefined, update: PresenceUpdate): PresenceChange {
+  #arrive(known: PresentGroup | undefined, region: string, update: PresenceUpdate): PresenceChange {
     const group = known ?? this.#addGroup(update);
     const arrived = !isPresent(group.directory.at(update.userId, update.location), update.now);
-    const presence = newPresence(group, update);
+    const presence = newPresence(group, region, update);
     group.add(presence);
     this.#deadlines.add(presence);
-    return this.#placed(presence, { arrived, created: true, departed: null }, update.now);
+    const change = this.#placed(presence, { arrived, created: true, departed: null }, update.now);
+    this.#enforceBounds(presence, update.now);
+    return change;
   }
 
   #move(group: PresentGroup, presence: Presence, update: PresenceUpdate): PresenceChange {
@@ -180,23 +214,55 @@ class MemoryPresence implements PresenceStore {
     const departed = isPresent(others, now) ? null : left;
     // Where this tells that the user is no longer there, no sweep will.
     if (departed !== null) for (const ended of others) this.#remove(ended);
-    return this.#placed(presence, { arrived, created, departed }, now);
-  }
-
-  /** Tells those who watch, if there is anything to tell. */
-  #placed({ group, userId, location }: Presence, change: PresenceChange, now: number): PresenceChange {
-    const { arrived, departed: left } = change;
-    if (arrived || left !== null) this.#logs.append(group, { type: 'placed', userId, location, left }, now);
+    const change = this.#placed(presence, { arrived, created, departed }, now);
+    this.#enforceBounds(presence, now);
     return change;
   }
 
-  /** A location is left by its deadline when the last region that had the user there ends. */
+  /**
+   * Ends presences of the user other than the latest, the earliest deadline first, while the user has more than the bounds
+   * allow. So few that they cannot exceed a bound are only counted.
+   */
+  #enforceBounds(latest: Presence, now: number): void {
+    const own = latest.group.directory.of(latest.userId);
+    let count = own.length;
+    if (count * limits.LOCATION_MAX_BYTES <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES) return;
+    let bytes = bytesOf(own.map(({ location }) => location));
+    const isWithin = () =>
+      count <= limits.EPHEMERAL_LOCATIONS_MAX && bytes <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES;
+    if (isWithin()) return;
+    for (const presence of own.toSorted((a, b) => a.expiresAt - b.expiresAt)) {
+      if (isWithin()) return;
+      if (presence === latest) continue;
+      count -= 1;
+      bytes -= Buffer.byteLength(presence.location);
+      this.#end(presence, presence.expiresAt <= now ? 'expired' : 'removed', now);
+    }
+  }
+
+  /** Tells those who watch, if there is anything to tell. */
+  #placed(presence: Presence, change: PresenceChange, now: number): PresenceChange {
+    const { group, userId, incarnation, location } = presence;
+    const { arrived, departed: left } = change;
+    if (arrived || left !== null) {
+      this.#logs.append(group, { type: 'placed', userId, incarnation, location, left }, now);
+    }
+    return change;
+  }
+
   #expire(presence: Presence, now: number, expiries: Expiry[]): void {
     const { group, userId, location } = presence;
+    const isLeft = this.#end(presence, 'expired', now);
+    if (isLeft) expiries.push({ project: group.project, groupId: group.groupId, userId, location });
+  }
+
+  /** True where the user left the location: no other region, whether its deadline has passed or not, has them there. */
+  #end(presence: Presence, reason: LeaveReason, now: number): boolean {
+    const { group, userId, location } = presence;
     this.#remove(presence);
-    if (group.directory.at(userId, location).length > 0) return;
-    expiries.push({ project: group.project, groupId: group.groupId, userId, location });
-    this.#logs.append(group, { type: 'left', userId, location, reason: 'expired' }, now);
+    if (group.directory.at(userId, location).length > 0) return false;
+    this.#logs.append(group, { type: 'left', userId, location, reason }, now);
+    return true;
   }
 
   #remove(presence: Presence): void {
@@ -217,13 +283,13 @@ class MemoryPresence implements PresenceStore {
 }
 
 /** A presence whose texts are shared with others where these have them already. */
-function newPresence(group: PresentGroup, update: PresenceUpdate): Presence {
+function newPresence(group: PresentGroup, regionText: string, update: PresenceUpdate): Presence {
   const { directory } = group;
-  const userId = ownUserId(directory, update.userId);
+  const holder = { userId: ownUserId(directory, update.userId), incarnation: update.incarnation };
   const location = directory.textOf(update.location) ?? ownText(update.location);
-  const isOwnRegion = update.region === update.location;
-  const region = isOwnRegion ? location : (directory.textOf(update.region) ?? ownText(update.region));
-  return new Presence(group, userId, region, location, update.expiresAt);
+  const isOwnRegion = regionText === update.location;
+  const region = isOwnRegion ? location : (directory.textOf(regionText) ?? ownText(regionText));
+  return new Presence(group, holder, region, location, update.expiresAt);
 }
 
 function ownUserId(directory: Directory, userId: string): string {
@@ -247,4 +313,10 @@ function presentLocations(
   }
   if (locations.length < 2) return locations;
   return locations.sort(compareCodePoints).filter((location, index) => location !== locations[index - 1]);
+}
+
+function bytesOf(locations: readonly Json[]): number {
+  let bytes = 0;
+  for (const location of locations) bytes += Buffer.byteLength(location);
+  return bytes;
 }

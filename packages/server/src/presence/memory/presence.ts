@@ -1,4 +1,4 @@
-import type { Json } from '../../store/store.ts';
+import type { Incarnation, Json } from '../../store/store.ts';
 import type { PresentGroup } from './present-group.ts';
 
 /** A link of a circular list; alone, it is linked with itself. */
@@ -25,18 +25,26 @@ export class Link {
   }
 }
 
+/** A user in one membership of the group. */
+export interface Holder {
+  readonly userId: string;
+  readonly incarnation: Incarnation;
+}
+
 /** One region's location of one user in one group: the unit of all of this engine, so every field costs memory. */
 export class Presence extends Link {
   readonly group: PresentGroup;
   readonly userId: string;
+  readonly incarnation: Incarnation;
   readonly region: Json;
   location: Json;
   expiresAt: number;
 
-  constructor(group: PresentGroup, userId: string, region: Json, location: Json, expiresAt: number) {
+  constructor(group: PresentGroup, holder: Holder, region: Json, location: Json, expiresAt: number) {
     super();
     this.group = group;
-    this.userId = userId;
+    this.userId = holder.userId;
+    this.incarnation = holder.incarnation;
     this.region = region;
     this.location = location;
     this.expiresAt = expiresAt;

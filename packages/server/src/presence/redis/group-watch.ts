@@ -40,6 +40,7 @@ function isEvent(event: Readonly<Record<string, unknown>>): boolean {
   const areTexts = (...names: string[]) => names.every((name) => typeof event[name] === 'string');
   switch (event.type) {
     case 'placed':
+      return areTexts('userId', 'location') && Number.isSafeInteger(event.incarnation);
     case 'left':
       return areTexts('userId', 'location');
     case 'durable':

@@ -1,7 +1,12 @@
-import { hash } from 'node:crypto';
-import type { ProjectKey } from '../../store/store.ts';
-import type { PresenceScope } from '../presence-store.ts';
+import type { Incarnation, ProjectKey } from '../../store/store.ts';
+import type { PresenceScope, PresenceUpdate } from '../presence-store.ts';
+import { regionName } from '../region-name.ts';
 
+/**
+ * The version of the layout, which is part of every name: two versions of Rollcall whose scripts do not understand each
+ * other's keys share none. Raise it with such a change. See ADR 12.
+ */
+const LAYOUT = 2;
 /** Longer regions are named by their hash. */
 const REGION_NAME_MAX = 40;
 /** How many indexes of due groups there are, so that the nodes of a cluster share them. */
@@ -13,7 +18,7 @@ export class PresenceKeys {
   readonly #db: number;
 
   constructor({ prefix, db }: { readonly prefix: string; readonly db: number }) {
-    this.#prefix = prefix;
+    this.#prefix = `${prefix}:${LAYOUT}`;
     this.#db = db;
   }
 
@@ -49,9 +54,24 @@ export class PresenceKeys {
   }
 }
 
-/** What names a presence within its group. No ID has a NUL. */
-export function presenceName(userId: string, region: string): string {
-  return `${userId}\0${region.length <= REGION_NAME_MAX ? region : hash('sha256', region, 'base64url')}`;
+/** What names all presences of a user's membership within the group. No ID has a NUL. */
+export function holderName(userId: string, incarnation: Incarnation): string {
+  return `${userId}\0${incarnation}`;
+}
+
+/** The user and the membership that {@link holderName} names. */
+export function readHolder(name: string): { userId: string; incarnation: Incarnation } {
+  const end = name.indexOf('\0');
+  return { userId: name.slice(0, end), incarnation: Number(name.slice(end + 1)) };
+}
+
+/** What names a presence within its group. */
+export function presenceName({
+  userId,
+  incarnation,
+  region,
+}: Pick<PresenceUpdate, 'userId' | 'incarnation' | 'region'>): string {
+  return `${holderName(userId, incarnation)}\0${regionName(region, REGION_NAME_MAX)}`;
 }
 
 /** No two scopes have the same: a project's part has no colon. Braces in it may make several groups share a slot. */

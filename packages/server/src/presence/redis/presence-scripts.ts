@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { limits } from '@rollcall/protocol';
 import { type RedisScript, redisScript } from '../../redis/redis-script.ts';
-import { HISTORY_LENGTH, WATCH_LEASE_MS } from '../presence-store.ts';
+import {
+  HISTORY_LENGTH,
+  READING_MAX_BYTES,
+  READING_MAX_PRESENCES,
+  WATCH_LEASE_MS,
+} from '../presence-store.ts';
 
 /** How long keys outlive the last deadline in them, should every process be gone: two days. */
 export const KEPT_MS = 172_800_000;
@@ -21,7 +27,12 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
     `local HISTORY_MS = ${HISTORY_MS}`,
     `local KEPT_MS = ${KEPT_MS}`,
     `local CHECKSUM_LENGTH = ${CHECKSUM_LENGTH}`,
-    `local OVERDUE_MS = ${OVERDUE_MS}\n`,
+    `local OVERDUE_MS = ${OVERDUE_MS}`,
+    `local LOCATION_MAX_BYTES = ${limits.LOCATION_MAX_BYTES}`,
+    `local LOCATIONS_MAX = ${limits.EPHEMERAL_LOCATIONS_MAX}`,
+    `local LOCATIONS_MAX_BYTES = ${limits.EPHEMERAL_LOCATIONS_MAX_BYTES}`,
+    `local READING_MAX_BYTES = ${READING_MAX_BYTES}`,
+    `local READING_MAX_PRESENCES = ${READING_MAX_PRESENCES}\n`,
   ].join('\n');
   const head = constants + text('overdue');
   const ofGroup = (name: string, before = ''): RedisScript =>

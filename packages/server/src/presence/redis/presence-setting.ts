@@ -61,9 +61,9 @@ export class PresenceSetting {
     const names: string[] = [];
     const args: (string | number)[] = [];
     for (const { update, entry } of steps) {
-      const { userId, region, location, expiresAt, now } = update;
+      const { location, expiresAt, now } = update;
       names.push(...keys.ofGroup(update));
-      args.push(now, presenceName(userId, region), location, expiresAt);
+      args.push(now, presenceName(update), location, expiresAt);
       if (entry !== null) args.push(entry.due, entry.id);
     }
     const replies = (await this.#engine.onGroups('set', names, args)) as (Reply | Error)[];

@@ -2,7 +2,7 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import type { Json, ProjectKey } from '../../store/store.ts';
+import type { Incarnation, Json, ProjectKey } from '../../store/store.ts';
 import type {
   Expiry,
   PresenceChange,
@@ -13,15 +13,19 @@ import type {
   PresenceWatch,
   PresenceWatcher,
   PresentUser,
+  PresentUsers,
   ToldEvent,
 } from '../presence-store.ts';
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
 import { PresenceEngine } from './presence-engine.ts';
+import { holderName, readHolder } from './presence-keys.ts';
 import { PresenceSetting } from './presence-setting.ts';
 
-/** How many users one step removes, and one event names. */
+/** How many users one step removes at most, and one event names. */
 const REMOVED_PER_STEP = 1_000;
+/** With how many presences such a step ends, and those of one user more: some milliseconds of Redis' time. */
+const REMOVED_PRESENCES_PER_STEP = 1_000;
 const SNAPSHOT_MAX = 10_000;
 /** How many groups of a project are removed at once. */
 const GROUPS_PER_STEP = 100;
@@ -77,19 +81,23 @@ class RedisPresence implements PresenceStore {
     return (await this.#engine.onGroup('clear', presence, now, userId, location)) === 1;
   }
 
-  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUser[]> {
-    return [...(await this.#read(reading)).users];
+  async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
+    const { users, next } = await this.#read(reading);
+    return { users, next };
   }
 
-  async locationsOf(reading: PresenceScope & { userId: string; now: number }): Promise<Json[]> {
-    const locations = await this.#engine.onGroup('locationsOf', reading, reading.now, reading.userId);
+  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<Json[]> {
+    const holder = holderName(reading.userId, reading.incarnation);
+    const locations = await this.#engine.onGroup('locationsOf', reading, reading.now, holder);
     return ascending(locations as Json[]);
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
     this.#setting.flush();
-    for (let from = 0; from < userIds.length; from += REMOVED_PER_STEP) {
-      await this.#engine.onGroup('removeUsers', scope, now, ...userIds.slice(from, from + REMOVED_PER_STEP));
+    for (let from = 0; from < userIds.length; ) {
+      const users = userIds.slice(from, from + REMOVED_PER_STEP);
+      const step = [REMOVED_PRESENCES_PER_STEP, ...users];
+      from += (await this.#engine.onGroup('removeUsers', scope, now, ...step)) as number;
     }
   }
 
@@ -137,26 +145,56 @@ class RedisPresence implements PresenceStore {
     const { filter, after, limit, now } = reading;
     const kind = filter === null ? 'all' : filter.partial ? 'partial' : 'exact';
     const args = [limit, after ?? '', kind, filter?.location ?? ''];
-    const [offset, ...rows] = (await this.#engine.onGroup('find', reading, now, ...args)) as [
+    const [offset, ...runs] = (await this.#engine.onGroup('find', reading, now, ...args)) as [
       number,
-      ...string[],
+      ...Run[],
     ];
-    return { users: usersOf(rows, limit), offset };
+    return { ...usersOf(runs, limit), offset };
   }
 }
 
-/** The first users of what lua/find.lua answers: rows `user, location, user, location, …`, in runs that ascend by user. */
-function usersOf(rows: readonly string[], limit: number): PresentUser[] {
-  const found = new Map<string, Json[]>();
-  for (let at = 0; at < rows.length; at += 2) {
-    const [userId, location] = [rows[at] as string, rows[at + 1] as Json];
-    const locations = found.get(userId);
-    if (locations === undefined) found.set(userId, [location]);
-    else locations.push(location);
+/** What lua/find.lua read of one range of its index. */
+type Run = readonly [next: string, location: Json | null, ...rows: string[]];
+
+interface Found {
+  readonly incarnation: Incarnation;
+  readonly locations: Json[];
+}
+
+const presentUser = (userId: string, { incarnation, locations }: Found): PresentUser => ({
+  userId,
+  incarnation,
+  locations: ascending(locations),
+});
+
+/** The users that all runs together are sure to have whole, `limit` of them at most. */
+function usersOf(runs: readonly Run[], limit: number): PresentUsers {
+  const found = new Map<string, Found>();
+  /** Where the first of the runs ended that have more to read; who comes after that user may be incomplete. */
+  let next: string | null = null;
+  for (const [last, place, ...rows] of runs) {
+    if (last !== '' && (next === null || compareCodePoints(last, next) < 0)) next = last;
+    const step = place === null ? 2 : 1;
+    for (let at = 0; at < rows.length; at += step) {
+      const { userId, incarnation } = readHolder(rows[at] as string);
+      const location = place ?? (rows[at + 1] as Json);
+      const user = found.get(userId);
+      if (user === undefined) found.set(userId, { incarnation, locations: [location] });
+      else user.locations.push(location);
+    }
   }
-  const ids = [...found.keys()];
+  let ids = [...found.keys()];
   if (!isAscending(ids)) ids.sort(compareCodePoints);
-  return ids.slice(0, limit).map((userId) => ({ userId, locations: ascending(found.get(userId) as Json[]) }));
+  const end = next;
+  if (end !== null) ids = ids.filter((id) => compareCodePoints(id, end) <= 0);
+  if (ids.length > limit) {
+    ids = ids.slice(0, limit);
+    next = ids.at(-1) as string;
+  }
+  return {
+    users: ids.map((userId) => presentUser(userId, found.get(userId) as Found)),
+    next,
+  };
 }
 
 function isAscending(ids: readonly string[]): boolean {

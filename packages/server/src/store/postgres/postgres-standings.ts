@@ -26,7 +26,7 @@ const NOT_AS_REMEMBERED = `
       (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = asked.group_id) AS group_status,
       (SELECT m.incarnation FROM memberships m
         WHERE m.project_id = $1 AND m.group_id = asked.group_id AND m.user_id = asked.user_id) AS incarnation
-    FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
+    FROM unnest($2::text[], $3::text[], $4::integer[]) WITH ORDINALITY
       AS asked(group_id, user_id, remembered, position)) AS found
   WHERE user_status IS DISTINCT FROM 'active' OR group_status IS DISTINCT FROM 'active'
     OR incarnation IS NULL OR incarnation IS DISTINCT FROM remembered`;

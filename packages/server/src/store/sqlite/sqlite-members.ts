@@ -50,7 +50,7 @@ export class MembershipWrites {
     this.#isMember = prepare('SELECT user_no FROM memberships WHERE group_no = ? AND user_id = ?');
     this.#add = prepare(
       `INSERT INTO memberships (group_no, user_id, user_no, name, email, incarnation)
-        VALUES (?, ?, ?, ?, ?, random() & 281474976710655)`,
+        VALUES (?, ?, ?, ?, ?, random() & 2147483647)`,
     );
     this.#addReverse = prepare('INSERT INTO user_groups (user_no, group_id, group_no) VALUES (?, ?, ?)');
     this.#remove = prepare('DELETE FROM memberships WHERE group_no = ? AND user_id = ?');

@@ -4,6 +4,7 @@ import type {
   PresenceScope,
   PresenceStore,
   PresentUser,
+  PresentUsers,
 } from '../../../src/presence/presence-store.ts';
 import type { Json } from '../../../src/store/store.ts';
 import { WatchRecorder } from './watch-recorder.ts';
@@ -24,7 +25,11 @@ export const PAGE_2 = at({ page: '2' });
 export const PAGE_3 = at({ page: '3' });
 export const SITE = at({ site: 's' });
 
+/** Of the membership of everybody, where a test does not say otherwise. */
+export const INCARNATION = 7;
+
 interface Setting extends Partial<PresenceScope> {
+  readonly incarnation?: number;
   readonly region?: Json;
   readonly now?: number;
   readonly until?: number;
@@ -46,6 +51,16 @@ interface Watching extends Partial<PresenceScope> {
   readonly onEvent?: (offset: number) => void;
 }
 
+type FoundUser = Omit<PresentUser, 'incarnation'>;
+
+export interface FoundUsers {
+  readonly users: readonly FoundUser[];
+  readonly next: string | null;
+}
+
+/** A user as most rules are about them: whose membership it is has rules of its own. */
+export const withoutIncarnation = ({ userId, locations }: PresentUser): FoundUser => ({ userId, locations });
+
 /** Two handles and short ways to use them: what one writes, the other reads. */
 export class PresenceScene {
   readonly store: PresenceStore;
@@ -58,18 +73,43 @@ export class PresenceScene {
   }
 
   set(userId: string, location: Json, setting: Setting = {}): Promise<PresenceChange> {
-    const { region = location, now = START, until = now + TTL, ...scope } = setting;
-    return this.store.set({ ...SCOPE, ...scope, userId, region, location, now, expiresAt: until });
+    const {
+      region = location,
+      now = START,
+      until = now + TTL,
+      incarnation = INCARNATION,
+      ...scope
+    } = setting;
+    const update = { ...SCOPE, ...scope, userId, incarnation, region, location, now, expiresAt: until };
+    return this.store.set(update);
   }
 
   clear(userId: string, location: Json, now = START, scope = SCOPE): Promise<boolean> {
     return this.other.clear({ ...scope, userId, location, now });
   }
 
-  find(reading: Reading = {}): Promise<PresentUser[]> {
+  /** One part of a reading: see {@link PresentUsers}. */
+  async part(reading: Reading = {}): Promise<FoundUsers> {
     const { location, partial = false, after = null, limit = 10_000, now = START, ...scope } = reading;
     const filter = location === undefined ? null : { location, partial };
-    return this.other.find({ ...SCOPE, ...scope, filter, after, limit, now });
+    const { users, next } = await this.other.find({ ...SCOPE, ...scope, filter, after, limit, now });
+    return { users: users.map(withoutIncarnation), next };
+  }
+
+  /** The first `limit` users, in as many parts as that takes. */
+  async find(reading: Reading = {}): Promise<FoundUser[]> {
+    const { limit = 10_000 } = reading;
+    const found: FoundUser[] = [];
+    for (let after = reading.after ?? null; ; ) {
+      const { users, next }: FoundUsers = await this.part({
+        ...reading,
+        after,
+        limit: limit - found.length,
+      });
+      found.push(...users);
+      if (next === null || found.length === limit) return found;
+      after = next;
+    }
   }
 
   /** The IDs of those who are found. */
@@ -77,8 +117,8 @@ export class PresenceScene {
     return (await this.find(reading)).map(({ userId }) => userId);
   }
 
-  locationsOf(userId: string, now = START, scope = SCOPE): Promise<Json[]> {
-    return this.other.locationsOf({ ...scope, userId, now });
+  locationsOf(userId: string, now = START, scope = SCOPE, incarnation = INCARNATION): Promise<Json[]> {
+    return this.other.locationsOf({ ...scope, userId, incarnation, now });
   }
 
   /** Watches a group from now on; closed with the scene. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { at, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
+import { at, INCARNATION, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
 
 const ROUNDS = 50;
 const places = Array.from({ length: ROUNDS }, (_, index) => at({ page: `${index + 100}` }));
@@ -9,7 +9,14 @@ export function raceContract(rule: Rule): void {
   rule('racing moves inside a region leave one place, and tell one chain of moves to it', async (scene) => {
     const { store, other } = scene;
     await scene.set('ann', PAGE_1, { region: SITE });
-    const update = { ...SCOPE, userId: 'ann', region: SITE, now: START, expiresAt: START + TTL };
+    const update = {
+      ...SCOPE,
+      userId: 'ann',
+      incarnation: INCARNATION,
+      region: SITE,
+      now: START,
+      expiresAt: START + TTL,
+    };
     const changes = await Promise.all(
       places.map((location, index) => (index % 2 === 0 ? store : other).set({ ...update, location })),
     );
@@ -28,6 +35,7 @@ export function raceContract(rule: Rule): void {
     const update = {
       ...SCOPE,
       userId: 'ann',
+      incarnation: INCARNATION,
       region: PAGE_1,
       location: PAGE_1,
       now: START,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { compareCodePoints } from '@rollcall/protocol';
+import { compareCodePoints, limits } from '@rollcall/protocol';
 import { at, PAGE_1, PAGE_2, PAGE_3, type PresenceScene, type Rule, SITE, START } from './presence-scene.ts';
 
 /** More users than any engine keeps in one piece. */
@@ -139,11 +139,13 @@ export function readingContract(rule: Rule): void {
   });
 
   rule('a user at very many places is found at each', async (scene) => {
-    const places = CROWD.slice(0, 200).map((paragraph) => at({ page: '1', paragraph }));
+    const places = CROWD.slice(0, limits.EPHEMERAL_LOCATIONS_MAX).map((paragraph) =>
+      at({ page: '1', paragraph }),
+    );
     for (const place of places) await scene.set('ann', place);
     await everybodyTo(scene, CROWD.slice(0, 30));
     assert.deepEqual(await scene.locationsOf('ann'), places);
-    assert.deepEqual(await scene.ids({ location: places[150] as string }), ['ann']);
+    assert.deepEqual(await scene.ids({ location: places[50] as string }), ['ann']);
     assert.deepEqual(await scene.find({ location: PAGE_1, partial: true, limit: 1 }), [
       { userId: 'ann', locations: places },
     ]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   at,
+  INCARNATION,
   PAGE_1,
   PAGE_2,
   type PresenceScene,
@@ -22,7 +23,14 @@ async function stir(scene: PresenceScene, rounds: number): Promise<number> {
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, userId] of USERS.entries()) {
       const store = handles[(round + index) % 2] as typeof scene.store;
-      const update = { ...SCOPE, userId, region: SITE, location: page(round), now: START };
+      const update = {
+        ...SCOPE,
+        userId,
+        incarnation: INCARNATION,
+        region: SITE,
+        location: page(round),
+        now: START,
+      };
       changes.push(store.set({ ...update, expiresAt: START + TTL }));
     }
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { PresenceEvent, ToldEvent } from '../../../src/presence/presence-store.ts';
 import {
   at,
+  INCARNATION,
   PAGE_1,
   PAGE_2,
   PAGE_3,
@@ -20,6 +21,7 @@ const LATER = { now: START + TTL };
 const placed = (userId: string, location: string, left: string | null = null): PresenceEvent => ({
   type: 'placed',
   userId,
+  incarnation: INCARNATION,
   location,
   left,
 });

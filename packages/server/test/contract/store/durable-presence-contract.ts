@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../../../src/store/store.ts';
+import { shown } from '../../support/standing.ts';
 import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -13,7 +14,7 @@ const EVERYWHERE = null;
 export function presenceContract(lab: StoreLab): void {
   test("a user's standing is their status, the group's, and whether they are a member", async () => {
     const roster = await lab.project();
-    const standing = () => lab.store.standing(roster.key, 'g', 'ann');
+    const standing = async () => shown(await lab.store.standing(roster.key, 'g', 'ann'));
     assert.deepEqual(await standing(), { user: null, group: null, member: false });
     await roster.users('ann');
     assert.deepEqual(await standing(), { user: 'active', group: null, member: false });
@@ -43,9 +44,60 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await lab.store.standings(roster.key, asked), await Promise.all(asked.map(one)));
     assert.deepEqual(await lab.store.standings(roster.key, []), []);
     const other = await lab.project();
-    assert.deepEqual(await lab.store.standings(other.key, [{ groupId: 'g', userId: 'ann' }]), [
-      { user: null, group: null, member: false },
-    ]);
+    const [found] = await lab.store.standings(other.key, [{ groupId: 'g', userId: 'ann' }]);
+    assert.deepEqual(found, { user: null, group: null, incarnation: null });
+  });
+
+  test('a standing is the same whatever incarnation the caller remembers', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann');
+    const question = { groupId: 'g', userId: 'ann' };
+    const standing = await lab.store.standing(roster.key, 'g', 'ann');
+    const known = standing.incarnation as number;
+    assert.ok(Number.isInteger(known) && known >= 0 && known < 2 ** 31);
+    const ask = (incarnation: number) => lab.store.standings(roster.key, [{ ...question, incarnation }]);
+    assert.deepEqual(await ask(known), [standing]);
+    assert.deepEqual(await ask(known ^ 1), [standing]);
+    await roster.putUser('ann', { status: 'deleted' });
+    assert.deepEqual(await ask(known), [{ ...standing, user: 'deleted' }]);
+  });
+
+  test('a user who becomes a member again has another incarnation, and keeps it otherwise', async () => {
+    const roster = await lab.project();
+    const incarnation = async () => (await lab.store.standing(roster.key, 'g', 'ann')).incarnation;
+    const seen = new Set<number | null>();
+    const again: (() => Promise<unknown>)[] = [
+      () => roster.groupOf('g', 'ann', 'bob'),
+      async () => {
+        await roster.changeMembers('g', { remove: ['ann'] });
+        await roster.changeMembers('g', { add: ['ann'] });
+      },
+      async () => {
+        await roster.putGroup('g', { members: ['bob'] });
+        await roster.applied({ groups: [{ id: 'g', members: ['ann', 'bob'] }] });
+      },
+      async () => {
+        await roster.deleteUser('ann');
+        await roster.users('ann');
+        await roster.changeMembers('g', { add: ['ann'] });
+      },
+      async () => {
+        await roster.deleteGroup('g');
+        await roster.groupOf('g', 'ann', 'bob');
+      },
+    ];
+    for (const step of again) {
+      await step();
+      seen.add(await incarnation());
+    }
+    assert.equal(seen.size, again.length);
+    const last = await incarnation();
+    await roster.putUser('ann', { name: 'Ann' });
+    await roster.putGroup('g', { name: 'G', members: ['ann'] });
+    await roster.applied({ users: [{ id: 'ann' }], groups: [{ id: 'g', members: ['ann', 'bob'] }] });
+    await roster.changeMembers('g', { add: ['ann'] });
+    assert.equal(await incarnation(), last);
+    assert.deepEqual([...(await lab.store.presentable(roster.key, 'g', ['ann']))], [['ann', last]]);
   });
 
   test('a thousand standings, each of its own', async () => {
@@ -62,7 +114,7 @@ export function presenceContract(lab: StoreLab): void {
       group: 'active',
       member: index % 3 > 0,
     }));
-    assert.deepEqual(await lab.store.standings(roster.key, asked), expected.reverse());
+    assert.deepEqual((await lab.store.standings(roster.key, asked)).map(shown), expected.reverse());
   });
 
   test('presentable are those who are active members of an active group, in order of ID', async () => {
@@ -71,19 +123,23 @@ export function presenceContract(lab: StoreLab): void {
     await roster.users('dan');
     await roster.putUser('bob', { status: 'deleted' });
     const asked = ['nobody', 'dan', 'cid', 'bob', 'ann'];
-    assert.deepEqual(await lab.store.presentable(roster.key, 'g', asked), ['ann', 'cid']);
-    assert.deepEqual(await lab.store.presentable(roster.key, 'g', ['cid']), ['cid']);
-    assert.deepEqual(await lab.store.presentable(roster.key, 'g', []), []);
-    assert.deepEqual(await lab.store.presentable(roster.key, 'nowhere', asked), []);
+    const presentable = async (groupId: string, userIds: readonly string[]) => [
+      ...(await lab.store.presentable(roster.key, groupId, userIds)).keys(),
+    ];
+    assert.deepEqual(await presentable('g', asked), ['ann', 'cid']);
+    assert.deepEqual(await presentable('g', ['cid']), ['cid']);
+    assert.deepEqual(await presentable('g', []), []);
+    assert.deepEqual(await presentable('nowhere', asked), []);
     await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await lab.store.presentable(roster.key, 'g', asked), []);
+    assert.deepEqual(await presentable('g', asked), []);
   });
 
   test('presentable orders by code point and takes many users at once', async () => {
     const roster = await lab.project();
     const ids = [...numbered('u', 3_000), '\u{ff21}', '\u{1f600}'];
     await roster.groupOf('g', ...ids);
-    assert.deepEqual(await lab.store.presentable(roster.key, 'g', [...ids].reverse()), ids);
+    const found = await lab.store.presentable(roster.key, 'g', [...ids].reverse());
+    assert.deepEqual([...found.keys()], ids);
   });
 
   test('durable presence is kept with its time, and a region has one place', async () => {
@@ -262,7 +318,9 @@ export function presenceContract(lab: StoreLab): void {
     test(`durable presence of ${why} is refused with the standing, and nothing is kept`, async () => {
       const roster = await lab.project();
       await prepare(roster);
-      assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 1), { kind: 'refused', standing });
+      const outcome = await putPresence(roster, 'ann', PAGE_1, 1);
+      assert.ok(outcome.kind === 'refused');
+      assert.deepEqual(shown(outcome.standing), standing);
       await roster.applied({
         users: [{ id: 'ann', status: 'active' }],
         groups: [{ id: 'g', name: 'g', status: 'active' }],

@@ -249,8 +249,8 @@ async function assertEmpty({ store, key }: Roster): Promise<void> {
   assert.equal(await store.listUserGroups(key, 'ann', FIRST_PAGE), null);
   assert.deepEqual(await entriesOf((page) => store.listGroups(key, page)), []);
   assert.deepEqual(await store.listUsers(key, FIRST_PAGE), { items: '', count: 0, last: null, total: 0 });
-  assert.deepEqual(await store.standing(key, 'group', 'ann'), { user: null, group: null, member: false });
-  assert.deepEqual(await store.presentable(key, 'group', ['ann', 'bob']), []);
+  assert.deepEqual(await store.standing(key, 'group', 'ann'), { user: null, group: null, incarnation: null });
+  assert.equal((await store.presentable(key, 'group', ['ann', 'bob'])).size, 0);
   assert.deepEqual(await store.listDurablePresence(key, 'group', null, FIRST_PAGE), []);
   assert.equal(await store.findDurablePresence(key, 'group', 'ann'), null);
 }

@@ -126,8 +126,8 @@ export function raceContract(lab: StoreLab): void {
         await roster.putGroup(id, { name: `N${step}`, members: step % 2 === 0 ? ['ann'] : [] });
         assert.equal((await roster.group(id)).name, `N${step}`);
         assert.deepEqual(await roster.members(id), step % 2 === 0 ? ['ann'] : []);
-        const { member } = await roster.store.standing(roster.key, id, 'ann');
-        assert.equal(member, step % 2 === 0);
+        const { incarnation } = await roster.store.standing(roster.key, id, 'ann');
+        assert.equal(incarnation !== null, step % 2 === 0);
       }
     });
     await Promise.all(walks);

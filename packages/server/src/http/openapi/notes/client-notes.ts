@@ -1,3 +1,4 @@
+import { limits } from '@rollcall/protocol';
 import { doneExample, type NotesByOperation, type OperationNotes } from '../operation-notes.ts';
 import { GROUP_NOTES } from './group-notes.ts';
 
@@ -36,7 +37,9 @@ export const CLIENT_NOTES: NotesByOperation = {
     },
   },
   listClientPresence: {
-    description: `The same as \`GET /v1/groups/{group_id}/presence\`. ${description}`,
+    description: `The same as \`GET /v1/groups/{group_id}/presence\`. ${description}
+
+A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered 429.`,
     query: {
       groupID: { description: 'The group. Left out where the token names one.', example: 'analysts' },
       ...query,

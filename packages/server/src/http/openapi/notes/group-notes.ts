@@ -1,3 +1,4 @@
+import { limits } from '@rollcall/protocol';
 import { doneExample, type NotesByOperation } from '../operation-notes.ts';
 import { STREAM_EXAMPLE } from './presence-notes.ts';
 
@@ -101,7 +102,8 @@ export const GROUP_NOTES: NotesByOperation = {
   },
   listGroupPresence: {
     description: `
-A user set \`deleted\` is not shown, and neither is anybody in a group set \`deleted\`.
+A user set \`deleted\` is not shown, and neither is anybody in a group set \`deleted\`. A page also ends with the entry
+that makes it larger than ${limits.PRESENCE_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.
 
 With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` of the reading, then
 \`arrived\`, \`departed\` and \`durable\` as they happen. It takes no \`limit\`, \`token\` and \`count_only\`, and goes on after a

@@ -10,11 +10,9 @@ local limit, entry = tonumber(ARGV[2]), ARGV[3]
 local told = { 'more' }
 local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, limit)
 for at = 1, #due, 2 do
-  local user, location = user_of(due[at]), remove(due[at])
-  -- A location is left when the last region that had the user there ends.
-  if location and #presences_at(user, location) == 0 then
-    tell({ type = 'left', userId = user, location = location, reason = 'expired' })
-    told[#told + 1] = user
+  local location = leave(due[at], 'expired')
+  if location then
+    told[#told + 1] = user_of(due[at])
     told[#told + 1] = location
     told[#told + 1] = due[at + 1]
   end

@@ -1,15 +1,17 @@
--- Reads a page of the users present in a group.
+-- Reads a part of the users present in a group: see PresentUsers of the port.
 --
 -- KEYS, ARGV 1: see group.lua
 -- ARGV 2 limit     how many users
---      3 after     the ID after which the page starts, or an empty text
+--      3 after     the ID after which the part starts, or an empty text
 --      4 kind      `all`, `exact` or `partial`
 --      5 location  the filter's; an empty text for `all`
--- Answers {offset, user, location, user, location, …}: the offset of the last event, 0 where nobody watches, and one pair
--- for each presence. In these are all of the page's users with all of their locations that pass, in one or several runs
--- that ascend by user; perhaps also others who come after them.
+-- Answers {offset, run, run, …}: the offset of the last event, 0 where nobody watches, and one run for each range of the
+-- index that was read. A run is {next, location, holder, holder, …} where all in it are at this location, else
+-- {next, false, holder, location, holder, location, …}; it ascends by user. `next` is the last user that was read, all of whose
+-- presences in the range were, or an empty text where the range has no more.
 local limit, after, kind, wanted = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local CHUNK_MAX = 1000
+-- Of a chunk with locations the texts are read together: 128 of the longest are 1 MiB.
+local CHUNK_MAX, LOCATED_CHUNK_MAX = 1000, 128
 local MERGED_PLACES_MAX = 16
 local LISTED_PLACES_MAX = 64
 
@@ -17,7 +19,6 @@ local wanted_pairs = kind == 'partial' and pairs_of(wanted) or {}
 local known = {}
 local function passes(location)
   if kind == 'all' then return true end
-  if kind == 'exact' then return location == wanted end
   if known[location] == nil then
     local has = {}
     for _, pair in ipairs(pairs_of(location)) do has[pair] = true end
@@ -28,35 +29,41 @@ local function passes(location)
 end
 
 local offset = is_watched() and tonumber(redis.call('HGET', watched, 'offset')) or 0
-local rows = { offset }
 
--- Reads the users whose index entries begin so, `limit` of those who pass.
-local function walk(prefix)
-  local users, last = 0, nil
+-- Reads the users whose index entries begin so, `limit` of those who pass; where all entries are of one location, that is
+-- given, and is not read. Ends before the next user when so many presences or bytes have been read.
+local function walk(prefix, place, presences_max)
+  local run = { '', place or false }
+  local users, read, bytes = 0, 0, 0
+  local last, found
   local from = after == '' and '[' .. prefix or '[' .. prefix .. after .. '\1'
-  local chunk = math.min(math.max(limit + 1, 16), CHUNK_MAX)
+  local chunk_max = place and CHUNK_MAX or LOCATED_CHUNK_MAX
+  local chunk = math.min(math.max(limit + 1, 16), chunk_max)
   while true do
     local entries = redis.call('ZRANGEBYLEX', index, from, '(' .. prefix .. '\255', 'LIMIT', 0, chunk)
-    local read = #entries
-    if read == 0 then return end
-    from = '(' .. entries[read]
-    for at = 1, read do entries[at] = entries[at]:sub(#prefix + 1) end
-    local locations = redis.call('HMGET', places, unpack(entries))
+    local count = #entries
+    if count == 0 then return run end
+    from = '(' .. entries[count]
+    for at = 1, count do entries[at] = entries[at]:sub(#prefix + 1) end
+    local locations = not place and redis.call('HMGET', places, unpack(entries))
     local ends = redis.call('ZMSCORE', deadlines, unpack(entries))
-    for at = 1, read do
-      local location = locations[at]
-      if location and ends[at] and tonumber(ends[at]) > now and passes(location) then
-        local user = user_of(entries[at])
-        if user ~= last then
-          if users == limit then return end
-          users, last = users + 1, user
-        end
-        rows[#rows + 1] = user
-        rows[#rows + 1] = location
+    for at = 1, count do
+      local user = user_of(entries[at])
+      if user ~= last and (users == limit or read >= presences_max or bytes >= READING_MAX_BYTES) then
+        run[1] = last
+        return run
+      end
+      last = user
+      local location = place or locations[at]
+      read, bytes = read + 1, bytes + (place and 0 or #(location or ''))
+      if location and ends[at] and tonumber(ends[at]) > now and (place or passes(location)) then
+        if user ~= found then users, found = users + 1, user end
+        run[#run + 1] = holder_of(entries[at])
+        if not place then run[#run + 1] = location end
       end
     end
-    if read < chunk then return end
-    chunk = CHUNK_MAX
+    if count < chunk then return run end
+    chunk = chunk_max
   end
 end
 
@@ -64,38 +71,52 @@ end
 local function rarest(entry_kind)
   local found, fewest
   for _, pair in ipairs(wanted_pairs) do
-    local prefix = prefix_of(entry_kind, pair)
+    local prefix = entry_kind .. pair_key(pair)
     local count = redis.call('ZLEXCOUNT', index, '[' .. prefix, '(' .. prefix .. '\255')
     if not fewest or count < fewest then found, fewest = prefix, count end
   end
   return found, fewest
 end
 
--- The places that have all pairs; nil where they are too many to look at, or to merge.
-local function passing_places()
+-- The text of the location that has this key; nil where nobody is there.
+local function location_of(key)
+  local range = { '[l' .. key, '(l' .. key .. '\255' }
+  local entry = redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1)[1]
+  return entry and redis.call('HGET', places, entry:sub(#key + 2)) or nil
+end
+
+-- The locations that have all pairs; nil where they are too many to compare, or to merge.
+local function passing_locations()
   local prefix, count = rarest('q')
   if count > LISTED_PLACES_MAX then return nil end
   local found = {}
   for _, entry in ipairs(redis.call('ZRANGEBYLEX', index, '[' .. prefix, '(' .. prefix .. '\255')) do
-    local location = entry:sub(#prefix + 1)
-    if passes(location) then found[#found + 1] = location end
+    local location = location_of(entry:sub(#prefix + 1))
+    if location and passes(location) then found[#found + 1] = location end
   end
   return #found <= MERGED_PLACES_MAX and found or nil
 end
 
+local function walk_location(location, presences_max)
+  return walk('l' .. location_key(location), location, presences_max)
+end
+
+local answer = { offset }
 if kind == 'all' then
-  walk('u')
+  answer[2] = walk('u', nil, READING_MAX_PRESENCES)
 elseif kind == 'exact' then
-  walk(prefix_of('l', wanted))
+  answer[2] = walk_location(wanted, READING_MAX_PRESENCES)
 elseif #wanted_pairs == 1 then
-  walk((rarest('p')))
+  answer[2] = walk(rarest('p'), nil, READING_MAX_PRESENCES)
 else
   -- Many may have one pair and many the other, but few both.
-  local found = passing_places()
+  local found = passing_locations()
   if found then
-    for _, location in ipairs(found) do walk(prefix_of('l', location)) end
+    for _, location in ipairs(found) do
+      answer[#answer + 1] = walk_location(location, math.floor(READING_MAX_PRESENCES / #found))
+    end
   else
-    walk((rarest('p')))
+    answer[2] = walk(rarest('p'), nil, READING_MAX_PRESENCES)
   end
 end
-return rows
+return answer

@@ -1,14 +1,15 @@
 -- What every script on a group begins with; a script's text stands after this one. PUBLISH, DB, HISTORY_LENGTH,
--- HISTORY_MS, KEPT_MS, CHECKSUM_LENGTH and OVERDUE_MS are set before it.
+-- HISTORY_MS, KEPT_MS, CHECKSUM_LENGTH, OVERDUE_MS and the bounds of the port are set before it.
 --
--- A presence is named by its user ID, NUL and its region. User IDs and locations have no NUL.
+-- A presence is named by its holder, NUL and its region, or the hash of that where it is long; a holder by the user ID, NUL
+-- and the incarnation of the membership. User IDs and locations have no NUL. The text of a location stands in `places` and nowhere else.
 --
 -- KEYS, in this order, all in the slot of the group
 --   1 places     hash: presence -> location
 --   2 deadlines  sorted set: presence by deadline
 --   3 index      sorted set, all of score 0 and so in the order of their bytes, which is that of code points:
---                `u` presence; `l` fingerprint of the location, presence; `p` fingerprint of a pair, presence;
---                `q` fingerprint of a pair, location: once for all who are there, where it has several pairs
+--                `u` presence; `l` location key, presence; `p` pair key, presence;
+--                `q` pair key, location key: once for all presences at the location, where it has several pairs
 --   4 meta       hash: `due`, the deadline from which on the group is looked at; `entry`, what names it in the index of
 --                due groups; `until`, up to which deadline the keys are kept by their own expiry
 --   5 watched    hash: `until`, `epoch`, `offset`; there while somebody watches
@@ -22,6 +23,10 @@ local function user_of(presence)
   return presence:sub(1, presence:find('\0', 1, true) - 1)
 end
 
+local function holder_of(presence)
+  return presence:sub(1, presence:find('\0', presence:find('\0', 1, true) + 1, true) - 1)
+end
+
 -- The `"key":"value"` texts of a canonical location. What is escaped becomes free of quotes first, so that every quote
 -- left begins or ends a string.
 local function pairs_of(location)
@@ -31,12 +36,17 @@ local function pairs_of(location)
   return found
 end
 
--- What an index entry begins with; two texts that share one are told apart by the location itself.
-local function prefix_of(kind, text)
-  return kind .. redis.sha1hex(text):sub(1, 16)
+-- 128 bits of a hash: two locations do not share a key.
+local function location_key(location)
+  return redis.sha1hex(location):sub(1, 32)
 end
 
--- The presences of the user whose index entries begin so.
+-- 64 bits: a reading compares the pairs themselves, so pairs that share a key only make it read more.
+local function pair_key(pair)
+  return redis.sha1hex(pair):sub(1, 16)
+end
+
+-- The presences of the user, or of the holder, whose index entries begin so.
 local function listed(prefix, user)
   local from = prefix .. user
   local entries = redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1')
@@ -46,11 +56,7 @@ end
 
 -- The user's presences at the location, those that reached their deadline included.
 local function presences_at(user, location)
-  local found = {}
-  for _, presence in ipairs(listed(prefix_of('l', location), user)) do
-    if redis.call('HGET', places, presence) == location then found[#found + 1] = presence end
-  end
-  return found
+  return listed('l' .. location_key(location), user)
 end
 
 local function deadline_of(presence)
@@ -74,13 +80,14 @@ local function keep(deadline)
   redis.call('HSET', meta, 'until', string.format('%.0f', tonumber(deadline) + KEPT_MS / 2))
 end
 
-local function is_anybody_at(place_prefix)
-  local range = { '[' .. place_prefix, '(' .. place_prefix .. '\255' }
+local function is_anybody_at(key)
+  local range = { '[l' .. key, '(l' .. key .. '\255' }
   return #redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1) > 0
 end
 
--- What leads to a presence, each entry after `score` where that is given; and to its place, unless others are there.
-local function entries_of(presence, location, has_others, score)
+-- The index entries of a presence and, unless others are at its location, of the location; each after `score` where that
+-- is given. `key` is that of the location.
+local function entries_of(presence, location, key, has_others, score)
   local location_pairs = pairs_of(location)
   local found = {}
   local function add(entry)
@@ -88,8 +95,9 @@ local function entries_of(presence, location, has_others, score)
     found[#found + 1] = entry
   end
   for _, pair in ipairs(location_pairs) do
-    add(prefix_of('p', pair) .. presence)
-    if #location_pairs > 1 and not has_others then add(prefix_of('q', pair) .. location) end
+    local of_pair = pair_key(pair)
+    add('p' .. of_pair .. presence)
+    if #location_pairs > 1 and not has_others then add('q' .. of_pair .. key) end
   end
   return found
 end
@@ -97,15 +105,15 @@ end
 local function place(presence, location, deadline)
   redis.call('HSET', places, presence, location)
   redis.call('ZADD', deadlines, deadline, presence)
-  local at_place = prefix_of('l', location)
-  local entries = entries_of(presence, location, is_anybody_at(at_place), 0)
-  redis.call('ZADD', index, 0, 'u' .. presence, 0, at_place .. presence, unpack(entries))
+  local key = location_key(location)
+  local entries = entries_of(presence, location, key, is_anybody_at(key), 0)
+  redis.call('ZADD', index, 0, 'u' .. presence, 0, 'l' .. key .. presence, unpack(entries))
 end
 
 local function unlist(presence, location)
-  local at_place = prefix_of('l', location)
-  redis.call('ZREM', index, 'u' .. presence, at_place .. presence)
-  redis.call('ZREM', index, unpack(entries_of(presence, location, is_anybody_at(at_place))))
+  local key = location_key(location)
+  redis.call('ZREM', index, 'u' .. presence, 'l' .. key .. presence)
+  redis.call('ZREM', index, unpack(entries_of(presence, location, key, is_anybody_at(key))))
 end
 
 -- Removes a presence and gives the location that it had, or false where there was none.
@@ -162,4 +170,13 @@ local function tell(event)
   if not is_watched() then return end
   event.now = now
   append(cjson.encode(event))
+end
+
+-- Ends a presence and publishes that the user left its location, unless another of their presences is there, live or not.
+-- Answers the location that the user left, or false.
+local function leave(presence, reason)
+  local user, location = user_of(presence), remove(presence)
+  if not location or #presences_at(user, location) > 0 then return false end
+  tell({ type = 'left', userId = user, location = location, reason = reason })
+  return location
 end

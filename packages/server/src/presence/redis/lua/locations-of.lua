@@ -1,7 +1,7 @@
--- Reads the locations of one user, in no order; one may come several times.
+-- Reads the locations of one user for one membership, in no order; one may come several times.
 --
 -- KEYS, ARGV 1: see group.lua
--- ARGV 2 user
+-- ARGV 2 holder
 local found = {}
 for _, presence in ipairs(listed('u', ARGV[2])) do
   local location = redis.call('HGET', places, presence)

@@ -10,6 +10,42 @@
 -- Answers for each 0: nothing was done, as no entry would lead a sweep to this deadline in time: register the group and
 --         come back; 2: the same, with an entry that is due now, as others of the group wait for a sweep; 1: nothing
 --         changed but the deadline; else {arrived, created, the location departed from or false}.
+
+-- Ends presences of the user other than `latest`, the earliest deadline first, while the user has more than the bounds
+-- allow. So few that they cannot exceed a bound are only counted; the locations of more are read, which are at most one
+-- more than the bounds allow.
+local function enforce_bounds(user, latest)
+  local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
+  if count * LOCATION_MAX_BYTES <= LOCATIONS_MAX_BYTES then return end
+  local presences = listed('u', user)
+  local locations = redis.call('HMGET', places, unpack(presences))
+  local bytes = 0
+  for _, location in ipairs(locations) do bytes = bytes + #location end
+  if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
+
+  local ends, earliest = {}, {}
+  for at, deadline in ipairs(redis.call('ZMSCORE', deadlines, unpack(presences))) do
+    ends[at] = tonumber(deadline)
+    if presences[at] ~= latest then earliest[#earliest + 1] = at end
+  end
+  table.sort(earliest, function(a, b) return ends[a] < ends[b] end)
+  for _, at in ipairs(earliest) do
+    if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
+    leave(presences[at], ends[at] <= now and 'expired' or 'removed')
+    count, bytes = count - 1, bytes - #locations[at]
+  end
+end
+
+-- Ends the presences of the user that belong to another membership. All of a user belong to one, so the first one tells.
+local function end_other_membership(user, holder)
+  local from = 'u' .. user
+  local entry = redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', 0, 1)[1]
+  if not entry or holder_of(entry:sub(2)) == holder then return end
+  for _, presence in ipairs(listed('u', user)) do
+    leave(presence, deadline_of(presence) <= now and 'expired' or 'removed')
+  end
+end
+
 local function set(presence, location, deadline, due, entry)
   local known = redis.call('HMGET', meta, 'due', 'until')
   local is_lost = is_overdue(known[1], now)
@@ -27,7 +63,8 @@ local function set(presence, location, deadline, due, entry)
     return 1
   end
 
-  local user = user_of(presence)
+  local user, holder = user_of(presence), holder_of(presence)
+  if not left then end_other_membership(user, holder) end
   local arrived = not is_any_live(presences_at(user, location))
   if left and left ~= location then unlist(presence, left) end
   place(presence, location, deadline)
@@ -43,8 +80,12 @@ local function set(presence, location, deadline, due, entry)
     end
   end
   if arrived or departed then
-    tell({ type = 'placed', userId = user, location = location, left = departed or cjson.null })
+    local incarnation = tonumber(holder:sub(#user + 2))
+    tell({
+      type = 'placed', userId = user, incarnation = incarnation, location = location, left = departed or cjson.null,
+    })
   end
+  enforce_bounds(user, presence)
   return { arrived and 1 or 0, created and 1 or 0, departed }
 end
 

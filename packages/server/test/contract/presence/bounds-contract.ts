@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { limits } from '@rollcall/protocol';
+import {
+  type PresenceEvent,
+  READING_MAX_BYTES,
+  READING_MAX_PRESENCES,
+} from '../../../src/presence/presence-store.ts';
+import type { Json } from '../../../src/store/store.ts';
+import {
+  at,
+  type FoundUsers,
+  INCARNATION,
+  PAGE_1,
+  type PresenceScene,
+  type Rule,
+  SCOPE,
+  SITE,
+  START,
+  TTL,
+  withoutIncarnation,
+} from './presence-scene.ts';
+
+const MOST = limits.EPHEMERAL_LOCATIONS_MAX;
+const LARGEST = limits.LOCATION_MAX_BYTES;
+/** How many of the largest locations a user can have. */
+const MOST_LARGEST = limits.EPHEMERAL_LOCATIONS_MAX_BYTES / LARGEST;
+
+const page = (index: number): Json => at({ page: `${index}` });
+
+/** A location of so many bytes of text, most of which are of several bytes each. */
+function sized(name: string, bytes: number): Json {
+  const empty = at({ name, text: '' }).length;
+  const wide = Math.floor((bytes - empty) / 3);
+  return at({ name, text: '\u{20ac}'.repeat(wide) + 'x'.repeat(bytes - empty - 3 * wide) });
+}
+
+const large = (index: number): Json => sized(`${index}`, LARGEST);
+
+/** Sets the user present at each of these locations; each deadline is a millisecond after the one before. */
+async function setAll(
+  scene: PresenceScene,
+  locations: readonly Json[],
+  from = 0,
+  user = 'ann',
+): Promise<void> {
+  for (const [index, location] of locations.entries())
+    await scene.set(user, location, { until: START + TTL + from + index });
+}
+
+const pages = (count: number): Json[] => Array.from({ length: count }, (_, index) => page(index));
+const larges = (count: number): Json[] => Array.from({ length: count }, (_, index) => large(index));
+const left = (location: Json, reason: 'removed' | 'expired'): PresenceEvent => ({
+  type: 'left',
+  userId: 'ann',
+  location,
+  reason,
+});
+const placed = (location: Json, from: Json | null = null): PresenceEvent => ({
+  type: 'placed',
+  userId: 'ann',
+  incarnation: INCARNATION,
+  location,
+  left: from,
+});
+
+/** All parts of a reading. */
+async function partsOf(scene: PresenceScene, reading: Parameters<PresenceScene['part']>[0] = {}) {
+  const parts: FoundUsers[] = [];
+  for (let after: string | null = null; ; ) {
+    const part: FoundUsers = await scene.part({ ...reading, after });
+    parts.push(part);
+    if (part.next === null) return parts;
+    after = part.next;
+  }
+}
+
+const bytesOf = ({ users }: FoundUsers) =>
+  users.flatMap(({ locations }) => locations).reduce((sum, location) => sum + Buffer.byteLength(location), 0);
+
+/** How much a user can have, and how much one reading gives. */
+export function boundsContract(rule: Rule): void {
+  rule(
+    'one location too many ends the one with the earliest deadline, and readers get the event',
+    async (scene) => {
+      await setAll(scene, pages(MOST));
+      assert.equal((await scene.locationsOf('ann')).length, MOST, 'the bound itself is allowed');
+      const recorder = await scene.watch();
+      const change = await scene.set('ann', page(MOST), { until: START + TTL + MOST });
+      assert.deepEqual(change, { arrived: true, created: true, departed: null });
+      assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(0), 'removed')]);
+      const locations = await scene.locationsOf('ann');
+      assert.equal(locations.length, MOST);
+      assert.ok(!locations.includes(page(0)) && locations.includes(page(MOST)));
+      assert.deepEqual(await scene.ids({ location: page(0) }), []);
+      assert.deepEqual(await scene.ids({ location: page(0), partial: true }), []);
+      await scene.set('ann', page(0), { until: START + TTL + MOST + 1 });
+      const [, , ...next] = await recorder.first(4);
+      assert.deepEqual(next, [placed(page(0)), left(page(1), 'removed')]);
+    },
+  );
+
+  rule('a refresh puts a location behind those with earlier deadlines, and ends none', async (scene) => {
+    await setAll(scene, pages(MOST));
+    const recorder = await scene.watch();
+    await scene.set('ann', page(0), { until: START + 2 * TTL });
+    await scene.set('ann', page(MOST), { until: START + 2 * TTL });
+    assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(1), 'removed')]);
+  });
+
+  rule('the location that is set stays, also when its own deadline is the earliest', async (scene) => {
+    await setAll(scene, pages(MOST));
+    await scene.set('ann', PAGE_1, { region: SITE, until: START + 1 });
+    const locations = await scene.locationsOf('ann');
+    assert.equal(locations.length, MOST - 1, 'page 0 ended, and page 1 is in two regions');
+    assert.ok(locations.includes(PAGE_1) && !locations.includes(page(0)));
+  });
+
+  rule('a move inside a region ends nothing, where the bytes allow it', async (scene) => {
+    await setAll(scene, pages(MOST - 1));
+    await scene.set('ann', at({ line: '1' }), { region: SITE, until: START + 1 });
+    const recorder = await scene.watch();
+    await scene.set('ann', at({ line: '2' }), { region: SITE, until: START + 1 });
+    await scene.clear('ann', page(7));
+    assert.equal((await recorder.first(2))[1]?.type, 'left');
+    assert.equal((await scene.locationsOf('ann')).length, MOST - 1);
+  });
+
+  rule('the bytes of the locations are bounded, in UTF-8', async (scene) => {
+    await setAll(scene, larges(MOST_LARGEST));
+    assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST, 'the bound itself is allowed');
+    const recorder = await scene.watch();
+    const short = at({ a: '' });
+    await scene.set('ann', short, { until: START + 2 * TTL });
+    assert.deepEqual(await recorder.first(2), [placed(short), left(large(0), 'removed')]);
+    const other = sized('other', LARGEST - Buffer.byteLength(short));
+    await scene.set('ann', other, { until: START + 2 * TTL });
+    assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST + 1);
+    await scene.set('ann', large(MOST_LARGEST), { until: START + 2 * TTL });
+    assert.deepEqual((await recorder.first(5)).slice(2), [
+      placed(other),
+      placed(large(MOST_LARGEST)),
+      left(large(1), 'removed'),
+    ]);
+  });
+
+  rule('an update ends as many locations as it takes, the earliest deadline first', async (scene) => {
+    const most = larges(MOST_LARGEST - 1);
+    const small = Array.from({ length: 56 }, (_, index) => sized(`s${index}`, 130));
+    await setAll(scene, most);
+    await setAll(scene, small.toReversed(), -MOST);
+    await scene.set('ann', PAGE_1, { region: SITE });
+    const recorder = await scene.watch();
+    // It exceeds the bound by what all of the small ones but one have.
+    const moved = sized('moved', LARGEST - 130);
+    await scene.set('ann', moved, { region: SITE, until: START + 2 * TTL });
+    const ended = small.toReversed().slice(0, -1);
+    assert.deepEqual(await recorder.first(1 + ended.length), [
+      placed(moved, PAGE_1),
+      ...ended.map((location) => left(location, 'removed')),
+    ]);
+    assert.deepEqual((await scene.locationsOf('ann')).length, most.length + 2);
+  });
+
+  rule(
+    'what has reached its deadline is the first to end, as expired, and no sweep reports it again',
+    async (scene) => {
+      await setAll(scene, pages(MOST));
+      const recorder = await scene.watch();
+      const now = START + TTL;
+      await scene.set('ann', page(MOST), { now, until: now + TTL });
+      assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(0), 'expired')]);
+      assert.deepEqual(await scene.swept(now), []);
+      assert.equal((await scene.locationsOf('ann', now)).length, MOST);
+    },
+  );
+
+  rule('a location that another region has too is not left', async (scene) => {
+    await setAll(scene, pages(MOST - 1));
+    await scene.set('ann', page(0), { region: SITE, until: START + 2 * TTL });
+    const recorder = await scene.watch();
+    await scene.set('ann', page(MOST), { until: START + 2 * TTL });
+    await scene.set('ann', page(MOST + 1), { until: START + 2 * TTL });
+    assert.deepEqual(await recorder.first(3), [
+      placed(page(MOST)),
+      placed(page(MOST + 1)),
+      left(page(1), 'removed'),
+    ]);
+    assert.ok((await scene.locationsOf('ann')).includes(page(0)));
+  });
+
+  rule('the bounds are those of one user in one group', async (scene) => {
+    await setAll(scene, pages(MOST));
+    await scene.set('ann2', page(MOST));
+    await scene.set('ann', page(MOST), { groupId: 'another' });
+    await scene.set('an', page(MOST));
+    assert.equal((await scene.locationsOf('ann')).length, MOST);
+    await scene.store.removeUsers(SCOPE, ['ann'], START);
+    await setAll(scene, larges(MOST_LARGEST));
+    assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST, 'what ended counts no more');
+  });
+
+  rule('racing updates of one user leave no more than the bound', async (scene) => {
+    const updates = pages(2 * MOST).map((location, index) => ({
+      ...SCOPE,
+      userId: 'ann',
+      region: location,
+      incarnation: INCARNATION,
+      location,
+      now: START,
+      expiresAt: START + TTL + index,
+    }));
+    await Promise.all(
+      updates.map((update, index) => (index % 2 === 0 ? scene.store : scene.other).set(update)),
+    );
+    assert.equal((await scene.locationsOf('ann')).length, MOST);
+    assert.equal((await scene.swept(START + 2 * TTL)).length, MOST);
+    assert.deepEqual(await scene.find(), []);
+  });
+
+  rule('locations and regions of the greatest length are set, moved, found and ended', async (scene) => {
+    await scene.set('ann', large(1), { region: large(2) });
+    assert.deepEqual(await scene.set('ann', large(3), { region: large(2) }), {
+      arrived: true,
+      created: false,
+      departed: large(1),
+    });
+    assert.deepEqual(await scene.ids({ location: large(3) }), ['ann']);
+    assert.deepEqual(await scene.ids({ location: at({ name: '3' }), partial: true }), ['ann']);
+    assert.deepEqual(await scene.ids({ location: large(3), partial: true }), ['ann']);
+    assert.deepEqual(await scene.ids({ location: large(1), partial: true }), []);
+    assert.equal(await scene.clear('ann', large(3)), true);
+    assert.deepEqual(await scene.find(), []);
+  });
+
+  rule('a reading of large locations comes in parts, each user whole', async (scene) => {
+    const users = Array.from({ length: 40 }, (_, index) => `u${index + 10}`);
+    for (const user of users) await setAll(scene, larges(MOST_LARGEST), 0, user);
+    const parts = await partsOf(scene);
+    assert.deepEqual(
+      parts.flatMap((part) => part.users.map(({ userId }) => userId)),
+      users,
+    );
+    for (const part of parts) {
+      assert.ok(bytesOf(part) < READING_MAX_BYTES + limits.EPHEMERAL_LOCATIONS_MAX_BYTES, `${bytesOf(part)}`);
+      assert.ok(part.users.every(({ locations }) => locations.length === MOST_LARGEST));
+    }
+    assert.ok(parts.length >= 3);
+    const snapshot = await scene.store.snapshot({ ...SCOPE, after: null, limit: 1_000, now: START });
+    assert.deepEqual(snapshot.users.map(withoutIncarnation), parts[0]?.users);
+    assert.equal(snapshot.next, parts[0]?.next);
+    // Two pairs, so that several locations that pass are merged.
+    const one = await partsOf(scene, { location: large(3), partial: true });
+    assert.deepEqual(
+      one.flatMap((part) => part.users),
+      users.map((userId) => ({ userId, locations: [large(3)] })),
+    );
+  });
+
+  rule('a reading that passes over many ends in between, and says where it goes on', async (scene) => {
+    const many = Array.from({ length: READING_MAX_PRESENCES + 500 }, (_, index) => `u${index + 10_000}`);
+    const others = many.map((userId) => scene.set(userId, at({ page: '1', role: 'reader', of: userId })));
+    await Promise.all(others);
+    const editors = ['a', 'u19999x', 'u20499x', 'z'];
+    // More locations with the pair than are merged one by one.
+    for (const userId of editors)
+      for (let index = 0; index < 20; index += 1)
+        await scene.set(userId, at({ page: '1', role: 'editor', of: `${userId} ${index}` }));
+    await Promise.all(many.map((userId) => scene.set(userId, at({ role: 'editor', of: userId }))));
+    const parts = await partsOf(scene, { location: at({ page: '1', role: 'editor' }), partial: true });
+    assert.deepEqual(
+      parts.flatMap((part) => part.users.map(({ userId }) => userId)),
+      editors,
+    );
+    assert.ok(parts.length >= 2, `${parts.length} parts`);
+    assert.deepEqual(
+      await scene.ids({ location: at({ page: '1', role: 'editor' }), partial: true }),
+      editors,
+    );
+  });
+}
