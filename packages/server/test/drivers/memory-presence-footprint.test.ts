@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { limits } from '@rollcall/protocol';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import {
   type PresenceStore,
@@ -93,6 +94,40 @@ describe('one ephemeral presence takes at most 500 bytes', () => {
       await fill(store, shape);
       const bytes = ((await heapBytes()) - before) / COUNT;
       assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes`);
+      await store.close();
+    });
+  }
+});
+
+/** What one user in one group may take at most, in bytes. */
+const USER_MAX = 300_000;
+
+describe('one user takes a bounded amount, whatever they send', () => {
+  const users = 20;
+  /** 16 pairs and so many bytes of text, in a region of 8 KiB. */
+  const manyPairs = (bytes: number, index: number) => {
+    const value = 'x'.repeat(Math.floor(bytes / 16) - 15) + numbered('', index).slice(-5);
+    const pairs = Array.from({ length: 16 }, (_, key) => `"k${key + 10}":"${value}"`);
+    return `{${pairs}}`;
+  };
+  for (const [what, bytes] of [
+    ['of many pairs', limits.EPHEMERAL_LOCATIONS_MAX_BYTES / limits.EPHEMERAL_LOCATIONS_MAX],
+    ['of the largest size', limits.LOCATION_MAX_BYTES],
+  ] as const) {
+    test(`locations ${what}`, async (t) => {
+      const shape: Shape = (index) => ({
+        userId: numbered('user', index % users),
+        location: manyPairs(bytes, index),
+        region: `{"region":"${index}${'y'.repeat(8_100)}"}`,
+        expiresAt: START + 30_000 + index,
+      });
+      await fill(createMemoryPresence(), shape, users * 10);
+      const before = await heapBytes();
+      const store = createMemoryPresence();
+      await fill(store, shape, users * 250);
+      const each = ((await heapBytes()) - before) / users;
+      t.diagnostic(`${each.toFixed(0)} bytes`);
+      assert.ok(each <= USER_MAX, `${each.toFixed(0)} bytes`);
       await store.close();
     });
   }

@@ -1,8 +1,10 @@
 /** What presence asks of Redis and leaves there. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { limits } from '@rollcall/protocol';
 import { WATCH_LEASE_MS } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import type { Json } from '../../src/store/store.ts';
 import {
   at,
   PAGE_1,
@@ -98,6 +100,76 @@ describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
       const searches = names.filter((name) => /scan|^keys$|randomkey|smembers|hgetall/.test(name));
       assert.deepEqual(searches, []);
     }));
+});
+
+/** A location of 16 pairs and so many bytes of text. */
+function sized(name: string, bytes: number): Json {
+  const names = Array.from({ length: 15 }, (_, index) => `k${index + 10}`);
+  const empty = at({ name, ...Object.fromEntries(names.map((key) => [key, ''])) }).length;
+  const each = Math.floor((bytes - empty) / names.length);
+  const lengths = names.map((_, index) => each + (index === 0 ? (bytes - empty) % names.length : 0));
+  return at({
+    name,
+    ...Object.fromEntries(names.map((key, index) => [key, 'x'.repeat(lengths[index] as number)])),
+  });
+}
+
+/** The bytes that the keys of presence take, apart from those that every Redis has. */
+async function bytesOf(redis: OwnRedis): Promise<number> {
+  const sizes = await Promise.all(
+    (await keysOf(redis)).map((key) => redis.command('MEMORY', 'USAGE', key, 'SAMPLES', '0')),
+  );
+  return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
+}
+
+/** What one user in one group can take at most, in bytes, with an ID of 3 characters. */
+const USER_MAX_BYTES = 700_000;
+
+describe('what presence takes in Redis', { skip: skipsOwnRedis }, () => {
+  test('the text of a location stands in no index, however long it and its region are', (t) =>
+    withScene(t, async (scene, redis) => {
+      const [first, second, region] = ['1', '2', 'region'].map((name) => sized(name, 8_192)) as [
+        Json,
+        Json,
+        Json,
+      ];
+      await scene.set('ann', first);
+      await scene.set('ann', first, { region });
+      await scene.set('ann', second, { region });
+      const keys = (await keysOf(redis)).filter((key) => /group}:(index|deadlines)$/.test(key));
+      assert.equal(keys.length, 2);
+      for (const key of keys) {
+        const members = (await redis.command('ZRANGE', key, '0', '-1')) as string[];
+        assert.ok(members.length >= 2);
+        for (const member of members) assert.ok(member.length <= 100, `${key}: ${member}`);
+      }
+    }));
+
+  for (const [what, bytes] of [
+    ['of many pairs', limits.EPHEMERAL_LOCATIONS_MAX_BYTES / limits.EPHEMERAL_LOCATIONS_MAX],
+    ['of the largest size', limits.LOCATION_MAX_BYTES],
+  ] as const) {
+    test(`one user takes a bounded amount, whatever they send: locations ${what}`, (t) =>
+      withScene(t, async (scene, redis) => {
+        const locations = Array.from({ length: 300 }, (_, index) => sized(`${index}`, Math.floor(bytes)));
+        const grown: number[] = [];
+        for (const [index, location] of locations.entries()) {
+          await scene.set('ann', location, {
+            region: sized(`region ${index}`, 8_192),
+            until: START + TTL + index,
+          });
+          if (index % 100 === 99) grown.push(await bytesOf(redis));
+        }
+        t.diagnostic(`${grown.join(', ')} bytes`);
+        assert.ok(
+          grown.every((size) => size <= USER_MAX_BYTES),
+          `${grown.join(', ')} bytes`,
+        );
+        const left = (await scene.locationsOf('ann')).length;
+        assert.equal((await scene.store.sweep(START + 2 * TTL)).length, left);
+        assert.deepEqual(await keysOf(redis), []);
+      }));
+  }
 });
 
 describe('what presence leaves in Redis', { skip: skipsOwnRedis }, () => {

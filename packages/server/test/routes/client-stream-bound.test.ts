@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
 import { expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
 import { until } from '../support/own-redis.ts';
 import { Presence } from '../support/presence-client.ts';
@@ -13,19 +15,21 @@ import { Presence } from '../support/presence-client.ts';
 const server = oneServer();
 const EVENT_STREAM = { accept: 'text/event-stream' };
 
-const ask = (browser: Browser, groupId: string) =>
-  browser.get(`/v1/client/presence?groupID=${groupId}`, EVENT_STREAM);
-
-/** Opens a stream and reads its status. */
-async function open(
-  { project, token }: Browser,
-  path = '/v1/client/presence?groupID=g',
-): Promise<{ readonly stream: ClientRequest; readonly status: number | undefined }> {
+/** Opens a stream of the group `g`, to be destroyed by the caller, and reads its status. */
+async function open({ project, token }: Browser, path = '/v1/client/presence?groupID=g') {
   const headers = { authorization: `Bearer ${token}`, ...EVENT_STREAM };
   const stream = request(`${project.url}${path}`, { headers, agent: false }).end();
   const [answer] = (await once(stream, 'response')) as [IncomingMessage];
-  answer.on('error', () => {}).resume();
-  return { stream, status: answer.statusCode };
+  const status = answer.statusCode ?? 0;
+  if (status === 200) answer.on('error', () => {}).resume();
+  return { stream, answer, status };
+}
+
+/** The answer to a request for a stream; a stream that opens is closed again. */
+async function ask(browser: Browser, groupId: string): Promise<Answer> {
+  const { stream, answer, status } = await open(browser, `/v1/client/presence?groupID=${groupId}`);
+  if (status === 200) stream.destroy();
+  return new Answer(status, answer.headers, status === 200 ? 'a stream' : await text(answer));
 }
 
 async function presence(): Promise<Presence> {
