@@ -119,10 +119,10 @@ export class GroupFeed implements Follower, SessionOwner {
       if (channel.readers.size > 0) channel.emptySince = null;
       else channel.emptySince ??= now;
       if (channel.emptySince === null) continue;
-      if (now - channel.emptySince >= GRACE_MS) this.#channels.delete(key);
+      if (now - channel.emptySince >= GRACE_MS) this.#closeChannel(key);
       else idle.push(key);
     }
-    for (const key of idle.slice(0, -IDLE_MAX)) this.#channels.delete(key);
+    for (const key of idle.slice(0, -IDLE_MAX)) this.#closeChannel(key);
   }
 
   close(): void {
@@ -173,6 +173,11 @@ export class GroupFeed implements Follower, SessionOwner {
     return channel;
   }
 
+  #closeChannel(key: string): void {
+    this.#channels.get(key)?.close();
+    this.#channels.delete(key);
+  }
+
   /** Resolves when it is open, or could not be. */
   #open(channel: Channel): Promise<void> {
     const opening = this.#parts.turns.take(() =>
@@ -182,7 +187,7 @@ export class GroupFeed implements Follower, SessionOwner {
     return opening.catch((error) => {
       if (channel.ready !== opening) return;
       if (channel.readers.size > 0) this.#followed.doubt(error);
-      else this.#channels.delete(channelKey(channel.view.filter));
+      else this.#closeChannel(channelKey(channel.view.filter));
     });
   }
 

@@ -10,6 +10,12 @@ interface Member {
 /** Who is where ephemerally in a group. What happens gives the events that tell it to a reader who sees every place. */
 export class GroupView {
   readonly #members = new Map<string, Member>();
+  #version = 0;
+
+  /** Changes whenever a user is added or removed. */
+  get version(): number {
+    return this.#version;
+  }
 
   has(userId: string): boolean {
     return this.#members.has(userId);
@@ -29,7 +35,7 @@ export class GroupView {
 
   /** Takes a user as they were read. */
   learn(userId: string, places: readonly Json[], isVisible: boolean): void {
-    if (places.length > 0) this.#members.set(userId, { places: [...places], isVisible });
+    if (places.length > 0) this.#add(userId, { places: [...places], isVisible });
   }
 
   /** Somebody who was not known may be seen: they could not have come otherwise. */
@@ -37,7 +43,7 @@ export class GroupView {
     let member = this.#members.get(userId);
     if (member === undefined) {
       member = { places: [], isVisible: true };
-      this.#members.set(userId, member);
+      this.#add(userId, member);
     }
     const { places } = member;
     const from = left !== null && without(member, left) ? left : null;
@@ -49,13 +55,13 @@ export class GroupView {
   leave(userId: string, location: Json, reason: 'absent' | 'expired'): ReaderEvent[] {
     const member = this.#members.get(userId);
     if (member === undefined || !without(member, location)) return [];
-    if (member.places.length === 0) this.#members.delete(userId);
+    if (member.places.length === 0) this.#remove(userId);
     return member.isVisible ? [departed(userId, location, reason)] : [];
   }
 
   remove(userId: string): ReaderEvent[] {
     const events = this.hide(userId);
-    this.#members.delete(userId);
+    this.#remove(userId);
     return events;
   }
 
@@ -65,6 +71,15 @@ export class GroupView {
 
   show(userId: string): ReaderEvent[] {
     return this.#turn(userId, true, (location) => arrived(userId, location));
+  }
+
+  #add(userId: string, member: Member): void {
+    this.#members.set(userId, member);
+    this.#version += 1;
+  }
+
+  #remove(userId: string): void {
+    if (this.#members.delete(userId)) this.#version += 1;
   }
 
   #turn(userId: string, isVisible: boolean, tell: (location: Json) => ReaderEvent): ReaderEvent[] {
