@@ -73,14 +73,18 @@ export class Channel {
     this.#missedPrefix = state.missedTexts.newPrefix();
     this.#recent = new RecentEntries(state.offset);
     state.entries.add(this.#recent);
+    state.channels.add(this);
   }
 
-  /** Nobody reads it any more: what it shows is not stored for it any longer. Idempotent. */
+  /** Nothing is stored for it any longer. To be called when nobody reads it any more. Idempotent. */
   close(): void {
+    const { entries, channels, entryTexts } = this.#state;
     this.shut();
     this.#outdate();
     this.view.close();
-    this.#state.entries.remove(this.#recent);
+    entries.remove(this.#recent);
+    channels.remove(this);
+    entryTexts.prune(this.#state.userIds());
   }
 
   /** Whether it knows what its filter shows, so that it can be told and joined. */

@@ -70,6 +70,10 @@ export class DurableLocations {
     return this.#users.get(userId)?.find((shown) => shown.isShownBy(filter)) ?? null;
   }
 
+  has(userId: string): boolean {
+    return this.#users.has(userId);
+  }
+
   /** All users with a location that some filter shows. */
   userIds(): Iterable<string> {
     return this.#users.keys();

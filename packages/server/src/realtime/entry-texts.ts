@@ -4,8 +4,6 @@ import { PIECE_MAX_BYTES } from './pieces.ts';
 
 /** How many texts of one user are stored: filters may show different parts of where a user is. */
 const TEXTS_PER_USER = 4;
-/** How many users more than twice those of the group may have texts before all are dropped. */
-const SPARE_USERS = 1_000;
 /** So many UTF-16 units take at most one piece in UTF-8. */
 const PART_MAX_LENGTH = Math.floor(PIECE_MAX_BYTES / 3);
 
@@ -24,14 +22,16 @@ interface UserText {
 
 /**
  * The texts of a group's users, which the snapshots of all of its filters refer to instead of writing them again. At most
- * four texts for each user, for at most twice the users of the group.
+ * four texts for each user of the group, so four times the text of one snapshot that shows all of them.
  */
 export class EntryTexts {
   readonly #texts = new Map<string, readonly UserText[]>();
 
-  /** To be called before the texts of a snapshot are asked for: drops users that left when no filter showed them. */
-  prune(userCount: number): void {
-    if (this.#texts.size > 2 * userCount + SPARE_USERS) this.#texts.clear();
+  /** Drops texts of other users when there are more than so many: some may have left when no filter showed them. */
+  prune(userIds: readonly string[]): void {
+    if (this.#texts.size <= userIds.length) return;
+    const present = new Set(userIds);
+    for (const userId of this.#texts.keys()) if (!present.has(userId)) this.#texts.delete(userId);
   }
 
   /** The user's entry with a comma before it: one part, or several where it is longer than a piece. */

@@ -1,5 +1,7 @@
 import type { PresenceScope } from '../presence/presence-store.ts';
 import { BatchText } from './batch-text.ts';
+import type { Channel } from './channel.ts';
+import { ChannelIndex } from './channel-index.ts';
 import { DurableLocations } from './durable-locations.ts';
 import { EntryTexts } from './entry-texts.ts';
 import { GroupView } from './group-view.ts';
@@ -19,6 +21,7 @@ export class FeedState {
   epoch = '';
   offset = 0;
   view = new GroupView();
+  readonly channels = new ChannelIndex<Channel>();
   readonly durable = new DurableLocations();
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();

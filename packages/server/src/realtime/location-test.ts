@@ -14,10 +14,11 @@ export function locationTest(filter: LocationFilter): (location: Json) => boolea
   if (filter === null) return () => true;
   if (!filter.partial) return (location) => location === filter.location;
   const pattern = parseJson(filter.location) as Location;
-  return (location) => locationMatches(parse(location), pattern);
+  return (location) => locationMatches(parsedLocation(location), pattern);
 }
 
-function parse(location: Json): Location {
+/** The location as an object, parsed once for all filters. */
+export function parsedLocation(location: Json): Location {
   let value = parsed.get(location);
   if (value === undefined) {
     if (parsedText > PARSED_TEXT_MAX) {

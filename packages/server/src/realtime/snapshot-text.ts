@@ -22,7 +22,7 @@ export async function snapshotOf(view: FilteredView, state: FeedState): Promise<
   const { epoch, offset, entryTexts } = state;
   const { head, tail } = snapshotFrame({ epoch, offset });
   const userIds = state.userIds();
-  entryTexts.prune(userIds.length);
+  entryTexts.prune(userIds);
   const parts = [...partsOf(head)];
   for (const [index, userId] of userIds.entries()) {
     if (index > 0 && index % USERS_PER_TICK === 0) await nextTick();
