@@ -32,7 +32,7 @@ export interface Unread {
 
 /**
  * The readers of a group with one filter: what they are told is filtered and written once for all of them. Locations,
- * events and texts are stored once for all channels of the group (see FeedState). A channel by itself costs some 2 KB,
+ * events and texts are stored once for all channels of the group (see FeedState). A channel by itself costs some 5 KB,
  * 8 bytes for each of the last 1,000 events that it showed, and while it has a snapshot, 8 bytes for each user in it.
  */
 export class Channel {

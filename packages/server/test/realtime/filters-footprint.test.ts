@@ -59,9 +59,10 @@ class Drain implements StreamSink {
 async function fill(world: StreamWorld): Promise<void> {
   await world.seed(USERS);
   const body = { groupID: 'g', location: place('0'), exclusiveWithin: REGION };
-  const put = (userId: string, asked: object) => world.services.presence.put(world.project, userId, asked);
-  await Promise.all(USERS.map((userId) => put(userId, body)));
-  await Promise.all(DURABLE_USERS.map((userId) => put(userId, { ...body, durable: true })));
+  const { presence } = world.services;
+  await Promise.all(USERS.map((userId) => presence.put(world.project, userId, body)));
+  const durable = { ...body, durable: true };
+  await Promise.all(DURABLE_USERS.map((userId) => presence.put(world.project, userId, durable)));
 }
 
 async function openAll(
