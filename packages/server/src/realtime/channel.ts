@@ -76,15 +76,15 @@ export class Channel {
     state.channels.add(this);
   }
 
-  /** Nothing is stored for it any longer. To be called when nobody reads it any more. Idempotent. */
+  /** Nothing is stored for it any longer. To be called when it has no readers. Idempotent. */
   close(): void {
-    const { entries, channels, entryTexts } = this.#state;
+    const { entries, channels } = this.#state;
     this.shut();
     this.#outdate();
     this.view.close();
     entries.remove(this.#recent);
     channels.remove(this);
-    entryTexts.prune(this.#state.userIds());
+    this.#state.pruneTexts();
   }
 
   /** Whether it knows what its filter shows, so that it can be told and joined. */
@@ -109,10 +109,7 @@ export class Channel {
   record(offset: number, events: readonly ReaderEvent[]): void {
     if (events.length === 0) return;
     this.#outdate();
-    for (const event of events) {
-      this.#state.entryTexts.forget(event.userId);
-      this.#pending.push(this.#state.entries.entryOf(offset, event));
-    }
+    for (const event of events) this.#pending.push(this.#state.entries.entryOf(offset, event));
   }
 
   /** Tells all readers what is pending, when they have been told what came before: all of it, or merged. Never rejects. */

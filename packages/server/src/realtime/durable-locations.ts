@@ -41,7 +41,8 @@ class ShownLocation implements DurablePlace {
  * The latest durable location of each user, for each filter of a group. Filters mostly show the same locations, so each
  * location is stored once, with a bit for every filter that shows it: about 100 bytes and its text for a location, one
  * bit for each filter and location. A location that no filter shows any more is dropped, so there are never more than
- * users times filters. A filter is a number, taken with {@link open} and given back with {@link close}.
+ * users times filters, nor more than the Store has. A filter is a number, taken with {@link open} and given back with
+ * {@link close}.
  */
 export class DurableLocations {
   readonly #users = new Map<string, ShownLocation[]>();
@@ -51,6 +52,11 @@ export class DurableLocations {
   /** Changes whenever a user is added or removed. */
   get version(): number {
     return this.#version;
+  }
+
+  /** How many users have a location that some filter shows. */
+  get size(): number {
+    return this.#users.size;
   }
 
   /** The number of a new filter, which shows nothing yet: the smallest free one, so that bits are few. */

@@ -25,31 +25,31 @@ interface UserText {
  * four texts for each user of the group, so four times the text of one snapshot that shows all of them.
  */
 export class EntryTexts {
+  /** Of each user the text that was used last comes first. */
   readonly #texts = new Map<string, readonly UserText[]>();
 
-  /** Drops texts of other users when there are more than so many: some may have left when no filter showed them. */
-  prune(userIds: readonly string[]): void {
-    if (this.#texts.size <= userIds.length) return;
-    const present = new Set(userIds);
-    for (const userId of this.#texts.keys()) if (!present.has(userId)) this.#texts.delete(userId);
+  /**
+   * Drops the texts of users that are not present, when there are texts of more users than these: some may have left when
+   * no filter showed them.
+   */
+  prune(userCount: number, isPresent: (userId: string) => boolean): void {
+    if (this.#texts.size <= userCount) return;
+    for (const userId of this.#texts.keys()) if (!isPresent(userId)) this.#texts.delete(userId);
   }
 
   /** The user's entry with a comma before it: one part, or several where it is longer than a piece. */
   of(presence: Presence): readonly TextPart[] {
     const { userId, locations, durable } = presence;
     const known = this.#texts.get(userId) ?? [];
-    const found = known.find(
+    const index = known.findIndex(
       (one) => isSameDurable(one.durable, durable) && isSame(one.locations, locations),
     );
-    if (found !== undefined) return found.parts;
-    const added = { locations, durable, parts: partsOf(`,${presentPresence(presence)}`) };
-    this.#texts.set(userId, [added, ...known.slice(0, TEXTS_PER_USER - 1)]);
-    return added.parts;
-  }
-
-  /** The user changed: the texts so far are not asked for again. */
-  forget(userId: string): void {
-    this.#texts.delete(userId);
+    const used = known[index] ?? { locations, durable, parts: partsOf(`,${presentPresence(presence)}`) };
+    if (index !== 0) {
+      const others = known.filter((one) => one !== used);
+      this.#texts.set(userId, [used, ...others.slice(0, TEXTS_PER_USER - 1)]);
+    }
+    return used.parts;
   }
 }
 

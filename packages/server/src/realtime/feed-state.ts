@@ -38,4 +38,10 @@ export class FeedState {
   userIds(): readonly string[] {
     return this.#order.of(this.view, this.durable);
   }
+
+  /** Drops the texts of users that left. */
+  pruneTexts(): void {
+    const userCount = Math.max(this.view.size, this.durable.size);
+    this.entryTexts.prune(userCount, (userId) => this.view.has(userId) || this.durable.has(userId));
+  }
 }

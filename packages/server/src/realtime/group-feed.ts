@@ -141,11 +141,12 @@ export class GroupFeed implements Follower, SessionOwner {
 
   /** Nothing happens where the channel was given up meanwhile. */
   async #admit(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
-    const isCurrent = this.#channels.get(channelKey(channel.view.filter)) === channel;
-    if (!isCurrent || !channel.isOpen) return;
+    if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    if (session.ending === null) session.join(channel, opening, resumed?.exactFrom);
+    // A channel without readers may be closed while its snapshot is made.
+    const isCurrent = this.#channels.get(channelKey(channel.view.filter)) === channel;
+    if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.exactFrom);
   }
 
   /**

@@ -17,6 +17,11 @@ export class GroupView {
     return this.#version;
   }
 
+  /** How many users there are. */
+  get size(): number {
+    return this.#members.size;
+  }
+
   has(userId: string): boolean {
     return this.#members.has(userId);
   }

@@ -8,7 +8,7 @@ const TEXT_MAX_LENGTH = 4_000_000;
 /**
  * The entries of a group's channels: channels that show the same event share one entry. Above a limit for the whole group
  * the older half is dropped from every channel; a channel by itself stores fewer (see RecentEntries). An entry takes some
- * 150 bytes and its text, and 8 bytes in each channel that shows it.
+ * 150 bytes and its text, and 8 bytes in each channel that shows it. What channels have yet to send is stored besides.
  */
 export class SharedEntries {
   readonly #lists = new Set<RecentEntries>();

@@ -9,6 +9,7 @@ import { PIECE_MAX_BYTES, type Text } from './pieces.ts';
 /** Users that are read from a view before other work of the process goes on. */
 const USERS_PER_TICK = 1_024;
 
+/** One for the whole process, so that its bound is one of the process. */
 const encoded = new EncodedPieces();
 
 /** What a reader is given first: bytes that lead it to an offset. They are the same for all who are given them. */
@@ -21,10 +22,9 @@ export interface Opening {
 export async function snapshotOf(view: FilteredView, state: FeedState): Promise<Opening> {
   const { epoch, offset, entryTexts } = state;
   const { head, tail } = snapshotFrame({ epoch, offset });
-  const userIds = state.userIds();
-  entryTexts.prune(userIds);
+  state.pruneTexts();
   const parts = [...partsOf(head)];
-  for (const [index, userId] of userIds.entries()) {
+  for (const [index, userId] of state.userIds().entries()) {
     if (index > 0 && index % USERS_PER_TICK === 0) await nextTick();
     const presence = view.presenceOf(userId, state.view);
     if (presence !== null) parts.push(...entryTexts.of(presence));

@@ -117,7 +117,7 @@ test('durable locations and texts of a filter are dropped a while after its read
     );
     const body = { groupID: 'g', location: { ...wide, doc: 'a' }, durable: true };
     await Promise.all(ids.map((userId) => world.services.presence.put(world.project, userId, body)));
-    // Somebody else reads the group all the time.
+    // A reader with another filter stays, and the group with it.
     const other = { location: { location: '{"doc":"b"}', partial: true }, excludeDurable: false };
     (await world.session({ filter: other })).start(new Drain(true));
     const before = await usedBytes();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { EncodedPieces } from '../../src/realtime/encoded-pieces.ts';
 import { EntryTexts } from '../../src/realtime/entry-texts.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
@@ -38,26 +38,44 @@ test('a snapshot that shows nobody is an empty list', () =>
     assert.deepEqual((await world.open()).parser.events[0]?.data, { users: [] });
   }));
 
-test('filters that show the same of a user share its text; a user who is gone has none', () => {
-  const texts = new EntryTexts();
+describe('the text of a user in snapshots', () => {
   const at = (...pages: string[]) => ({
     userId: 'a',
     locations: pages.map((page) => `{"page":"${page}"}`),
     durable: null,
   });
-  const [one, both] = [texts.of(at('1')), texts.of(at('1', '2'))];
-  assert.equal(texts.of(at('1')), one);
-  assert.equal(texts.of(at('1', '2')), both);
-  assert.notEqual(texts.of({ ...at('1'), durable: { location: '{"page":"1"}', at: 1 } }), one);
-  texts.of(at('3'));
-  texts.of(at('4'));
-  assert.notEqual(texts.of(at('1')), one, 'there are four at most');
-  texts.prune(['b']);
-  assert.notEqual(texts.of(at('4')), undefined);
-  texts.prune([]);
-  const again = texts.of(at('4'));
-  texts.forget('a');
-  assert.notEqual(texts.of(at('4')), again);
+
+  test('is one for all filters that show the same of the user', () => {
+    const texts = new EntryTexts();
+    const [one, both] = [texts.of(at('1')), texts.of(at('1', '2'))];
+    assert.equal(texts.of(at('1')), one);
+    assert.equal(texts.of(at('1', '2')), both);
+    const durable = { location: '{"page":"1"}', at: 1 };
+    const withDurable = texts.of({ ...at('1'), durable });
+    assert.notEqual(withDurable, one);
+    assert.equal(texts.of({ ...at('1'), durable: { ...durable } }), withDurable);
+    assert.notEqual(texts.of({ ...at('1'), durable: { ...durable, at: 2 } }), withDurable);
+  });
+
+  test('is stored for the four parts that were shown last', () => {
+    const texts = new EntryTexts();
+    const first = ['1', '2', '3', '4'].map((page) => texts.of(at(page)));
+    assert.equal(texts.of(at('1')), first[0]);
+    texts.of(at('5'));
+    assert.equal(texts.of(at('1')), first[0]);
+    assert.notEqual(texts.of(at('2')), first[1]);
+  });
+
+  test('is dropped when there are texts of more users than are present', () => {
+    const texts = new EntryTexts();
+    const [first, other] = [texts.of(at('1')), texts.of({ ...at('1'), userId: 'b' })];
+    const isPresent = (userId: string) => userId === 'b';
+    texts.prune(2, isPresent);
+    assert.equal(texts.of(at('1')), first);
+    texts.prune(1, isPresent);
+    assert.notEqual(texts.of(at('1')), first);
+    assert.equal(texts.of({ ...at('1'), userId: 'b' }), other);
+  });
 });
 
 test('of pieces as bytes the last 8 MB are stored', () => {
