@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { filterStreamsBytes } from './filter-streams.ts';
 import type { Pace } from './measure.ts';
 import { residentBytes, startProduct } from './processes.ts';
 import { say, table, verdict, whole } from './report.ts';
@@ -6,13 +7,17 @@ import { say, table, verdict, whole } from './report.ts';
 const IDLE_TARGET = 120 * 1_024 ** 2;
 const PRESENCE_TARGET = 500;
 const PRESENT = 100_000;
+const FILTERS = 500;
+const FILTERED_USERS = 1_000;
+const FILTERS_TARGET = 150 * 1_024 ** 2;
 
-/** Resident memory of an idle server, and what one ephemeral presence adds to it. */
+/** Resident memory of an idle server, what one ephemeral presence adds to it, and what streams with many filters add. */
 export async function memoryPart(_pace: Pace): Promise<void> {
   say('### Memory');
   say();
   const idle = await idleBytes();
   const presence = presenceBytes();
+  const filters = await filterStreamsBytes(FILTERS, FILTERED_USERS);
   const megabytes = (bytes: number) => `${(bytes / 1_024 ** 2).toFixed(1)} MB`;
   table(
     ['what', 'measured', 'target', ''],
@@ -23,6 +28,12 @@ export async function memoryPart(_pace: Pace): Promise<void> {
         `${whole(presence)} bytes`,
         `≤ ${PRESENCE_TARGET} bytes`,
         verdict(presence <= PRESENCE_TARGET),
+      ],
+      [
+        `${whole(FILTERS)} streams, each with a filter that shows all ${whole(FILTERED_USERS)} users of a group, resident`,
+        megabytes(filters),
+        `≤ ${megabytes(FILTERS_TARGET)}`,
+        verdict(filters <= FILTERS_TARGET),
       ],
     ],
   );

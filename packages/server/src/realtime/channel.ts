@@ -7,7 +7,6 @@ import { mergeEntries } from './merge-entries.ts';
 import { inPieces, type Text, textOf } from './pieces.ts';
 import type { Entry, ReaderEvent } from './reader-event.ts';
 import { RecentEntries } from './recent-entries.ts';
-import { SharedTexts } from './shared-texts.ts';
 import { type Opening, snapshotOf } from './snapshot-text.ts';
 import type { StreamSession } from './stream-session.ts';
 
@@ -15,6 +14,7 @@ import type { StreamSession } from './stream-session.ts';
 const WRITES_PER_TURN = 256;
 /** Most bytes that somebody who missed something is given in place of a snapshot. */
 const MISSED_MAX_BYTES = 1_048_576;
+const NO_TEXT = textOf([]);
 
 /** What all readers are told at once. Whoever knows all up to `from` takes the text; others need some of their own. */
 export interface Batch {
@@ -30,7 +30,11 @@ export interface Unread {
   ids: Set<string> | null;
 }
 
-/** The readers of a group with one filter: what they are told is filtered and written once for all of them. */
+/**
+ * The readers of a group with one filter: what they are told is filtered and written once for all of them. Locations,
+ * events and texts are stored once for all channels of the group (see FeedState). A channel by itself costs some 5 KB,
+ * 8 bytes for each of the last 1,000 events that it showed, and while it has a snapshot, 8 bytes for each user in it.
+ */
 export class Channel {
   readonly view: FilteredView;
   readonly readers = new Set<StreamSession>();
@@ -51,23 +55,37 @@ export class Channel {
   #isPumping = false;
   #isPumpAsked = false;
   #pending: Entry[] = [];
-  #recent: RecentEntries;
+  readonly #recent: RecentEntries;
   #toldTo: number;
   /** The batch that is being handed out. */
   #telling: Batch | null = null;
   #told: Promise<void> = Promise.resolve();
   /** What is given to new readers until something changes. */
   #snapshot: Opening | null = null;
-  /** What was written for some of those who missed something, until more is told. */
-  readonly #shared = new SharedTexts();
+  /** Of the keys of texts that were written since the last batch. */
+  #missedPrefix: number;
 
   /** @param onDefect told why its readers could not be told of something: they do not know what they should any more */
   constructor(filter: PresenceFilter, state: FeedState, onDefect: (defect: unknown) => void) {
-    this.view = new FilteredView(filter);
+    this.view = new FilteredView(filter, state.durable);
     this.#state = state;
     this.#onDefect = onDefect;
     this.#toldTo = state.offset;
+    this.#missedPrefix = state.missedTexts.newPrefix();
     this.#recent = new RecentEntries(state.offset);
+    state.entries.add(this.#recent);
+    state.channels.add(this);
+  }
+
+  /** Nothing is stored for it any longer. To be called when it has no readers. Idempotent. */
+  close(): void {
+    const { entries, channels } = this.#state;
+    this.shut();
+    this.#outdate();
+    this.view.close();
+    entries.remove(this.#recent);
+    channels.remove(this);
+    this.#state.pruneTexts();
   }
 
   /** Whether it knows what its filter shows, so that it can be told and joined. */
@@ -92,7 +110,7 @@ export class Channel {
   record(offset: number, events: readonly ReaderEvent[]): void {
     if (events.length === 0) return;
     this.#outdate();
-    for (const event of events) this.#pending.push({ offset, event });
+    for (const event of events) this.#pending.push(this.#state.entries.entryOf(offset, event));
   }
 
   /** Tells all readers what is pending, when they have been told what came before: all of it, or merged. Never rejects. */
@@ -119,8 +137,9 @@ export class Channel {
     return this.#recent.keeps(offset);
   }
 
-  /** What brings them to {@link toldTo}, one by one or merged; null when it is not kept, or too much. */
+  /** What brings them to {@link toldTo}, one by one or merged; null when it is not stored, or too much. */
   missed(offset: number, isMerged: boolean): Text | null {
+    if (offset >= this.#toldTo) return NO_TEXT;
     const entries = () => {
       const all = this.#recent.after(offset);
       return isMerged && all !== null ? mergeEntries(all) : all;
@@ -128,15 +147,20 @@ export class Channel {
     return this.shared(`${offset} ${isMerged}`, entries, this.#toldTo);
   }
 
-  /** Entries that lead to an offset, written once for all who ask with the same key; null where there are none, or too many. */
+  /**
+   * Entries that lead to an offset, written once for all readers who ask with the same key before more is sent; null where
+   * there are none, or too many.
+   */
   shared(key: string, entries: () => readonly Entry[] | null, to: number): Text | null {
-    const known = this.#shared.get(key);
+    const { missedTexts } = this.#state;
+    const ownKey = `${this.#missedPrefix} ${key}`;
+    const known = missedTexts.get(ownKey);
     if (known !== undefined) return known;
-    const told = entries();
-    const bytes = told === null ? null : Buffer.from(entriesText(told, this.#idAt, to));
+    const missed = entries();
+    const bytes = missed === null ? null : Buffer.from(entriesText(missed, this.#idAt, to));
     if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
     const text = textOf(inPieces(bytes));
-    this.#shared.add(key, text);
+    missedTexts.add(ownKey, text);
     return text;
   }
 
@@ -162,7 +186,7 @@ export class Channel {
     // Who came to lag meanwhile is not among those whose turn it is.
     while (this.#isPumpAsked) {
       this.#isPumpAsked = false;
-      const writes = this.#snapshot?.text.pieces.length ?? 1;
+      const writes = this.#snapshot?.text.pieceCount ?? 1;
       await inTurns([...this.lagging], writes, (reader) => reader.pump());
     }
     this.#isPumping = false;
@@ -182,9 +206,9 @@ export class Channel {
     this.#isOpen = true;
     this.openedAt = now;
     this.#outdate();
-    this.#shared.clear();
+    this.#missedPrefix = this.#state.missedTexts.newPrefix();
     this.#toldTo = this.#state.offset;
-    this.#recent = new RecentEntries(this.#toldTo);
+    this.#recent.restart(this.#toldTo);
   }
 
   /** The next reader is given another snapshot. */
@@ -202,7 +226,7 @@ export class Channel {
     if (this.#pending.length === 0) return;
     const batch = this.#nextBatch(isMerged);
     this.#telling = batch;
-    await inTurns(this.readers, batch.text.pieces.length, (reader) => {
+    await inTurns(this.readers, batch.text.pieceCount, (reader) => {
       // Unless the group was read anew meanwhile.
       if (this.#telling === batch) reader.take(batch);
     });
@@ -216,13 +240,11 @@ export class Channel {
       from: this.#toldTo,
       first: (entries[0] as Entry).offset,
       to,
-      text: textOf(
-        inPieces(Buffer.from(entriesText(isMerged ? mergeEntries(entries) : entries, this.#idAt, to))),
-      ),
+      text: this.#state.batchText.of({ entries, isMerged, idAt: this.#idAt, to }),
     };
     this.#pending = [];
     this.#recent.add(entries);
-    this.#shared.clear();
+    this.#missedPrefix = this.#state.missedTexts.newPrefix();
     this.#toldTo = to;
     return batch;
   }

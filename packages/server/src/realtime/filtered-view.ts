@@ -1,37 +1,53 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { Presence, PresenceFilter } from '../core/presence-reading.ts';
 import type { ToldEvent } from '../presence/presence-store.ts';
-import type { DurablePresence, Json } from '../store/store.ts';
+import type { Json } from '../store/store.ts';
+import type { DurableLocations, DurablePlace } from './durable-locations.ts';
 import type { GroupView } from './group-view.ts';
 import { locationTest } from './location-test.ts';
 import { departed, durable, type ReaderEvent } from './reader-event.ts';
 
-export type DurablePlace = Pick<DurablePresence, 'location' | 'at'>;
+export type { DurablePlace } from './durable-locations.ts';
 export type DurableTold = Extract<ToldEvent, { type: 'durable' }>;
 
-/** What readers of one filter see of a group: some of the ephemeral places, and the latest durable one of each user. */
+/**
+ * What readers of one filter see of a group: some of the ephemeral places, and the latest durable one of each user. The
+ * locations are stored once for the group: a view has its filter, and a bit for each durable location that it shows.
+ */
 export class FilteredView {
   readonly filter: PresenceFilter;
   readonly passes: (location: Json) => boolean;
   /** Of those who may be seen. */
-  #durable = new Map<string, DurablePlace>();
+  readonly #durable: DurableLocations;
+  /** Null when the view is closed. */
+  #number: number | null;
 
-  constructor(filter: PresenceFilter) {
+  constructor(filter: PresenceFilter, durable: DurableLocations) {
     this.filter = filter;
     this.passes = locationTest(filter.location);
+    this.#durable = durable;
+    this.#number = durable.open();
+  }
+
+  /** The view shows nothing from now on, and learns nothing. Idempotent. */
+  close(): void {
+    if (this.#number !== null) this.#durable.close(this.#number);
+    this.#number = null;
   }
 
   durableOf(userId: string): DurablePlace | null {
-    return this.#durable.get(userId) ?? null;
+    return this.#number === null ? null : this.#durable.get(this.#number, userId);
   }
 
   durableUserIds(): string[] {
-    return [...this.#durable.keys()];
+    return this.#number === null ? [] : [...this.#durable.shownBy(this.#number)];
   }
 
   /** Takes all durable places as they were read. */
-  learn(places: Map<string, DurablePlace>): void {
-    this.#durable = places;
+  learn(places: ReadonlyMap<string, DurablePlace>): void {
+    if (this.#number === null) return;
+    this.#durable.clear(this.#number);
+    for (const [userId, place] of places) this.#durable.set(this.#number, userId, place);
   }
 
   /** What is seen of a change of ephemeral places. A move to a place that the filter hides is a departure. */
@@ -68,10 +84,10 @@ export class FilteredView {
   set(userId: string, place: DurablePlace | null): ReaderEvent[] {
     const known = this.durableOf(userId);
     if (place === null) {
-      this.#durable.delete(userId);
+      this.#setDurable(userId, null);
       return known === null ? [] : [departed(userId, known.location, 'moved', true)];
     }
-    this.#durable.set(userId, place);
+    this.#setDurable(userId, place);
     const isKnown = known?.location === place.location && known.at === place.at;
     return isKnown ? [] : [durable(userId, place.location, place.at)];
   }
@@ -79,18 +95,19 @@ export class FilteredView {
   /** The user may not be seen any more. */
   hide(userId: string): ReaderEvent[] {
     const known = this.durableOf(userId);
-    this.#durable.delete(userId);
+    this.#setDurable(userId, null);
     return known === null ? [] : [departed(userId, known.location, 'removed', true)];
   }
 
-  /** Everybody who is seen, in order of ID, as the reading has them. */
-  *present(group: GroupView): Generator<Presence> {
-    const ids = new Set([...group.userIds(), ...this.#durable.keys()]);
-    for (const userId of [...ids].sort(compareCodePoints)) {
-      const visible = group.isVisible(userId) ? group.placesOf(userId) : [];
-      const locations = visible.filter(this.passes).sort(compareCodePoints);
-      const latest = this.durableOf(userId);
-      if (locations.length > 0 || latest !== null) yield { userId, locations, durable: latest };
-    }
+  /** The user as the reading has them; null where the filter shows nothing of them. */
+  presenceOf(userId: string, group: GroupView): Presence | null {
+    const visible = group.isVisible(userId) ? group.placesOf(userId) : [];
+    const locations = visible.filter(this.passes).sort(compareCodePoints);
+    const latest = this.durableOf(userId);
+    return locations.length > 0 || latest !== null ? { userId, locations, durable: latest } : null;
+  }
+
+  #setDurable(userId: string, place: DurablePlace | null): void {
+    if (this.#number !== null) this.#durable.set(this.#number, userId, place);
   }
 }

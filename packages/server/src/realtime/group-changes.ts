@@ -78,15 +78,11 @@ export class GroupChanges {
   }
 
   #isKnown(userId: string): boolean {
-    if (this.#state.view.has(userId)) return true;
-    for (const { view } of this.#channels.values()) if (view.durableOf(userId) !== null) return true;
-    return false;
+    return this.#state.view.has(userId) || this.#state.durable.has(userId);
   }
 
   #everybody(): string[] {
-    const ids = new Set(this.#state.view.userIds());
-    for (const { view } of this.#channels.values()) for (const id of view.durableUserIds()) ids.add(id);
-    return [...ids];
+    return [...new Set([...this.#state.view.userIds(), ...this.#state.durable.userIds()])];
   }
 
   /** Who is a member again by the time that this is told may have been given a durable place since. */
@@ -254,11 +250,30 @@ export class GroupChanges {
     const doubted = offset === this.#lastOffset ? this.#doubted : [];
     for (const id of doubted) this.#state.known.hide(id);
     const all = [...events, ...doubted.flatMap((id) => this.#state.view.hide(id))];
-    for (const channel of this.#channels.values()) {
-      if (!channel.isOpen) continue;
-      const seen = all.map((event) => channel.view.filtered(event)).filter((event) => event !== null);
-      const ended = doubted.flatMap((id) => channel.view.hide(id));
-      channel.record(offset, [...seen, ...(own.get(channel) ?? []), ...ended]);
+    const shown = new Map<Channel, ReaderEvent[]>();
+    const show = (channel: Channel, shownEvents: readonly ReaderEvent[]) => {
+      if (!channel.isOpen || shownEvents.length === 0) return;
+      const before = shown.get(channel);
+      if (before === undefined) shown.set(channel, [...shownEvents]);
+      else before.push(...shownEvents);
+    };
+    for (const event of all) {
+      for (const channel of this.#channelsNear(event)) {
+        const seen = channel.view.filtered(event);
+        if (seen !== null) show(channel, [seen]);
+      }
     }
+    for (const [channel, ownEvents] of own) show(channel, ownEvents);
+    for (const id of doubted)
+      for (const channel of this.#openChannels()) show(channel, channel.view.hide(id));
+    for (const [channel, shownEvents] of shown) channel.record(offset, shownEvents);
+  }
+
+  /** The channels that may show the event. */
+  #channelsNear(event: ReaderEvent): Iterable<Channel> {
+    const isMove = event.type === 'arrived' && event.from !== null;
+    return isMove
+      ? this.#state.channels.near(event.location, event.from as string)
+      : this.#state.channels.near(event.location);
   }
 }

@@ -132,10 +132,10 @@ export class GroupFeed implements Follower, SessionOwner {
       if (channel.readers.size > 0) channel.emptySince = null;
       else channel.emptySince ??= now;
       if (channel.emptySince === null) continue;
-      if (now - channel.emptySince >= GRACE_MS) this.#channels.delete(key);
+      if (now - channel.emptySince >= GRACE_MS) this.#closeChannel(key);
       else idle.push(key);
     }
-    for (const key of idle.slice(0, -IDLE_MAX)) this.#channels.delete(key);
+    for (const key of idle.slice(0, -IDLE_MAX)) this.#closeChannel(key);
   }
 
   close(): void {
@@ -154,11 +154,12 @@ export class GroupFeed implements Follower, SessionOwner {
 
   /** Nothing happens where the channel was given up meanwhile. */
   async #admit(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
-    const isCurrent = this.#channels.get(channelKey(channel.view.filter)) === channel;
-    if (!isCurrent || !channel.isOpen) return;
+    if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
-    if (session.ending === null) session.join(channel, opening, resumed?.exactFrom);
+    // A channel without readers may be closed while its snapshot is made.
+    const isCurrent = this.#channels.get(channelKey(channel.view.filter)) === channel;
+    if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.exactFrom);
   }
 
   /**
@@ -186,6 +187,11 @@ export class GroupFeed implements Follower, SessionOwner {
     return channel;
   }
 
+  #closeChannel(key: string): void {
+    this.#channels.get(key)?.close();
+    this.#channels.delete(key);
+  }
+
   /** Resolves when it is open, or could not be. */
   #open(channel: Channel): Promise<void> {
     const opening = this.#parts.turns.take(() =>
@@ -195,7 +201,7 @@ export class GroupFeed implements Follower, SessionOwner {
     return opening.catch((error) => {
       if (channel.ready !== opening) return;
       if (channel.readers.size > 0) this.#followed.doubt(error);
-      else this.#channels.delete(channelKey(channel.view.filter));
+      else this.#closeChannel(channelKey(channel.view.filter));
     });
   }
 

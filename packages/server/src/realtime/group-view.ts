@@ -15,6 +15,17 @@ interface Member {
 /** Who is where ephemerally in a group. What happens gives the events that tell it to a reader who sees every place. */
 export class GroupView {
   readonly #members = new Map<string, Member>();
+  #version = 0;
+
+  /** Changes whenever a user is added or removed. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** How many users there are. */
+  get size(): number {
+    return this.#members.size;
+  }
 
   has(userId: string): boolean {
     return this.#members.has(userId);
@@ -39,7 +50,7 @@ export class GroupView {
 
   /** Takes a user as they were read. */
   learn(userId: string, places: readonly Json[], incarnation: Incarnation, isVisible: boolean): void {
-    if (places.length > 0) this.#members.set(userId, { places: [...places], incarnation, isVisible });
+    if (places.length > 0) this.#add(userId, { places: [...places], incarnation, isVisible });
   }
 
   /** Somebody who was not known may be seen: they could not have come otherwise. */
@@ -47,7 +58,7 @@ export class GroupView {
     let member = this.#members.get(userId);
     if (member === undefined) {
       member = { places: [], incarnation, isVisible: true };
-      this.#members.set(userId, member);
+      this.#add(userId, member);
     }
     member.incarnation = incarnation;
     const { places } = member;
@@ -60,13 +71,13 @@ export class GroupView {
   leave(userId: string, location: Json, reason: LeaveReason): ReaderEvent[] {
     const member = this.#members.get(userId);
     if (member === undefined || !without(member, location)) return [];
-    if (member.places.length === 0) this.#members.delete(userId);
+    if (member.places.length === 0) this.#remove(userId);
     return member.isVisible ? [departed(userId, location, reason)] : [];
   }
 
   remove(userId: string): ReaderEvent[] {
     const events = this.hide(userId);
-    this.#members.delete(userId);
+    this.#remove(userId);
     return events;
   }
 
@@ -76,6 +87,15 @@ export class GroupView {
 
   show(userId: string): ReaderEvent[] {
     return this.#turn(userId, true, (location) => arrived(userId, location));
+  }
+
+  #add(userId: string, member: Member): void {
+    this.#members.set(userId, member);
+    this.#version += 1;
+  }
+
+  #remove(userId: string): void {
+    if (this.#members.delete(userId)) this.#version += 1;
   }
 
   #turn(userId: string, isVisible: boolean, tell: (location: Json) => ReaderEvent): ReaderEvent[] {

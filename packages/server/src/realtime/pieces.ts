@@ -1,13 +1,15 @@
 /** Most bytes that are written at once to somebody who may be slow. */
-const PIECE_MAX_BYTES = 16_384;
+export const PIECE_MAX_BYTES = 16_384;
 
-/** Bytes that are made once for all who are given them, and are written one piece after the other. */
+/** What is made once for all readers who are given it, and is written one piece after the other. */
 export interface Text {
-  readonly pieces: readonly Buffer[];
+  readonly pieceCount: number;
   /** In bytes. */
   readonly length: number;
-  /** Whoever comes next is given it too, so that it is there whether or not somebody is in the middle of it. */
+  /** The next reader is given it too, so that it is stored whether or not a reader is in the middle of it. */
   isCurrent: boolean;
+  /** The bytes of one of the pieces: at most 16 KB, not empty. */
+  piece(index: number): Buffer;
 }
 
 /** The bytes themselves, not copied. No pieces where there are no bytes. */
@@ -19,9 +21,10 @@ export function inPieces(bytes: Buffer): readonly Buffer[] {
   return pieces;
 }
 
-/** A text of these pieces; `isCurrent` until somebody says otherwise. */
+/** A text of these pieces; `isCurrent` until it is set otherwise. */
 export const textOf = (pieces: readonly Buffer[], isCurrent = false): Text => ({
-  pieces,
+  pieceCount: pieces.length,
   length: pieces.reduce((length, piece) => length + piece.length, 0),
   isCurrent,
+  piece: (index) => pieces[index] as Buffer,
 });

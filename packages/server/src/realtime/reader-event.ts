@@ -27,6 +27,8 @@ export type ReaderEvent =
 export interface Entry {
   readonly offset: number;
   readonly event: ReaderEvent;
+  /** The entry is not to be stored any longer, because the group's channels store too much. */
+  isDropped?: boolean;
 }
 
 export const arrived = (

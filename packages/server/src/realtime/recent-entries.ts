@@ -1,10 +1,13 @@
 import type { Entry } from './reader-event.ts';
 
-/** How many entries are kept, and of how much text in all. */
+/** How many entries are stored, and of how much text in all: less where the group's channels store too much together. */
 const ENTRIES_MAX = 1_000;
 const TEXT_MAX_LENGTH = 1_000_000;
 
-/** The last entries that readers were told, for those who lag and those who come back. */
+/**
+ * The last entries that the readers of a channel were sent, for those who lag and those who come back. Costs 8 bytes for
+ * each entry; the entries are shared by the channels of the group (see SharedEntries).
+ */
 export class RecentEntries {
   /** All entries after this offset are kept. */
   #from: number;
@@ -27,7 +30,7 @@ export class RecentEntries {
       this.#textLength += textLength(entry);
     }
     this.#count += entries.length;
-    this.#trim();
+    this.trim();
   }
 
   /** Whether all entries after an offset are kept. */
@@ -42,10 +45,19 @@ export class RecentEntries {
     return index === -1 ? [] : this.#entries.slice(index);
   }
 
-  #trim(): void {
+  /** Forgets all, as if readers had been sent everything up to this offset. */
+  restart(from: number): void {
+    this.#from = from;
+    this.#entries = [];
+    this.#textLength = 0;
+  }
+
+  /** Drops the oldest entries above the limits, and those that are dropped in the whole group. */
+  trim(): void {
     let dropped = 0;
     for (const entry of this.#entries) {
-      if (this.#entries.length - dropped <= ENTRIES_MAX && this.#textLength <= TEXT_MAX_LENGTH) break;
+      const isWithin = this.#entries.length - dropped <= ENTRIES_MAX && this.#textLength <= TEXT_MAX_LENGTH;
+      if (isWithin && entry.isDropped !== true) break;
       this.#textLength -= textLength(entry);
       this.#from = entry.offset;
       dropped += 1;

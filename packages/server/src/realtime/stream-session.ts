@@ -83,7 +83,7 @@ export class StreamSession {
 
   /** Is to be given a snapshot with the next {@link pump}. Who is in the middle of something cannot: it comes back. */
   reopen(opening: Opening): void {
-    const isMidway = this.#text !== null && this.#nextPiece > 0 && this.#nextPiece < this.#text.pieces.length;
+    const isMidway = this.#text !== null && this.#nextPiece > 0 && this.#nextPiece < this.#text.pieceCount;
     if (isMidway || this.#channel === null) this.cut();
     else this.#open(this.#channel, opening, EXACT);
   }
@@ -194,9 +194,8 @@ export class StreamSession {
 
   /** Writes what fits the network, and lags while there is more. */
   #give(sink: StreamSink, text: Text): void {
-    const [first] = text.pieces;
-    if (text.pieces.length === 1) {
-      sink.write(first as Buffer);
+    if (text.pieceCount === 1) {
+      sink.write(text.piece(0));
     } else {
       this.#begin(text);
       this.#writePieces(sink);
@@ -205,10 +204,10 @@ export class StreamSession {
   }
 
   #writePieces(sink: StreamSink): void {
-    const pieces = this.#text?.pieces ?? [];
+    const text = this.#text;
     const onTaken = () => this.#taken(sink);
-    while (this.#nextPiece < pieces.length && !this.#isWaiting) {
-      const piece = pieces[this.#nextPiece] as Buffer;
+    while (text !== null && this.#nextPiece < text.pieceCount && !this.#isWaiting) {
+      const piece = text.piece(this.#nextPiece);
       this.#nextPiece += 1;
       sink.write(piece, onTaken);
       this.#isWaiting = sink.writableLength > 0;
@@ -253,7 +252,7 @@ export class StreamSession {
 
   /** What it is in the middle of counts until it has it, but for one piece, which whoever waits has anyway. */
   #hold(): void {
-    if (this.#text !== null && this.#text.pieces.length > 1) this.#owner.held.hold(this.#text, this);
+    if (this.#text !== null && this.#text.pieceCount > 1) this.#owner.held.hold(this.#text, this);
   }
 
   #leave(): void {

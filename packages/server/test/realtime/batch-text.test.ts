@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type BatchContent, BatchText } from '../../src/realtime/batch-text.ts';
+import { positionId } from '../../src/realtime/event-text.ts';
+import { arrived } from '../../src/realtime/reader-event.ts';
+import { withStreams } from './stream-world.ts';
+
+const idsOf = (epoch: string) => (offset: number) => positionId({ epoch, offset });
+
+const content: BatchContent = {
+  entries: [
+    { offset: 1, event: arrived('a', '{"page":"1"}') },
+    { offset: 2, event: arrived('a', '{"page":"2"}', '{"page":"1"}') },
+  ],
+  isMerged: false,
+  idAt: idsOf('e'),
+  to: 3,
+};
+
+describe('the text of a batch', () => {
+  test('is written once for channels that show the same events up to the same offset', () => {
+    const texts = new BatchText();
+    const text = texts.of(content);
+    assert.equal(texts.of({ ...content, entries: [...content.entries] }), text);
+  });
+
+  test('is another one where anything of it differs', () => {
+    for (const other of [
+      { to: 4 },
+      { idAt: idsOf('f') },
+      { isMerged: true },
+      { entries: content.entries.slice(0, 1) },
+      { entries: content.entries.toReversed() },
+    ]) {
+      const texts = new BatchText();
+      const text = texts.of(content);
+      const changed = { ...content, ...other };
+      assert.notEqual(texts.of(changed), text);
+      assert.deepEqual(texts.of(changed).piece(0), new BatchText().of(changed).piece(0));
+    }
+  });
+});
+
+test('readers with different filters that show an event are sent the same bytes', () =>
+  withStreams({}, async (world) => {
+    await world.seed(['a']);
+    const filters = [null, { location: '{"page":"1"}', partial: true }];
+    const sinks = await Promise.all(
+      filters.map((location) => world.open({ filter: { location, excludeDurable: false } })),
+    );
+    await world.move('a', '1');
+    await world.until('the arrival', () => sinks.every(({ written }) => written.length === 2));
+    assert.equal(new Set(sinks.map(({ written }) => written[1])).size, 1);
+  }));

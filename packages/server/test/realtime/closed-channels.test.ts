@@ -1,0 +1,37 @@
+import { test } from 'node:test';
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { withStreams } from './stream-world.ts';
+
+/** More users than a snapshot reads in one tick of the event loop. */
+const USERS = Array.from({ length: 2_100 }, (_, index) => `u${index + 1_000}`);
+/** More filters without readers than are stored. */
+const IDLE = 110;
+/** After how many ticks of the event loop the filter is dropped: one of them is in the middle of the snapshot. */
+const TICKS = 12;
+
+const filterOf = (page: number) => ({
+  filter: { location: { location: `{"page":"${page}"}`, partial: true }, excludeDurable: false },
+});
+
+test('a reader whose filter is dropped while its snapshot is made is sent what follows', () =>
+  withStreams({}, async (world) => {
+    await world.seedWide(USERS, 1, '1');
+    const stays = await world.open();
+    for (let ticks = 0; ticks < TICKS; ticks += 1) {
+      for (let page = 1; page <= IDLE; page += 1) (await world.open(filterOf(page))).onEnd();
+      // The snapshot of the oldest filter is outdated.
+      const sent = stays.written.length;
+      await world.move('u1000', `before ${ticks}`);
+      await world.until('the move', () => stays.written.length > sent);
+      const opening = world.open(filterOf(1));
+      for (let tick = 0; tick < ticks; tick += 1) await nextTick();
+      world.clock.move(1_000);
+      const sink = await opening;
+      await world.move('u1000', `after ${ticks}`);
+      await world.until(`the move after ${ticks} ticks`, () =>
+        sink.parser.events.some(({ data }) => data.location?.line === `after ${ticks}`),
+      );
+      sink.onEnd();
+      await world.pass(31);
+    }
+  }));

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { canonicalLocation, type Location } from '@rollcall/protocol';
+import type { StreamRequest } from '../../src/realtime/stream-request.ts';
+import type { StreamSession } from '../../src/realtime/stream-session.ts';
+import type { StreamSink } from '../../src/realtime/stream-sink.ts';
+import { usedBytes } from '../support/heap.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const USERS = Array.from({ length: 1_000 }, (_, index) => `u${index + 1_000}`);
+const FILTERS = 500;
+const MB = 1_048_576;
+/** How many of the users are there durably too: the Store takes its time to read them 500 times. */
+const DURABLE_USERS = USERS.slice(0, 250);
+/** Some 18 MB are used; a copy for each filter of what it shows takes more than 100 MB. */
+const ADDED_MAX = 30 * MB;
+const MOVES = 300;
+
+/** Each subset of these pairs is a filter that shows everybody. */
+const PAIRS = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`key${index}`, `value ${index}`]));
+const place = (line: string): Location => ({ ...PAIRS, doc: 'a', line });
+const REGION = { doc: 'a' };
+
+function filterOf(index: number): StreamRequest['filter'] {
+  const pairs = Object.entries(PAIRS).filter((_, bit) => ((index >> bit) & 1) === 1);
+  const location = canonicalLocation({ doc: 'a', ...Object.fromEntries(pairs) });
+  return { location: { location, partial: true }, excludeDurable: false };
+}
+
+/** A reader that stores nothing of what it is given, and takes all of it or nothing. */
+class Drain implements StreamSink {
+  bytesWritten = 0;
+  writableLength = 0;
+  isEnded = false;
+  readonly #isTaking: boolean;
+
+  constructor(isTaking: boolean) {
+    this.#isTaking = isTaking;
+  }
+
+  write(bytes: Buffer | string, onTaken: () => void = () => {}): void {
+    this.bytesWritten += bytes.length;
+    if (this.#isTaking) queueMicrotask(onTaken);
+    else this.writableLength += bytes.length;
+  }
+
+  setTimeout(): void {}
+
+  destroySoon(): void {
+    this.isEnded = true;
+  }
+
+  destroy(): void {
+    this.isEnded = true;
+  }
+}
+
+/** Everybody present in the group, some of them durably too. */
+async function fill(world: StreamWorld): Promise<void> {
+  await world.seed(USERS);
+  const body = { groupID: 'g', location: place('0'), exclusiveWithin: REGION };
+  const { presence } = world.services;
+  await Promise.all(USERS.map((userId) => presence.put(world.project, userId, body)));
+  const durable = { ...body, durable: true };
+  await Promise.all(DURABLE_USERS.map((userId) => presence.put(world.project, userId, durable)));
+}
+
+async function openAll(
+  world: StreamWorld,
+  isTaking: (index: number) => boolean,
+): Promise<readonly { readonly sink: Drain; readonly session: StreamSession }[]> {
+  const opened: { sink: Drain; session: StreamSession }[] = [];
+  for (let index = 0; index < FILTERS; index += 1) {
+    const session = await world.session({ filter: filterOf(index) });
+    const sink = new Drain(isTaking(index));
+    session.start(sink);
+    opened.push({ sink, session });
+  }
+  return opened;
+}
+
+describe('500 filters that each show all 1,000 users of a group', () => {
+  test('share locations, snapshots and events, also where readers stall in the middle of a snapshot', () =>
+    withStreams({}, async (world) => {
+      await fill(world);
+      const before = await usedBytes();
+      const opened = await openAll(world, (index) => index % 2 === 0);
+      const added = (await usedBytes()) - before;
+      const isMidway = ({ sink }: { sink: Drain }) => sink.writableLength > 0 && sink.bytesWritten < 100_000;
+      assert.equal(opened.filter(isMidway).length, FILTERS / 2, 'half of the readers wait in the middle');
+      assert.ok(added <= ADDED_MAX, `${(added / MB).toFixed(1)} MB`);
+
+      const taking = opened.filter((_, index) => index % 2 === 0);
+      const bytes = () => Math.min(...taking.map(({ sink }) => sink.bytesWritten));
+      const snapshots = bytes();
+      for (let move = 0; move < MOVES; move += 1) {
+        await world.services.presence.put(world.project, USERS[move] as string, {
+          groupID: 'g',
+          location: place(`${move + 1}`),
+          exclusiveWithin: REGION,
+        });
+      }
+      const eventBytes = MOVES * JSON.stringify(place('1')).length;
+      await world.until('all moves', () => bytes() >= snapshots + eventBytes);
+      const addedAfter = (await usedBytes()) - before;
+      assert.ok(addedAfter <= ADDED_MAX, `${(addedAfter / MB).toFixed(1)} MB after ${MOVES} moves`);
+      assert.ok(taking.every(({ sink }) => !sink.isEnded));
+    }));
+});
+
+test('durable locations and texts of a filter are dropped a while after its readers left', () =>
+  withStreams({}, async (world) => {
+    const ids = USERS.slice(0, 400);
+    await world.seed(ids);
+    const wide = Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => [`key${index}`, 'x'.repeat(1_024)]),
+    );
+    const body = { groupID: 'g', location: { ...wide, doc: 'a' }, durable: true };
+    await Promise.all(ids.map((userId) => world.services.presence.put(world.project, userId, body)));
+    // A reader with another filter stays, and the group with it.
+    const other = { location: { location: '{"doc":"b"}', partial: true }, excludeDurable: false };
+    (await world.session({ filter: other })).start(new Drain(true));
+    const before = await usedBytes();
+    const session = await world.session({ filter: filterOf(0) });
+    const shown = (await usedBytes()) - before;
+    assert.ok(shown > 10 * MB, `${(shown / MB).toFixed(1)} MB of locations and texts`);
+    session.close();
+    await world.pass(32);
+    const left = (await usedBytes()) - before;
+    assert.ok(left <= 2 * MB, `${(left / MB).toFixed(1)} MB`);
+  }));

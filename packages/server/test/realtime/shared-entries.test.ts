@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { arrived, durable, type Entry } from '../../src/realtime/reader-event.ts';
+import { RecentEntries } from '../../src/realtime/recent-entries.ts';
+import { SharedEntries } from '../../src/realtime/shared-entries.ts';
+
+/** What the channels of a group store together. */
+const ENTRIES_MAX = 10_000;
+const TEXT_MAX = 4_000_000;
+
+/** Channels that each show events of their own, `count` of them with so much text in their location. */
+function filled(channels: number, count: number, textLength: number) {
+  const entries = new SharedEntries();
+  const lists = Array.from({ length: channels }, () => new RecentEntries(0));
+  for (const list of lists) entries.add(list);
+  for (let offset = 1; offset <= channels * count; offset += 1) {
+    const location = `{"page":"${offset}${'x'.repeat(textLength)}"}`;
+    lists[offset % channels]?.add([entries.entryOf(offset, arrived('a', location))]);
+  }
+  return { entries, lists, last: channels * count };
+}
+
+const stored = (lists: readonly RecentEntries[]): Entry[] =>
+  lists.flatMap((list) => {
+    for (let from = 0; ; from += 1) {
+      const entries = list.after(from);
+      if (entries !== null) return entries;
+    }
+  });
+
+describe('the entries of the channels of a group', () => {
+  test('are one for all channels that show the same event', () => {
+    const entries = new SharedEntries();
+    const event = arrived('a', '{"page":"1"}');
+    const entry = entries.entryOf(7, event);
+    assert.equal(entries.entryOf(7, event), entry);
+    assert.equal(entries.entryOf(7, arrived('a', '{"page":"1"}')), entry);
+    assert.notEqual(entries.entryOf(7, durable('a', '{"page":"1"}', 1)), entry);
+    assert.notEqual(entries.entryOf(7, arrived('a', '{"page":"1"}', '{"page":"2"}')), entry);
+    assert.notEqual(entries.entryOf(8, event), entry);
+  });
+
+  test('are bounded in all, however many channels there are', () => {
+    const { lists, last } = filled(50, 500, 10);
+    const left = stored(lists);
+    assert.ok(left.length >= ENTRIES_MAX / 2 && left.length <= ENTRIES_MAX, `${left.length} entries`);
+    const offsets = left.map(({ offset }) => offset).sort((a, b) => a - b);
+    assert.deepEqual(
+      offsets,
+      Array.from({ length: left.length }, (_, index) => last - left.length + 1 + index),
+    );
+  });
+
+  test('are bounded in their text', () => {
+    const { lists } = filled(50, 40, 10_000);
+    const length = stored(lists).reduce((sum, { event }) => sum + event.location.length, 0);
+    assert.ok(length >= TEXT_MAX / 3 && length <= TEXT_MAX, `${length} characters`);
+  });
+
+  test('are dropped also from a channel that nothing happens in any more, which then knows what it does not know', () => {
+    const { entries, lists, last } = filled(2, 10, 10);
+    const [idle, busy] = lists as [RecentEntries, RecentEntries];
+    assert.equal(idle.after(0)?.length, 10);
+    for (let offset = last + 1; offset <= last + ENTRIES_MAX; offset += 1) {
+      busy.add([entries.entryOf(offset, arrived('a', '{"page":"1"}'))]);
+    }
+    assert.equal(idle.after(last - 1), null);
+    assert.deepEqual(idle.after(last), []);
+    assert.equal(busy.after(last + ENTRIES_MAX - 1_000)?.length, 1_000);
+  });
+
+  test('are not dropped from a channel that is removed', () => {
+    const { entries, lists, last } = filled(2, 10, 10);
+    const [idle] = lists as [RecentEntries];
+    entries.remove(idle);
+    for (let offset = last + 1; offset <= last + ENTRIES_MAX; offset += 1) {
+      entries.entryOf(offset, arrived('a', '{"page":"1"}'));
+    }
+    assert.equal(idle.after(0)?.length, 10);
+  });
+});

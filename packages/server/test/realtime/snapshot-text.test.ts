@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { EncodedPieces } from '../../src/realtime/encoded-pieces.ts';
+import { EntryTexts } from '../../src/realtime/entry-texts.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { withStreams } from './stream-world.ts';
+
+const PIECE_MAX = 16_384;
+const MB = 1_048_576;
+
+const largest = ({ written }: SimulatedSink) => Math.max(...written.map((bytes) => Buffer.byteLength(bytes)));
+
+test('an entry that is longer than a piece comes whole, and no character is cut in two', () =>
+  withStreams({}, async (world) => {
+    await world.seed(['a', 'b', 'c']);
+    // Of three and four bytes in UTF-8, so that no bound of a piece falls between two of them by itself.
+    const texts = ['€', '😀', 'x😀€'].map((text) => text.repeat(256));
+    const location = Object.fromEntries(
+      Array.from({ length: 15 }, (_, index) => [`${index}`, texts.join(index % 2 ? '' : '-')]),
+    );
+    for (const [index, userId] of ['a', 'b', 'c'].entries()) {
+      const body = { groupID: 'g', location: { ...location, wide: 'y'.repeat(index) } };
+      await world.services.presence.put(world.project, userId, body);
+    }
+    const sink = await world.open();
+    assert.ok(sink.written.length > 6, `${sink.written.length} pieces`);
+    assert.ok(largest(sink) <= PIECE_MAX, `${largest(sink)} bytes`);
+    const [snapshot] = sink.parser.events;
+    assert.deepEqual(
+      snapshot?.data.users.map((user: { ephemeral: { locations: unknown[] } }) => user.ephemeral.locations),
+      [0, 1, 2].map((index) => [{ ...location, wide: 'y'.repeat(index) }]),
+    );
+  }));
+
+test('a snapshot that shows nobody is an empty list', () =>
+  withStreams({}, async (world) => {
+    await world.seed(['a']);
+    assert.deepEqual((await world.open()).parser.events[0]?.data, { users: [] });
+  }));
+
+describe('the text of a user in snapshots', () => {
+  const at = (...pages: string[]) => ({
+    userId: 'a',
+    locations: pages.map((page) => `{"page":"${page}"}`),
+    durable: null,
+  });
+
+  test('is one for all filters that show the same of the user', () => {
+    const texts = new EntryTexts();
+    const [one, both] = [texts.of(at('1')), texts.of(at('1', '2'))];
+    assert.equal(texts.of(at('1')), one);
+    assert.equal(texts.of(at('1', '2')), both);
+    const durable = { location: '{"page":"1"}', at: 1 };
+    const withDurable = texts.of({ ...at('1'), durable });
+    assert.notEqual(withDurable, one);
+    assert.equal(texts.of({ ...at('1'), durable: { ...durable } }), withDurable);
+    assert.notEqual(texts.of({ ...at('1'), durable: { ...durable, at: 2 } }), withDurable);
+  });
+
+  test('is stored for the four parts that were shown last', () => {
+    const texts = new EntryTexts();
+    const first = ['1', '2', '3', '4'].map((page) => texts.of(at(page)));
+    assert.equal(texts.of(at('1')), first[0]);
+    texts.of(at('5'));
+    assert.equal(texts.of(at('1')), first[0]);
+    assert.notEqual(texts.of(at('2')), first[1]);
+  });
+
+  test('is dropped when there are texts of more users than are present', () => {
+    const texts = new EntryTexts();
+    const [first, other] = [texts.of(at('1')), texts.of({ ...at('1'), userId: 'b' })];
+    const isPresent = (userId: string) => userId === 'b';
+    texts.prune(2, isPresent);
+    assert.equal(texts.of(at('1')), first);
+    texts.prune(1, isPresent);
+    assert.notEqual(texts.of(at('1')), first);
+    assert.equal(texts.of({ ...at('1'), userId: 'b' }), other);
+  });
+});
+
+test('of pieces as bytes the last 8 MB are stored', () => {
+  const pieces = new EncodedPieces();
+  let encodings = 0;
+  const bytesOf = (piece: object) =>
+    pieces.of(piece, () => {
+      encodings += 1;
+      return Buffer.alloc(MB);
+    });
+  const used = Array.from({ length: 8 }, () => ({}));
+  for (const piece of used) bytesOf(piece);
+  assert.equal(bytesOf(used[0] as object), bytesOf(used[0] as object));
+  assert.equal(encodings, 8);
+  bytesOf({});
+  assert.equal(encodings, 9);
+  bytesOf(used[0] as object);
+  assert.equal(encodings, 9, 'it was used since');
+  bytesOf(used[1] as object);
+  assert.equal(encodings, 10, 'it was used longest ago');
+});
