@@ -248,13 +248,49 @@ export function boundsContract(rule: Rule): void {
     const snapshot = await scene.store.snapshot({ ...SCOPE, after: null, limit: 1_000, now: START });
     assert.deepEqual(snapshot.users.map(withoutIncarnation), parts[0]?.users);
     assert.equal(snapshot.next, parts[0]?.next);
-    // Two pairs, so that several locations that pass are merged.
+    // Of several pairs, and so merged from those of each location that has all of them.
     const one = await partsOf(scene, { location: large(3), partial: true });
     assert.deepEqual(
       one.flatMap((part) => part.users),
       users.map((userId) => ({ userId, locations: [large(3)] })),
     );
   });
+
+  rule('so does a reading of many users at one large location', async (scene) => {
+    const users = Array.from({ length: 300 }, (_, index) => `u${index + 100}`);
+    await Promise.all(users.map((userId) => scene.set(userId, large(3))));
+    for (const partial of [false, true]) {
+      const parts = await partsOf(scene, { location: large(3), partial });
+      assert.deepEqual(
+        parts.flatMap((part) => part.users.map(({ userId }) => userId)),
+        users,
+      );
+      assert.ok(parts.every((part) => bytesOf(part) <= READING_MAX_BYTES + LARGEST));
+      assert.ok(parts.length >= 3);
+    }
+  });
+
+  rule(
+    'members at very many locations are removed with events that name each of them once',
+    async (scene) => {
+      const users = Array.from({ length: 30 }, (_, index) => `u${index + 10}`);
+      await Promise.all(
+        users.flatMap((userId) => pages(MOST).map((location) => scene.set(userId, location))),
+      );
+      await scene.set('ann', PAGE_1);
+      const recorder = await scene.watch();
+      await scene.store.removeUsers(SCOPE, [...users, 'nobody'], START);
+      assert.deepEqual(await scene.ids(), ['ann']);
+      const named: string[] = [];
+      for (let count = 1; named.length <= users.length; count += 1) {
+        const event = (await recorder.first(count)).at(-1);
+        assert.ok(event?.type === 'removed', JSON.stringify(event));
+        named.push(...event.userIds);
+      }
+      assert.deepEqual(named, [...users, 'nobody']);
+      assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+    },
+  );
 
   rule('a reading that passes over many ends in between, and says where it goes on', async (scene) => {
     const many = Array.from({ length: READING_MAX_PRESENCES + 500 }, (_, index) => `u${index + 10_000}`);

@@ -31,8 +31,10 @@ end
 local offset = is_watched() and tonumber(redis.call('HGET', watched, 'offset')) or 0
 
 -- Reads the users whose index entries begin so, `limit` of those who pass; where all entries are of one location, that is
--- given, and is not read. Ends before the next user when so many presences or bytes have been read.
-local function walk(prefix, place, presences_max)
+-- given, and is not read. `runs` share what one reading may go through: this one ends before the next user when it has gone
+-- through its share.
+local function walk(prefix, place, runs)
+  local presences_max, bytes_max = READING_MAX_PRESENCES / runs, READING_MAX_BYTES / runs
   local run = { '', place or false }
   local users, read, bytes = 0, 0, 0
   local last, found
@@ -49,13 +51,13 @@ local function walk(prefix, place, presences_max)
     local ends = redis.call('ZMSCORE', deadlines, unpack(entries))
     for at = 1, count do
       local user = user_of(entries[at])
-      if user ~= last and (users == limit or read >= presences_max or bytes >= READING_MAX_BYTES) then
+      if user ~= last and (users == limit or read >= presences_max or bytes >= bytes_max) then
         run[1] = last
         return run
       end
       last = user
       local location = place or locations[at]
-      read, bytes = read + 1, bytes + (place and 0 or #(location or ''))
+      read, bytes = read + 1, bytes + #(location or '')
       if location and ends[at] and tonumber(ends[at]) > now and (place or passes(location)) then
         if user ~= found then users, found = users + 1, user end
         run[#run + 1] = holder_of(entries[at])
@@ -97,26 +99,26 @@ local function passing_locations()
   return #found <= MERGED_PLACES_MAX and found or nil
 end
 
-local function walk_location(location, presences_max)
-  return walk('l' .. location_key(location), location, presences_max)
+local function walk_location(location, runs)
+  return walk('l' .. location_key(location), location, runs)
 end
 
 local answer = { offset }
 if kind == 'all' then
-  answer[2] = walk('u', nil, READING_MAX_PRESENCES)
+  answer[2] = walk('u', nil, 1)
 elseif kind == 'exact' then
-  answer[2] = walk_location(wanted, READING_MAX_PRESENCES)
+  answer[2] = walk_location(wanted, 1)
 elseif #wanted_pairs == 1 then
-  answer[2] = walk(rarest('p'), nil, READING_MAX_PRESENCES)
+  answer[2] = walk((rarest('p')), nil, 1)
 else
   -- Many may have one pair and many the other, but few both.
   local found = passing_locations()
   if found then
     for _, location in ipairs(found) do
-      answer[#answer + 1] = walk_location(location, math.floor(READING_MAX_PRESENCES / #found))
+      answer[#answer + 1] = walk_location(location, #found)
     end
   else
-    answer[2] = walk(rarest('p'), nil, READING_MAX_PRESENCES)
+    answer[2] = walk((rarest('p')), nil, 1)
   end
 end
 return answer
