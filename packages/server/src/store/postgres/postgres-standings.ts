@@ -30,11 +30,11 @@ const NOT_ALLOWED = `
 const ALLOWED: Standing = Object.freeze({ user: 'active', group: 'active', member: true });
 
 const PRESENTABLE = `
-  SELECT m.user_id FROM memberships m
-  WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ANY($3::text[])
-    AND (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
-    AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = m.user_id) = 'active'
-  ORDER BY m.user_id`;
+  SELECT DISTINCT w.id COLLATE "C" AS user_id FROM unnest($3::text[]) AS w(id)
+  WHERE (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
+    AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = w.id) = 'active'
+    AND (SELECT TRUE FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = w.id)
+  ORDER BY user_id`;
 
 export const toStanding = ([user, group, member]: Row): Standing => ({
   user: user as Status | null,

@@ -1,8 +1,9 @@
 import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../../store.ts';
 import type { Call } from '../connections/postgres-connection.ts';
+import { pairColumns, removals } from '../postgres-removals.ts';
 import { plainArray } from '../postgres-text.ts';
 import { anyCountSlot, COUNT_USERS, USER_FIELDS } from '../postgres-users.ts';
-import { lastColumns, pairColumns } from './postgres-batch-columns.ts';
+import { lastColumns } from './postgres-batch-columns.ts';
 import type { BatchContents, ComparedList } from './postgres-batch-contents.ts';
 import {
   countKinds,
@@ -74,7 +75,7 @@ export class BatchChanges {
     };
   }
 
-  /** What the items change: presence after memberships (see deleteGroup), the number of users last. */
+  /** The statements that write what the items change; the number of users last. */
   writes(project: ProjectKey, { now, revision }: WriteStamp): Call[] {
     const calls: Call[] = [];
     const write = (statement: string, ...parameters: unknown[]) =>
@@ -88,8 +89,7 @@ export class BatchChanges {
     const leaving = this.#finalLists
       .filter(({ others }) => others.length > 0)
       .map(({ group, others }) => ({ id: group.id, users: others }));
-    const pairs = pairColumns(leaving);
-    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairs);
+    if (leaving.length > 0) calls.push(...removals(project, leaving));
     const coming = this.#finalLists
       .filter(({ fresh }) => fresh.length > 0)
       .map(({ group, fresh }) => ({ id: group.id, users: fresh }));

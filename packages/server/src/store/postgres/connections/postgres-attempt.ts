@@ -140,7 +140,7 @@ export class Attempt {
     settings: () => readonly string[],
   ): Promise<Answer> {
     const until = () => this.#until;
-    return this.#during(() => ({ until, isLarge: false, settings: settings() }), this.#until, steps);
+    return this.#during(() => ({ until, settings: settings() }), this.#until, steps);
   }
 
   async #atLength<Answer>(steps: (transaction: Transaction) => Promise<Answer>): Promise<Answer> {
@@ -150,7 +150,7 @@ export class Attempt {
     try {
       return await large.during(this.#project, this.until, () => {
         const until = () => performance.now() + LARGE_WRITE_MS + LARGE_MARGIN_MS;
-        const terms = () => ({ until, isLarge: true, settings: this.#largeSettings() });
+        const terms = () => ({ until, settings: this.#largeSettings() });
         return this.#during(terms, this.until, steps);
       });
     } finally {

@@ -9,8 +9,6 @@ type Answers<Calls extends readonly Call[]> = { [Index in keyof Calls]: Row[] };
 export interface TransactionTerms {
   /** When a statement that is sent now must have been answered, on the clock of `performance.now()`. */
   until(): number;
-  /** Whether its statements are planned anew for their parameters. */
-  readonly isLarge: boolean;
   /** Settings of the server for as long as it lasts, as `name = value`. */
   readonly settings: readonly string[];
 }
@@ -59,9 +57,7 @@ export class Transaction {
 
   #send(calls: readonly Call[]): Promise<Row[]>[] {
     const until = this.#terms.until();
-    return calls.map((call) =>
-      this.#terms.isLarge ? this.#connection.runOnce(call, until) : this.#connection.run(call, until),
-    );
+    return calls.map((call) => this.#connection.run(call, until));
   }
 }
 
