@@ -91,7 +91,7 @@ function toChange([plan]: readonly Row[], removed: readonly Row[]): Change {
 /** The statements that carry a change out. */
 function changeCalls(project: ProjectKey, id: string, { fresh, removed }: Change, wanted: string): Call[] {
   const calls: Call[] = [];
-  if (removed.length > 0) calls.push(...removals(project, [{ id, users: removed }]));
+  calls.push(...removals(project, [{ id, users: removed }]));
   if (fresh > 0) calls.push([ADD, project, id, wanted]);
   return calls;
 }

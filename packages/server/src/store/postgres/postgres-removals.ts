@@ -17,17 +17,28 @@ const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map((table
 /** Users of a group. */
 export interface UsersOfGroup {
   readonly id: string;
-  readonly users: readonly string[];
+  readonly users: Iterable<string>;
 }
 
 /** The calls that remove users from groups: memberships and durable presence. */
-export function removals(project: ProjectKey, groups: readonly UsersOfGroup[]): Call[] {
-  const pairs = pairColumns(groups);
-  return REMOVALS.map((sql): Call => [sql, project, ...pairs]);
+export function* removals(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {
+  for (const pairs of pairColumns(groups)) for (const sql of REMOVALS) yield [sql, project, ...pairs];
 }
 
-/** (group, user) for each user of each group, as two arrays. */
-export function pairColumns(groups: readonly UsersOfGroup[]): [string, string] {
-  const ids = groups.flatMap(({ id, users }) => users.map(() => id));
-  return [textArray(ids), textArray(groups.flatMap(({ users }) => users))];
+/** Pairs of one statement: their text is made within some milliseconds, and a large write has many such statements. */
+const PAIRS_AT_ONCE = 20_000;
+
+/** (group, user) for each user of each group, as pieces of two arrays. */
+export function* pairColumns(groups: Iterable<UsersOfGroup>): Generator<[string, string]> {
+  let [groupIds, userIds]: [string[], string[]] = [[], []];
+  for (const { id, users } of groups) {
+    for (const user of users) {
+      groupIds.push(id);
+      userIds.push(user);
+      if (userIds.length < PAIRS_AT_ONCE) continue;
+      yield [textArray(groupIds), textArray(userIds)];
+      [groupIds, userIds] = [[], []];
+    }
+  }
+  if (userIds.length > 0) yield [textArray(groupIds), textArray(userIds)];
 }
