@@ -5,12 +5,12 @@ import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How often the server is checked, in milliseconds. */
-const EVERY_MS = 500;
+const EVERY_MS = 250;
 /**
- * A server is dead that has answered nothing at so many checks in a row: for 3.5 seconds. These are checks and not a time:
- * while this thread is busy, or has no processor, it reads no answers.
+ * A server is dead that has answered nothing at so many checks after the one that asked it: for 3 seconds, so that a
+ * caller has an answer within 5. These are checks and not a time: while this thread is busy it reads no answers.
  */
-const MOST_SILENT_CHECKS = 7;
+const MOST_SILENT_CHECKS = 12;
 /** Nothing else ends a check: when this is over the server has been called dead for long. */
 const CHECK_LIMIT_MS = 60_000;
 /** How long a question beside large writes may take, the connection included, in milliseconds. */
