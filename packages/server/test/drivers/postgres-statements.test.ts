@@ -37,8 +37,8 @@ async function presentAll({ store, key }: Roster): Promise<void> {
   while (places.length > 0) await Promise.all(places.splice(0, 100).map((place) => place()));
 }
 
-/** Methods that are none of these: a stream, the end, and what starts work of its own. */
-const OTHERS = ['carryOut', 'close', 'deleteProject'];
+/** Methods that are none of these: streams, the end, and what starts work of its own. */
+const OTHERS = ['carryOut', 'listAllGroups', 'close', 'deleteProject'];
 
 /** Statements that answer, or take any row of, a whole small table; each with the reason why that is right. */
 const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([

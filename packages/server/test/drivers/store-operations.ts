@@ -19,7 +19,6 @@ export const READS: Operations = {
   findGroup: ({ store, key }) => store.findGroup(key, 'g'),
   groupExists: ({ store, key }) => store.groupExists(key, 'g'),
   listGroups: ({ store, key }) => store.listGroups(key, PAGE),
-  listAllGroups: ({ store, key }) => store.listAllGroups(key, { after: null, limit: 500 }).next(),
   listMembers: ({ store, key }) => store.listMembers(key, 'g', PAGE),
   findUser: ({ store, key }) => store.findUser(key, 'u000001'),
   listUsers: ({ store, key }) => store.listUsers(key, PAGE),

@@ -50,10 +50,12 @@ describe('on a PostgreSQL that is busy', { skip: skipsPostgres, timeout: LIMIT_M
         ...Array.from({ length: BUSY }, () => keepBusy(url, isOver)),
         ...members.slice(0, WRITERS).map((user) => write(store, new View(store, roster.key), user, isOver)),
       ];
+      const loading = Promise.allSettled(load);
       const outcome = await roster.batch(body).finally(() => {
         isDone = true;
+        return loading;
       });
-      await Promise.all(load);
+      for (const loaded of await loading) assert.equal(loaded.status, 'fulfilled');
       assert.ok(outcome.kind === 'applied');
       assert.deepEqual(outcome.groups, { created: GROUPS, updated: 0, unchanged: 0 });
       const { total } = await roster.membersOf('g999')({ after: null, limit: 1 });
