@@ -6,6 +6,7 @@ import type { GroupRecord, Page, PageRequest, Precondition, ProjectKey, Store } 
 import { afterCommit, afterGroupRemoval } from './after-commit.ts';
 import type { Clock } from './clock.ts';
 import { findingsError, type Misfit } from './findings-error.ts';
+import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
 import type { RecentStandings } from './recent-standings.ts';
 import { type GroupNoun, groupExists, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
 import { writeContext } from './write-context.ts';
@@ -39,6 +40,11 @@ export class GroupService {
 
   list(project: ProjectKey, page: PageRequest): Promise<Page> {
     return this.#store.listGroups(project, page);
+  }
+
+  /** All groups after that ID, of one state of the store. Read to the end, or call `return()`. */
+  listAll(project: ProjectKey, after: string | null): AsyncGenerator<Chunk<Page>, void, void> {
+    return allChunks(this.#store.listAllGroups(project, { after, limit: CHUNK_ENTRIES }));
   }
 
   /** Creates or updates, and says which. @throws ServiceError for unknown members, a missing name, a precondition */

@@ -37,6 +37,13 @@ export async function* chunks<P extends Page>(
   }
 }
 
+/** Chunks of a list that the store reads to the end. */
+export async function* allChunks<P extends Page>(
+  pages: AsyncGenerator<P, void, void>,
+): AsyncGenerator<Chunk<P>, void, void> {
+  for await (const page of pages) yield { page, final: page.last === null };
+}
+
 /** What follows a page whose list is no more: nothing. Any other failure is one. */
 function endedAfter<P extends Page>(page: P): (error: unknown) => P {
   return (error) => {

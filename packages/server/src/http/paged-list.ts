@@ -56,8 +56,13 @@ export async function listBody<P extends Page>(
   const first = await source.next();
   if (first.done === true) throw new Error('a list yields at least one chunk');
   const { page, final } = first.value;
-  if (final) return frame.head + page.items + frame.tail(page);
-  return bodyStream(pieces(first.value, source, frame), request, log);
+  if (final) {
+    await source.return();
+    return frame.head + page.items + frame.tail(page);
+  }
+  const stream = bodyStream(pieces(first.value, source, frame), request, log);
+  // A reader may leave before the next piece is asked for: what the store retains for the list is released then too.
+  return stream.once('close', () => void source.return());
 }
 
 async function* pieces<P extends Page>(

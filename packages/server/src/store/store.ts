@@ -313,6 +313,13 @@ export interface Store {
   groupExists(project: ProjectKey, id: string): Promise<boolean>;
   /** Entries have `id`, `name`, `status`, `metadata`, `connectedToMessenger`. */
   listGroups(project: ProjectKey, page: PageRequest): Promise<Page>;
+  /**
+   * The same entries, from `after` to the end, in pages of at most `limit`: all of them of one state of the store. The
+   * engine retains that state while pages are left, so the caller reads to the end or calls `return()`. Only a few
+   * such lists are open at once; the others wait. A list that is read too slowly, or for too long, rejects with
+   * {@link StoreUnavailableError}, as does one that would have to wait too long.
+   */
+  listAllGroups(project: ProjectKey, page: PageRequest): AsyncGenerator<Page, void, void>;
   /** Creates or updates: only what is supplied changes; `members` replaces the list. A group is born active. */
   putGroup(
     project: ProjectKey,

@@ -23,6 +23,7 @@ import { sessionContract } from './store/session-contract.ts';
 import { type MakeStoreSpace, StoreLab } from './store/store-lab.ts';
 import { textContract } from './store/text-contract.ts';
 import { userContract } from './store/user-contract.ts';
+import { wholeListContract } from './store/whole-list-contract.ts';
 
 const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'customers and projects': projectContract,
@@ -36,6 +37,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'durable presence': presenceContract,
   'filters of durable presence': durableFilterContract,
   pages: pageContract,
+  'whole lists': wholeListContract,
   preconditions: preconditionContract,
   revisions: revisionContract,
   effects: effectsContract,

@@ -9,8 +9,8 @@ import { withDataDir } from '../support/server.ts';
 import { runInBash } from './page-examples.ts';
 import { shellBlocks } from './shell-blocks.ts';
 
-const [backup = '', restore = ''] = shellBlocks('docs/operations.md', '### PostgreSQL');
-const noTools = ['pg_dump', 'pg_restore'].find(
+const [backup = '', restore = '', analyze = ''] = shellBlocks('docs/operations.md', '### PostgreSQL');
+const noTools = ['pg_dump', 'pg_restore', 'vacuumdb'].find(
   (program) => spawnSync(program, ['--version']).error !== undefined,
 );
 const skip = skipsPostgres || (noTools === undefined ? false : `this machine has no ${noTools}`);
@@ -27,7 +27,7 @@ test('docs/operations.md: a copy of a database that is in use brings back what t
         await runInBash([variables, backup], { url, directory });
         await putUser(url, 'after');
       });
-      await runInBash([variables, restore], { url: 'http://127.0.0.1', directory });
+      await runInBash([variables, restore, analyze], { url: 'http://127.0.0.1', directory });
       await serving(async (url) => {
         assert.equal((await asProject(url, 'GET', '/v1/users/before')).status, 200);
         assert.equal((await asProject(url, 'GET', '/v1/users/after')).status, 401);

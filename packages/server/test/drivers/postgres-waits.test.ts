@@ -1,6 +1,7 @@
 /** On PostgreSQL, what waits for others: large writes for large writes, readers of long lists for those who stop reading. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { type ProjectKey, type Store, StoreUnavailableError } from '../../src/store/store.ts';
 import { joined } from '../contract/store/entries.ts';
@@ -11,6 +12,9 @@ import { SlowProxy } from '../support/slow-proxy.ts';
 
 /** More members than a write has that is not large. */
 const MANY = numbered('u', 1_001);
+
+/** Keeps this thread busy for longer than connecting may take, and than a server may be silent. */
+const stayBusy = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_600);
 
 /** Resolves when somebody has looked whether another large write is at work. */
 const untilLooked = (url: string) => untilSeen(url, 1, `state = 'idle' AND query LIKE '%xact_start <%'`);
@@ -117,6 +121,25 @@ describe('a large write that waits', { skip: skipsPostgres }, () => {
         await store.close();
       }),
     ));
+
+  test('for another one at work goes on when its own process was busy for seconds', () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = await newRoster(store);
+      await roster.groupOf('g', 'ann');
+      await roster.users(...MANY);
+      let write: Promise<unknown> = Promise.resolve();
+      await workAtLength(url, roster.key, async () => {
+        write = roster.putGroup('g', { members: MANY });
+        write.catch(() => {});
+        // When the first check is due.
+        await delay(500);
+        stayBusy();
+        await untilWaiting(url, 1);
+      });
+      assert.equal(((await write) as { kind: string }).kind, 'updated');
+      await store.close();
+    }));
 });
 
 describe('a deletion that takes long', { skip: skipsPostgres }, () => {

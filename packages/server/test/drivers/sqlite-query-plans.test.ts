@@ -87,6 +87,7 @@ async function readEverything(store: Store): Promise<void> {
     findGroup: async () => joined((await roster.group('g')).members),
     groupExists: () => store.groupExists(key, 'g'),
     listGroups: () => store.listGroups(key, page),
+    listAllGroups: () => Array.fromAsync(store.listAllGroups(key, page)),
     listMembers: () => store.listMembers(key, 'g', page),
     findUser: () => store.findUser(key, 'u'),
     listUsers: () => store.listUsers(key, page),

@@ -3,21 +3,23 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import type { PageRequest, Store } from '../../src/store/store.ts';
+import type { Page, Store } from '../../src/store/store.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { type AppCase, altered, withApp } from './app-case.ts';
 
 const GROUPS = 1_234;
 
-/** The list reads that the store was asked for. */
-const watchingReads = (reads: PageRequest[]) => ({
+/** The pages of the list that the store gave. */
+const watchingPages = (pages: Page[]) => ({
   disturb: ({ store }: Engine) => ({
     store: altered(store, {
-      listGroups(project, page) {
-        reads.push(page);
-        return store.listGroups(project, page);
+      async *listAllGroups(project, request) {
+        for await (const page of store.listAllGroups(project, request)) {
+          pages.push(page);
+          yield page;
+        }
       },
-    }),
+    } satisfies Partial<Store>),
   }),
 });
 
@@ -33,14 +35,14 @@ const ids = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }
 
 suite('a list that is long', () => {
   test('is read in chunks of at most 500 and is one JSON array of all of it', async () => {
-    const reads: PageRequest[] = [];
-    await withApp(watchingReads(reads), async (appCase) => {
+    const pages: Page[] = [];
+    await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
       const { body } = await appCase.call('GET', '/v1/groups');
       assert.equal(new Set(ids(body)).size, GROUPS);
       assert.deepEqual(
-        reads.map(({ limit }) => limit),
-        [500, 500, 500],
+        pages.map(({ count }) => count),
+        [500, 500, 234],
       );
     });
   });
@@ -58,15 +60,15 @@ suite('a list that is long', () => {
     }));
 
   test('is not read for a HEAD', async () => {
-    const reads: PageRequest[] = [];
-    await withApp(watchingReads(reads), async (appCase) => {
+    const pages: Page[] = [];
+    await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
       const { statusCode, body } = await appCase.call('HEAD', '/v1/groups');
       assert.equal(statusCode, 200);
       assert.equal(body, '');
       // A reading that went on in the background would ask for its next chunk within a few turns.
       for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-      assert.equal(reads.length, 1);
+      assert.equal(pages.length, 1);
     });
   });
 });
@@ -75,8 +77,8 @@ suite('a list that is long', () => {
 const failingSecondChunk = (gate: Promise<void>) => ({
   disturb: ({ store }: Engine) => ({
     store: altered(store, {
-      async listGroups(project, page) {
-        if (page.after === null) return store.listGroups(project, page);
+      async *listAllGroups(project, request) {
+        yield await store.listGroups(project, request);
         await gate;
         throw new Error('the disk is on fire');
       },
@@ -87,7 +89,12 @@ const failingSecondChunk = (gate: Promise<void>) => ({
 suite('a list that fails', () => {
   test('at its first chunk has the status of the failure', async () => {
     const failing = ({ store }: Engine) => ({
-      store: altered(store, { listGroups: () => Promise.reject(new Error('the disk is on fire')) }),
+      store: altered(store, {
+        // biome-ignore lint/correctness/useYield: it fails before its first page
+        async *listAllGroups() {
+          throw new Error('the disk is on fire');
+        },
+      } satisfies Partial<Store>),
     });
     await withApp({ disturb: failing }, async ({ call }) => {
       const { statusCode, body } = await call('GET', '/v1/groups');
@@ -107,17 +114,24 @@ suite('a list that fails', () => {
   });
 
   test('a reader who leaves stops the reading', async () => {
-    const reads: PageRequest[] = [];
+    const pages: Page[] = [];
+    let isReleased = false;
     let letGo = () => {};
     const gate = new Promise<void>((resolve) => {
       letGo = resolve;
     });
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
-        async listGroups(project, page) {
-          reads.push(page);
-          if (page.after !== null) await gate;
-          return store.listGroups(project, page);
+        async *listAllGroups(project, request) {
+          try {
+            for await (const page of store.listAllGroups(project, request)) {
+              pages.push(page);
+              if (pages.length > 1) await gate;
+              yield page;
+            }
+          } finally {
+            isReleased = true;
+          }
         },
       } satisfies Partial<Store>),
     });
@@ -126,7 +140,8 @@ suite('a list that fails', () => {
       await leaveAtFirstPiece(appCase, '/v1/groups');
       letGo();
       await appCase.app.close();
-      assert.equal(reads.length, 2);
+      assert.equal(pages.length, 2);
+      assert.ok(isReleased);
     });
   });
 });

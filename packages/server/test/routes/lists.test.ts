@@ -178,6 +178,28 @@ describe('GET /v1/groups', () => {
     assert.equal((await project.groups()).length, 1_000);
   });
 
+  test('without a limit a list that is read while batches change every group shows exactly one batch', async () => {
+    const project = await server.project();
+    const ids = buildIds('g', 1_000);
+    const batch = (mark: number) =>
+      project.seed({ groups: ids.map((id) => ({ id, name: `${mark}`, metadata: { mark } })) });
+    await batch(0);
+    let isOver = false;
+    const write = async () => {
+      for (let mark = 1; mark <= 10; mark += 1) await batch(mark);
+      isOver = true;
+    };
+    const read = async () => {
+      while (!isOver) {
+        const groups = await project.groups();
+        const marks = groups.flatMap(({ name, metadata }) => [name, String(metadata.mark)]);
+        assert.equal(groups.length, ids.length);
+        assert.equal(new Set(marks).size, 1, `one list shows the batches ${[...new Set(marks)]}`);
+      }
+    };
+    await Promise.all([write(), read(), read()]);
+  });
+
   test('a long list that is read while groups come and go has each group that stays, once', async () => {
     const project = await server.project();
     const kept = buildIds('m', 3_000);

@@ -124,6 +124,17 @@ export class StoreModel implements port.Store {
   }
 
   async listGroups(key: port.ProjectKey, request: port.PageRequest) {
+    return this.#pageOfGroups(key, request);
+  }
+
+  async *listAllGroups(key: port.ProjectKey, { after, limit }: port.PageRequest) {
+    const pages = [this.#pageOfGroups(key, { after, limit })];
+    for (let last = pages[0]?.last; last != null; last = pages.at(-1)?.last)
+      pages.push(this.#pageOfGroups(key, { after: last, limit }));
+    yield* pages;
+  }
+
+  #pageOfGroups(key: port.ProjectKey, request: port.PageRequest): port.Page {
     const { groups } = this.#read(key);
     return pageOf(groups.keys(), request, (id) => {
       const { name, status, metadata, workspace } = groups.get(id) as model.ModelGroup;

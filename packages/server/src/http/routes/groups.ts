@@ -36,9 +36,9 @@ function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun
   const config = { rule: pageRule(pageTokens, () => LIST, EVERYTHING) };
   app.get(path, { schema, config }, async (request, reply) => {
     const { caller, page } = request;
-    const list = chunks((chunk) => groups.list(caller.project, chunk), page);
-    if (page.limit === EVERYTHING) return listBody(list, WHOLE, request, log);
-    const { body, last } = await heldPage(list);
+    if (page.limit === EVERYTHING)
+      return listBody(groups.listAll(caller.project, page.after), WHOLE, request, log);
+    const { body, last } = await heldPage(chunks((chunk) => groups.list(caller.project, chunk), page));
     if (last !== null) {
       const token = pageTokens.issue(listOf(request, LIST), last);
       reply.header('link', `<${path}?limit=${page.limit}&token=${token}>; rel="next"`);

@@ -1,11 +1,13 @@
 /** Deletions of a group, and of a user: of the row, and of all that hangs on it. */
 import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
 import type { DeleteOutcome, ProjectKey, WriteContext } from '../store.ts';
-import type { Row } from './connections/postgres-connection.ts';
+import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
+import { listed, lockByIds } from './postgres-lists.ts';
 import { LOCK_GROUP, LOCK_USER, lockedRevision } from './postgres-locks.ts';
 import { idsOf } from './postgres-outcomes.ts';
+import { removals } from './postgres-removals.ts';
 import { textArray } from './postgres-text.ts';
 import { anyCountSlot, COUNT_USERS } from './postgres-users.ts';
 
@@ -39,21 +41,19 @@ export function deleteGroup(
 }
 
 /** Holds the groups that a user is seen to be in. */
-const HOLD_GROUPS_OF_USER = `
-  SELECT g.id FROM groups g WHERE g.project_id = $1 AND g.id IN (
-    SELECT m.group_id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2)
-  ORDER BY g.id FOR UPDATE`;
+const HOLD_GROUPS_OF_USER = lockByIds(
+  'groups',
+  '(SELECT m.group_id AS id FROM memberships m WHERE m.project_id = $1 AND m.user_id = $2) AS of_user',
+  'FOR UPDATE',
+);
 
 const GROUPS_OF_USER = `
   SELECT group_id FROM memberships WHERE project_id = $1 AND user_id = $2 ORDER BY group_id`;
 
-const LOSE_USER = `
-  UPDATE groups SET member_count = member_count - 1, revision = $3 WHERE project_id = $1 AND id = ANY($2::text[])`;
-const REMOVE_USER_MEMBERSHIPS = 'DELETE FROM memberships WHERE project_id = $1 AND user_id = $2';
-const REMOVE_USER_PRESENCE =
-  'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
-const REMOVE_USER_PAIRS =
-  'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
+const LOSE_USER = planEachTime(`
+  UPDATE groups g SET member_count = g.member_count - 1, revision = $3
+  FROM ${listed('named.id', 'unnest($2::text[]) AS named(id)', 'w')}
+  WHERE g.project_id = w.project_id AND g.id = w.id`);
 const DELETE_USER = 'DELETE FROM users WHERE project_id = $1 AND id = $2';
 
 /** Removes a user from everything: two round trips, and again when they joined a group before they were held. */
@@ -76,12 +76,10 @@ export function deleteUser(
     const isHeld = new Set(idsOf(held));
     if (!groupIds.every((group) => isHeld.has(group)))
       throw new LostRaceError('the user joined a group meanwhile');
-    const groupList = textArray(groupIds);
+    const memberships = groupIds.map((group) => ({ id: group, users: [id] }));
     await transaction.commit(
-      [LOSE_USER, project, groupList, context.revision],
-      [REMOVE_USER_MEMBERSHIPS, project, id],
-      [REMOVE_USER_PRESENCE, project, id, groupList],
-      [REMOVE_USER_PAIRS, project, id, groupList],
+      [LOSE_USER, project, textArray(groupIds), context.revision],
+      ...removals(project, memberships),
       [DELETE_USER, project, id],
       [COUNT_USERS, project, anyCountSlot(), -1],
     );

@@ -46,6 +46,10 @@ const LIST = pageSql({
 
 /** Reads of groups. */
 export function groupReads(database: PostgresDatabase, longReads: LongReads) {
+  const list = async (project: ProjectKey, { after, limit }: PageRequest): Promise<Page> => {
+    const [row] = await database.read(LIST, project, after ?? '', limit);
+    return toEndlessPage(row as Row);
+  };
   return {
     async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {
       const [row] = await database.read(FIND, project, id);
@@ -57,11 +61,33 @@ export function groupReads(database: PostgresDatabase, longReads: LongReads) {
     async exists(project: ProjectKey, id: string): Promise<boolean> {
       return (await database.read(EXISTS, project, id)).length > 0;
     },
-    async list(project: ProjectKey, { after, limit }: PageRequest): Promise<Page> {
-      const [row] = await database.read(LIST, project, after ?? '', limit);
-      return toEndlessPage(row as Row);
+    list,
+    async *listAll(project: ProjectKey, { after, limit }: PageRequest): AsyncGenerator<Page, void, void> {
+      // A single page is of one state by itself, and needs no snapshot.
+      const first = await list(project, { after, limit });
+      if (first.last === null) yield first;
+      else yield* listFromSnapshot(longReads, project, { after, limit });
     },
   };
+}
+
+async function* listFromSnapshot(
+  longReads: LongReads,
+  project: ProjectKey,
+  { after, limit }: PageRequest,
+): AsyncGenerator<Page, void, void> {
+  const snapshot = await longReads.snapshot(project);
+  try {
+    let from: string | null = after ?? '';
+    while (from !== null) {
+      const [row] = await snapshot.read(LIST, project, from, limit);
+      const page = toEndlessPage(row as Row);
+      yield page;
+      from = page.last;
+    }
+  } finally {
+    snapshot.release();
+  }
 }
 
 const UPDATE = `

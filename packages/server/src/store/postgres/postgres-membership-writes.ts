@@ -12,8 +12,10 @@ import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt, Size } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
+import { lockByIds } from './postgres-lists.ts';
 import { LOCK_GROUP, lockedRevision } from './postgres-locks.ts';
 import { ALIVE, idsOf, turnedGroup } from './postgres-outcomes.ts';
+import { removals } from './postgres-removals.ts';
 import { textArray } from './postgres-text.ts';
 
 /** Lists longer than this make a write large. */
@@ -32,12 +34,14 @@ const MAKE = `
 const isMember = (id: string) =>
   `(SELECT 1 FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ${id}) IS NOT NULL`;
 
-/** Holds the users who would become members, so that none of them is deleted meanwhile. */
-const HOLD_USERS = `
-  WITH held AS (
-    SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($3::text[]) AND NOT ${isMember('u.id')}
-    ORDER BY u.id FOR KEY SHARE)
-  SELECT count(*) FROM held`;
+/** The users $3 who are not members yet. */
+const NOT_MEMBERS = `
+  (SELECT w.id FROM unnest($3::text[]) AS w(id) WHERE NOT ${isMember('w.id')}) AS not_members`;
+
+/** Locks the users who would become members, so that none of them is deleted meanwhile. */
+const LOCK_NEW_MEMBERS = `
+  WITH locked AS MATERIALIZED (${lockByIds('users', NOT_MEMBERS, 'FOR KEY SHARE')})
+  SELECT count(*) FROM locked`;
 
 /** Of the users named: how many are not members yet, how many do not exist, the first of those. */
 const PLAN_ADDITIONS = `
@@ -56,20 +60,12 @@ const OTHERS = `
 
 /** Those of the list who are members. */
 const OF_LIST = `
-  SELECT m.user_id FROM memberships m
-  WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ANY($3::text[])
-  ORDER BY m.user_id`;
+  SELECT w.id FROM unnest($3::text[]) AS w(id) WHERE ${isMember('w.id')} ORDER BY w.id COLLATE "C"`;
 
 const ADD = `
   INSERT INTO memberships (project_id, group_id, user_id)
   SELECT $1, $2, w.id FROM unnest($3::text[]) AS w(id) ORDER BY w.id COLLATE "C"
   ON CONFLICT (project_id, group_id, user_id) DO NOTHING`;
-const REMOVE =
-  'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
-const REMOVE_PRESENCE =
-  'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
-const REMOVE_PAIRS =
-  'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
 const UPDATE_GROUP = `
   UPDATE groups SET name = coalesce($3::text, name), status = coalesce($4::text, status),
     metadata = coalesce($5::text, metadata), revision = $6, member_count = member_count + $7
@@ -95,11 +91,7 @@ function toChange([plan]: readonly Row[], removed: readonly Row[]): Change {
 /** The statements that carry a change out. */
 function changeCalls(project: ProjectKey, id: string, { fresh, removed }: Change, wanted: string): Call[] {
   const calls: Call[] = [];
-  if (removed.length > 0) {
-    // Presence after memberships: who is being marked present holds their membership until that is written.
-    const gone = textArray(removed);
-    for (const sql of [REMOVE, REMOVE_PRESENCE, REMOVE_PAIRS]) calls.push([sql, project, id, gone]);
-  }
+  calls.push(...removals(project, [{ id, users: removed }]));
   if (fresh > 0) calls.push([ADD, project, id, wanted]);
   return calls;
 }
@@ -122,7 +114,7 @@ export function putGroupMembers(
     const answers = await transaction.run(
       ...make,
       [LOCK_GROUP, project, id],
-      [HOLD_USERS, project, id, wanted],
+      [LOCK_NEW_MEMBERS, project, id, wanted],
       [PLAN_ADDITIONS, project, id, wanted],
       [OTHERS, project, id, wanted],
     );
@@ -168,7 +160,7 @@ export function changeMembers(
   return attempt.transaction(sizeOf(add, remove), async (transaction) => {
     const [[locked], , plan, leaving] = await transaction.run(
       [LOCK_GROUP, project, id],
-      [HOLD_USERS, project, id, wanted],
+      [LOCK_NEW_MEMBERS, project, id, wanted],
       [PLAN_ADDITIONS, project, id, wanted],
       [OF_LIST, project, id, textArray(new Set(remove))],
     );

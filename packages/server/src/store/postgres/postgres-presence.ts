@@ -1,6 +1,7 @@
 import type { DurablePresence, LocationFilter, PageRequest, ProjectKey } from '../store.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
+import { rowOf } from './postgres-lists.ts';
 import { pairKeys, placeKey } from './postgres-place-keys.ts';
 import { bytesArray } from './postgres-text.ts';
 
@@ -27,8 +28,7 @@ const listSql = (places: string, newest: string, before = '') => `
         ORDER BY d.updated_at DESC LIMIT 1) latest ON TRUE
     WHERE walk.place < $4::bigint)
   SELECT walk.user_id, d.location, d.updated_at FROM walk
-    JOIN durable_presence d ON d.project_id = $1 AND d.group_id = $2 AND d.user_id = walk.user_id
-      AND d.region_hash = walk.region_hash
+    ${rowOf('durable_presence', 'd', 'r.location, r.updated_at', 'r.group_id = $2 AND r.user_id = walk.user_id AND r.region_hash = walk.region_hash')}
   WHERE walk.taken ORDER BY walk.user_id`;
 
 const ALL = 'durable_presence d WHERE d.project_id = $1 AND d.group_id = $2';

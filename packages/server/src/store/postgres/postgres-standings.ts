@@ -32,11 +32,13 @@ const NOT_AS_REMEMBERED = `
     OR incarnation IS NULL OR incarnation IS DISTINCT FROM remembered`;
 
 const PRESENTABLE = `
-  SELECT m.user_id, m.incarnation FROM memberships m
-  WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ANY($3::text[])
-    AND (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
-    AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = m.user_id) = 'active'
-  ORDER BY m.user_id`;
+  SELECT user_id, incarnation FROM (
+    SELECT DISTINCT w.id COLLATE "C" AS user_id, (SELECT m.incarnation FROM memberships m
+      WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = w.id) AS incarnation
+    FROM unnest($3::text[]) AS w(id)
+    WHERE (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
+      AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = w.id) = 'active') AS found
+  WHERE incarnation IS NOT NULL ORDER BY user_id`;
 
 export const toStanding = ([user, group, incarnation]: Row): Standing => ({
   user: user as Status | null,

@@ -95,6 +95,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
     findGroup: groups.find,
     groupExists: groups.exists,
     listGroups: groups.list,
+    listAllGroups: groups.listAll,
     putGroup(project, id, write, context) {
       const { members: list, ...stored } = toStored(write);
       return database.operation(

@@ -12,15 +12,23 @@ import type {
 } from '../store.ts';
 import type { StoredGroupWrite } from '../stored-write.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import { readFailure } from './sqlite-errors.ts';
 import { toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, Replacement, UserCards } from './sqlite-members.ts';
 import { toPage, UNPEEKED } from './sqlite-pages.ts';
-import type { SqliteReader } from './sqlite-reader.ts';
-import type { SnapshotPool } from './sqlite-snapshots.ts';
+import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
+import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
 
 /** Largest member list that is read in one go, on the event loop: some 2 ms. */
 const MEMBERS_AT_ONCE = 10_000;
+
+const BOUNDARY = `SELECT id FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ${UNPEEKED}`;
+const PAGE = `
+  SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status
+      || '","metadata":' || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}', ','),
+    count(*)
+  FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ${UNPEEKED})`;
 
 /** Reads of groups, on the main thread. */
 export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
@@ -30,14 +38,7 @@ export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
         THEN (SELECT json_group_array(user_id) FROM memberships m WHERE m.group_no = g.group_no) END
     FROM groups g WHERE project_no = ? AND id = ?`);
   const exists = reader.prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
-  const boundary = reader.prepare(
-    `SELECT id FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ${UNPEEKED}`,
-  );
-  const page = reader.prepare(`
-    SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name) || ',"status":"' || status
-        || '","metadata":' || metadata || ',"connectedToMessenger":' || iif(workspace IS NULL, 'false', 'true') || '}', ','),
-      count(*)
-    FROM (SELECT * FROM groups WHERE project_no = ? AND id > ? ORDER BY id LIMIT ${UNPEEKED})`);
+  const statements = { page: reader.prepare(PAGE), boundary: reader.prepare(BOUNDARY) };
 
   return {
     async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {
@@ -48,12 +49,49 @@ export function groupReads(reader: SqliteReader, snapshots: SnapshotPool) {
         : toGroup(id, row, row[6] as string);
     },
     exists: (project: ProjectKey, id: string): boolean => exists.get(project, id) !== undefined,
-    list(project: ProjectKey, { after, limit }: PageRequest): Page {
-      const start = after ?? '';
-      const row = page.get(project, start, limit) as Row;
-      return toPage(row, limit, (offset) => boundary.all(project, start, offset));
+    list: (project: ProjectKey, request: PageRequest): Page => readPage(statements, project, request),
+    async *listAll(project: ProjectKey, request: PageRequest): AsyncGenerator<Page, void, void> {
+      // A single page is of one state by itself, and needs no snapshot.
+      const first = readPage(statements, project, request);
+      if (first.last === null) yield first;
+      else yield* listFromSnapshot(snapshots, project, request);
     },
   };
+}
+
+type PageStatements = { readonly page: ReadStatement; readonly boundary: ReadStatement };
+
+function readPage(
+  { page, boundary }: PageStatements,
+  project: ProjectKey,
+  { after, limit }: PageRequest,
+): Page {
+  const start = after ?? '';
+  const row = page.get(project, start, limit) as Row;
+  return toPage(row, limit, (offset) => boundary.all(project, start, offset));
+}
+
+async function* listFromSnapshot(
+  snapshots: SnapshotPool,
+  project: ProjectKey,
+  { after, limit }: PageRequest,
+): AsyncGenerator<Page, void, void> {
+  const longRead = await LongRead.begin(snapshots);
+  try {
+    let from: string | null = after ?? '';
+    while (from !== null) {
+      // Each page is read on the event loop, which goes on in between.
+      await new Promise(setImmediate);
+      const statements = { page: longRead.statement(PAGE), boundary: longRead.statement(BOUNDARY) };
+      const page = readPage(statements, project, { after: from, limit });
+      yield page;
+      from = page.last;
+    }
+  } catch (error) {
+    throw readFailure(error);
+  } finally {
+    longRead.release();
+  }
 }
 
 interface StoredGroup {

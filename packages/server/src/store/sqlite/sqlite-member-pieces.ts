@@ -1,15 +1,11 @@
-import { type GroupRecord, type Json, type ProjectKey, StoreUnavailableError } from '../store.ts';
+import type { GroupRecord, Json, ProjectKey } from '../store.ts';
 import { readFailure } from './sqlite-errors.ts';
 import { toGroup } from './sqlite-group-row.ts';
 import { inside } from './sqlite-pages.ts';
-import type { Snapshot, SnapshotPool } from './sqlite-snapshots.ts';
+import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
 
 /** Members read at a time, the event loop let go between: under a millisecond. */
 const PIECE_MEMBERS = 5_000;
-/** A reader that takes nothing for so long loses its snapshot, which keeps the log from being folded into the file. */
-const IDLE_LIMIT_MS = 30_000;
-/** Nobody holds a snapshot for longer, however steadily they read. */
-const TOTAL_LIMIT_MS = 5 * 60_000;
 
 const GROUP = `
   SELECT name, status, metadata, workspace IS NOT NULL, revision, group_no FROM groups
@@ -24,34 +20,28 @@ export async function readMembersInPieces(
   project: ProjectKey,
   id: string,
 ): Promise<GroupRecord | null> {
-  const snapshot = await pool.acquire();
+  const longRead = await LongRead.begin(pool);
   try {
-    const row = snapshot.statement(GROUP).get(project, id);
-    if (row !== undefined) return toGroup(id, row, new MemberPieces(pool, snapshot, row[5] as number));
+    const row = longRead.statement(GROUP).get(project, id);
+    if (row !== undefined) return toGroup(id, row, new MemberPieces(longRead, row[5] as number));
   } catch (error) {
-    pool.release(snapshot);
+    longRead.release();
     throw readFailure(error);
   }
-  pool.release(snapshot);
+  longRead.release();
   return null;
 }
 
 /** The members of one group as pieces of one JSON array. Its snapshot ends when it was read, left, or left idle. */
 class MemberPieces implements AsyncIterable<Json>, AsyncIterator<Json> {
-  readonly #pool: SnapshotPool;
+  readonly #longRead: LongRead;
   readonly #groupNo: number;
-  readonly #idle: NodeJS.Timeout;
-  readonly #total: NodeJS.Timeout;
-  #snapshot: Snapshot | null;
   #after = '';
   #next: 'beginning' | 'members' | 'end' | 'nothing' = 'beginning';
 
-  constructor(pool: SnapshotPool, snapshot: Snapshot, groupNo: number) {
-    this.#pool = pool;
-    this.#snapshot = snapshot;
+  constructor(longRead: LongRead, groupNo: number) {
+    this.#longRead = longRead;
     this.#groupNo = groupNo;
-    this.#idle = setTimeout(() => this.#end(), IDLE_LIMIT_MS).unref();
-    this.#total = setTimeout(() => this.#end(), TOTAL_LIMIT_MS).unref();
   }
 
   [Symbol.asyncIterator](): this {
@@ -67,7 +57,7 @@ class MemberPieces implements AsyncIterable<Json>, AsyncIterator<Json> {
         return { done: false, value: await this.#members() };
       case 'end':
         this.#next = 'nothing';
-        this.#end();
+        this.#longRead.release();
         return { done: false, value: ']' };
       default:
         return { done: true, value: undefined };
@@ -76,17 +66,14 @@ class MemberPieces implements AsyncIterable<Json>, AsyncIterator<Json> {
 
   async return(): Promise<IteratorResult<Json>> {
     this.#next = 'nothing';
-    this.#end();
+    this.#longRead.release();
     return { done: true, value: undefined };
   }
 
   /** The next of them, the event loop let go before. */
   async #members(): Promise<Json> {
     await new Promise(setImmediate);
-    if (this.#snapshot === null)
-      throw new StoreUnavailableError('a long read took too long, and lost its snapshot');
-    this.#idle.refresh();
-    const row = this.#snapshot.statement(MEMBERS).get(this.#groupNo, this.#after) as [
+    const row = this.#longRead.statement(MEMBERS).get(this.#groupNo, this.#after) as [
       string,
       number,
       string | null,
@@ -96,12 +83,5 @@ class MemberPieces implements AsyncIterable<Json>, AsyncIterator<Json> {
     this.#after = last ?? this.#after;
     if (count < PIECE_MEMBERS) this.#next = 'end';
     return separator + inside(ids);
-  }
-
-  #end(): void {
-    clearTimeout(this.#idle);
-    clearTimeout(this.#total);
-    if (this.#snapshot !== null) this.#pool.release(this.#snapshot);
-    this.#snapshot = null;
   }
 }

@@ -38,6 +38,47 @@ export class Snapshot {
   }
 }
 
+/** A reader that takes nothing for so long loses its snapshot, which keeps the log from being folded into the file. */
+const IDLE_LIMIT_MS = 30_000;
+/** No reader retains a snapshot for longer, however steadily it reads. */
+const TOTAL_LIMIT_MS = 5 * 60_000;
+
+/** A snapshot for one reader, until it is released, left idle, or too old. */
+export class LongRead {
+  readonly #pool: SnapshotPool;
+  readonly #idle: NodeJS.Timeout;
+  readonly #total: NodeJS.Timeout;
+  #snapshot: Snapshot | null;
+
+  private constructor(pool: SnapshotPool, snapshot: Snapshot) {
+    this.#pool = pool;
+    this.#snapshot = snapshot;
+    this.#idle = setTimeout(() => this.release(), IDLE_LIMIT_MS).unref();
+    this.#total = setTimeout(() => this.release(), TOTAL_LIMIT_MS).unref();
+  }
+
+  /** Of the newest state. @throws StoreUnavailableError when too many are open for too long */
+  static async begin(pool: SnapshotPool): Promise<LongRead> {
+    return new LongRead(pool, await pool.acquire());
+  }
+
+  /** A statement on the snapshot. @throws StoreUnavailableError when the reader has lost it */
+  statement(sql: string): Statement {
+    if (this.#snapshot === null || !this.#pool.holds(this.#snapshot))
+      throw new StoreUnavailableError('a long read took too long, and lost its snapshot');
+    this.#idle.refresh();
+    return this.#snapshot.statement(sql);
+  }
+
+  /** Idempotent. */
+  release(): void {
+    clearTimeout(this.#idle);
+    clearTimeout(this.#total);
+    if (this.#snapshot !== null) this.#pool.release(this.#snapshot);
+    this.#snapshot = null;
+  }
+}
+
 /** The snapshots of one store: a few connections, used again. */
 export class SnapshotPool {
   readonly #file: string;

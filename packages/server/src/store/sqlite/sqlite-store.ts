@@ -117,6 +117,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     findGroup: (project, id) => groups.find(project, id),
     groupExists: async (project, id) => groups.exists(project, id),
     listGroups: async (project, page) => groups.list(project, page),
+    listAllGroups: groups.listAll,
     putGroup: (project, id, write, context) => writer.run('putGroup', project, id, toStored(write), context),
     changeMembers: (project, id, change, context) =>
       writer.run('changeMembers', project, id, change, context),

@@ -1,8 +1,9 @@
 import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../../store.ts';
 import type { Call } from '../connections/postgres-connection.ts';
+import { pairColumns, removals } from '../postgres-removals.ts';
 import { plainArray } from '../postgres-text.ts';
 import { anyCountSlot, COUNT_USERS, USER_FIELDS } from '../postgres-users.ts';
-import { lastColumns, pairColumns } from './postgres-batch-columns.ts';
+import { lastColumns } from './postgres-batch-columns.ts';
 import type { BatchContents, ComparedList } from './postgres-batch-contents.ts';
 import {
   countKinds,
@@ -74,29 +75,26 @@ export class BatchChanges {
     };
   }
 
-  /** What the items change: presence after memberships (see deleteGroup), the number of users last. */
-  writes(project: ProjectKey, { now, revision }: WriteStamp): Call[] {
-    const calls: Call[] = [];
-    const write = (statement: string, ...parameters: unknown[]) =>
-      calls.push([statement, project, ...parameters]);
+  /** The statements that write what the items change; the number of users last. */
+  *writes(project: ProjectKey, { now, revision }: WriteStamp): Generator<Call> {
+    const write = (statement: string, ...parameters: unknown[]): Call => [statement, project, ...parameters];
     const users = updated(this.#usersKinds);
-    if (users.length > 0) write(sql.UPDATE_USERS, ...lastColumns(users, USER_FIELDS), now, revision);
+    if (users.length > 0) yield write(sql.UPDATE_USERS, ...lastColumns(users, USER_FIELDS), now, revision);
     const groups = updated(this.#groupsKinds);
     if (groups.length > 0) {
-      write(sql.UPDATE_GROUPS, ...lastColumns(groups, sql.GROUP_COLUMNS), this.#growth(groups), revision);
+      yield write(
+        sql.UPDATE_GROUPS,
+        ...lastColumns(groups, sql.GROUP_COLUMNS),
+        this.#growth(groups),
+        revision,
+      );
     }
-    const leaving = this.#finalLists
-      .filter(({ others }) => others.length > 0)
-      .map(({ group, others }) => ({ id: group.id, users: others }));
-    const pairs = pairColumns(leaving);
-    if (leaving.length > 0) for (const removal of sql.REMOVALS) write(removal, ...pairs);
-    const coming = this.#finalLists
-      .filter(({ fresh }) => fresh.length > 0)
-      .map(({ group, fresh }) => ({ id: group.id, users: fresh }));
-    if (coming.length > 0) write(sql.ADD_MEMBERS, ...pairColumns(coming));
+    const leaving = this.#finalLists.map(({ group, others }) => ({ id: group.id, users: others }));
+    yield* removals(project, leaving);
+    const coming = this.#finalLists.map(({ group, fresh }) => ({ id: group.id, users: fresh }));
+    for (const pairs of pairColumns(coming)) yield write(sql.ADD_MEMBERS, ...pairs);
     const made = [...this.#seen.users.values()].filter(({ isMade }) => isMade).length;
-    if (made > 0) write(COUNT_USERS, anyCountSlot(), made);
-    return calls;
+    if (made > 0) yield write(COUNT_USERS, anyCountSlot(), made);
   }
 
   /** By how much the members of each group grow. */

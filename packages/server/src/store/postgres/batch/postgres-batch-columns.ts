@@ -20,11 +20,3 @@ export function lastColumns<Field extends string>(
 }
 
 const idColumn = (all: readonly { readonly id: string }[]): string => textArray(all.map(({ id }) => id));
-
-/** (group, user) for each user of each group. */
-export function pairColumns(
-  groups: readonly { readonly id: string; readonly users: readonly string[] }[],
-): [string, string] {
-  const ids = groups.flatMap(({ id, users }) => users.map(() => id));
-  return [textArray(ids), textArray(groups.flatMap(({ users }) => users))];
-}

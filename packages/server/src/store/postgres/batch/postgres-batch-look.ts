@@ -98,19 +98,34 @@ export async function compareLists(
     differences.set(list.users, { fresh: isMade ? [...list.users] : [], others: [] });
     if (!isMade) ofFound.push(list);
   }
-  if (ofFound.length === 0) return differences;
-  const [rows] = await transaction.run([
-    sql.COMPARE_LISTS,
-    project,
-    plainArray(ofFound.flatMap(({ users }, number) => Array<number>(users.size).fill(number))),
-    textArray(ofFound.flatMap(({ users }) => [...users])),
-    plainArray([...ofFound.keys()]),
-    textArray(ofFound.map(({ group }) => group.id)),
-  ]);
-  for (const [number, fresh, others] of rows as [number, string[] | null, string[] | null][]) {
-    const difference = differences.get((ofFound[number] as ComparedList).users);
-    for (const id of fresh ?? []) difference?.fresh.push(id);
-    for (const id of others ?? []) difference?.others.push(id);
+  for await (const rows of transaction.runEach(comparisons(project, ofFound))) {
+    for (const [number, fresh, others] of rows as unknown as [number, string[] | null, string[] | null][]) {
+      const difference = differences.get((ofFound[number] as ComparedList).users);
+      for (const id of fresh ?? []) difference?.fresh.push(id);
+      for (const id of others ?? []) difference?.others.push(id);
+    }
   }
   return differences;
+}
+
+/** One statement compares lists with so many users, or one list with more: their text is made within some milliseconds. */
+const COMPARED_AT_ONCE = 20_000;
+
+/** The statements that compare the lists, which they call by their numbers. */
+function* comparisons(project: ProjectKey, lists: readonly ComparedList[]): Generator<Call> {
+  let [from, listed] = [0, 0];
+  for (const [index, { users }] of lists.entries()) {
+    listed += users.size;
+    if (listed < COMPARED_AT_ONCE && index < lists.length - 1) continue;
+    const some = [...lists.entries()].slice(from, index + 1);
+    yield [
+      sql.COMPARE_LISTS,
+      project,
+      plainArray(some.flatMap(([number, list]) => Array<number>(list.users.size).fill(number))),
+      textArray(some.flatMap(([, list]) => [...list.users])),
+      plainArray(some.map(([number]) => number)),
+      textArray(some.map(([, { group }]) => group.id)),
+    ];
+    [from, listed] = [index + 1, 0];
+  }
 }

@@ -1,4 +1,6 @@
-/** The statements of a batch: each for all of its items at once. $1 is the project everywhere. */
+/** The statements of a batch: each for all of its items at once, but for members, of whom there are more (20,000). $1 is the project everywhere. */
+import { planEachTime } from '../connections/postgres-connection.ts';
+import { listed, rowOf } from '../postgres-lists.ts';
 import { ALIVE } from '../postgres-outcomes.ts';
 import { USER_FIELDS, userAssignments } from '../postgres-users.ts';
 
@@ -7,7 +9,8 @@ export const GROUP_COLUMNS = ['name', 'status', 'metadata'] as const;
 
 export const IS_ALIVE = `SELECT ${ALIVE}`;
 
-export const WHICH_GROUPS_EXIST = 'SELECT id FROM groups WHERE project_id = $1 AND id = ANY($2::text[])';
+export const WHICH_GROUPS_EXIST = `
+  SELECT g.id FROM unnest($2::text[]) AS w(id) ${rowOf('groups', 'g', 'r.id', 'r.id = w.id')}`;
 
 /** An SQL expression: a number with a bit for each condition, the first of them lowest. */
 const mask = (conditions: readonly string[]) =>
@@ -34,7 +37,7 @@ export const HOLD_GROUPS = `
 export const LOOK_AT_GROUPS = `
   SELECT w.place, g.revision = $6, g.status, ${mask(['w.name <> g.name', 'w.status <> g.status', 'w.metadata <> g.metadata'])}
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, place)
-    JOIN groups g ON g.project_id = $1 AND g.id = w.id`;
+    ${rowOf('groups', 'g', 'r.revision, r.status, r.name, r.metadata', 'r.id = w.id')}`;
 
 const columnsOf = (first: number) => USER_FIELDS.map((_, index) => `$${first + index}::text[]`).join(', ');
 const USER_COLUMNS = USER_FIELDS.join(', ');
@@ -83,7 +86,7 @@ export const LOOK_AT_USERS = `
     SELECT w.place, w.repeated, u.revision = $10 AS made, u.status,
       ${mask(USER_FIELDS.map((field) => `w.${field} IS NOT NULL AND nullif(w.${field}, '') IS DISTINCT FROM u.${field}`))} AS differs
     FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, place)
-      JOIN users u ON u.project_id = $1 AND u.id = w.id)
+      ${rowOf('users', 'u', 'r.*', 'r.id = w.id')})
   SELECT json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM looked
   WHERE made OR repeated OR differs <> 0`;
 
@@ -95,7 +98,7 @@ const NAMED_PER_ROW = 10_000;
  * members yet, and some of the members who are not on it, each null for none. $2 the list's number and $3 the user, for
  * each who is on one; $4 the lists' numbers, $5 their groups.
  */
-export const COMPARE_LISTS = `
+export const COMPARE_LISTS = planEachTime(`
   SELECT list, json_agg(fresh) FILTER (WHERE fresh IS NOT NULL), json_agg(other) FILTER (WHERE other IS NOT NULL)
   FROM (
     SELECT coalesce(listed.list, members.list) AS list, listed.user_id AS fresh, members.user_id AS other,
@@ -103,30 +106,28 @@ export const COMPARE_LISTS = `
     FROM unnest($2::int[], $3::text[]) AS listed(list, user_id)
       FULL JOIN (
         SELECT lists.list, m.user_id FROM unnest($4::int[], $5::text[]) AS lists(list, group_id)
-          JOIN memberships m ON m.project_id = $1 AND m.group_id = lists.group_id) AS members
+          ${rowOf('memberships', 'm', 'r.user_id', 'r.group_id = lists.group_id')}) AS members
       ON members.list = listed.list AND members.user_id = listed.user_id
     WHERE listed.user_id IS NULL OR members.user_id IS NULL) AS differing
-  GROUP BY list, part`;
+  GROUP BY list, part`);
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
-export const UPDATE_USERS = `
+export const UPDATE_USERS = planEachTime(`
   UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = $9, revision = $10
-  FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
-  WHERE u.project_id = $1 AND u.id = w.id`;
+  FROM ${listed('named.*', `unnest($2::text[], ${columnsOf(3)}) AS named(id, ${USER_COLUMNS})`, 'w')}
+  WHERE u.project_id = w.project_id AND u.id = w.id`);
 
 /** Writes the fields $3 to $5 of the groups $2, and by how much $6 their members grow; $7 is the revision. */
-export const UPDATE_GROUPS = `
+export const UPDATE_GROUPS = planEachTime(`
   UPDATE groups g SET name = coalesce(w.name, g.name), status = coalesce(w.status, g.status),
     metadata = coalesce(w.metadata, g.metadata), member_count = g.member_count + w.growth, revision = $7
-  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, growth)
-  WHERE g.project_id = $1 AND g.id = w.id`;
-
-/** Removes the users $3 from the groups $2, pair by pair: memberships, presence and its pairs, in this order. */
-export const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map(
-  (table) => `
-  DELETE FROM ${table} t USING unnest($2::text[], $3::text[]) AS w(group_id, user_id)
-  WHERE t.project_id = $1 AND t.group_id = w.group_id AND t.user_id = w.user_id`,
-);
+  FROM ${listed(
+    'named.*',
+    `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+      AS named(id, name, status, metadata, growth)`,
+    'w',
+  )}
+  WHERE g.project_id = w.project_id AND g.id = w.id`);
 
 /**
  * Adds the users $3 to the groups $2, pair by pair, in the order of the index. None is a member yet, and nobody else adds

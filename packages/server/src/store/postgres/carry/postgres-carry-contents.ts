@@ -1,7 +1,8 @@
 /** Carried records of what is in a project. $1 is the project in every statement, and each is for all records of that project. */
 import type { CarriedRecord } from '../../store.ts';
-import type { Call } from '../connections/postgres-connection.ts';
+import { type Call, planEachTime } from '../connections/postgres-connection.ts';
 import type { Transaction } from '../connections/postgres-database.ts';
+import { listed, lockByIds } from '../postgres-lists.ts';
 import { pairKeys, placeKey } from '../postgres-place-keys.ts';
 import { bytesArray, textArray } from '../postgres-text.ts';
 import {
@@ -14,21 +15,24 @@ import {
   texts,
 } from './postgres-carry-run.ts';
 
-const HOLD_GROUPS = `
-  SELECT g.id FROM groups g WHERE g.project_id = $1 AND g.id = ANY($2::text[]) ORDER BY g.id FOR UPDATE`;
-const HOLD_USERS = `
-  SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = ANY($2::text[]) ORDER BY u.id FOR UPDATE`;
+const NAMED = 'unnest($2::text[]) AS by_id(id)';
+const HOLD_GROUPS = lockByIds('groups', NAMED, 'FOR UPDATE');
+const HOLD_USERS = lockByIds('users', NAMED, 'FOR UPDATE');
 
 /** The numbers that these give are the places $2. */
-const PUT_PREFERENCES = `
+const PUT_PREFERENCES = planEachTime(`
   UPDATE users u SET send_via_messenger = w.messenger, send_via_email = w.email
-  FROM unnest($2::int[], $3::text[], $4::boolean[], $5::boolean[]) AS w(place, user_id, messenger, email)
-  WHERE u.project_id = $1 AND u.id = w.user_id RETURNING w.place`;
-const PUT_WORKSPACES = `
+  FROM ${listed(
+    'each.*',
+    'unnest($2::int[], $3::text[], $4::boolean[], $5::boolean[]) AS each(place, user_id, messenger, email)',
+    'w',
+  )}
+  WHERE u.project_id = w.project_id AND u.id = w.user_id RETURNING w.place`);
+const PUT_WORKSPACES = planEachTime(`
   UPDATE groups g SET workspace = w.workspace,
     revision = CASE WHEN g.workspace IS NULL THEN $5 ELSE g.revision END
-  FROM unnest($2::int[], $3::text[], $4::text[]) AS w(place, group_id, workspace)
-  WHERE g.project_id = $1 AND g.id = w.group_id RETURNING w.place`;
+  FROM ${listed('each.*', 'unnest($2::int[], $3::text[], $4::text[]) AS each(place, group_id, workspace)', 'w')}
+  WHERE g.project_id = w.project_id AND g.id = w.group_id RETURNING w.place`);
 const FIND_MEMBERS = `
   SELECT w.place FROM unnest($2::int[], $3::text[], $4::text[]) AS w(place, group_id, user_id)
   WHERE (SELECT 1 FROM memberships m
@@ -42,9 +46,15 @@ const PUT_PRESENCE = `
   ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C", w.region_hash
   ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET location_hash = excluded.location_hash,
     location = excluded.location, previous_location = NULL, updated_at = excluded.updated_at`;
-const REMOVE_PAIRS = `
-  DELETE FROM durable_pairs d USING unnest($2::text[], $3::text[], $4::bytea[]) AS w(group_id, user_id, region_hash)
-  WHERE d.project_id = $1 AND d.group_id = w.group_id AND d.user_id = w.user_id AND d.region_hash = w.region_hash`;
+const REMOVE_PAIRS = planEachTime(`
+  DELETE FROM durable_pairs d
+  USING ${listed(
+    'each.*',
+    'unnest($2::text[], $3::text[], $4::bytea[]) AS each(group_id, user_id, region_hash)',
+    'w',
+  )}
+  WHERE d.project_id = w.project_id AND d.group_id = w.group_id AND d.user_id = w.user_id
+    AND d.region_hash = w.region_hash`);
 /** The pairs of a place are an array each, and stand together as text: an array of arrays would want equal lengths. */
 const PUT_PAIRS = `
   INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)

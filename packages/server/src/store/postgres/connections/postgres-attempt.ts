@@ -3,12 +3,12 @@ import { type ProjectKey, StoreUnavailableError } from '../../store.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import type { Places } from './postgres-places.ts';
 import type { PostgresPool } from './postgres-pool.ts';
-import type { Pulse } from './postgres-pulse.ts';
 import { Transaction, type TransactionTerms } from './postgres-transaction.ts';
+import type { Watchdog } from './postgres-watchdog.ts';
 
-/** How long a statement of a large write may take, in milliseconds, as long as the server answers others meanwhile. */
+/** How long a large write may take once it has a connection, in milliseconds, as long as the server answers others meanwhile. */
 const LARGE_WRITE_MS = 10 * 60_000;
-/** So much later its connection ends, when the server has not ended the statement: it does not answer on this one. */
+/** So much later its connection ends, when the server has not ended a statement that took all of that time. */
 const LARGE_MARGIN_MS = 5_000;
 /** How long one waits for other large writes before its last try, in milliseconds. */
 const LARGE_WAIT_MS = 30_000;
@@ -55,7 +55,7 @@ export interface WriteMeans {
   /** For writes that wait for a lock. */
   readonly patience: Places;
   readonly large: Places;
-  readonly pulse: Pulse;
+  readonly watchdog: Watchdog;
   /** How long a statement of a write that cannot become large may take, in milliseconds. */
   readonly statementTimeoutMs: number;
 }
@@ -140,21 +140,22 @@ export class Attempt {
     settings: () => readonly string[],
   ): Promise<Answer> {
     const until = () => this.#until;
-    return this.#during(() => ({ until, isLarge: false, settings: settings() }), this.#until, steps);
+    return this.#during(() => ({ until, settings: settings() }), this.#until, steps);
   }
 
   async #atLength<Answer>(steps: (transaction: Transaction) => Promise<Answer>): Promise<Answer> {
     this.#isLarge = true;
-    const { large, pulse } = this.#means;
-    const stopPulse = pulse.start();
+    const { large, watchdog } = this.#means;
+    const stopWatching = watchdog.start();
     try {
       return await large.during(this.#project, this.until, () => {
-        const until = () => performance.now() + LARGE_WRITE_MS + LARGE_MARGIN_MS;
-        const terms = () => ({ until, isLarge: true, settings: this.#largeSettings() });
+        const end = performance.now() + LARGE_WRITE_MS + LARGE_MARGIN_MS;
+        const until = () => end;
+        const terms = () => ({ until, settings: this.#largeSettings() });
         return this.#during(terms, this.until, steps);
       });
     } finally {
-      stopPulse();
+      stopWatching();
     }
   }
 
@@ -190,6 +191,6 @@ export class Attempt {
   }
 
   async #isBehindLargeWrite(): Promise<boolean> {
-    return (await this.#means.pulse.ask(OTHER_AT_WORK, largeName(this.#project), this.#lockMs)).length > 0;
+    return (await this.#means.watchdog.ask(OTHER_AT_WORK, largeName(this.#project), this.#lockMs)).length > 0;
   }
 }

@@ -43,6 +43,31 @@ function nameOf(text: string): string {
   return name;
 }
 
+const plannedEachTime = new Set<string>();
+
+/**
+ * Marks a statement whose best plan depends on the lengths of its lists or on the sizes of its tables: it is planned each
+ * time it is sent. Any other statement is planned once per connection, and keeps that plan while its tables grow.
+ */
+export function planEachTime(text: string): string {
+  plannedEachTime.add(text);
+  return text;
+}
+
+/**
+ * Without statistics (after a restore, without autovacuum) PostgreSQL takes all rows of a project for a few and reads all
+ * of them, to join them with a list or to sort them. These settings leave nested loops and indexes: the time of a statement
+ * then depends on its lists, not on the statistics. Statements with lists are written for that: see postgres-lists.ts.
+ * Compiling plans (jit) costs more than any of these statements takes.
+ */
+const PLANNER_SETTINGS = [
+  'jit',
+  'enable_seqscan',
+  'enable_bitmapscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+];
+
 interface Sent {
   /** When it must have been answered, on the clock of `performance.now()`. */
   readonly until: number;
@@ -103,12 +128,8 @@ export class PostgresConnection {
 
   /** Sends a statement. @throws DatabaseError from the server; StoreUnavailableError when the connection ends first */
   run([text, ...values]: Call, until: number): Promise<Row[]> {
-    return this.#send({ text, name: nameOf(text), values, rowMode: 'array', types }, until);
-  }
-
-  /** The same, planned anew for these parameters: for lists of which a plan for any length would be the wrong one. */
-  runOnce([text, ...values]: Call, until: number): Promise<Row[]> {
-    return this.#send({ text, values, rowMode: 'array', types }, until);
+    const name = plannedEachTime.has(text) ? undefined : nameOf(text);
+    return this.#send({ text, name, values, rowMode: 'array', types }, until);
   }
 
   /** Sends what controls a transaction: statements without parameters, separated by semicolons. */
@@ -203,8 +224,8 @@ async function connect(
   // Until it is a connection, `connect` is who says what went wrong.
   client.on('error', () => {});
   await client.connect();
-  // Compiling plans costs more than our statements ever take; who has no such setting compiles none.
-  client.query('SET jit = off').catch(() => {});
+  // A database that does not know one of these settings has another planner and needs none of them.
+  for (const setting of PLANNER_SETTINGS) client.query(`SET ${setting} = off`).catch(() => {});
   return client;
 }
 

@@ -5,9 +5,9 @@ import type { Call, Row } from './postgres-connection.ts';
 import { isLockTimeout, isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
 import { Places } from './postgres-places.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import { Pulse } from './postgres-pulse.ts';
 import { RowTurns } from './postgres-row-turns.ts';
 import type { PostgresSettings } from './postgres-url.ts';
+import { Watchdog } from './postgres-watchdog.ts';
 
 export type { Attempt, Size } from './postgres-attempt.ts';
 export type { Transaction } from './postgres-transaction.ts';
@@ -63,7 +63,7 @@ export class PostgresDatabase {
       }),
       patience: new Places(longWriters, 'others hold what is to be written'),
       large: new Places(longWriters, 'too many large writes are under way'),
-      pulse: new Pulse(settings, (cause) => this.#endAll(cause)),
+      watchdog: new Watchdog(settings, (cause) => this.#endAll(cause)),
       statementTimeoutMs: settings.statementTimeoutMs,
     };
   }
@@ -121,8 +121,8 @@ export class PostgresDatabase {
         this.#onIdle = resolve;
       });
     }
-    const { writes, pulse } = this.#means;
-    await Promise.all([this.#reads.close(), writes.close(), pulse.close()]);
+    const { writes, watchdog } = this.#means;
+    await Promise.all([this.#reads.close(), writes.close(), watchdog.close()]);
   }
 
   /** Because the server does not answer. */

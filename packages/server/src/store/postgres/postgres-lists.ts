@@ -1,0 +1,32 @@
+/**
+ * SQL that finds the rows of a list by their keys, one index look-up each, whatever the planner believes of the sizes of
+ * tables. It relies on the planner settings of postgres-connection.ts. $1 is the project.
+ */
+
+/** What comes from a list is a subquery that PostgreSQL neither merges into its surroundings nor plans with them. */
+const APART = 'OFFSET 0';
+
+/**
+ * A FROM item that joins a list with the row of `table` that each entry names: `condition` compares all columns of a key.
+ * The row is `alias`, with these columns.
+ */
+export const rowOf = (table: string, alias: string, columns: string, condition: string) =>
+  `CROSS JOIN LATERAL (
+    SELECT ${columns} FROM ${table} AS r WHERE r.project_id = $1 AND ${condition} ${APART}) AS ${alias}`;
+
+/**
+ * A FROM item for UPDATE and DELETE: `list` with the project as a column. The key of the table is then compared with the
+ * list alone, so the planner cannot begin with the rows of the project, which it may take for a few.
+ * Compare `project_id` with the list's `project_id`, and never with $1. Mark the statement with `planEachTime`.
+ */
+export const listed = (columns: string, list: string, alias: string) =>
+  `(SELECT $1::uuid AS project_id, ${columns} FROM ${list} ${APART}) AS ${alias}`;
+
+/**
+ * Locks the rows of `table` with the IDs of `ids` (a FROM item with a column `id`) one by one in ascending order, and
+ * gives the IDs of those that exist.
+ */
+export const lockByIds = (table: 'users' | 'groups', ids: string, lock: 'FOR UPDATE' | 'FOR KEY SHARE') => `
+  SELECT locked.id FROM (SELECT id FROM ${ids} ORDER BY id COLLATE "C") AS named
+    CROSS JOIN LATERAL (
+      SELECT r.id FROM ${table} AS r WHERE r.project_id = $1 AND r.id = named.id ${lock}) AS locked`;

@@ -1,0 +1,65 @@
+/** The largest legal batch, on a PostgreSQL that others keep busy: a server that works is not a dead one. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import { newRoster, View } from '../contract/store/roster.ts';
+import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+
+const GROUPS = 1_000;
+const MEMBERS = 2_500;
+const BODY_LIMIT = 32 * 1_024 ** 2;
+/** Connections that each keep a processor of the server busy, and writers of the store. */
+const BUSY = 4;
+const WRITERS = 4;
+/** What a large write may take in all, and something for the machine. */
+const LIMIT_MS = 12 * 60_000;
+
+const ids = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+/** Keeps the server busy until `isOver`. */
+const keepBusy = (url: string, isOver: () => boolean) =>
+  withClient(url, async (client) => {
+    while (!isOver()) await client.query('SELECT count(*) FROM generate_series(1, 1000000)');
+  });
+
+/** Writes one user after the other until `isOver`; on a busy server some of these are answered that it cannot be done now. */
+async function write(store: Store, roster: View, user: string, isOver: () => boolean): Promise<void> {
+  for (let number = 0; !isOver(); number += 1) {
+    await store.putUser(roster.key, user, { name: `${number}` }, roster.next()).catch((error) => {
+      assert.ok(error instanceof StoreUnavailableError, error);
+    });
+  }
+}
+
+describe('on a PostgreSQL that is busy', { skip: skipsPostgres, timeout: LIMIT_MS }, () => {
+  test(`a batch of ${GROUPS} groups with ${MEMBERS} members each is applied`, () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      const roster = await newRoster(store);
+      const members = ids('u', MEMBERS);
+      await roster.users(...members);
+      const body = Buffer.from(
+        JSON.stringify({ groups: ids('g', GROUPS).map((id) => ({ id, name: id, members })) }),
+      );
+      assert.ok(body.length < BODY_LIMIT);
+      let isDone = false;
+      const isOver = () => isDone;
+      const load = [
+        ...Array.from({ length: BUSY }, () => keepBusy(url, isOver)),
+        ...members.slice(0, WRITERS).map((user) => write(store, new View(store, roster.key), user, isOver)),
+      ];
+      const loading = Promise.allSettled(load);
+      const outcome = await roster.batch(body).finally(() => {
+        isDone = true;
+        return loading;
+      });
+      for (const loaded of await loading) assert.equal(loaded.status, 'fulfilled');
+      assert.ok(outcome.kind === 'applied');
+      assert.deepEqual(outcome.groups, { created: GROUPS, updated: 0, unchanged: 0 });
+      const { total } = await roster.membersOf('g999')({ after: null, limit: 1 });
+      assert.equal(total, MEMBERS);
+      await store.close();
+    }));
+});
