@@ -86,13 +86,12 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       });
     }));
 
-  test('the bytes of one stay the caller’s', () =>
+  test('the bytes of one are transferred to its thread, not copied', () =>
     withStore(async (store) => {
       const roster = await newRoster(store);
       const body = Buffer.from(JSON.stringify({ users: numbered('u', 5_000).map((id) => ({ id })) }));
-      const before = Buffer.from(body);
       assert.equal((await roster.batch(body)).kind, 'applied');
-      assert.ok(body.equals(before));
+      assert.equal(body.length, 0);
     }));
 
   test('one that replaces more members than one row of an answer names', () =>
