@@ -77,7 +77,7 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       const roster = large(await newRoster(store));
       await roster.groupOf('g', 'ann');
       await whileGroupsAreHeld(url, async (client) => {
-        const names = numbered('name ', 2 + 8);
+        const names = numbered('name ', 2 + 64);
         const waiting = Promise.all(names.map((name) => roster.applied({ groups: [{ id: 'g', name }] })));
         waiting.catch(() => {});
         await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);

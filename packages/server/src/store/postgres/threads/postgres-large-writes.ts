@@ -9,9 +9,9 @@ import { WriteWorker } from './postgres-write-worker.ts';
  * processors that the event loop needs too.
  */
 const MOST_THREADS = 3;
-/** How long a write waits for a thread, in milliseconds, and how many of a project do. Their bytes take memory meanwhile. */
-const WAIT_MS = 15_000;
-const MOST_WAITING = 8;
+/** How long a write waits for a thread, in milliseconds, and how many of a project do; who sent them bounds their bytes. */
+const WAIT_MS = 30_000;
+const MOST_WAITING = 64;
 /** A thread that has had nothing to do for so long is ended, and its memory and connections given back. */
 const IDLE_MS = 10_000;
 
