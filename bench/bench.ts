@@ -6,6 +6,7 @@ import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
+import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
 import { presencePart } from './part-presence.ts';
@@ -17,6 +18,7 @@ import { say } from './report.ts';
 const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
   operations: operationsPart,
   batch: batchPart,
+  'large-bodies': largeBodiesPart,
   memory: memoryPart,
   presence: presencePart,
   scale: scalePart,

@@ -28,7 +28,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-function spawnPinned(core: number, script: string, parameters: readonly string[]): ChildProcess {
+function spawnPinned(core: number | string, script: string, parameters: readonly string[]): ChildProcess {
   const command = [process.execPath, new URL(script, import.meta.url).pathname, ...parameters];
   const pinned = canPin ? ['taskset', '-c', String(core), ...command] : command;
   const child = spawn(pinned[0] as string, pinned.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -40,6 +40,12 @@ function spawnPinned(core: number, script: string, parameters: readonly string[]
 /** Starts a server script of this folder on the server's core; it prints `{"port": …}` when it listens. */
 export async function startServer(script: string, ...parameters: string[]): Promise<Child> {
   const child = spawnPinned(SERVER_CORE, script, parameters);
+  return listening(child, ({ port }) => port);
+}
+
+/** Starts a server script of this folder on both cores, for what its threads do beside its main one. */
+export async function startServerOnBothCores(script: string, ...parameters: string[]): Promise<Child> {
+  const child = spawnPinned(`${SERVER_CORE},${LOAD_CORE}`, script, parameters);
   return listening(child, ({ port }) => port);
 }
 

@@ -38,9 +38,12 @@ export const PRESENCE_UPDATES_MAX = 1_000;
 /** How many places one error message names before it goes on with a count. */
 export const PROBLEMS_NAMED = 20;
 
+/** Largest body of a batch, a group or a list of members, unless the server is configured otherwise. */
 export const BODY_DEFAULT_LIMIT_BYTES = 32 * 1_024 * 1_024;
-/** Largest body of a browser: more than any presence update needs, and soon read. */
-export const CLIENT_BODY_LIMIT_BYTES = 1_024 * 1_024;
+/** Largest body of `PUT /v1/presence`. */
+export const PRESENCE_UPDATES_BODY_LIMIT_BYTES = 1_024 * 1_024;
+/** Largest body of every other route, and the largest that is read on the event loop. */
+export const SMALL_BODY_LIMIT_BYTES = 256 * 1_024;
 
 /** Oldest accepted token, and the life of an access token, in seconds. */
 export const TOKEN_MAX_AGE_SECONDS = 24 * 60 * 60;

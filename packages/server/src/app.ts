@@ -1,4 +1,7 @@
+import { limits } from '@rollcall/protocol';
 import Fastify, { type FastifyInstance } from 'fastify';
+import { BodyMemory } from './http/bodies/body-memory.ts';
+import { BodyThreads } from './http/bodies/body-threads.ts';
 import { answerClientError, answerExpectation } from './http/client-errors.ts';
 import { addCallers, requireClient, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
 import { addBodies } from './http/plugins/bodies.ts';
@@ -36,10 +39,13 @@ const REQUEST_TIMEOUT_MS = 300_000;
 export function buildApp(services: Services): FastifyInstance {
   const { authenticator, log, settings } = services;
   const histogram = new RequestHistogram();
+  const bodyMemory = new BodyMemory(settings.bodiesMemoryBytes);
+  const bodyThreads = new BodyThreads();
   const app = Fastify({
     // Fastify would make a child logger per request; ours writes what is worth writing.
     logger: false,
-    bodyLimit: settings.bodyLimitBytes,
+    // Of the routes that take large bodies, each names its own limit.
+    bodyLimit: Math.min(settings.bodyLimitBytes, limits.SMALL_BODY_LIMIT_BYTES),
     requestTimeout: REQUEST_TIMEOUT_MS,
     // While it stops, requests that still arrive on open connections are answered like any other.
     return503OnClosing: false,
@@ -59,24 +65,30 @@ export function buildApp(services: Services): FastifyInstance {
   app.server.on('checkExpectation', answerExpectation);
   addRequestContext(app);
   addCallers(app);
-  addBodies(app);
+  addBodies(app, bodyMemory);
   addErrors(app, log);
   const observeUnmatched = addObservation(app, log, histogram);
   const allowOrigin = addCors(app, settings.corsOrigins, observeUnmatched);
   const refuseBadPath = addUnmatched(app, authenticator, observeUnmatched);
-  addRequestChecks(app);
+  addRequestChecks(app, bodyThreads);
   addApiDescription(app);
-  addRoutes(app, services, histogram);
-  addPresenceFastPath(app, services, histogram);
+  addRoutes(app, services, histogram, bodyMemory);
+  addPresenceFastPath(app, services, histogram, bodyMemory);
   // A stream has no end of its own that closing could wait for.
   app.addHook('preClose', async () => services.streams.stop());
+  app.addHook('onClose', () => bodyThreads.close());
   return app;
 }
 
 /** One scope per kind of caller, so that no route can end up with another's key. */
-function addRoutes(app: FastifyInstance, services: Services, histogram: RequestHistogram): void {
+function addRoutes(
+  app: FastifyInstance,
+  services: Services,
+  histogram: RequestHistogram,
+  bodyMemory: BodyMemory,
+): void {
   app.register(async (open) => {
-    healthRoutes(open, services, histogram);
+    healthRoutes(open, services, histogram, bodyMemory);
     authorizeRoutes(open, services);
   });
   app.register(async (project) => {

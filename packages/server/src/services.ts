@@ -36,7 +36,10 @@ export interface Services {
   readonly batches: BatchService;
   readonly readiness: Readiness;
   readonly pageTokens: PageTokens;
-  readonly settings: Pick<Settings, 'bodyLimitBytes' | 'rateLimitPerSecond' | 'corsOrigins'>;
+  readonly settings: Pick<
+    Settings,
+    'bodyLimitBytes' | 'bodiesMemoryBytes' | 'rateLimitPerSecond' | 'corsOrigins'
+  >;
   readonly log: Logger;
   /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
   close(): void;

@@ -15,6 +15,7 @@ export interface Settings {
   readonly presenceTtlSeconds: number;
   readonly presenceMergeMs: number;
   readonly bodyLimitBytes: number;
+  readonly bodiesMemoryBytes: number;
   readonly logLevel: LogLevel;
   /** Requests per second of one project; null is no limit. */
   readonly rateLimitPerSecond: number | null;
@@ -47,6 +48,8 @@ const PRESENCE_TTL_MAX_SECONDS = 86_400;
 /** Longest that a change may be held back for those who watch, in milliseconds. */
 const PRESENCE_MERGE_MAX_MS = 10_000;
 const BODY_LIMIT_MIN_BYTES = 1_024;
+const BODIES_MEMORY_MIN_BYTES = 1_024 * 1_024;
+const BODIES_MEMORY_MAX_BYTES = 1_024 ** 4;
 /** A JSON text longer than this cannot be held as one string. */
 const BODY_LIMIT_MAX_BYTES = 512 * 1_024 * 1_024;
 
@@ -116,7 +119,15 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     placeholder: 'bytes',
     kind: wholeNumber(BODY_LIMIT_MIN_BYTES, BODY_LIMIT_MAX_BYTES),
     default: limits.BODY_DEFAULT_LIMIT_BYTES,
-    doc: 'Largest request body; a larger one is answered 413.',
+    doc: 'Largest body of a batch, a group or a list of members; a larger one is answered 413.',
+  },
+  bodiesMemoryBytes: {
+    env: 'ROLLCALL_BODIES_MEMORY_BYTES',
+    flag: '--bodies-memory-bytes',
+    placeholder: 'bytes',
+    kind: wholeNumber(BODIES_MEMORY_MIN_BYTES, BODIES_MEMORY_MAX_BYTES),
+    default: 256 * 1_024 * 1_024,
+    doc: 'Memory for the request bodies that are being received or applied; beyond it requests are answered 503.',
   },
   logLevel: {
     env: 'ROLLCALL_LOG_LEVEL',

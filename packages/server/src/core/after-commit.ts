@@ -1,6 +1,7 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { PresenceStore, ToldEvent } from '../presence/presence-store.ts';
-import type { Effects, ProjectKey } from '../store/store.ts';
+import type { Departure, Effects, ProjectKey } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { RecentStandings } from './recent-standings.ts';
 
@@ -11,7 +12,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** Most IDs that one event names. */
+/** Most IDs that one event names, and that one event-loop tick removes. */
 const USERS_PER_EVENT = 1_000;
 
 /**
@@ -23,9 +24,7 @@ const USERS_PER_EVENT = 1_000;
 export async function afterCommit(parts: Parts, project: ProjectKey, effects: Effects): Promise<void> {
   const { presence, clock } = parts;
   const now = clock.now();
-  const departures = effects.departures.map(({ groupId, userIds }) =>
-    presence.removeUsers({ project, groupId }, userIds, now),
-  );
+  const departures = effects.departures.map((departure) => endPresence(presence, project, departure, now));
   await settle(parts, [
     forgetStandings(parts, project, effects),
     ...departures,
@@ -42,9 +41,23 @@ export async function afterGroupRemoval(parts: Parts, project: ProjectKey, group
   ]);
 }
 
+/** Ends the presence of those who left a group, a part of them at a time: a replaced list may have a million. */
+async function endPresence(
+  presence: PresenceStore,
+  project: ProjectKey,
+  { groupId, userIds }: Departure,
+  now: number,
+): Promise<void> {
+  for (let from = 0; from < userIds.length; from += USERS_PER_EVENT) {
+    if (from > 0) await nextTick();
+    await presence.removeUsers({ project, groupId }, userIds.slice(from, from + USERS_PER_EVENT), now);
+  }
+}
+
 async function forgetStandings({ standings }: Parts, project: ProjectKey, effects: Effects): Promise<void> {
   const { departures, deactivated, deactivatedGroups } = effects;
-  if (deactivatedGroups.length > 0) return standings.changed(project, null);
+  const departed = departures.reduce((count, { userIds }) => count + userIds.length, 0);
+  if (deactivatedGroups.length > 0 || departed > USERS_PER_EVENT) return standings.changed(project, null);
   const users = new Set([...departures.flatMap(({ userIds }) => userIds), ...deactivated]);
   if (users.size > 0) await standings.changed(project, [...users]);
 }

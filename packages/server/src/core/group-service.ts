@@ -1,8 +1,15 @@
-import type { GroupWrite } from '@rollcall/protocol';
 import { Findings, Name } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import type { PresenceStore } from '../presence/presence-store.ts';
-import type { GroupRecord, Page, PageRequest, Precondition, ProjectKey, Store } from '../store/store.ts';
+import type {
+  GroupChange,
+  GroupRecord,
+  Page,
+  PageRequest,
+  Precondition,
+  ProjectKey,
+  Store,
+} from '../store/store.ts';
 import { afterCommit, afterGroupRemoval } from './after-commit.ts';
 import type { Clock } from './clock.ts';
 import { findingsError, type Misfit } from './findings-error.ts';
@@ -52,7 +59,7 @@ export class GroupService {
     project: ProjectKey,
     noun: GroupNoun,
     id: string,
-    write: GroupWrite,
+    write: GroupChange,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
     const outcome = await this.#store.putGroup(project, id, write, writeContext(this.#clock, precondition));
@@ -71,18 +78,18 @@ export class GroupService {
   }
 
   /**
-   * Refuses a write that does not fit. Whether the name is missing depends on the group being there, and missing comes
+   * Rejects a write that does not fit. Whether the name is missing depends on the group being there, and missing comes
    * before invalid, so the store is asked when only values are wrong. A caller who requires the group to be there
    * (`ifMatch`) is not creating it.
    */
   async refuse(
     project: ProjectKey,
     id: string,
-    { name }: GroupWrite,
+    hasName: boolean,
     precondition: Precondition,
     misfit: Misfit,
   ): Promise<never> {
-    const mayCreate = name === undefined && precondition.ifMatch === undefined;
+    const mayCreate = !hasName && precondition.ifMatch === undefined;
     if (mayCreate && misfit.unexpected.count === 0 && !(await this.#store.groupExists(project, id))) {
       throw findingsError(withName(misfit));
     }

@@ -1,5 +1,12 @@
-import { type Findings, limits, type MembersChange } from '@rollcall/protocol';
-import type { PageRequest, Precondition, ProjectKey, Store, TotalPage } from '../store/store.ts';
+import { type Findings, limits } from '@rollcall/protocol';
+import type {
+  MembershipChange,
+  PageRequest,
+  Precondition,
+  ProjectKey,
+  Store,
+  TotalPage,
+} from '../store/store.ts';
 import { afterCommit } from './after-commit.ts';
 import type { GroupDependencies } from './group-service.ts';
 import { type GroupNoun, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
@@ -27,7 +34,7 @@ export class MembershipService {
     project: ProjectKey,
     noun: GroupNoun,
     id: string,
-    { add = [], remove = [] }: MembersChange,
+    { add = [], remove = [] }: Partial<MembershipChange>,
     precondition: Precondition,
   ): Promise<void> {
     const context = writeContext(this.#dependencies.clock, precondition);

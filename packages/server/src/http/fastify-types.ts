@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, ClientCaller, CustomerCaller } from '../core/caller.ts';
 import type { Misfit } from '../core/findings-error.ts';
 import type { PageRequest } from '../store/store.ts';
+import type { LargeBodyName } from './bodies/large-bodies.ts';
+import type { ReceivedBody } from './bodies/received-body.ts';
 import type { TokenKind } from './plugins/authenticate.ts';
 
 /** A rule that a schema cannot state. `findings` names query parameters and body fields as messages show them. */
@@ -26,6 +28,8 @@ declare module 'fastify' {
     startedAt: number;
     /** What does not fit, on routes that take it upon themselves to refuse it; else null. */
     misfit: Misfit | null;
+    /** The body as it arrived; null when there is none. Its memory is given back when the request is answered. */
+    received: ReceivedBody | null;
     /** Which page is asked for; set on every route with the page rule. */
     page: PageRequest;
   }
@@ -35,6 +39,11 @@ declare module 'fastify' {
     readonly rule?: RequestRule;
     /** The handler refuses what does not fit: the order of checks depends on what it finds. */
     readonly refusesMisfit?: boolean;
+    /**
+     * The body may be larger than what the event loop reads, and has these rules. The lists of IDs in a large one come
+     * packed; of a large one that does not fit the handler gets the names of its fields alone.
+     */
+    readonly largeBody?: LargeBodyName;
     /** The body goes to the handler as bytes, which checks them. */
     readonly rawBody?: boolean;
     /** Observes an answer that does not leave through Fastify; every route has it. */

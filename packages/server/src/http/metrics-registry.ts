@@ -21,19 +21,32 @@ export interface MetricsRegistry {
   text(): Promise<string>;
 }
 
-/** The requests and streams of one application, and its process. */
-export function createRegistry(histogram: RequestHistogram, countStreams: () => number): MetricsRegistry {
+/** What is read when the metrics are. */
+export interface Readings {
+  countStreams(): number;
+  countBodyBytes(): number;
+}
+
+/** The requests, streams and bodies of one application, and its process. */
+export function createRegistry(histogram: RequestHistogram, readings: Readings): MetricsRegistry {
   const requests = new Registry();
   // The registry asks a metric for its name and its samples only; the type asks for a class of its own.
   requests.registerMetric(histogram as unknown as Metric<string>);
-  new Gauge({
-    name: 'rollcall_presence_streams',
-    help: 'How many presence streams are open',
-    registers: [requests],
-    collect() {
-      this.set(countStreams());
-    },
-  });
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [requests],
+      collect() {
+        this.set(read());
+      },
+    });
+  gauge('rollcall_presence_streams', 'How many presence streams are open', readings.countStreams);
+  gauge(
+    'rollcall_request_body_bytes',
+    'Bytes of request bodies that are being received or applied',
+    readings.countBodyBytes,
+  );
   return {
     contentType: requests.contentType,
     async text() {

@@ -13,6 +13,8 @@ import { inspectPresence } from '../core/presence-service.ts';
 import type { ServiceError } from '../core/service-error.ts';
 import type { Services } from '../services.ts';
 import { answerRaw, errorBody, JSON_TYPE } from './answer.ts';
+import type { BodyMemory } from './bodies/body-memory.ts';
+import { ReceivedBody } from './bodies/received-body.ts';
 import { handBody } from './plugins/bodies.ts';
 import { refusalFor } from './plugins/errors.ts';
 import { requestId } from './plugins/request-context.ts';
@@ -46,6 +48,7 @@ export function addPresenceFastPath(
   app: FastifyInstance,
   services: Services,
   histogram: RequestHistogram,
+  memory: BodyMemory,
 ): void {
   const { authenticator, presence, settings, log } = services;
   // These want to see every request.
@@ -67,7 +70,13 @@ export function addPresenceFastPath(
     return caller === undefined ? null : { caller, userId, startedAt: performance.now() };
   };
 
-  const carryOut = async (response: ServerResponse, id: string, found: Plain, write: PresenceWrite) => {
+  const carryOut = async (
+    response: ServerResponse,
+    id: string,
+    found: Plain,
+    write: PresenceWrite,
+    body: ReceivedBody,
+  ) => {
     const { caller, userId, startedAt } = found;
     let refusal: ServiceError | null = null;
     try {
@@ -75,30 +84,31 @@ export function addPresenceFastPath(
     } catch (error) {
       refusal = refusalFor(error, { method: 'PUT', route: USER_PRESENCE, reqId: id }, log);
     }
+    body.release();
     const status = refusal?.status ?? 200;
-    const body = refusal === null ? updated(userId) : errorBody(refusal.code, refusal.message);
+    const answer = refusal === null ? updated(userId) : errorBody(refusal.code, refusal.message);
     series.observe(status, performance.now() - startedAt);
-    answerRaw(response, status, id, body, refusal?.headers);
+    answerRaw(response, status, id, answer, refusal?.headers);
   };
 
   takeFirst(app.server, (request, response, ordinary) => {
     const found = plain(request);
     if (found === null) return ordinary(request, response);
-    const whole = (bytes: Uint8Array) => {
-      const write = checkedWrite(bytes);
+    const whole = (body: ReceivedBody) => {
+      const write = body.isRejected ? null : checkedWrite(body.bytes());
       if (write === null) {
-        handBody(request, bytes);
+        handBody(request, body);
         ordinary(request, response);
         return;
       }
-      carryOut(response, requestId(request), found, write).catch((err) => {
+      carryOut(response, requestId(request), found, write, body).catch((err) => {
         log.error({ err }, 'a request could not be answered');
         response.destroy();
       });
     };
-    // Who hangs up before that cannot be answered, and is counted as the ordinary way does.
+    // A caller who hangs up before that cannot be answered, and is counted as on the ordinary way.
     const cutShort = () => series.observe(400, performance.now() - found.startedAt);
-    collect(request, whole, cutShort);
+    collect(request, new ReceivedBody(memory), whole, cutShort);
   });
 }
 
@@ -118,11 +128,18 @@ function takeFirst(
 }
 
 /** Calls one of the two: after its end a request has no errors. */
-function collect(request: IncomingMessage, whole: (bytes: Uint8Array) => void, cutShort: () => void): void {
-  const chunks: Uint8Array[] = [];
-  request.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-  request.on('end', () => whole(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)));
-  request.on('error', cutShort);
+function collect(
+  request: IncomingMessage,
+  body: ReceivedBody,
+  whole: (body: ReceivedBody) => void,
+  cutShort: () => void,
+): void {
+  request.on('data', (chunk: Uint8Array) => body.add(chunk));
+  request.on('end', () => whole(body));
+  request.on('error', () => {
+    body.release();
+    cutShort();
+  });
 }
 
 const inspect = inspector(PresenceWrite);

@@ -23,6 +23,7 @@ import type {
   Status,
   UserWrite,
 } from '@rollcall/protocol';
+import type { IdList } from './packed-ids.ts';
 
 /** The store's own name of a project, taken from {@link ProjectRecord}; dead for good once the project is deleted. */
 export type ProjectKey = string | number;
@@ -179,7 +180,19 @@ export type ChangeMembersOutcome = Written | Stale | Absent | UnknownUsers;
 export type PutUserOutcome = Written | AlreadyExists | Stale;
 export type DeleteOutcome = { readonly kind: 'deleted'; readonly effects: Effects } | Stale | Absent;
 
-/** A batch as it arrived: the bytes of the request, so that an engine can read them away from the event loop. */
+/** A write of a group; `members` are packed where a thread has read them from a large body. */
+export type GroupChange = Omit<GroupWrite, 'members'> & { readonly members?: IdList };
+
+/** Whom a write adds to a group and whom it removes; no user is in both lists. */
+export interface MembershipChange {
+  readonly add: IdList;
+  readonly remove: IdList;
+}
+
+/**
+ * A batch as it arrived: the bytes of the request, so that an engine can read them away from the event loop. They are the
+ * engine's from then on: it may transfer them to a thread, and the caller must not use them again.
+ */
 export interface BatchRequest {
   readonly body: Uint8Array;
   /** Check and count, apply nothing. */
@@ -320,18 +333,21 @@ export interface Store {
    * {@link StoreUnavailableError}, as does one that would have to wait too long.
    */
   listAllGroups(project: ProjectKey, page: PageRequest): AsyncGenerator<Page, void, void>;
-  /** Creates or updates: only what is supplied changes; `members` replaces the list. A group is born active. */
+  /**
+   * Creates or updates: only what is supplied changes; `members` replaces the list. A group is born active. Packed lists
+   * are the engine's from then on, and are unpacked and applied on a thread other than the caller's.
+   */
   putGroup(
     project: ProjectKey,
     id: string,
-    write: GroupWrite,
+    write: GroupChange,
     context: WriteContext,
   ): Promise<PutGroupOutcome>;
-  /** Adds and removes; who is already there, or not there, is no error. The two lists have no user in common. */
+  /** Adds and removes; who is already there, or not there, is no error. Packed lists: see {@link putGroup}. */
   changeMembers(
     project: ProjectKey,
     id: string,
-    change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    change: MembershipChange,
     context: WriteContext,
   ): Promise<ChangeMembersOutcome>;
   /** Entries have `id`, `name`, `email`; null when there is no such group. */

@@ -1,5 +1,5 @@
-import type { GroupWrite, UserWrite } from '@rollcall/protocol';
-import type { Json } from './store.ts';
+import type { UserWrite } from '@rollcall/protocol';
+import type { GroupChange, Json } from './store.ts';
 
 /**
  * A write with its metadata as the text that is stored. To SQLite's writer thread it goes like this: copying an object
@@ -10,7 +10,7 @@ export type Stored<Write extends { metadata?: unknown }> = Omit<Write, 'metadata
 };
 
 export type StoredUserWrite = Stored<UserWrite>;
-export type StoredGroupWrite = Stored<GroupWrite>;
+export type StoredGroupWrite = Stored<GroupChange>;
 
 export function toStored<Write extends { metadata?: unknown }>(write: Write): Stored<Write> {
   if (write.metadata === undefined) return write as Stored<Write>;

@@ -22,6 +22,8 @@ const ROOT = join(import.meta.dirname, '../../../..');
 const SERVER = 'packages/server';
 /** More is applied on a thread of its own, where the engine has such threads. */
 const LARGE_BATCH_USERS = 5_000;
+/** Longer than any body that is read on the event loop. */
+const LARGE_BODY_PADDING = ' '.repeat(300_000);
 /** What a server loads at least: fewer, and Node tells it in other words than these. */
 const LEAST_SOURCES = 100;
 
@@ -55,6 +57,11 @@ async function useServer(url: string): Promise<void> {
   const body = JSON.stringify({ users, groups: [{ id: 'g', name: 'G', members: ['u1'] }] });
   const batch = await send(url, 'POST', '/v1/batch', { headers, body });
   assert.equal(batch.status, 200, batch.text);
+  const group = await send(url, 'PUT', '/v1/groups/h', {
+    headers,
+    body: `{"name":"H"}${LARGE_BODY_PADDING}`,
+  });
+  assert.equal(group.status, 200, group.text);
   assert.equal((await send(url, 'GET', '/v1/groups/g', { headers })).status, 200);
 }
 

@@ -40,6 +40,10 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
   presenceTtlSeconds: { good: { '1': 1, '86400': 86_400 }, bad: ['0', '86401', '30s'] },
   presenceMergeMs: { good: { '0': 0, '10000': 10_000 }, bad: ['-1', '10001', '500ms'] },
   bodyLimitBytes: { good: { '1024': 1_024, '536870912': 536_870_912 }, bad: ['1023', '536870913', '32MiB'] },
+  bodiesMemoryBytes: {
+    good: { '1048576': 1_048_576, '1099511627776': 1_099_511_627_776 },
+    bad: ['1048575', '1099511627777', '1GiB'],
+  },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
   corsOrigins: {
@@ -85,6 +89,7 @@ describe('settings', () => {
       presenceTtlSeconds: 30,
       presenceMergeMs: 500,
       bodyLimitBytes: 32 * 1_024 * 1_024,
+      bodiesMemoryBytes: 256 * 1_024 * 1_024,
       logLevel: 'info',
       rateLimitPerSecond: null,
       corsOrigins: null,

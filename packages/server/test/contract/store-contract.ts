@@ -13,6 +13,7 @@ import { effectsContract } from './store/effects-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
+import { packedContract, withPackedLists } from './store/packed-contract.ts';
 import { pageContract } from './store/page-contract.ts';
 import { preconditionContract } from './store/precondition-contract.ts';
 import { preferencesContract } from './store/preferences-contract.ts';
@@ -42,18 +43,32 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   revisions: revisionContract,
   effects: effectsContract,
   'large groups': largeGroupContract,
+  'packed lists': packedContract,
   races: raceContract,
   texts: textContract,
   durability: durabilityContract,
   'moving to another store': carryContract,
 };
 
+/** What has lists of members, which may be packed. */
+const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'effects', 'large groups', 'races'];
+
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */
 export function storeContract(name: string, makeSpace: MakeStoreSpace): void {
-  describe(`the Store contract: ${name}`, () => {
+  suite(`the Store contract: ${name}`, makeSpace, Object.entries(SUBJECTS));
+  const withLists = Object.entries(SUBJECTS).filter(([subject]) => WITH_LISTS.includes(subject));
+  suite(`the Store contract with packed lists: ${name}`, withPackedLists(makeSpace), withLists);
+}
+
+function suite(
+  name: string,
+  makeSpace: MakeStoreSpace,
+  subjects: readonly (readonly [string, (lab: StoreLab) => void])[],
+): void {
+  describe(name, () => {
     const lab = new StoreLab(makeSpace);
     before(() => lab.open());
     after(() => lab.close());
-    for (const [subject, contract] of Object.entries(SUBJECTS)) describe(subject, () => contract(lab));
+    for (const [subject, contract] of subjects) describe(subject, () => contract(lab));
   });
 }

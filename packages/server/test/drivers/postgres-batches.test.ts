@@ -77,7 +77,7 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       const roster = large(await newRoster(store));
       await roster.groupOf('g', 'ann');
       await whileGroupsAreHeld(url, async (client) => {
-        const names = numbered('name ', 2 + 8);
+        const names = numbered('name ', 2 + 64);
         const waiting = Promise.all(names.map((name) => roster.applied({ groups: [{ id: 'g', name }] })));
         waiting.catch(() => {});
         await assert.rejects(roster.batch({ users: [] }), StoreUnavailableError);
@@ -86,13 +86,12 @@ describe('several large batches', { skip: skipsPostgres }, () => {
       });
     }));
 
-  test('the bytes of one stay the caller’s', () =>
+  test('the bytes of one are transferred to its thread, not copied', () =>
     withStore(async (store) => {
       const roster = await newRoster(store);
       const body = Buffer.from(JSON.stringify({ users: numbered('u', 5_000).map((id) => ({ id })) }));
-      const before = Buffer.from(body);
       assert.equal((await roster.batch(body)).kind, 'applied');
-      assert.ok(body.equals(before));
+      assert.equal(body.length, 0);
     }));
 
   test('one that replaces more members than one row of an answer names', () =>

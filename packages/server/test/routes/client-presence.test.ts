@@ -56,7 +56,7 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual(await presence.placesOf('ada'), []);
   });
 
-  test('takes the longest update there is in its longest spelling, and no body that is far longer', async () => {
+  test('takes a body of 256 KiB, and a longer one is 413 invalid_request', async () => {
     const { token } = Browser.of(project, 'ada', 'g');
     const authorization = `Bearer ${token}`;
     const put = (text: string) => project.send('PUT', '/v1/client/presence', text, { authorization });
@@ -65,7 +65,7 @@ describe('PUT /v1/client/presence', () => {
     const pairs = `"a":"${clef(limits.LOCATION_TEXT_MAX_LENGTH)}","b":"${clef(1_020)}x"`;
     const longest = `{"location":{${pairs}},"exclusiveWithin":{${pairs}}}`;
     expectDone(await put(longest), 'ada');
-    const tooLong = longest.padEnd(limits.CLIENT_BODY_LIMIT_BYTES + 1);
+    const tooLong = longest.padEnd(limits.SMALL_BODY_LIMIT_BYTES + 1);
     expectDone(await put(tooLong.slice(0, -1)), 'ada');
     expectRefused(await put(tooLong), 413, 'invalid_request');
   });

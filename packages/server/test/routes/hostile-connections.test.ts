@@ -127,6 +127,33 @@ describe('pipelined requests', () => {
   });
 });
 
+describe('a transfer coding besides chunked', () => {
+  const chunked = '10\r\n{"name":"Coded"}\r\n0\r\n\r\n';
+
+  test('of a body that is read is invalid_request, and nothing is written', async () => {
+    for (const coding of ['gzip, chunked', 'GZIP,chunked', 'deflate , chunked', 'chunked, chunked']) {
+      const connection = open();
+      const type = 'Content-Type: application/json';
+      connection.write(
+        head('PUT /v1/groups/g', type, `Transfer-Encoding: ${coding}`, 'Connection: close') + chunked,
+      );
+      const text = await connection.closed();
+      assert.deepEqual(statuses(text), [400], coding);
+      assert.ok(text.includes('"invalid_request"'), text);
+    }
+    assert.notEqual((await project.group('g')).name, 'Coded');
+  });
+
+  test('chunked in any case is taken', async () => {
+    const connection = open();
+    const type = 'Content-Type: application/json';
+    connection.write(
+      head('PUT /v1/groups/chunked', type, 'Transfer-Encoding: Chunked', 'Connection: close') + chunked,
+    );
+    assert.deepEqual(statuses(await connection.closed()), [200]);
+  });
+});
+
 describe('what is not HTTP', () => {
   const NONSENSE: readonly [string, string][] = [
     ['a greeting', 'HELLO\r\n\r\n'],

@@ -102,10 +102,29 @@ describe('invalid_request: the body is not a JSON object', () => {
       'application/json; charset=utf-8',
       'application/json;charset=UTF-8',
       'application/json ; x=y',
+      'application/json; charset="utf-8"',
+      'application/json; x="charset"; CharSet=UTF8',
     ]) {
       const answer = await project.send('PUT', '/v1/groups/typed', '{"name":"G"}', { 'content-type': type });
       assert.equal(answer.status, 200, `${type}: ${answer.text}`);
     }
+  });
+
+  test('a body in another charset than UTF-8 is invalid_request', async () => {
+    for (const charset of ['utf-16', 'UTF-16LE', '"utf-16"', 'iso-8859-1', 'utf-8x', '""', '']) {
+      for (const type of [
+        `application/json; charset=${charset}`,
+        `application/json;x=y ; Charset=${charset};z`,
+        `application/json; charset=utf-8; charset=${charset}`,
+      ]) {
+        const headers = { 'content-type': type };
+        for (const body of ['{"name":"G"}', Buffer.from('{"name":"G"}', 'utf16le')]) {
+          const answer = await project.send('PUT', '/v1/groups/charset', body, headers);
+          expectRefused(answer, 400, 'invalid_request', 'UTF-8');
+        }
+      }
+    }
+    expectRefused(await project.get('/v1/groups/charset'), 401, 'group_not_found');
   });
 
   test('a compressed body is refused as such, also when it only says that it is', async () => {

@@ -2,21 +2,26 @@ import { Findings, inspector, JsonObjectError, type ObjectSchema, parseJsonObjec
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { addMisfit, findingsError, type Misfit } from '../../core/findings-error.ts';
 import { ServiceError } from '../../core/service-error.ts';
+import { isLargeBody } from '../bodies/body-memory.ts';
+import { type BodyReading, bodyOf } from '../bodies/body-reading.ts';
+import type { BodyThreads } from '../bodies/body-threads.ts';
+import { type BodyRules, LARGE_BODIES } from '../bodies/large-bodies.ts';
 import { MalformedQuery, NO_QUERY, type RawQuery } from '../query-string.ts';
 import { queryReader } from '../query-values.ts';
 import { NOTHING } from '../schemas.ts';
 
 /**
  * Checks path, query and body of every route against its schema, as one request: each step of the contract's order
- * runs over all three before the next. Fastify's own validation stops at the first part that fails.
+ * runs over all three before the next. Fastify's own validation stops at the first part that fails. A body above 256 KiB
+ * is read on one of the `threads`, by the same rules.
  */
-export function addRequestChecks(app: FastifyInstance): void {
+export function addRequestChecks(app: FastifyInstance, threads: BodyThreads): void {
   app.decorateRequest('misfit', null);
   app.setValidatorCompiler(() => () => true);
   // Bodies leave as the texts that presenters wrote; the response schemas describe them.
   app.setSerializerCompiler(() => JSON.stringify);
   app.addHook('onRoute', (route) => {
-    route.preHandler = requestCheck(route);
+    route.preHandler = requestCheck(route, threads);
   });
 }
 
@@ -25,17 +30,20 @@ type Part = (request: FastifyRequest, findings: Findings) => void;
 /** One part's findings, reused as long as nothing is found. */
 let clean = new Findings();
 
-function requestCheck({ schema = {}, config = {} }: RouteOptions): preHandlerHookHandler {
+function requestCheck(
+  { schema = {}, config = {} }: RouteOptions,
+  threads: BodyThreads,
+): preHandlerHookHandler {
   const path = schema.params === undefined ? null : pathCheck(schema.params as ObjectSchema);
   const querySchema = (schema.querystring as ObjectSchema | undefined) ?? NOTHING;
   const query = queryCheck(querySchema);
   const queryRequired = querySchema.required !== undefined;
-  const body =
-    schema.body === undefined || config.rawBody ? null : bodyCheck(schema.body, config.bodyOptional);
-  const { rule, refusesMisfit = false } = config;
-  return (request, _reply, next) => {
-    let misfit: Findings | null = null;
-    if (body !== null) misfit = found(body, request, misfit, inBody);
+  const { rule, largeBody, rawBody = false, bodyOptional, refusesMisfit = false } = config;
+  const rules: BodyRules =
+    largeBody === undefined ? { schema: schema.body as ObjectSchema } : LARGE_BODIES[largeBody];
+  const body = schema.body === undefined ? null : rawBody ? takeBytes : bodyCheck(rules, bodyOptional);
+  const checkOthers = (request: FastifyRequest, ofBody: Findings | null) => {
+    let misfit = ofBody;
     if (path !== null) misfit = found(path, request, misfit, inPath);
     if (queryRequired || request.query !== NO_QUERY) misfit = found(query, request, misfit, inQuery);
     if (rule !== undefined) misfit = found(rule, request, misfit, inBody);
@@ -43,6 +51,15 @@ function requestCheck({ schema = {}, config = {} }: RouteOptions): preHandlerHoo
       if (!refusesMisfit) throw findingsError(misfit);
       request.misfit = misfit;
     }
+  };
+  return (request, _reply, next) => {
+    const { received } = request;
+    if (largeBody !== undefined && received !== null && isLargeBody(received.length)) {
+      const reading = threads.read(request.caller.project, largeBody, received);
+      reading.then((read) => checkOthers(request, takeReading(request, read))).then(() => next(), next);
+      return;
+    }
+    checkOthers(request, body === null ? null : found(body, request, null, inBody));
     next();
   };
 }
@@ -87,13 +104,19 @@ function queryCheck(schema: ObjectSchema): Part {
   };
 }
 
-function bodyCheck(schema: unknown, optional = false): Part {
-  const inspect = inspector(schema as ObjectSchema);
+/** The body as bytes, for a handler that checks them. */
+const takeBytes: Part = (request) => {
+  request.body = request.received?.bytes();
+};
+
+function bodyCheck({ schema, rule }: BodyRules, optional = false): Part {
+  const inspect = inspector(schema);
   return (request, findings) => {
-    const bytes = request.body as Uint8Array | undefined;
-    const absent = bytes === undefined || bytes.length === 0;
-    request.body = optional && absent ? {} : jsonObject(bytes);
-    inspect(request.body, findings);
+    const { received } = request;
+    const body = optional && !received?.length ? {} : jsonObject(received?.bytes());
+    request.body = body;
+    inspect(body, findings);
+    rule?.(body, findings);
   };
 }
 
@@ -104,4 +127,14 @@ function jsonObject(bytes: Uint8Array | undefined): object {
     if (error instanceof JsonObjectError) throw new ServiceError('invalid_request', error.message);
     throw error;
   }
+}
+
+/** Takes over what a thread has read and checked; its findings, or null when it found nothing. */
+function takeReading(request: FastifyRequest, reading: BodyReading): Findings | null {
+  if (reading.type === 'malformed') throw new ServiceError('invalid_request', reading.message);
+  request.body = bodyOf(reading);
+  if (reading.type === 'read') return null;
+  const findings = new Findings();
+  addMisfit(findings, reading.misfit);
+  return findings;
 }

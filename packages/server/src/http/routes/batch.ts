@@ -8,7 +8,7 @@ import { answers, BatchQuery } from '../schemas.ts';
 const NO_BODY = new Uint8Array();
 
 /** The atomic batch. Its bytes go to the store unread, so that a large one holds up nobody. */
-export function batchRoutes(app: FastifyInstance, { batches }: Services): void {
+export function batchRoutes(app: FastifyInstance, { batches, settings }: Services): void {
   const schema = {
     operationId: 'applyBatch',
     summary: 'Create or update many users and groups, all or nothing',
@@ -18,7 +18,7 @@ export function batchRoutes(app: FastifyInstance, { batches }: Services): void {
     response: answers(BatchDone),
   };
   const config = { rawBody: true, refusesMisfit: true };
-  const route = { schema, config };
+  const route = { schema, config, bodyLimit: settings.bodyLimitBytes };
   app.post<{ Body: Uint8Array | undefined; Querystring: { dry_run?: boolean } }>(
     '/v1/batch',
     route,

@@ -1,4 +1,4 @@
-import { ClientPresenceWrite, Done, type Findings, limits } from '@rollcall/protocol';
+import { ClientPresenceWrite, Done, type Findings } from '@rollcall/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GroupName } from '../../core/caller.ts';
 import { inspectPresence } from '../../core/presence-service.ts';
@@ -82,7 +82,7 @@ const rule: RequestRule = ({ body, client }, findings) => {
   inspectPresence(named ? write : { ...write, groupID: client.group?.id }, findings);
 };
 
-function putPresence(app: FastifyInstance, { clients, settings }: Services): void {
+function putPresence(app: FastifyInstance, { clients }: Services): void {
   const schema = {
     operationId: 'putClientPresence',
     summary: "Set the token's user present at a location, or absent from it",
@@ -90,9 +90,7 @@ function putPresence(app: FastifyInstance, { clients, settings }: Services): voi
     body: ClientPresenceWrite,
     response: answers(Done),
   };
-  // Whoever has a page open may send this body, so that it must not be one that takes long to read.
-  const bodyLimit = Math.min(settings.bodyLimitBytes, limits.CLIENT_BODY_LIMIT_BYTES);
-  const route = { schema, config: { rule }, bodyLimit };
+  const route = { schema, config: { rule } };
   app.put<{ Body: ClientPresenceWrite }>(url, route, async ({ client, body }) => {
     await clients.putPresence(client, body);
     return updated(client.userId);

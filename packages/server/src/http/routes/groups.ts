@@ -2,6 +2,7 @@ import { Done, Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/pro
 import type { FastifyInstance } from 'fastify';
 import { chunks } from '../../core/paging.ts';
 import type { Services } from '../../services.ts';
+import type { GroupChange } from '../../store/store.ts';
 import { done } from '../answer.ts';
 import { etag, isFresh, notModified, precondition } from '../conditions.ts';
 import { groupBody, leaveUnread } from '../group-body.ts';
@@ -21,6 +22,9 @@ export function groupRoutes(app: FastifyInstance, services: Services, words: Gro
 
 const LIST = ['groups'];
 const EVERYTHING = Number.POSITIVE_INFINITY;
+/** The body of a creation, whose list of members is packed where it is large. */
+type CreationBody = GroupChange & Pick<GroupCreation, 'id' | 'name'>;
+
 const WHOLE = { head: '[', tail: () => ']' };
 
 function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun, tags }: GroupWords): void {
@@ -49,7 +53,7 @@ function listGroups(app: FastifyInstance, services: Services, { path, Noun, noun
 
 function createGroup(
   app: FastifyInstance,
-  { groups }: Services,
+  { groups, settings }: Services,
   { path, Noun, noun, aNoun, tags }: GroupWords,
 ): void {
   const schema = {
@@ -59,7 +63,9 @@ function createGroup(
     body: GroupCreation,
     response: answers(Done, 201),
   };
-  app.post<{ Body: GroupCreation }>(path, { schema }, async ({ caller, body, headers }, reply) => {
+  const config = { largeBody: 'groupCreation' } as const;
+  const route = { schema, config, bodyLimit: settings.bodyLimitBytes };
+  app.post<{ Body: CreationBody }>(path, route, async ({ caller, body, headers }, reply) => {
     const { id, ...write } = body;
     await groups.put(caller.project, noun, id, write, { ...precondition(headers), ifNoneMatch: '*' });
     reply.code(201);
@@ -91,7 +97,7 @@ function getGroup(
 
 function putGroup(
   app: FastifyInstance,
-  { groups }: Services,
+  { groups, settings }: Services,
   { path, Noun, noun, aNoun, tags }: GroupWords,
 ): void {
   const schema = {
@@ -103,11 +109,15 @@ function putGroup(
     body: GroupWrite,
     response: answers(Done),
   };
-  const config = { refusesMisfit: true };
-  app.put<ById & { Body: GroupWrite }>(`${path}/:id`, { schema, config }, async (request) => {
+  const config = { refusesMisfit: true, largeBody: 'groupWrite' } as const;
+  const route = { schema, config, bodyLimit: settings.bodyLimitBytes };
+  app.put<ById & { Body: GroupChange }>(`${path}/:id`, route, async (request) => {
     const { caller, params, body, misfit } = request;
     const condition = precondition(request.headers);
-    if (misfit !== null) return groups.refuse(caller.project, params.id, body, condition, misfit);
+    if (misfit !== null) {
+      const hasName = Object.hasOwn(body, 'name');
+      return groups.refuse(caller.project, params.id, hasName, condition, misfit);
+    }
     const kind = await groups.put(caller.project, noun, params.id, body, condition);
     return done(`${kind} ${noun} ${params.id}`);
   });

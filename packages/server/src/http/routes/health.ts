@@ -1,6 +1,7 @@
 import { constant, object, text } from '@rollcall/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Services } from '../../services.ts';
+import type { BodyMemory } from '../bodies/body-memory.ts';
 import type { MetricsRegistry } from '../metrics-registry.ts';
 import { unavailable } from '../plugins/errors.ts';
 import type { RequestHistogram } from '../request-histogram.ts';
@@ -11,10 +12,15 @@ const Ok = object({ status: constant('ok', { description: 'always "ok"' }) });
 const OK = '{"status":"ok"}';
 
 /** What operators and their machines ask; none of it needs a token. */
-export function healthRoutes(app: FastifyInstance, services: Services, histogram: RequestHistogram): void {
+export function healthRoutes(
+  app: FastifyInstance,
+  services: Services,
+  histogram: RequestHistogram,
+  bodyMemory: BodyMemory,
+): void {
   alive(app);
   ready(app, services);
-  metrics(app, services, histogram);
+  metrics(app, services, histogram, bodyMemory);
 }
 
 function alive(app: FastifyInstance): void {
@@ -41,7 +47,12 @@ function ready(app: FastifyInstance, { readiness }: Services): void {
   });
 }
 
-function metrics(app: FastifyInstance, { streams }: Services, histogram: RequestHistogram): void {
+function metrics(
+  app: FastifyInstance,
+  { streams }: Services,
+  histogram: RequestHistogram,
+  bodyMemory: BodyMemory,
+): void {
   let registry: Promise<MetricsRegistry> | undefined;
   const schema = {
     operationId: 'metrics',
@@ -53,7 +64,10 @@ function metrics(app: FastifyInstance, { streams }: Services, histogram: Request
   app.get('/metrics', { schema }, async (_request, reply) => {
     // The library behind it takes 15 MB, which a server that nobody scrapes does without.
     registry ??= import('../metrics-registry.ts').then(({ createRegistry }) =>
-      createRegistry(histogram, () => streams.streamCount),
+      createRegistry(histogram, {
+        countStreams: () => streams.streamCount,
+        countBodyBytes: () => bodyMemory.bytes,
+      }),
     );
     const { contentType, text } = await registry;
     reply.type(contentType);

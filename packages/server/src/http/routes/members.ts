@@ -1,11 +1,10 @@
 import { Done, MemberList, MembersChange } from '@rollcall/protocol';
 import type { FastifyInstance } from 'fastify';
-import { inspectMembersChange } from '../../core/membership-service.ts';
 import { chunks } from '../../core/paging.ts';
 import type { Services } from '../../services.ts';
+import type { MembershipChange } from '../../store/store.ts';
 import { done } from '../answer.ts';
 import { precondition } from '../conditions.ts';
-import type { RequestRule } from '../fastify-types.ts';
 import { listBody, pageRule, totalTail } from '../paged-list.ts';
 import { answers, IdInPath, PageQuery } from '../schemas.ts';
 import type { ById, GroupWords } from './route-words.ts';
@@ -42,8 +41,6 @@ function listMembers(
   });
 }
 
-const rule: RequestRule = ({ body }, findings) => inspectMembersChange(body as MembersChange, findings);
-
 function changeMembers(
   app: FastifyInstance,
   services: Services,
@@ -58,7 +55,9 @@ function changeMembers(
     response: answers(Done),
   };
   const url = `${path}/:id/members`;
-  app.post<ById & { Body: MembersChange }>(url, { schema, config: { rule } }, async (request) => {
+  const config = { largeBody: 'membersChange' } as const;
+  const route = { schema, config, bodyLimit: services.settings.bodyLimitBytes };
+  app.post<ById & { Body: Partial<MembershipChange> }>(url, route, async (request) => {
     const { caller, params, body, headers } = request;
     await services.memberships.change(caller.project, noun, params.id, body, precondition(headers));
     return done(`updated members of ${noun} ${params.id}`);

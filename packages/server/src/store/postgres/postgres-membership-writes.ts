@@ -101,7 +101,7 @@ export function putGroupMembers(
   attempt: Attempt,
   project: ProjectKey,
   id: string,
-  write: StoredGroupWrite & { readonly members: readonly string[] },
+  write: Omit<StoredGroupWrite, 'members'> & { readonly members: readonly string[] },
   context: WriteContext,
 ): Promise<PutGroupOutcome> {
   const members = new Set(write.members);
@@ -143,7 +143,10 @@ export function putGroupMembers(
   });
 }
 
-const changesFields = ([, , status, name, metadata]: Row, write: StoredGroupWrite): boolean =>
+const changesFields = (
+  [, , status, name, metadata]: Row,
+  write: Pick<StoredGroupWrite, 'status' | 'name' | 'metadata'>,
+): boolean =>
   (write.status ?? status) !== status ||
   (write.name ?? name) !== name ||
   (write.metadata ?? metadata) !== metadata;

@@ -1,7 +1,7 @@
+import { isPacked } from '../packed-ids.ts';
 import { type ProjectKey, type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
 import { applyBatch } from './batch/postgres-batch.ts';
-import { LargeBatches } from './batch/postgres-large-batches.ts';
 import { carriedRecords } from './carry/postgres-carry.ts';
 import { carryIn } from './carry/postgres-carry-writes.ts';
 import { PostgresConnection } from './connections/postgres-connection.ts';
@@ -10,9 +10,9 @@ import { toStoreFailure } from './connections/postgres-errors.ts';
 import { LongReads } from './connections/postgres-snapshots.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
 import { deleteGroup, deleteUser } from './postgres-deletions.ts';
-import { connectGroup, groupReads, putGroupFields } from './postgres-groups.ts';
+import { changeGroupMembers, groupRow, putGroup } from './postgres-group-writes.ts';
+import { connectGroup, groupReads } from './postgres-groups.ts';
 import { memberReads } from './postgres-members.ts';
-import { changeMembers, putGroupMembers, sizeOf } from './postgres-membership-writes.ts';
 import { migrate } from './postgres-migrate.ts';
 import { presenceReads } from './postgres-presence.ts';
 import { putDurablePresence } from './postgres-presence-writes.ts';
@@ -20,6 +20,7 @@ import { projectReads, projectWrites } from './postgres-projects.ts';
 import { Purge } from './postgres-purge.ts';
 import { standingReads } from './postgres-standings.ts';
 import { putPreferences, putUser, userReads } from './postgres-users.ts';
+import { LargeWrites } from './threads/postgres-large-writes.ts';
 
 /**
  * A batch whose body is no larger is applied here: reading it takes the event loop some 4 ms, which is less than a thread
@@ -39,13 +40,9 @@ export interface PostgresStoreOptions {
 export async function openPostgresStore({ url }: PostgresStoreOptions): Promise<Store> {
   const settings = parsePostgresUrl(url);
   await prepare(settings);
-  return postgresStore(new PostgresDatabase(settings), new LongReads(settings), new LargeBatches({ url }));
+  return postgresStore(new PostgresDatabase(settings), new LongReads(settings), new LargeWrites({ url }));
 }
 
-const groupRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `group ${id}` });
-/** A large write waits for longer than others do for their turn: few go on at once, and locks say who is next. */
-const listsRow = (project: ProjectKey, id: string, ...lists: readonly (readonly string[])[]): WriteTarget =>
-  sizeOf(...lists) === 'large' ? { project } : groupRow(project, id);
 const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
 
 async function prepare(settings: PostgresSettings): Promise<void> {
@@ -59,7 +56,7 @@ async function prepare(settings: PostgresSettings): Promise<void> {
   }
 }
 
-function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBatches: LargeBatches): Store {
+function postgresStore(database: PostgresDatabase, longReads: LongReads, largeWrites: LargeWrites): Store {
   const projects = { ...projectReads(database), ...projectWrites(database) };
   const groups = groupReads(database, longReads);
   const members = memberReads(database);
@@ -70,7 +67,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
   let closing: Promise<void> | null = null;
 
   const close = async () => {
-    await Promise.all([purge.close(), longReads.close(), largeBatches.close()]);
+    await Promise.all([purge.close(), longReads.close(), largeWrites.close()]);
     await database.close();
   };
 
@@ -96,21 +93,14 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
     groupExists: groups.exists,
     listGroups: groups.list,
     listAllGroups: groups.listAll,
-    putGroup(project, id, write, context) {
-      const { members: list, ...stored } = toStored(write);
-      return database.operation(
-        (attempt) =>
-          list === undefined
-            ? putGroupFields(attempt, project, id, stored, context)
-            : putGroupMembers(attempt, project, id, { ...stored, members: list }, context),
-        listsRow(project, id, list ?? []),
-      );
-    },
+    putGroup: (project, id, write, context) =>
+      isPacked(write.members)
+        ? largeWrites.apply({ type: 'putGroup', project, id, write: toStored(write), context })
+        : putGroup(database, project, id, toStored(write), context),
     changeMembers: (project, id, change, context) =>
-      database.operation(
-        (attempt) => changeMembers(attempt, project, id, change, context),
-        listsRow(project, id, change.add, change.remove),
-      ),
+      isPacked(change.add) || isPacked(change.remove)
+        ? largeWrites.apply({ type: 'changeMembers', project, id, change, context })
+        : changeGroupMembers(database, project, id, change, context),
     listMembers: members.list,
     deleteGroup: (project, id, context) =>
       database.operation((attempt) => deleteGroup(attempt, project, id, context), groupRow(project, id)),
@@ -133,7 +123,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeBa
 
     applyBatch: (project, batch, stamp) =>
       batch.body.length > SMALL_BATCH_BYTES
-        ? largeBatches.apply({ project, batch, stamp })
+        ? largeWrites.apply({ type: 'applyBatch', project, batch, stamp })
         : applyBatch(database, project, batch, stamp, 'unknown'),
 
     findPreferences: users.preferences,

@@ -1,5 +1,6 @@
 import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
-import type { ChangeMembersOutcome, ProjectKey, WriteContext } from '../store.ts';
+import { type IdList, unpackIds } from '../packed-ids.ts';
+import type { ChangeMembersOutcome, MembershipChange, ProjectKey, WriteContext } from '../store.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { IdCollector } from './sqlite-id-collector.ts';
 import type { PresenceWrites } from './sqlite-presence-writes.ts';
@@ -79,7 +80,7 @@ export class MembershipWrites {
   change(
     project: ProjectKey,
     id: string,
-    change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    change: MembershipChange,
     context: WriteContext,
   ): ChangeMembersOutcome {
     const row = this.#group.get(project, id);
@@ -97,11 +98,11 @@ export class MembershipWrites {
   }
 
   /** How the group's members would become exactly `desired`, or which of those do not exist. Changes nothing. */
-  planReplacement(group: GroupRef | null, desired: readonly string[], userCards: UserCards): Replacement {
+  planReplacement(group: GroupRef | null, desired: IdList, userCards: UserCards): Replacement {
     const current = new Map(group === null ? [] : (this.#members.all(group.groupNo) as [string, number][]));
     const added = new Map<string, UserCard>();
     const unknown = new IdCollector();
-    const wanted = new Set(desired);
+    const wanted = new Set(unpackIds(desired));
     for (const id of wanted) {
       if (current.delete(id)) continue;
       const card = userCards(id);
@@ -141,10 +142,10 @@ export class MembershipWrites {
     return members.map(([userId]) => userId);
   }
 
-  #resolveNew(group: GroupRef, ids: readonly string[], userCards: UserCards) {
+  #resolveNew(group: GroupRef, ids: IdList, userCards: UserCards) {
     const added = new Map<string, UserCard>();
     const unknown = new IdCollector();
-    for (const id of new Set(ids)) {
+    for (const id of new Set(unpackIds(ids))) {
       if (this.#isMember.get(group.groupNo, id) !== undefined) continue;
       const card = userCards(id);
       if (card === null) unknown.add(id);
@@ -153,9 +154,9 @@ export class MembershipWrites {
     return unknown.count > 0 ? { unknown } : added;
   }
 
-  #findMembers(group: GroupRef, ids: readonly string[]): Map<string, number> {
+  #findMembers(group: GroupRef, ids: IdList): Map<string, number> {
     const found = new Map<string, number>();
-    for (const id of ids) {
+    for (const id of unpackIds(ids)) {
       const row = this.#isMember.get(group.groupNo, id);
       if (row !== undefined) found.set(id, row[0] as number);
     }

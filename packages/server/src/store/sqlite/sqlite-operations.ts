@@ -4,6 +4,7 @@ import type {
   CarriedRecord,
   CustomerRecord,
   DurablePresenceUpdate,
+  MembershipChange,
   ProjectKey,
   Store,
   WriteContext,
@@ -68,9 +69,8 @@ export function writeOperations(connection: SqliteConnection) {
     connectGroup: within((project, id: string, workspace: string | null, stamp: WriteStamp) =>
       groups.connect(project, id, workspace, stamp),
     ),
-    changeMembers: within(
-      (project, id: string, change: Parameters<Store['changeMembers']>[2], context: WriteContext) =>
-        memberships.change(project, id, change, context),
+    changeMembers: within((project, id: string, change: MembershipChange, context: WriteContext) =>
+      memberships.change(project, id, change, context),
     ),
 
     putUser: within((project, id: string, write: StoredUserWrite, context: WriteContext) =>

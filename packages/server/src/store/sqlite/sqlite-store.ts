@@ -1,7 +1,9 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { type IdList, isPacked } from '../packed-ids.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
+import { transferable } from '../transferable.ts';
 import { carriedRecords } from './sqlite-carry.ts';
 import { readFailure } from './sqlite-errors.ts';
 import { groupReads } from './sqlite-groups.ts';
@@ -75,6 +77,10 @@ function createPrivately(file: string): void {
   }
 }
 
+/** The buffers of packed lists, which are transferred to the writer. */
+const buffersOf = (...lists: readonly (IdList | undefined)[]): ArrayBuffer[] =>
+  transferable(...lists.map((list) => (isPacked(list) ? list.bytes : undefined)));
+
 function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: SqliteWriter): Store {
   const projects = projectReads(reader);
   const groups = groupReads(reader, snapshots);
@@ -118,9 +124,10 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     groupExists: async (project, id) => groups.exists(project, id),
     listGroups: async (project, page) => groups.list(project, page),
     listAllGroups: groups.listAll,
-    putGroup: (project, id, write, context) => writer.run('putGroup', project, id, toStored(write), context),
+    putGroup: (project, id, write, context) =>
+      writer.runWith(buffersOf(write.members), 'putGroup', project, id, toStored(write), context),
     changeMembers: (project, id, change, context) =>
-      writer.run('changeMembers', project, id, change, context),
+      writer.runWith(buffersOf(change.add, change.remove), 'changeMembers', project, id, change, context),
     listMembers: async (project, id, page) => members.list(project, id, page),
     deleteGroup: (project, id, context) => writer.run('deleteGroup', project, id, context),
     connectGroup: (project, id, workspace, context) =>
@@ -132,7 +139,8 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     deleteUser: (project, id, context) => writer.run('deleteUser', project, id, context),
     listUserGroups: async (project, id, page) => members.groupsOf(project, id, page),
 
-    applyBatch: (project, batch, context) => writer.run('applyBatch', project, batch, context),
+    applyBatch: (project, batch, context) =>
+      writer.runWith(transferable(batch.body), 'applyBatch', project, batch, context),
 
     findPreferences: async (project, id) => users.preferences(project, id),
     putPreferences: (project, id, channels) => writer.run('putPreferences', project, id, channels),

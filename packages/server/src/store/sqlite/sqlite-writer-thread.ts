@@ -6,6 +6,7 @@
 import { statSync } from 'node:fs';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { SchemaTooNewError } from '../migration-files.ts';
+import { holdsPackedList } from '../packed-ids.ts';
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts';
 import { GroupCommit } from './sqlite-group-commit.ts';
 import { migrate } from './sqlite-migrate.ts';
@@ -13,6 +14,13 @@ import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite
 
 /** Quiet for so long, the log is folded back however short it is: reads are fastest without one. */
 const IDLE_CHECKPOINT_MS = 1_000;
+
+/** Whether a write is a batch, or has packed lists of IDs. */
+function isLarge([, operation, parameters]: WriteRequest): boolean {
+  if (operation === 'applyBatch') return true;
+  const hasLists = operation === 'putGroup' || operation === 'changeMembers';
+  return hasLists && holdsPackedList(parameters[2] as Parameters<typeof holdsPackedList>[0]);
+}
 
 class WriterThread {
   readonly #port: MessagePort;
@@ -71,13 +79,13 @@ class WriterThread {
   }
 
   /**
-   * How many of the queue share the next commit. A batch has one of its own: what came before it does not wait for it, and
-   * what comes while it runs waits for nothing else.
+   * How many of the queue share the next commit. A large write has one of its own: earlier writes do not wait for it, and
+   * later ones wait for no other.
    */
   #sharing(): number {
-    const batch = this.#queue.findIndex(([, operation]) => operation === 'applyBatch');
+    const large = this.#queue.findIndex(isLarge);
     const { maxOperationsPerCommit } = this.#options;
-    return batch === -1 ? maxOperationsPerCommit : Math.max(1, Math.min(batch, maxOperationsPerCommit));
+    return large === -1 ? maxOperationsPerCommit : Math.max(1, Math.min(large, maxOperationsPerCommit));
   }
 
   #receive(): ToWriter | null {

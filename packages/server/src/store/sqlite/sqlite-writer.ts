@@ -20,6 +20,8 @@ export interface WriterEvents {
   onResume(): void;
 }
 
+const NOTHING: readonly ArrayBuffer[] = [];
+
 interface Pending {
   resolve(answer: unknown): void;
   reject(error: Error): void;
@@ -32,6 +34,8 @@ export class SqliteWriter {
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #outbox: WriteRequest[] = [];
+  /** The buffers that the requests of the outbox give away. */
+  #transfer: ArrayBuffer[] = [];
   #lastNumber = 0;
   #failure: Error | null = null;
   #closing = false;
@@ -66,6 +70,15 @@ export class SqliteWriter {
     name: Name,
     ...parameters: Parameters<WriteOperations[Name]>
   ): Promise<ReturnType<WriteOperations[Name]>> {
+    return this.runWith(NOTHING, name, ...parameters);
+  }
+
+  /** The same for parameters that hold buffers: these are transferred to the thread, and gone here. */
+  runWith<Name extends WriteOperation>(
+    transfer: readonly ArrayBuffer[],
+    name: Name,
+    ...parameters: Parameters<WriteOperations[Name]>
+  ): Promise<ReturnType<WriteOperations[Name]>> {
     return new Promise((resolve, reject) => {
       if (this.#failure !== null) {
         reject(new StoreUnavailableError('the store cannot be written', { cause: this.#failure }));
@@ -76,6 +89,7 @@ export class SqliteWriter {
       // All that this turn of the event loop asks for goes over in one message.
       if (this.#outbox.length === 0) setImmediate(() => this.#send());
       this.#outbox.push([this.#lastNumber, name, parameters]);
+      for (const buffer of transfer) this.#transfer.push(buffer);
     });
   }
 
@@ -93,16 +107,17 @@ export class SqliteWriter {
     await this.#exited;
   }
 
-  #tell(message: ToWriter): void {
-    this.#worker.postMessage(message);
+  #tell(message: ToWriter, transfer: readonly ArrayBuffer[] = NOTHING): void {
+    this.#worker.postMessage(message, transfer);
   }
 
   #send(): void {
     if (this.#outbox.length === 0) return;
-    const requests = this.#outbox;
+    const [requests, transfer] = [this.#outbox, this.#transfer];
     this.#outbox = [];
+    this.#transfer = [];
     try {
-      this.#tell({ type: 'write', requests });
+      this.#tell({ type: 'write', requests }, transfer);
     } catch {
       // Something among them cannot be copied to the thread: only its own caller is to know.
       for (const request of requests) this.#sendAlone(request);

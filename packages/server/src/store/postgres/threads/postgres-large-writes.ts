@@ -1,39 +1,39 @@
-import { type BatchOutcome, StoreUnavailableError } from '../../store.ts';
+import { StoreUnavailableError } from '../../store.ts';
 import { Places } from '../connections/postgres-places.ts';
-import type { BatchTask, BatchThreadOptions } from './postgres-batch-protocol.ts';
-import { BatchWorker } from './postgres-batch-worker.ts';
+import type { OutcomeOf, WriteTask, WriteThreadOptions } from './postgres-write-protocol.ts';
+import { WriteWorker } from './postgres-write-worker.ts';
 
 /**
- * How many large batches are applied at once, each on a thread of its own: two of a project, so that one thread is left to
+ * How many large writes are applied at once, each on a thread of its own: two of a project, so that one thread is left to
  * the others whatever a project sends. More of them would cost memory (half a GB for the largest body), connections, and
  * processors that the event loop needs too.
  */
 const MOST_THREADS = 3;
-/** How long a batch waits for a thread, in milliseconds, and how many of a project do. Their bytes take memory meanwhile. */
-const WAIT_MS = 15_000;
-const MOST_WAITING = 8;
+/** How long a write waits for a thread, in milliseconds, and how many of a project do; who sent them bounds their bytes. */
+const WAIT_MS = 30_000;
+const MOST_WAITING = 64;
 /** A thread that has had nothing to do for so long is ended, and its memory and connections given back. */
 const IDLE_MS = 10_000;
 
-/** Applies large batches away from the event loop. */
-export class LargeBatches {
-  readonly #options: BatchThreadOptions;
-  readonly #places = new Places(MOST_THREADS, 'too many large batches are under way', MOST_WAITING);
-  readonly #idle = new Map<BatchWorker, NodeJS.Timeout>();
+/** Applies large writes (batches, and groups with long lists of members) away from the event loop. */
+export class LargeWrites {
+  readonly #options: WriteThreadOptions;
+  readonly #places = new Places(MOST_THREADS, 'too many large writes are under way', MOST_WAITING);
+  readonly #idle = new Map<WriteWorker, NodeJS.Timeout>();
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  constructor(options: BatchThreadOptions) {
+  constructor(options: WriteThreadOptions) {
     this.#options = options;
   }
 
-  /** Applies a batch when its turn has come. @throws StoreUnavailableError, ProjectGoneError */
-  async apply(task: BatchTask): Promise<BatchOutcome> {
+  /** Applies a write as soon as a thread is free for it. @throws StoreUnavailableError, ProjectGoneError */
+  async apply<Task extends WriteTask>(task: Task): Promise<OutcomeOf<Task>> {
     if (this.#isClosed) throw new StoreUnavailableError('the store is closed');
     return this.#track(this.#apply(task));
   }
 
-  #apply(task: BatchTask): Promise<BatchOutcome> {
+  #apply<Task extends WriteTask>(task: Task): Promise<OutcomeOf<Task>> {
     return this.#places.during(task.project, performance.now() + WAIT_MS, async () => {
       const worker = this.#takeIdle() ?? this.#start();
       try {
@@ -44,13 +44,13 @@ export class LargeBatches {
     });
   }
 
-  #start(): BatchWorker {
+  #start(): WriteWorker {
     // Those who wait would find the server away too, later than anybody is to wait for that.
-    return new BatchWorker(this.#options, (error) => this.#places.refuseAll(error));
+    return new WriteWorker(this.#options, (error) => this.#places.refuseAll(error));
   }
 
   /** The one that was busy last, so that those which are not needed end. */
-  #takeIdle(): BatchWorker | undefined {
+  #takeIdle(): WriteWorker | undefined {
     for (const [worker, limit] of [...this.#idle].reverse()) {
       clearTimeout(limit);
       this.#idle.delete(worker);
@@ -60,7 +60,7 @@ export class LargeBatches {
     return undefined;
   }
 
-  #keep(worker: BatchWorker): void {
+  #keep(worker: WriteWorker): void {
     const end = () => {
       this.#idle.delete(worker);
       this.#track(worker.close());
@@ -74,7 +74,7 @@ export class LargeBatches {
     return tracked;
   }
 
-  /** Refuses the batches that wait, lets those that have a thread finish, however long they take, and ends the threads. */
+  /** Rejects the writes that wait, lets those that have a thread finish, however long they take, and ends the threads. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#places.refuseAll(new StoreUnavailableError('the store is closed'));

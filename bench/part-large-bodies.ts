@@ -1,0 +1,150 @@
+/** What large bodies take from others: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { absentServers } from '../packages/server/test/support/servers.ts';
+import { projectToken } from './credentials.ts';
+import { batches, SMALL, userId } from './dataset.ts';
+import type { Pace } from './measure.ts';
+import { type Child, freshDirectory, residentBytes, startServerOnBothCores } from './processes.ts';
+import { say, table, two, verdict, whole } from './report.ts';
+import type { ServerOptions } from './rollcall-server.ts';
+import { makePlace } from './scale-out-place.ts';
+
+const HEALTH_TARGET_MS = 250;
+const BODIES = 3;
+const MEMBERS = 1_700_000;
+const UPLOADS = 500;
+const UPLOAD_BYTES = 1_024 ** 2;
+/** The default of ROLLCALL_BODIES_MEMORY_BYTES, and what the objects around the bytes take. */
+const UPLOADS_TARGET_BYTES = 256 * 1_024 ** 2 * 1.25;
+const SETTLED_MS = 3_000;
+
+export async function largeBodiesPart(_pace: Pace): Promise<void> {
+  say(`### ${BODIES} groups of ${whole(MEMBERS)} listed members at once, their bodies with an escaped key`);
+  say();
+  const token = await projectToken();
+  const rows = [await rowOf('embedded', token, { dataDir: freshDirectory() })];
+  if ((await absentServers()).length === 0) {
+    const place = await makePlace();
+    try {
+      rows.push(await rowOf('PostgreSQL and Redis', token, { dataDir: freshDirectory(), ...place.urls }));
+    } finally {
+      await place.remove();
+    }
+  }
+  table(
+    ['engine', 'body bytes', 'seconds', 'p99 ms of /healthz', `longest ms (≤ ${HEALTH_TARGET_MS})`, ''],
+    rows,
+  );
+  await heldUploads(token);
+}
+
+async function rowOf(engine: string, token: string, options: ServerOptions): Promise<string[]> {
+  const server = await startServerOnBothCores('rollcall-server.ts', JSON.stringify(options));
+  for (const batch of batches({ ...SMALL, smallGroups: 0, largeGroups: 0 }))
+    await send(server, token, 'POST', '/v1/batch', Buffer.from(JSON.stringify(batch)));
+  const ids = Array.from({ length: MEMBERS }, (_, index) => userId(index % SMALL.users));
+  // Encoded before anything is measured: this process measures the waits, and must not cause them.
+  const body = Buffer.from(`{"na\\u006de":"G","members":${JSON.stringify(ids)}}`);
+  const waits: number[] = [];
+  let isRunning = true;
+  const polling = (async () => {
+    while (isRunning) waits.push(await milliseconds(() => fetch(`http://127.0.0.1:${server.port}/healthz`)));
+  })();
+  const taken = await milliseconds(() =>
+    Promise.all(
+      Array.from({ length: BODIES }, (_, index) => send(server, token, 'PUT', `/v1/groups/g${index}`, body)),
+    ),
+  );
+  isRunning = false;
+  await polling;
+  await server.stop();
+  waits.sort((a, b) => a - b);
+  const longest = waits.at(-1) ?? Number.NaN;
+  const p99 = waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
+  const numbers = [whole(body.length), two(taken / 1_000), two(p99), two(longest)];
+  return [engine, ...numbers, verdict(longest <= HEALTH_TARGET_MS)];
+}
+
+async function milliseconds(run: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await run();
+  return performance.now() - begin;
+}
+
+async function send(
+  { port }: Child,
+  token: string,
+  method: string,
+  path: string,
+  body: Buffer,
+): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'content-length': body.length,
+  };
+  const sending = request({ port, method, path, headers }).end(body);
+  const [answer] = await once(sending, 'response');
+  const text = await textOf(answer);
+  if (answer.statusCode !== 200)
+    throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text}`);
+}
+
+/** Uploads of which everything but the last byte has arrived. */
+async function heldUploads(token: string): Promise<void> {
+  say(`### ${UPLOADS} uploads of ${whole(UPLOAD_BYTES)} bytes that do not end`);
+  say();
+  const server = await startServerOnBothCores(
+    'rollcall-server.ts',
+    JSON.stringify({ dataDir: freshDirectory() }),
+  );
+  await fetch(`http://127.0.0.1:${server.port}/healthz`);
+  const before = residentBytes(server.pid);
+  let rejected = 0;
+  const sockets = await Promise.all(
+    Array.from({ length: UPLOADS }, async () => {
+      const socket = await upload(server, token);
+      socket.on('data', (text) => {
+        if (String(text).startsWith('HTTP/1.1 503')) rejected += 1;
+      });
+      return socket;
+    }),
+  );
+  await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+  const taken = residentBytes(server.pid) - before;
+  for (const socket of sockets) socket.destroy();
+  await server.stop();
+  const megabytes = (bytes: number) => `${whole(bytes / 1_024 ** 2)} MiB`;
+  table(
+    ['what', 'measured', 'target', ''],
+    [
+      ['answered 503', whole(rejected), '', ''],
+      [
+        'memory of the others, resident',
+        megabytes(taken),
+        `≤ ${megabytes(UPLOADS_TARGET_BYTES)}`,
+        verdict(taken <= UPLOADS_TARGET_BYTES),
+      ],
+    ],
+  );
+}
+
+async function upload({ port }: Child, token: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const head = [
+    'PUT /v1/groups/g HTTP/1.1',
+    'Host: bench',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    `Content-Length: ${UPLOAD_BYTES}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await new Promise<void>((resolve, reject) => {
+    socket.write(Buffer.alloc(UPLOAD_BYTES - 1, ' '), (error) => (error ? reject(error) : resolve()));
+  });
+  return socket;
+}

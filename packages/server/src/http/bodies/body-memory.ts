@@ -1,0 +1,60 @@
+import { limits } from '@rollcall/protocol';
+import { ServiceError } from '../../core/service-error.ts';
+
+/** The share of the memory that bodies above 256 KiB may have: uploads of large bodies leave the rest to small ones. */
+const LARGE_SHARE = 0.75;
+/** How long a caller should wait until other bodies have been applied, in seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * The account of the bytes of request bodies in this process: of those that are being received and of those whose request
+ * has no answer yet. Only bytes that have arrived count, not those that `Content-Length` announces.
+ */
+export class BodyMemory {
+  readonly #maxBytes: number;
+  readonly #maxLargeBytes: number;
+  #bytes = 0;
+  #largeBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#maxLargeBytes = Math.floor(maxBytes * LARGE_SHARE);
+  }
+
+  /** How many bytes are accounted for. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Accounts for the growth of one body from `before` to `after` bytes; false, and unchanged, when the bound forbids it. */
+  grow(before: number, after: number): boolean {
+    const bytes = this.#bytes + after - before;
+    const largeBytes = this.#largeBytes + largePart(after) - largePart(before);
+    if (bytes > this.#maxBytes || largeBytes > this.#maxLargeBytes) return false;
+    this.#bytes = bytes;
+    this.#largeBytes = largeBytes;
+    return true;
+  }
+
+  /** Gives back the bytes of one body. */
+  release(bytes: number): void {
+    this.#bytes -= bytes;
+    this.#largeBytes -= largePart(bytes);
+  }
+}
+
+/** A body counts as large, whole, from the byte that makes it so. */
+const largePart = (bytes: number) => (isLargeBody(bytes) ? bytes : 0);
+
+/** Whether a body is too large to be read on the event loop. */
+export const isLargeBody = (bytes: number) => bytes > limits.SMALL_BODY_LIMIT_BYTES;
+
+export const bodyUnavailable = (reason: string, cause?: Error) =>
+  new ServiceError('error', `${reason}; nothing was applied, try again`, {
+    status: 503,
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    cause,
+  });
+
+export const bodyMemoryFull = () =>
+  bodyUnavailable('the server holds as many request bodies as it has memory for');

@@ -1,0 +1,27 @@
+/** A thread that parses and checks large bodies, one at a time. */
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import { transferable } from '../../store/transferable.ts';
+import { type BodyTask, type FromBodyThread, readLargeBody } from './body-reading.ts';
+
+function read(task: BodyTask): FromBodyThread {
+  try {
+    return readLargeBody(task);
+  } catch (error) {
+    const { message, stack } = error as Error;
+    return { type: 'failed', message, stack };
+  }
+}
+
+/** The buffers that are moved to the main thread. */
+const buffersOf = (reading: FromBodyThread): ArrayBuffer[] =>
+  reading.type === 'read' ? transferable(...Object.values(reading.lists).map(({ bytes }) => bytes)) : [];
+
+function serve(port: MessagePort): void {
+  port.on('message', (task: BodyTask) => {
+    const reading = read(task);
+    port.postMessage(reading, buffersOf(reading));
+  });
+}
+
+if (parentPort === null) throw new Error('this module runs on a worker thread');
+serve(parentPort);
