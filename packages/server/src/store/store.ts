@@ -10,6 +10,8 @@
  *   outcome, never an exception. A rejection means the engine failed: {@link StoreUnavailableError} when it cannot be
  *   reached now and the same call may succeed later, {@link ProjectGoneError}; anything else is a defect.
  * - **Time is an argument.** `now` is milliseconds since the epoch, and the driver reads no clock for the data.
+ * - **The order of commits decides.** The clocks of two processes may differ, and a clock may be set back: a time that is
+ *   stored never goes back with a later commit. A user's `updatedAt` becomes the later of `now` and what it was.
  * - **Order.** Lists are in ascending order of ID, by code point. A page starts after the entry with the ID `after`,
  *   which need not exist any more, so entries that come and go make no other appear twice or vanish; a page costs the
  *   same however deep it is.
@@ -392,7 +394,7 @@ export interface Store {
   carryOut(): AsyncIterable<readonly CarriedRecord[]>;
   /**
    * Writes records of another store, all or nothing. What is there already is replaced by the record, and the same
-   * record twice changes nothing more. Records of a project, group or user that is not there are left out and counted.
+   * record twice changes nothing more. A session that was revoked here stays revoked, whatever its record says. Records of a project, group or user that is not there are left out and counted.
    */
   carryIn(records: readonly CarriedRecord[], stamp: WriteStamp): Promise<CarryCounts>;
 }

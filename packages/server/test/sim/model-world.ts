@@ -223,7 +223,7 @@ export function writeUser(
   };
   const created = !draft.users.has(id);
   if (!created && JSON.stringify(before) === JSON.stringify(after)) return 'unchanged';
-  draft.users.set(id, { ...after, updatedAt: now, revision });
+  draft.users.set(id, { ...after, updatedAt: Math.max(before.updatedAt, now), revision });
   return created ? 'created' : 'updated';
 }
 

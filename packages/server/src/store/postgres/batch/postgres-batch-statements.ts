@@ -110,7 +110,8 @@ export const COMPARE_LISTS = `
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
 export const UPDATE_USERS = `
-  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = $9, revision = $10
+  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = greatest(u.updated_at, $9),
+    revision = $10
   FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
   WHERE u.project_id = $1 AND u.id = w.id`;
 
