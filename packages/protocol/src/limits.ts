@@ -16,6 +16,11 @@ export const LOCATION_MAX_PAIRS = 16;
 /** Longest key and longest value of a location, in code points. */
 export const LOCATION_TEXT_MAX_LENGTH = 1_024;
 
+/** Most durable locations of a user in a group. One more ends the oldest. */
+export const DURABLE_LOCATIONS_MAX = 10_000;
+/** Most bytes of a user's durable locations in a group, as JSON text in UTF-8. */
+export const DURABLE_LOCATIONS_MAX_BYTES = 1_024 * 1_024;
+
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;
 

@@ -116,8 +116,10 @@ export class PresenceService {
     const place = { userId, groupId, region, location };
     const outcome = await this.#store.putDurablePresence(project, place, stamp);
     if (outcome.kind === 'refused') return requireStanding(outcome.standing, update);
-    const left = outcome.previous === location ? null : outcome.previous;
-    await this.#tell(update, { type: 'durable', userId, location, at: stamp.now, left }, stamp.now);
+    const { previous, at, endedTo } = outcome;
+    const left = previous === location ? null : previous;
+    const event = { type: 'durable', userId, location, at, left } as const;
+    await this.#tell(update, endedTo === null ? event : { ...event, endedTo }, stamp.now);
   }
 
   /** The location is stored either way; who watches and misses this reads it again when the engine is back. */

@@ -235,7 +235,15 @@ export interface DurablePresenceUpdate {
 
 /** Applied, or the standing that forbids it (checked in the same atomic step). */
 export type DurablePresenceOutcome =
-  | { readonly kind: 'set'; readonly previous: Json | null }
+  | {
+      readonly kind: 'set';
+      /** What the region had before. */
+      readonly previous: Json | null;
+      /** The time that the location has. */
+      readonly at: number;
+      /** The latest time of the locations that ended because of a bound; null where none did. */
+      readonly endedTo: number | null;
+    }
   | { readonly kind: 'refused'; readonly standing: Standing };
 
 export interface DurablePresence {
@@ -366,6 +374,12 @@ export interface Store {
   standings(project: ProjectKey, asked: readonly StandingQuestion[]): Promise<Standing[]>;
   /** Of these users, those who are active and members of the group, when the group is active too; in ascending order of ID. */
   presentable(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<string[]>;
+  /**
+   * Sets the location of a region. Its time is `now`, or a millisecond after the user's latest one in the group where
+   * that is later, so the latest location is the one of the last commit. (More than 1,000 updates a second of one user in
+   * one group therefore run ahead of the clock.) Where the user then has more than the store's bounds
+   * (durable-bounds.ts), the oldest locations end until the bounds hold, but never the one that was set.
+   */
   putDurablePresence(
     project: ProjectKey,
     update: DurablePresenceUpdate,
@@ -394,7 +408,8 @@ export interface Store {
   carryOut(): AsyncIterable<readonly CarriedRecord[]>;
   /**
    * Writes records of another store, all or nothing. What is there already is replaced by the record, and the same
-   * record twice changes nothing more. A session that was revoked here stays revoked, whatever its record says. Records of a project, group or user that is not there are left out and counted.
+   * record twice changes nothing more. A session that was revoked here stays revoked, whatever its record says.
+   * A durable location keeps its time. A user's imported locations may exceed the bounds until their next update. Records of a project, group or user that is not there are left out and counted.
    */
   carryIn(records: readonly CarriedRecord[], stamp: WriteStamp): Promise<CarryCounts>;
 }

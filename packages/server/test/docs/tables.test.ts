@@ -46,6 +46,8 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   JSON_MAX_DEPTH: 'nesting of a request body',
   LOCATION_MAX_PAIRS: 'pairs of a location',
   LOCATION_TEXT_MAX_LENGTH: 'key or value of a location',
+  DURABLE_LOCATIONS_MAX: 'durable locations of a user in a group',
+  DURABLE_LOCATIONS_MAX_BYTES: 'text of these locations',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   BATCH_MAX_USERS: 'users of a batch',

@@ -13,6 +13,7 @@ const DELETE_GROUP = 'DELETE FROM groups WHERE project_id = $1 AND id = $2';
 const REMOVE_GROUP_MEMBERS =
   'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 RETURNING user_id';
 const REMOVE_GROUP_PRESENCE = 'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2';
+const REMOVE_GROUP_USAGES = 'DELETE FROM durable_usage WHERE project_id = $1 AND group_id = $2';
 const REMOVE_GROUP_PAIRS = 'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2';
 
 /** Removes a group with its memberships and durable presence: two round trips. */
@@ -30,6 +31,7 @@ export function deleteGroup(
     // Presence after memberships: who is being marked present holds their membership until that is written.
     const [members] = await transaction.commit(
       [REMOVE_GROUP_MEMBERS, project, id],
+      [REMOVE_GROUP_USAGES, project, id],
       [REMOVE_GROUP_PRESENCE, project, id],
       [REMOVE_GROUP_PAIRS, project, id],
       [DELETE_GROUP, project, id],
@@ -50,6 +52,8 @@ const GROUPS_OF_USER = `
 const LOSE_USER = `
   UPDATE groups SET member_count = member_count - 1, revision = $3 WHERE project_id = $1 AND id = ANY($2::text[])`;
 const REMOVE_USER_MEMBERSHIPS = 'DELETE FROM memberships WHERE project_id = $1 AND user_id = $2';
+const REMOVE_USER_USAGES =
+  'DELETE FROM durable_usage WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
 const REMOVE_USER_PRESENCE =
   'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = ANY($3::text[]) AND user_id = $2';
 const REMOVE_USER_PAIRS =
@@ -80,6 +84,7 @@ export function deleteUser(
     await transaction.commit(
       [LOSE_USER, project, groupList, context.revision],
       [REMOVE_USER_MEMBERSHIPS, project, id],
+      [REMOVE_USER_USAGES, project, id, groupList],
       [REMOVE_USER_PRESENCE, project, id, groupList],
       [REMOVE_USER_PAIRS, project, id, groupList],
       [DELETE_USER, project, id],

@@ -66,6 +66,8 @@ const ADD = `
   ON CONFLICT (project_id, group_id, user_id) DO NOTHING`;
 const REMOVE =
   'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
+const REMOVE_USAGES =
+  'DELETE FROM durable_usage WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
 const REMOVE_PRESENCE =
   'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2 AND user_id = ANY($3::text[])';
 const REMOVE_PAIRS =
@@ -98,7 +100,8 @@ function changeCalls(project: ProjectKey, id: string, { fresh, removed }: Change
   if (removed.length > 0) {
     // Presence after memberships: who is being marked present holds their membership until that is written.
     const gone = textArray(removed);
-    for (const sql of [REMOVE, REMOVE_PRESENCE, REMOVE_PAIRS]) calls.push([sql, project, id, gone]);
+    for (const sql of [REMOVE, REMOVE_USAGES, REMOVE_PRESENCE, REMOVE_PAIRS])
+      calls.push([sql, project, id, gone]);
   }
   if (fresh > 0) calls.push([ADD, project, id, wanted]);
   return calls;

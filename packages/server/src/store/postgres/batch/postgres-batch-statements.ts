@@ -122,8 +122,8 @@ export const UPDATE_GROUPS = `
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, growth)
   WHERE g.project_id = $1 AND g.id = w.id`;
 
-/** Removes the users $3 from the groups $2, pair by pair: memberships, presence and its pairs, in this order. */
-export const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map(
+/** Removes the users $3 from the groups $2, pair by pair: memberships, what is counted of durable presence, this and its pairs. */
+export const REMOVALS = ['memberships', 'durable_usage', 'durable_presence', 'durable_pairs'].map(
   (table) => `
   DELETE FROM ${table} t USING unnest($2::text[], $3::text[]) AS w(group_id, user_id)
   WHERE t.project_id = $1 AND t.group_id = w.group_id AND t.user_id = w.user_id`,
