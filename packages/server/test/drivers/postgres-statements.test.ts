@@ -181,6 +181,16 @@ async function presentAll({ store, key }: Roster): Promise<void> {
   while (places.length > 0) await Promise.all(places.splice(0, 100).map((place) => place()));
 }
 
+/** An import, which is counted by the next update, and then more text than a user may have. */
+async function exceedBounds(roster: Roster): Promise<void> {
+  const projectId = await roster.projectId();
+  const stamp = { now: 1, revision: 'r' };
+  await roster.store.carryIn([{ type: 'durablePresence', projectId, ...PLACE, at: 1 }], stamp);
+  const long = JSON.stringify({ p: 'x'.repeat(1_024 ** 2) });
+  for (const location of [PLACE.location, long])
+    await roster.store.putDurablePresence(roster.key, { ...PLACE, region: location, location }, stamp);
+}
+
 /** Methods that are none of these: a stream, the end, and what starts work of its own. */
 const OTHERS = ['carryOut', 'close', 'deleteProject'];
 
@@ -273,6 +283,7 @@ describe('what is sent to PostgreSQL', { skip: skipsPostgres }, () => {
 
   test('no statement scans a table', async () => {
     for (const run of MORE_READS) await run(roster, 1);
+    await exceedBounds(roster);
     await store.deleteProject((await newRoster(store)).key);
     const texts = new Map(recorder.sent.map((sent) => [sent.text, sent]));
     const scans = await withClient(database.url, async (client) => {
