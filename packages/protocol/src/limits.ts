@@ -25,6 +25,11 @@ export const EPHEMERAL_LOCATIONS_MAX_BYTES = 64 * 1_024;
 /** Most streams that are open with client tokens of one user, in each process. */
 export const USER_STREAMS_MAX = 100;
 
+/** Most durable locations of a user in a group. One more ends the oldest. */
+export const DURABLE_LOCATIONS_MAX = 10_000;
+/** Most bytes of a user's durable locations in a group, as JSON text in UTF-8. */
+export const DURABLE_LOCATIONS_MAX_BYTES = 1_024 * 1_024;
+
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;
 /** A page of presence ends with the entry that makes it larger than this, in bytes. */

@@ -123,8 +123,10 @@ export class PresenceService {
       requireStanding(outcome.standing, update);
       return;
     }
-    const left = outcome.previous === location ? null : outcome.previous;
-    await this.#tell(update, { type: 'durable', userId, location, at: stamp.now, left }, stamp.now);
+    const { previous, at, endedTo } = outcome;
+    const left = previous === location ? null : previous;
+    const event = { type: 'durable', userId, location, at, left } as const;
+    await this.#tell(update, endedTo === null ? event : { ...event, endedTo }, stamp.now);
   }
 
   /** The location is stored either way; who watches and misses this reads it again when the engine is back. */

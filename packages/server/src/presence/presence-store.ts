@@ -146,6 +146,11 @@ export type ToldEvent =
       readonly location: Json;
       readonly at: number;
       readonly left: Json | null;
+      /**
+       * Only where the user had too many durable locations: the latest time of those that ended. It stands for all of
+       * them, since they are the oldest ones, so the event stays small however many ended.
+       */
+      readonly endedTo?: number;
     }
   /** The users were set deleted, or active again; they may or may not be members or present. */
   | { readonly type: 'users'; readonly userIds: readonly string[]; readonly active: boolean }

@@ -61,31 +61,43 @@ export class FilteredView {
   }
 
   /**
+   * Whether the durable location that readers know of the user may have ended because of a bound, and the filter hides the
+   * one that was set. Of the user's later locations one may pass the filter, so it has to be read.
+   */
+  endsShown({ userId, location, endedTo }: DurableTold): boolean {
+    const known = this.durableOf(userId);
+    return known !== null && endedTo !== undefined && known.at <= endedTo && !this.passes(location);
+  }
+
+  /**
    * What is seen of a durable place that was set; null when that cannot be told without reading it again. It may have been
    * read here before it is told: then it is told all the same, to those who came back and do not know it.
    */
-  place({ userId, location, at, left }: DurableTold): ReaderEvent[] | null {
+  place(told: DurableTold): ReaderEvent[] | null {
+    const { userId, location, at, left } = told;
     const known = this.durableOf(userId);
     if (known?.location === location && known.at === at) return [durable(userId, location, at)];
     if (known !== null && at <= known.at) return null;
-    if (this.passes(location)) return this.replace(userId, { location, at }, left);
+    if (this.passes(location)) return this.replace({ location, at }, told);
     return left !== null && this.passes(left) ? null : [];
   }
 
   /** Takes what was read for an event that says where the user left from: told whether or not it was known. */
-  replace(userId: string, place: DurablePlace | null, left: Json | null): ReaderEvent[] {
-    const events = this.set(userId, place);
+  replace(place: DurablePlace | null, { userId, left, endedTo }: DurableTold): ReaderEvent[] {
+    const known = this.durableOf(userId);
+    const isEnded = known !== null && endedTo !== undefined && known.at <= endedTo;
+    const events = this.set(userId, place, isEnded ? 'removed' : 'moved');
     if (events.length > 0) return events;
     if (place !== null) return [durable(userId, place.location, place.at)];
     return left !== null && this.passes(left) ? [departed(userId, left, 'moved', true)] : [];
   }
 
   /** Takes a user's latest durable place as it was read, or null where there is none (any more). */
-  set(userId: string, place: DurablePlace | null): ReaderEvent[] {
+  set(userId: string, place: DurablePlace | null, reason: 'moved' | 'removed' = 'moved'): ReaderEvent[] {
     const known = this.durableOf(userId);
     if (place === null) {
       this.#setDurable(userId, null);
-      return known === null ? [] : [departed(userId, known.location, 'moved', true)];
+      return known === null ? [] : [departed(userId, known.location, reason, true)];
     }
     this.#setDurable(userId, place);
     const isKnown = known?.location === place.location && known.at === place.at;

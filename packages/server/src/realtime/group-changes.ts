@@ -114,7 +114,8 @@ export class GroupChanges {
     this.#state.known.placed(userId, told);
     const doubtful: Channel[] = [];
     const own = this.#ofChannels([userId], (channel) => {
-      const events = isLate ? null : channel.view.place(told);
+      const isUncertain = isLate || channel.view.endsShown(told);
+      const events = isUncertain ? null : channel.view.place(told);
       if (events === null) doubtful.push(channel);
       return events ?? [];
     });
@@ -133,13 +134,14 @@ export class GroupChanges {
   async #rereadDurable(
     offset: number,
     doubtful: readonly Channel[],
-    { userId, left }: DurableTold,
+    told: DurableTold,
     known: OwnEvents,
   ): Promise<void> {
+    const { userId } = told;
     const own = new Map(known);
     for (const channel of doubtful) {
       const places = await this.#readDurable(channel, [userId]);
-      own.set(channel, channel.view.replace(userId, places.get(userId) ?? null, left));
+      own.set(channel, channel.view.replace(places.get(userId) ?? null, told));
     }
     this.#record(offset, [], own);
   }

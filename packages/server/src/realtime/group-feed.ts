@@ -101,7 +101,7 @@ export class GroupFeed implements Follower, SessionOwner {
       await this.#changes.apply(offset, event);
       if (event.type === 'gone') await this.#endGone();
       else if (isOfTheStore(event)) await this.#endRefused('userIds' in event ? event.userIds : null);
-      else continue;
+      else if (!endsLocations(event)) continue;
       await this.#tellResumed();
     }
     for (const channel of this.#channels.values()) if (channel.hasPending) this.#parts.offer(channel);
@@ -220,6 +220,9 @@ export class GroupFeed implements Follower, SessionOwner {
 
 const channelKey = ({ location, excludeDurable }: PresenceFilter) =>
   JSON.stringify([location, excludeDurable]);
+
+/** Whether durable locations ended because of a bound: the event does not name them. */
+const endsLocations = (event: PresenceEvent) => event.type === 'durable' && event.endedTo !== undefined;
 
 /** Whether it tells who may be seen, and so who may watch. */
 const isOfTheStore = ({ type }: PresenceEvent) => type === 'removed' || type === 'users' || type === 'group';

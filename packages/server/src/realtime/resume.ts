@@ -96,9 +96,11 @@ function eventOf(event: PresenceEvent, view: FilteredView, group: GroupView): Re
     case 'left':
       return view.filtered(departed(event.userId, event.location, event.reason));
     case 'durable': {
-      const { userId, left } = event;
+      const { userId, left, endedTo } = event;
       const latest = view.durableOf(userId);
       if (latest !== null) return durable(userId, latest.location, latest.at);
+      // Which location the reader knew, and whether it is among those that ended, is not known here.
+      if (endedTo !== undefined && !view.filter.excludeDurable) return undefined;
       const isLeft = !view.filter.excludeDurable && left !== null && view.passes(left);
       return isLeft ? departed(userId, left, 'moved', true) : null;
     }

@@ -10,6 +10,8 @@
  *   outcome, never an exception. A rejection means the engine failed: {@link StoreUnavailableError} when it cannot be
  *   reached now and the same call may succeed later, {@link ProjectGoneError}; anything else is a defect.
  * - **Time is an argument.** `now` is milliseconds since the epoch, and the driver reads no clock for the data.
+ * - **The order of commits decides.** The clocks of two processes may differ, and a clock may be set back: a time that is
+ *   stored never goes back with a later commit. A user's `updatedAt` becomes the later of `now` and what it was.
  * - **Order.** Lists are in ascending order of ID, by code point. A page starts after the entry with the ID `after`,
  *   which need not exist any more, so entries that come and go make no other appear twice or vanish; a page costs the
  *   same however deep it is.
@@ -256,7 +258,15 @@ export interface DurablePresenceUpdate {
 
 /** Applied, or the standing that forbids it (checked in the same atomic step). */
 export type DurablePresenceOutcome =
-  | { readonly kind: 'set'; readonly previous: Json | null }
+  | {
+      readonly kind: 'set';
+      /** What the region had before. */
+      readonly previous: Json | null;
+      /** The time that the location has. */
+      readonly at: number;
+      /** The latest time of the locations that ended because of a bound; null where none did. */
+      readonly endedTo: number | null;
+    }
   | { readonly kind: 'refused'; readonly standing: Standing };
 
 export interface DurablePresence {
@@ -401,6 +411,12 @@ export interface Store {
     groupId: string,
     userIds: readonly string[],
   ): Promise<Map<string, Incarnation>>;
+  /**
+   * Sets the location of a region. Its time is `now`, or a millisecond after the user's latest one in the group where
+   * that is later, so the latest location is the one of the last commit. (More than 1,000 updates a second of one user in
+   * one group therefore run ahead of the clock.) Where the user then has more than the store's bounds
+   * (durable-bounds.ts), the oldest locations end until the bounds hold, but never the one that was set.
+   */
   putDurablePresence(
     project: ProjectKey,
     update: DurablePresenceUpdate,
@@ -429,7 +445,8 @@ export interface Store {
   carryOut(): AsyncIterable<readonly CarriedRecord[]>;
   /**
    * Writes records of another store, all or nothing. What is there already is replaced by the record, and the same
-   * record twice changes nothing more. Records of a project, group or user that is not there are left out and counted.
+   * record twice changes nothing more. A session that was revoked here stays revoked, whatever its record says.
+   * A durable location keeps its time. A user's imported locations may exceed the bounds until their next update. Records of a project, group or user that is not there are left out and counted.
    */
   carryIn(records: readonly CarriedRecord[], stamp: WriteStamp): Promise<CarryCounts>;
 }

@@ -7,6 +7,7 @@ import { batchContract } from './store/batch-contract.ts';
 import { batchRefusalContract } from './store/batch-refusal-contract.ts';
 import { carryContract } from './store/carry-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
+import { durableBoundsContract } from './store/durable-bounds-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
 import { effectsContract } from './store/effects-contract.ts';
@@ -37,6 +38,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   preferences: preferencesContract,
   'durable presence': presenceContract,
   'filters of durable presence': durableFilterContract,
+  'bounds of durable presence': durableBoundsContract,
   pages: pageContract,
   'whole lists': wholeListContract,
   preconditions: preconditionContract,

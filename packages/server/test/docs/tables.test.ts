@@ -50,6 +50,8 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   EPHEMERAL_LOCATIONS_MAX: 'ephemeral locations of a user in a group',
   EPHEMERAL_LOCATIONS_MAX_BYTES: 'these locations together',
   USER_STREAMS_MAX: 'open streams of a user with client tokens',
+  DURABLE_LOCATIONS_MAX: 'durable locations of a user in a group',
+  DURABLE_LOCATIONS_MAX_BYTES: 'text of these locations',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   PRESENCE_PAGE_MAX_BYTES: 'bytes of a page of presence',

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { StoreSpace } from '../contract/store/store-lab.ts';
-import { simulateStore } from '../sim/store-simulation.ts';
+import { SMALL_BOUNDS, simulateStore } from '../sim/store-simulation.ts';
 import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
 
 /** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that nobody has tried. */
@@ -14,7 +14,7 @@ const SIZE = { projects: 20, rounds: 40, openings: 2 };
 
 async function postgresSpace(): Promise<StoreSpace> {
   const { url, remove } = await ownDatabase();
-  return { open: () => openPostgresStore({ url }), remove };
+  return { open: () => openPostgresStore({ url, durableBounds: SMALL_BOUNDS }), remove };
 }
 
 describe('random operations leave PostgreSQL where they leave the naive model', {

@@ -13,7 +13,7 @@ import type { Store } from '../../src/store/store.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
 import { Recorder, type Sent } from './statement-recorder.ts';
-import { MORE_READS, READS, SINGLE, WRITES } from './store-operations.ts';
+import { MORE_READS, PLACE, READS, SINGLE, WRITES } from './store-operations.ts';
 
 /** Pages of 8 KiB that a statement about one user, one group or a page of ten may touch; the tables have thousands. */
 const MOST_PAGES = 250;
@@ -35,6 +35,16 @@ async function presentAll({ store, key }: Roster): Promise<void> {
     ...Array.from({ length: MANY_PLACES }, (_, x) => () => put('u000001', { p: '1', s: '2', x: `${x}` }, x)),
   ];
   while (places.length > 0) await Promise.all(places.splice(0, 100).map((place) => place()));
+}
+
+/** An import, which is counted by the next update, and then more text than a user may have. */
+async function exceedBounds(roster: Roster): Promise<void> {
+  const projectId = await roster.projectId();
+  const stamp = { now: 1, revision: 'r' };
+  await roster.store.carryIn([{ type: 'durablePresence', projectId, ...PLACE, at: 1 }], stamp);
+  const long = JSON.stringify({ p: 'x'.repeat(1_024 ** 2) });
+  for (const location of [PLACE.location, long])
+    await roster.store.putDurablePresence(roster.key, { ...PLACE, region: location, location }, stamp);
 }
 
 /** Methods that are none of these: streams, the end, and what starts work of its own. */
@@ -129,6 +139,7 @@ describe('what is sent to PostgreSQL', { skip: skipsPostgres }, () => {
 
   test('no statement scans a table', async () => {
     for (const run of MORE_READS) await run(roster, 1);
+    await exceedBounds(roster);
     await store.deleteProject((await newRoster(store)).key);
     const texts = new Map(recorder.sent.map((sent) => [sent.text, sent]));
     const scans = await withClient(database.url, async (client) => {

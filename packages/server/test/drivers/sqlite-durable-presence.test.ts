@@ -320,6 +320,8 @@ describe('a store of the first schema', () => {
         assert.deepEqual(await put(store, key, 'ann', pageAt('3'), 40, BY_SITE), {
           kind: 'set',
           previous: pageAt('2'),
+          at: 40,
+          endedTo: null,
         });
         assert.deepEqual(await list({ location: '{"page":"2"}', partial: true }), []);
       });

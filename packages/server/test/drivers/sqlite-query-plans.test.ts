@@ -32,8 +32,8 @@ const DURABLE_SEARCHES = [
   'SEARCH d USING INDEX durable_presence_by_time (group_no=? AND user_id>?)',
   'SEARCH d USING INTEGER PRIMARY KEY (rowid=?)',
   'SEARCH durable_places USING PRIMARY KEY (group_no=? AND place_key=? AND (user_id,presence_no)>(?,?))',
+  'SEARCH durable_presence USING INDEX durable_presence_by_region (group_no=? AND user_id=? AND region_key=?)',
   'SEARCH durable_presence USING INDEX durable_presence_by_time (group_no=? AND user_id=?)',
-  'SEARCH durable_presence USING INDEX sqlite_autoindex_durable_presence_1 (group_no=? AND user_id=? AND region=?)',
   'SEARCH p USING PRIMARY KEY (group_no=? AND place_key=? AND (user_id,presence_no)>(?,?))',
 ];
 

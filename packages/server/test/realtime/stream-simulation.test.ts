@@ -9,6 +9,7 @@ const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
     ? [1, 2, 59, 115, 126, 136]
     : [Number(process.env.ROLLCALL_TEST_SEED)];
+const BOUNDED_SEEDS = 4;
 const ROUNDS = 80;
 /** Two processes, with few writes to spend, so that changes are merged now and then. */
 const TWO_BUSY = { writesPerSecond: [40, 40] };
@@ -22,6 +23,13 @@ describe('every reader knows what a reading with its filter answers', () => {
         await simulation.run(ROUNDS);
         resumed += simulation.resumed;
       }));
+  }
+
+  for (const seed of SEEDS.slice(0, BOUNDED_SEEDS)) {
+    test(`seed ${seed}, where a third durable location of a user ends the oldest`, () =>
+      withStreams({ ...TWO_BUSY, durableBounds: { locations: 2, bytes: 1_000 } }, (world) =>
+        new StreamSimulation(world, new Random(seed)).run(ROUNDS),
+      ));
   }
 
   test('and enough of them went on where they were to mean something', { skip: SEEDS.length < 2 }, () => {

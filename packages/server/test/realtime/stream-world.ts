@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createConfigured } from '../../src/bootstrap.ts';
+import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { readPositionId } from '../../src/realtime/event-text.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
 import type { StreamRequest } from '../../src/realtime/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/stream-session.ts';
 import { createServices, type Services } from '../../src/services.ts';
+import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-bounds.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { ProjectKey } from '../../src/store/store.ts';
-import { closeEngine, type Engine, openEngine } from '../../src/wiring.ts';
+import { closeEngine, type Engine } from '../../src/wiring.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { testSettings, withDataDir } from '../support/server.ts';
 import { SimulatedSink } from './simulated-sink.ts';
@@ -22,6 +26,8 @@ export interface WorldOptions {
   readonly writesPerSecond?: readonly (number | undefined)[];
   /** Default: silence. */
   readonly log?: Logger;
+  /** Default: those of the API. */
+  readonly durableBounds?: DurableBounds;
 }
 
 /** An engine with a project, the rules on it, and hubs whose streams end in memory instead of sockets. */
@@ -132,6 +138,12 @@ export class StreamWorld {
   }
 }
 
+/** The embedded engine, with bounds of the test's. */
+async function openMemoryEngine(dataDir: string, durableBounds = DURABLE_BOUNDS): Promise<Engine> {
+  const store = await openSqliteStore({ dataDir, durableBounds });
+  return { store, presence: createMemoryPresence(), broker: createMemoryBroker() };
+}
+
 export async function withStreams(
   options: WorldOptions,
   use: (world: StreamWorld) => Promise<void>,
@@ -141,7 +153,7 @@ export async function withStreams(
   await withDataDir(undefined, async (dataDir) => {
     await using opened = new AsyncDisposableStack();
     const settings = testSettings(dataDir);
-    const engine = opened.adopt(await openEngine(settings), closeEngine);
+    const engine = opened.adopt(await openMemoryEngine(dataDir, options.durableBounds), closeEngine);
     const services = opened.adopt(await createServices(engine, clock, settings, log), (built) =>
       built.close(),
     );

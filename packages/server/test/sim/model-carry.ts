@@ -58,7 +58,8 @@ function take(state: ModelState, record: CarriedRecord, stamp: WriteStamp): bool
     case 'session': {
       const { type: _, projectId, ...session } = record;
       const project = projectOf(state, projectId)?.record.key;
-      if (project !== undefined) state.sessions.set(session.id, { ...session, project });
+      const revoked = session.revoked || (state.sessions.get(session.id)?.revoked ?? false);
+      if (project !== undefined) state.sessions.set(session.id, { ...session, project, revoked });
       return project !== undefined;
     }
     default:

@@ -1,5 +1,6 @@
 /** What outlives a model of the store that works on it. */
 import { randomBytes } from 'node:crypto';
+import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-bounds.ts';
 import type * as port from '../../src/store/store.ts';
 import { emptyWorld, type World } from './model-world.ts';
 
@@ -21,6 +22,11 @@ export class ModelState {
   readonly sessions = new Map<string, ModelSession>();
   serviceKey: Uint8Array = randomBytes(64);
   projectsEver = 0;
+  readonly durableBounds: DurableBounds;
+
+  constructor(durableBounds = DURABLE_BOUNDS) {
+    this.durableBounds = durableBounds;
+  }
 }
 
 export function addProject(state: ModelState, project: Omit<port.ProjectRecord, 'key'>): port.ProjectRecord {

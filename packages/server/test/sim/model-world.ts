@@ -9,6 +9,7 @@ import {
   type Status,
   type UserWrite,
 } from '@rollcall/protocol';
+import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type {
   ChangeMembersOutcome,
   DeleteOutcome,
@@ -239,7 +240,7 @@ export function writeUser(
   };
   const created = !draft.users.has(id);
   if (!created && JSON.stringify(before) === JSON.stringify(after)) return 'unchanged';
-  draft.users.set(id, { ...after, updatedAt: now, revision });
+  draft.users.set(id, { ...after, updatedAt: Math.max(before.updatedAt, now), revision });
   return created ? 'created' : 'updated';
 }
 
@@ -300,15 +301,27 @@ export const mayBePresent = ({ user, group, incarnation }: Standing) =>
 export function putDurablePresence(
   world: World,
   update: DurablePresenceUpdate,
-  { now }: WriteContext,
+  { now }: WriteStamp,
+  bounds: DurableBounds,
 ): DurablePresenceOutcome {
   const found = standing(world, update.groupId, update.userId);
   if (!mayBePresent(found)) return { kind: 'refused', standing: found };
-  const isSamePlace = (entry: DurablePresenceUpdate) =>
-    entry.userId === update.userId && entry.groupId === update.groupId && entry.region === update.region;
-  const previous = world.presence.find(isSamePlace)?.location ?? null;
-  world.presence = [...world.presence.filter((entry) => !isSamePlace(entry)), { ...update, at: now }];
-  return { kind: 'set', previous };
+  const isOwn = (entry: DurablePresenceUpdate) =>
+    entry.userId === update.userId && entry.groupId === update.groupId;
+  const own = world.presence.filter(isOwn);
+  const previous = own.find(({ region }) => region === update.region)?.location ?? null;
+  const at = own.reduce((latest, entry) => Math.max(latest, entry.at + 1), now);
+  const others = own.filter(({ region }) => region !== update.region).sort((a, b) => a.at - b.at);
+  const ended: ModelPresence[] = [];
+  while (others.length > 0 && exceeds([...others, update], bounds))
+    ended.push(others.shift() as ModelPresence);
+  world.presence = [...world.presence.filter((entry) => !isOwn(entry)), ...others, { ...update, at }];
+  return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null };
+}
+
+function exceeds(locations: readonly DurablePresenceUpdate[], bounds: DurableBounds): boolean {
+  const bytes = locations.reduce((sum, { location }) => sum + Buffer.byteLength(location), 0);
+  return locations.length > bounds.locations || bytes > bounds.bytes;
 }
 
 export const ascending = (ids: Iterable<string>): string[] => [...ids].sort(compareCodePoints);

@@ -242,7 +242,7 @@ export class StoreModel implements port.Store {
     update: port.DurablePresenceUpdate,
     context: port.WriteContext,
   ) {
-    return model.putDurablePresence(this.#write(key), update, context);
+    return model.putDurablePresence(this.#write(key), update, context, this.#state.durableBounds);
   }
 
   async listDurablePresence(

@@ -4,9 +4,11 @@
  * project some operations race, and then the engine must be where one of their orders leads.
  */
 import assert from 'node:assert/strict';
+import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type { ProjectKey, Store } from '../../src/store/store.ts';
 import type { MakeStoreSpace } from '../contract/store/store-lab.ts';
 import { comparableOutcome, type IsEffect } from './comparable-outcome.ts';
+import { ModelState } from './model-state.ts';
 import { Random } from './random.ts';
 import { StoreModel } from './store-model.ts';
 import { type Step, StepSource } from './store-steps.ts';
@@ -19,12 +21,19 @@ export interface SimulationSize {
   readonly openings: number;
 }
 
+/** Of a simulated store: so small that a few locations exceed them. */
+export const SMALL_BOUNDS: DurableBounds = { locations: 3, bytes: 60 };
+
 const CUSTOMER = { id: 'customer', secret: 's', name: 'C', createdAt: 0 };
 const RACE = 0.3;
 const DELETED_PROJECT = 0.01;
 /** Rounds between two comparisons of everything, where nothing raced. */
 const LOOK_EVERY = 8;
-/** Runs a simulation. @throws Error that names the seed and the last operations, caused by the difference */
+
+/**
+ * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}.
+ * @throws Error that names the seed and the last operations, caused by the difference
+ */
 export async function simulateStore(
   makeSpace: MakeStoreSpace,
   seed: number,
@@ -53,7 +62,7 @@ class ProjectRun {
   readonly #random: Random;
   readonly #source: StepSource;
   readonly #history: string[] = [];
-  #model = new StoreModel();
+  #model = new StoreModel(new ModelState(SMALL_BOUNDS));
   #engineKey: ProjectKey | null = null;
   #modelKey: ProjectKey = 0;
   steps = 0;

@@ -23,6 +23,9 @@ const EMAILS = ['a@example.org', 'b@example.org', '', null];
 const PLACES = ['{"page":"1"}', '{"site":"1"}', '{"page":"1","paragraph":"7"}', '{"page":"2"}'];
 const REGIONS = ['{"page":"1"}', '{"site":"s"}'];
 const RECENT = 6;
+/** Writers whose clocks differ by up to so many milliseconds: a later write may have an earlier time. */
+const CLOCKS_APART_MS = 1_900;
+const CLOCK_STEP_MS = 719;
 
 /** Draws the steps of one project. */
 export class StepSource {
@@ -159,7 +162,8 @@ export class StepSource {
 
   #context(condition = this.#condition()): WriteContext {
     this.#steps += 1;
-    return { ...condition, now: this.#steps * 1_000, revision: `r${this.#steps}` };
+    const behindMs = (this.#steps * CLOCK_STEP_MS) % CLOCKS_APART_MS;
+    return { ...condition, now: this.#steps * 1_000 - behindMs, revision: `r${this.#steps}` };
   }
 
   /** Mostly none; otherwise about revisions of the last few writes, so that some of them hold. */

@@ -6,7 +6,7 @@ import process from 'node:process';
 import { describe, test } from 'node:test';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreSpace } from '../contract/store/store-lab.ts';
-import { simulateStore } from './store-simulation.ts';
+import { SMALL_BOUNDS, simulateStore } from './store-simulation.ts';
 
 /** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that nobody has tried. */
 const SEEDS =
@@ -16,7 +16,7 @@ const SIZE = { projects: 20, rounds: 40, openings: 2 };
 async function sqliteSpace(): Promise<StoreSpace> {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-sim-'));
   return {
-    open: () => openSqliteStore({ dataDir }),
+    open: () => openSqliteStore({ dataDir, durableBounds: SMALL_BOUNDS }),
     remove: () => rm(dataDir, { recursive: true }),
   };
 }

@@ -201,7 +201,7 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
       'ephemeral.locations': 'In no order; empty when nowhere.',
       durable: 'Where the user was set durably, most recently. Absent when nowhere.',
       'durable.location': 'The place.',
-      'durable.timestamp': 'When it was set.',
+      'durable.timestamp': 'When it was set; later than those of the locations that were set before.',
     },
   },
   PresenceCount: { about: 'How many are present.', fields: { count: 'On all pages together.' } },

@@ -15,6 +15,7 @@ const DELETE_GROUP = 'DELETE FROM groups WHERE project_id = $1 AND id = $2';
 const REMOVE_GROUP_MEMBERS =
   'DELETE FROM memberships WHERE project_id = $1 AND group_id = $2 RETURNING user_id';
 const REMOVE_GROUP_PRESENCE = 'DELETE FROM durable_presence WHERE project_id = $1 AND group_id = $2';
+const REMOVE_GROUP_USAGES = 'DELETE FROM durable_usage WHERE project_id = $1 AND group_id = $2';
 const REMOVE_GROUP_PAIRS = 'DELETE FROM durable_pairs WHERE project_id = $1 AND group_id = $2';
 
 /** Removes a group with its memberships and durable presence: two round trips. */
@@ -32,6 +33,7 @@ export function deleteGroup(
     // Presence after memberships: who is being marked present holds their membership until that is written.
     const [members] = await transaction.commit(
       [REMOVE_GROUP_MEMBERS, project, id],
+      [REMOVE_GROUP_USAGES, project, id],
       [REMOVE_GROUP_PRESENCE, project, id],
       [REMOVE_GROUP_PAIRS, project, id],
       [DELETE_GROUP, project, id],

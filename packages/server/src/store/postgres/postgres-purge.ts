@@ -30,6 +30,7 @@ const SLICES = [
   slice('memberships', 'group_id, user_id'),
   slice('durable_pairs', 'group_id, user_id, region_hash, pair_hash'),
   slice('durable_presence', 'group_id, user_id, region_hash'),
+  slice('durable_usage', 'group_id, user_id'),
   slice('groups', 'id'),
   slice('users', 'id'),
   slice('user_counts', 'slot'),

@@ -7,7 +7,7 @@ import { textArray } from './postgres-text.ts';
  * Removes the users $3 from the groups $2, pair by pair. Presence after memberships: a write of presence locks the
  * membership until it commits.
  */
-const REMOVALS = ['memberships', 'durable_presence', 'durable_pairs'].map((table) =>
+const REMOVALS = ['memberships', 'durable_usage', 'durable_presence', 'durable_pairs'].map((table) =>
   planEachTime(`
   DELETE FROM ${table} t
   USING ${listed('pair.*', 'unnest($2::text[], $3::text[]) AS pair(group_id, user_id)', 'w')}

@@ -1,3 +1,4 @@
+import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import { isPacked } from '../packed-ids.ts';
 import { type ProjectKey, type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
@@ -31,16 +32,26 @@ const SMALL_BATCH_BYTES = 32 * 1_024;
 export interface PostgresStoreOptions {
   /** Which database, and how: see {@link parsePostgresUrl}. */
   readonly url: string;
+  /** Default: those of the API. */
+  readonly durableBounds?: DurableBounds;
 }
 
 /**
  * The Store (see the port) on PostgreSQL, for as many processes as there are. Brings the schema up to date first.
  * @throws SchemaTooNewError when a newer version has written the store; StoreUnavailableError when it cannot be reached.
  */
-export async function openPostgresStore({ url }: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore({
+  url,
+  durableBounds = DURABLE_BOUNDS,
+}: PostgresStoreOptions): Promise<Store> {
   const settings = parsePostgresUrl(url);
   await prepare(settings);
-  return postgresStore(new PostgresDatabase(settings), new LongReads(settings), new LargeWrites({ url }));
+  const engine = {
+    database: new PostgresDatabase(settings),
+    longReads: new LongReads(settings),
+    largeWrites: new LargeWrites({ url }),
+  };
+  return postgresStore(engine, durableBounds);
 }
 
 const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
@@ -56,7 +67,14 @@ async function prepare(settings: PostgresSettings): Promise<void> {
   }
 }
 
-function postgresStore(database: PostgresDatabase, longReads: LongReads, largeWrites: LargeWrites): Store {
+interface PostgresEngine {
+  readonly database: PostgresDatabase;
+  readonly longReads: LongReads;
+  readonly largeWrites: LargeWrites;
+}
+
+function postgresStore(engine: PostgresEngine, durableBounds: DurableBounds): Store {
+  const { database, longReads, largeWrites } = engine;
   const projects = { ...projectReads(database), ...projectWrites(database) };
   const groups = groupReads(database, longReads);
   const members = memberReads(database);
@@ -135,7 +153,7 @@ function postgresStore(database: PostgresDatabase, longReads: LongReads, largeWr
 
     ...standings,
     putDurablePresence: (project, update, stamp) =>
-      database.operation((attempt) => putDurablePresence(attempt, project, update, stamp), {
+      database.operation((attempt) => putDurablePresence(attempt, project, update, stamp, durableBounds), {
         project,
         row: `presence ${update.groupId} ${update.userId}`,
       }),

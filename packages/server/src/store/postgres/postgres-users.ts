@@ -112,7 +112,7 @@ const UPDATE = `
     SELECT name, short_name, email, profile_picture_url, status, metadata, revision FROM users
     WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE),
   changed AS (
-    UPDATE users u SET ${userAssignments(parameterOf)}, updated_at = $9, revision = $10
+    UPDATE users u SET ${userAssignments(parameterOf)}, updated_at = greatest(u.updated_at, $9), revision = $10
     FROM before
     WHERE u.project_id = $1 AND u.id = $2 AND ${meetsPrecondition('before.revision', '$11', '$12', '$13')}
       AND (${Object.entries(after('before', parameterOf))

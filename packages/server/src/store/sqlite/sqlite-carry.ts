@@ -119,7 +119,11 @@ export class CarryWrites {
       ...(['projects', 'id', 'customer_id', 'name', 'secret'] as const),
       ...['previous_secret', 'previous_valid_until', 'created_at'],
     );
-    this.#putSession = put('sessions', 'id', 'project_no', 'expires_at', 'revoked');
+    // A record may be older than the revocation here: a revoked session stays revoked.
+    this.#putSession = connection.prepare(`
+      INSERT INTO sessions (id, project_no, expires_at, revoked) VALUES (?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET project_no = excluded.project_no, expires_at = excluded.expires_at,
+        revoked = max(revoked, excluded.revoked)`);
   }
 
   /** Within a savepoint of the caller's: all or nothing. */

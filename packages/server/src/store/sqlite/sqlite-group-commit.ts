@@ -1,3 +1,4 @@
+import type { DurableBounds } from '../durable-bounds.ts';
 import { toThreadFailure } from '../thread-failure.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { isUnavailable } from './sqlite-errors.ts';
@@ -14,9 +15,9 @@ export class GroupCommit {
   readonly #release;
   readonly #rollBackTo;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, durableBounds: DurableBounds) {
     this.#connection = connection;
-    this.#operations = writeOperations(connection);
+    this.#operations = writeOperations(connection, durableBounds);
     this.#begin = connection.prepare('BEGIN IMMEDIATE');
     this.#commit = connection.prepare('COMMIT');
     this.#savepoint = connection.prepare('SAVEPOINT operation');

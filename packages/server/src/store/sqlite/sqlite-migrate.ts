@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
-import { placeKeys } from './sqlite-place-keys.ts';
+import { placeKey, placeKeys } from './sqlite-place-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 
@@ -25,6 +25,7 @@ export function migrate(database: DatabaseSync): void {
       );
     }
     database.function('place_keys', (location) => JSON.stringify([...placeKeys(String(location))]));
+    database.function('place_key', (text) => placeKey(String(text)));
     for (const { number, file } of known) {
       if (number <= version) continue;
       database.exec(readFileSync(new URL(file, DIRECTORY), 'utf8'));

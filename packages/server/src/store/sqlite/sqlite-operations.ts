@@ -1,4 +1,5 @@
 import type { NotificationChannels } from '@rollcall/protocol';
+import { DURABLE_BOUNDS } from '../durable-bounds.ts';
 import type {
   BatchRequest,
   CarriedRecord,
@@ -31,8 +32,8 @@ export class RollBack extends Error {
 }
 
 /** Every write of the store, by the name of its method; each runs within a savepoint on the writer's thread. */
-export function writeOperations(connection: SqliteConnection) {
-  const presence = new PresenceWrites(connection);
+export function writeOperations(connection: SqliteConnection, durableBounds = DURABLE_BOUNDS) {
+  const presence = new PresenceWrites(connection, durableBounds);
   const memberships = new MembershipWrites(connection, presence);
   const users = new UserWrites(connection, memberships);
   const groups = new GroupWrites(connection, memberships);

@@ -168,6 +168,7 @@ export class ProjectWrites {
     return (
       this.#purgePlaces(group) ||
       this.#purgePresence(group) ||
+      this.#purgeUsages(group) ||
       this.#purgeMembers(group) ||
       this.#prepare('DELETE FROM groups WHERE group_no = ?').run(group)
     );
@@ -182,6 +183,11 @@ export class ProjectWrites {
   #purgePresence(group: number): number {
     const some = `SELECT presence_no FROM durable_presence WHERE group_no = ? LIMIT ${PURGE_ROWS}`;
     return this.#prepare(`DELETE FROM durable_presence WHERE presence_no IN (${some})`).run(group);
+  }
+
+  #purgeUsages(group: number): number {
+    const some = `SELECT user_id FROM durable_usage WHERE group_no = ?1 LIMIT ${PURGE_ROWS}`;
+    return this.#prepare(`DELETE FROM durable_usage WHERE group_no = ?1 AND user_id IN (${some})`).run(group);
   }
 
   #purgeMembers(group: number): number {

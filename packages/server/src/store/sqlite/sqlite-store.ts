@@ -1,5 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import { type IdList, isPacked } from '../packed-ids.ts';
 import { type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
@@ -26,6 +27,8 @@ export interface SqliteStoreOptions {
   readonly maxOperationsPerCommit?: number;
   /** Size at which the write-ahead log is folded into the file, in bytes. */
   readonly checkpointBytes?: number;
+  /** Default: those of the API. */
+  readonly durableBounds?: DurableBounds;
 }
 
 const MAX_OPERATIONS_PER_COMMIT = 4_096;
@@ -47,6 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       file,
       maxOperationsPerCommit: options.maxOperationsPerCommit ?? MAX_OPERATIONS_PER_COMMIT,
       checkpointBytes: options.checkpointBytes ?? CHECKPOINT_BYTES,
+      durableBounds: options.durableBounds ?? DURABLE_BOUNDS,
     },
     {
       onCommit: () => reader?.renew(),

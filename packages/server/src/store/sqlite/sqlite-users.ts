@@ -117,7 +117,7 @@ export class UserWrites {
         created_at, updated_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
     this.#update = connection.prepare(`
       UPDATE users SET name = ?, short_name = ?, email = ?, profile_picture_url = ?, status = ?, metadata = ?,
-        updated_at = ?, revision = ? WHERE user_no = ?`);
+        updated_at = max(updated_at, ?), revision = ? WHERE user_no = ?`);
     this.#delete = connection.prepare('DELETE FROM users WHERE user_no = ?');
     this.#count = connection.prepare('UPDATE projects SET user_count = user_count + ? WHERE project_no = ?');
     this.#setPreferences = connection.prepare(`

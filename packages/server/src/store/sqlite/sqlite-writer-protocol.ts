@@ -1,4 +1,5 @@
 /** What the main thread and the writer's thread say to each other. */
+import type { DurableBounds } from '../durable-bounds.ts';
 import type { ThreadFailure } from '../thread-failure.ts';
 import type { WriteOperation } from './sqlite-operations.ts';
 
@@ -8,6 +9,7 @@ export interface WriterOptions {
   readonly maxOperationsPerCommit: number;
   /** Size of the log at which it is folded into the file, in bytes. */
   readonly checkpointBytes: number;
+  readonly durableBounds: DurableBounds;
 }
 
 /** An operation asked for: its number, name and arguments. */

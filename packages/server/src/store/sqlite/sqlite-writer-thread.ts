@@ -40,7 +40,7 @@ class WriterThread {
     this.#options = options;
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
-    this.#commit = new GroupCommit(connection);
+    this.#commit = new GroupCommit(connection, options.durableBounds);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
   }
 

@@ -117,6 +117,36 @@ export function carryContract(lab: StoreLab): void {
       assert.equal((await to.findSession(sessions.revoked))?.revoked, true);
     }));
 
+  test('a session that was revoked here stays revoked when an older record of it is imported', () =>
+    withTwo(async (from, to) => {
+      const { projectId, sessions } = await stockedScene(from);
+      const records = await carriedBy(from);
+      await carryAll(records, to);
+      await to.revokeSession(sessions.live);
+      await carryAll(records, to);
+      assert.equal((await to.findSession(sessions.live))?.revoked, true);
+      const record = { type: 'session', id: sessions.live, projectId, expiresAt: START + 9 } as const;
+      assert.deepEqual(await to.carryIn([{ ...record, revoked: false }], STAMP), { written: 1, skipped: 0 });
+      const found = await to.findSession(sessions.live);
+      assert.deepEqual([found?.revoked, found?.expiresAt], [true, START + 9], 'the rest is replaced');
+    }));
+
+  test('of two records of a session in one call, the one that revokes it counts, in either order', () =>
+    withStore(async (to) => {
+      const { projectId } = await stockedScene(to);
+      for (const order of [
+        [true, false],
+        [false, true],
+      ]) {
+        const id = unique('session');
+        const records = order.map(
+          (revoked) => ({ type: 'session', id, projectId, expiresAt: START, revoked }) as const,
+        );
+        assert.deepEqual(await to.carryIn(records, STAMP), { written: 2, skipped: 0 });
+        assert.equal((await to.findSession(id))?.revoked, true);
+      }
+    }));
+
   test('durable presence of somebody set deleted comes too, and is back with them', () =>
     withTwo(async (from, to) => {
       const { projectId } = await stockedScene(from);

@@ -16,10 +16,10 @@ export function durableFilterContract(lab: StoreLab): void {
 
   test('the latest is taken of the places that match, not of all', async () => {
     const room = await roomOf('ann', 'bob');
-    await room.place('ann', { site: 's', page: '1' }, 10);
-    await room.place('ann', { site: 's', page: '2' }, 30);
-    await room.place('ann', { site: 's', page: '3' }, 20);
-    await room.place('ann', { site: 'other' }, 40);
+    await room.stock('ann', { site: 's', page: '1' }, 10);
+    await room.stock('ann', { site: 's', page: '2' }, 30);
+    await room.stock('ann', { site: 's', page: '3' }, 20);
+    await room.stock('ann', { site: 'other' }, 40);
     await room.place('bob', { site: 'other' }, 50);
     assert.deepEqual(await room.latest({ site: 's' }), [['ann', { site: 's', page: '2' }, 30]]);
     assert.deepEqual(await room.latest({ site: 's', page: '3' }), [['ann', { site: 's', page: '3' }, 20]]);
@@ -101,7 +101,7 @@ export function durableFilterContract(lab: StoreLab): void {
   test('the same location in several regions is one place of the user, as late as the last of them', async () => {
     const room = await roomOf('ann', 'bob');
     for (let index = 0; index < 20; index += 1)
-      await room.place('ann', { page: '1', site: 's' }, 100 + ((index * 7) % 20), { region: `${index}` });
+      await room.stock('ann', { page: '1', site: 's' }, 100 + ((index * 7) % 20), { region: `${index}` });
     await room.place('bob', { page: '1', site: 's' }, 1);
     const expected = [
       ['ann', { page: '1', site: 's' }, 119],
@@ -116,9 +116,9 @@ export function durableFilterContract(lab: StoreLab): void {
     await room.place('ann', { site: 's' }, 1);
     await room.place('cid', { site: 's', page: '7' }, 1);
     const places = Array.from({ length: 200 }, (_, index) => ({ site: 's', page: `${index}` }));
-    await room.placeAll('big', places, (index) => 1_000 + ((index * 37) % 200));
+    await room.stockAll('big', places, (index) => 1_000 + ((index * 37) % 200));
     // Matching places that are older than very many others.
-    await room.placeAll(
+    await room.stockAll(
       'big',
       Array.from({ length: 12 }, (_, index) => ({ old: 'yes', page: `old ${index}` })),
       (index) => 500 + index,
@@ -150,7 +150,7 @@ export function durableFilterContract(lab: StoreLab): void {
     const users = numbered('u', 6);
     const room = await roomOf(...users);
     for (const user of users)
-      await room.placeAll(
+      await room.stockAll(
         user,
         Array.from({ length: 30 }, (_, index) => ({ site: 's', page: `${index}` })),
         (index) => index + 1,
@@ -201,17 +201,31 @@ class Room {
     this.roster = roster;
   }
 
+  /** Sets a location now; the times of a user's have to be in order. */
   async place(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
-    const [text, of] = [canonicalLocation(location), canonicalLocation(region)];
-    this.#placed.set(JSON.stringify([userId, of]), [userId, location, now]);
+    const update = this.#note(userId, location, now, region);
     const { store, key } = this.roster;
-    const update = { userId, groupId: 'g', region: of, location: text };
-    const { kind } = await store.putDurablePresence(key, update, { now, revision: 'p' });
-    assert.equal(kind, 'set');
+    const outcome = await store.putDurablePresence(key, update, { now, revision: 'p' });
+    assert.ok(outcome.kind === 'set' && outcome.at === now);
   }
 
-  async placeAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
-    await Promise.all(locations.map((location, index) => this.place(user, location, at(index))));
+  /** Imports a location, which keeps its time whatever the user's others have. */
+  async stock(userId: string, location: Location, at: number, region: Location = location): Promise<void> {
+    const record = { type: 'durablePresence', at, ...this.#note(userId, location, at, region) } as const;
+    const projectId = await this.roster.projectId();
+    const { store } = this.roster;
+    const { written } = await store.carryIn([{ ...record, projectId }], { now: at, revision: 'p' });
+    assert.equal(written, 1);
+  }
+
+  async stockAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
+    await Promise.all(locations.map((location, index) => this.stock(user, location, at(index))));
+  }
+
+  #note(userId: string, location: Location, at: number, region: Location) {
+    const [text, of] = [canonicalLocation(location), canonicalLocation(region)];
+    this.#placed.set(JSON.stringify([userId, of]), [userId, location, at]);
+    return { userId, groupId: 'g', region: of, location: text };
   }
 
   async latest(pattern: Location | null, partial = true): Promise<Found[]> {

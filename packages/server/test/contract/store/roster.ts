@@ -47,6 +47,13 @@ export class Roster {
     return { ...condition, now: START + this.#writes * 1_000, revision: `r${this.#writes}` };
   }
 
+  /** The ID by which records of another store name the project. */
+  async projectId(): Promise<string> {
+    const project = (await this.store.listProjects(null)).find(({ key }) => key === this.key);
+    assert.ok(project, 'the project exists');
+    return project.id;
+  }
+
   /** Makes active users, all at once. */
   async users(...ids: readonly string[]): Promise<void> {
     await this.applied({ users: ids.map((id) => ({ id })) });

@@ -84,6 +84,24 @@ export function userContract(lab: StoreLab): void {
     });
   }
 
+  test('the time of the update does not go back with a later write whose clock is behind', async () => {
+    const roster = await lab.project();
+    const created = roster.next();
+    await lab.store.putUser(roster.key, 'ann', {}, created);
+    const behind = { now: created.now - 900, revision: 'behind' };
+    assert.equal((await lab.store.putUser(roster.key, 'ann', { name: 'A' }, behind)).kind, 'updated');
+    const written = await readBack(roster);
+    assert.deepEqual([written.revision, written.updatedAt], ['behind', created.now]);
+    const body = Buffer.from(JSON.stringify({ users: [{ id: 'ann', name: 'B' }] }));
+    const stamp = { now: created.now - 800, revision: 'batch behind' };
+    await lab.store.applyBatch(roster.key, { body, dryRun: false }, stamp);
+    const batched = await readBack(roster);
+    assert.deepEqual([batched.revision, batched.updatedAt], ['batch behind', created.now]);
+    const ahead = { now: created.now + 1, revision: 'ahead' };
+    await lab.store.putUser(roster.key, 'ann', { name: 'C' }, ahead);
+    assert.equal((await readBack(roster)).updatedAt, created.now + 1);
+  });
+
   test('a write of what is already so is `unchanged`, and leaves the time of the update', async () => {
     const roster = await lab.project();
     await roster.putUser('ann', FULL);

@@ -68,7 +68,7 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
   putPresence: {
     description: `
 - **Ephemeral** (the default): ends 30 seconds after its last update, unless the operator has set another time. Repeat it while the user is there.
-- **Durable**: where the user was last, with the time; kept until it is replaced.
+- **Durable**: where the user was last, with the time; kept until it is replaced. A user has at most ${limits.DURABLE_LOCATIONS_MAX.toLocaleString('en')} in a group, with 1 MiB of text; more ends the oldest.
 - **Exclusive**: with \`exclusiveWithin\`, the user is at one place within that wider location, and leaves the place before.
 - **Absent**: ends the ephemeral presence at exactly this location. No effect for somebody who is not there.
 - **Bounds**: of a user in a group, at most ${limits.EPHEMERAL_LOCATIONS_MAX} ephemeral locations of ${limits.EPHEMERAL_LOCATIONS_MAX_BYTES.toLocaleString('en')} bytes of JSON together. One that exceeds them ends those of the user's others that would have ended first.`.trim(),

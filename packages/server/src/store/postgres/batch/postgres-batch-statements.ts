@@ -113,7 +113,8 @@ export const COMPARE_LISTS = planEachTime(`
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
 export const UPDATE_USERS = planEachTime(`
-  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = $9, revision = $10
+  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = greatest(u.updated_at, $9),
+    revision = $10
   FROM ${listed('named.*', `unnest($2::text[], ${columnsOf(3)}) AS named(id, ${USER_COLUMNS})`, 'w')}
   WHERE u.project_id = w.project_id AND u.id = w.id`);
 

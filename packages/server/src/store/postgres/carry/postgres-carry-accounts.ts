@@ -26,12 +26,13 @@ const PUT_PROJECTS = `
     previous_secret = excluded.previous_secret, previous_valid_until = excluded.previous_valid_until,
     created_at = excluded.created_at`;
 
+/** A record may be older than the revocation here: a revoked session stays revoked. */
 const PUT_SESSIONS = `
   INSERT INTO sessions (id, project_id, expires_at, revoked)
   SELECT w.* FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::boolean[]) AS w(id, project_id, expires_at, revoked)
   ORDER BY w.id COLLATE "C"
   ON CONFLICT (id) DO UPDATE SET project_id = excluded.project_id, expires_at = excluded.expires_at,
-    revoked = excluded.revoked`;
+    revoked = sessions.revoked OR excluded.revoked`;
 
 export const putServiceKey: CarriedWrite<'serviceKey'> = async (transaction, [record]) => {
   await transaction.run([PUT_SERVICE_KEY, Buffer.from(record?.key as string, 'base64')]);

@@ -38,6 +38,12 @@ const FIND_MEMBERS = `
   WHERE (SELECT 1 FROM memberships m
     WHERE m.project_id = $1 AND m.group_id = w.group_id AND m.user_id = w.user_id) IS NOT NULL`;
 
+/** What is imported is not counted: the next update of the member counts it, and ends what exceeds the bounds. */
+const FORGET_COUNTS = `
+  INSERT INTO durable_usage (project_id, group_id, user_id)
+  SELECT DISTINCT $1::uuid, w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
+  ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET
+    locations = NULL, bytes = NULL, latest_at = NULL, counted_at = NULL`;
 const PUT_PRESENCE = `
   INSERT INTO durable_presence (project_id, group_id, user_id, region_hash, region, location_hash, location, updated_at)
   SELECT $1, w.*
@@ -165,8 +171,9 @@ const regionColumns = (own: readonly PlacedPresence[]) => [
   bytesArray(own.map(({ record }) => placeKey(record.region))),
 ];
 
-/** The statements that put these places in place of what their regions had. */
+/** The statements that put these places in place of what their regions had; they lock what is counted first. */
 const presenceCalls = (project: string, own: readonly PlacedPresence[]): Call[] => [
+  [FORGET_COUNTS, project, ...memberColumns(own)],
   [
     PUT_PRESENCE,
     project,

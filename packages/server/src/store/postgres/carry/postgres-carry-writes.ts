@@ -43,14 +43,20 @@ async function writeRun(
   run: readonly CarriedRecord[],
   stamp: WriteStamp,
 ): Promise<number> {
-  // Of those about the same, the last stands.
   const byKey = Map.groupBy(run, keyOf);
-  const last = [...byKey.values()].map((same) => same.at(-1) as CarriedRecord);
+  const last = [...byKey.values()].map(lastOf);
   const write = WRITES[last[0]?.type as CarriedType] as CarriedWrite<CarriedType>;
   const counts = [...byKey.values()].map(({ length }) => length);
   let written = 0;
   for (const place of await write(transaction, last, stamp)) written += counts[place] as number;
   return written;
+}
+
+/** Of records about the same the last one counts, but a session that one of them has revoked is revoked. */
+function lastOf(same: readonly CarriedRecord[]): CarriedRecord {
+  const last = same.at(-1) as CarriedRecord;
+  if (last.type !== 'session') return last;
+  return { ...last, revoked: same.some((record) => record.type === 'session' && record.revoked) };
 }
 
 /** A text that two records of one type share when they are about the same. */

@@ -1,0 +1,272 @@
+/** How much durable presence a user has in a group, and which of it is the latest when clocks differ. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { canonicalLocation, limits } from '@rollcall/protocol';
+import type { CarriedRecord } from '../../../src/store/store.ts';
+import type { Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
+
+const SITE = canonicalLocation({ site: 's' });
+const { DURABLE_LOCATIONS_MAX: MOST, DURABLE_LOCATIONS_MAX_BYTES: MOST_BYTES } = limits;
+/** Four of these are all that a user may have. */
+const QUARTER = MOST_BYTES / 4;
+const IMPORTED_AT_ONCE = 1_000;
+
+const page = (number: number) => canonicalLocation({ page: `${number}`, site: 's' });
+/** A location with a text of exactly so many bytes, some of them of characters that take several. */
+function sized(name: string, bytes: number): string {
+  const empty = canonicalLocation({ page: name, text: 'é' });
+  return canonicalLocation({ page: name, text: `é${'x'.repeat(bytes - Buffer.byteLength(empty))}` });
+}
+
+export function durableBoundsContract(lab: StoreLab): void {
+  const roomOf = async (...users: readonly string[]) => {
+    const roster = await lab.project();
+    await roster.groupOf('g', ...users);
+    await roster.groupOf('h', ...users);
+    return new Room(roster);
+  };
+
+  test('the latest location is the one that was set last, also by a writer whose clock is behind', async () => {
+    const room = await roomOf('ann');
+    assert.deepEqual(await room.put('ann', page(1), 10_000), { previous: null, at: 10_000, endedTo: null });
+    assert.deepEqual(await room.put('ann', page(2), 9_100), { previous: null, at: 10_001, endedTo: null });
+    assert.deepEqual(await room.latest('ann'), [page(2), 10_001]);
+    assert.deepEqual(await room.put('ann', page(1), 9_200), { previous: page(1), at: 10_002, endedTo: null });
+    assert.deepEqual(await room.latest('ann'), [page(1), 10_002]);
+    assert.deepEqual(await room.put('ann', page(3), 10_003), { previous: null, at: 10_003, endedTo: null });
+  });
+
+  test('the time of a region does not go back, whether its location is renewed or replaced', async () => {
+    const room = await roomOf('ann');
+    const at = async (location: string, now: number) => (await room.put('ann', location, now, 'g', SITE)).at;
+    assert.deepEqual([await at(page(1), 5_000), await at(page(1), 4_100)], [5_000, 5_001]);
+    assert.equal(await at(page(2), 4_200), 5_002);
+    assert.deepEqual(await room.latest('ann'), [page(2), 5_002]);
+  });
+
+  test('times are of each user and each group: those of others do not move them', async () => {
+    const room = await roomOf('ann', 'bob');
+    await room.put('ann', page(1), 5_000);
+    assert.equal((await room.put('bob', page(1), 4_000)).at, 4_000);
+    assert.equal((await room.put('ann', page(1), 4_000, 'h')).at, 4_000);
+  });
+
+  test('updates that race have times of their own, and the latest of them is read', async () => {
+    const room = await roomOf('ann');
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => room.put('ann', page(index % 5), 1_000 + (index % 3) * 900)),
+    );
+    const times = outcomes.map(({ at }) => at);
+    assert.equal(new Set(times).size, times.length);
+    assert.equal((await room.latest('ann'))[1], Math.max(...times));
+  });
+
+  test(`one more than ${MOST} locations ends the oldest, and nothing is found there any more`, async () => {
+    const room = await roomOf('ann');
+    await room.import('ann', MOST);
+    assert.equal((await room.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
+    assert.equal((await room.put('ann', page(MOST), 20_000)).endedTo, 1);
+    assert.equal(await room.count('ann'), MOST);
+    assert.deepEqual(await Promise.all([0, 1, 7, MOST].map((n) => room.isFound(page(n)))), [
+      ...[false, true, true, true],
+    ]);
+    assert.deepEqual(await room.latestWith({ page: '0' }), []);
+    assert.equal((await room.put('ann', page(0), 20_000)).endedTo, 2, 'it comes back as a new one');
+    assert.deepEqual(await room.latest('ann'), [page(0), 20_002]);
+    assert.equal(await room.count('ann'), MOST);
+  });
+
+  test('locations whose text is longer than the bound in all end, the oldest first', async () => {
+    const room = await roomOf('ann');
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const { endedTo } = await room.put('ann', sized(name, QUARTER), 10);
+      assert.equal(endedTo, null, 'exactly the bound is within it');
+    }
+    assert.equal((await room.put('ann', canonicalLocation({ p: '' }), 20)).endedTo, 10);
+    assert.equal((await room.put('ann', sized('e', QUARTER), 30)).endedTo, 11);
+    assert.equal((await room.put('ann', sized('f', 2 * QUARTER), 40)).endedTo, 13, 'as many as it takes');
+    assert.deepEqual(await room.names('ann'), ['e', 'f', undefined]);
+  });
+
+  test('a location that is replaced by a longer one ends the oldest; by a shorter one it makes room', async () => {
+    const room = await roomOf('ann');
+    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, QUARTER), 10);
+    await room.put('ann', sized('x', QUARTER), 20, 'g', canonicalLocation({ page: 'x' }));
+    const within = (bytes: number) =>
+      room.put('ann', sized('x', bytes), 30, 'g', canonicalLocation({ page: 'x' }));
+    assert.equal((await within(QUARTER + 1)).endedTo, 10);
+    assert.equal((await within(100)).endedTo, null);
+    assert.equal((await room.put('ann', sized('d', 2 * QUARTER - 100), 40)).endedTo, null);
+    assert.deepEqual(await room.names('ann'), ['b', 'c', 'd', 'x']);
+    assert.equal(
+      (await room.put('ann', sized('e', 1 + Buffer.byteLength('{"page":"e","text":"é"}')), 50)).endedTo,
+      11,
+    );
+  });
+
+  test('a location that is longer than the bound ends all others, and stays', async () => {
+    const room = await roomOf('ann');
+    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, 100), 10);
+    assert.equal((await room.put('ann', sized('d', MOST_BYTES + 1), 20)).endedTo, 12);
+    assert.deepEqual(await room.names('ann'), ['d']);
+    assert.equal((await room.put('ann', sized('e', 100), 30)).endedTo, 20);
+  });
+
+  test('each user has as much in each group', async () => {
+    const room = await roomOf('ann', 'bob');
+    const all = ['a', 'b', 'c', 'd'];
+    for (const name of all) {
+      for (const [user, group] of [
+        ['ann', 'g'],
+        ['bob', 'g'],
+        ['ann', 'h'],
+      ] as const)
+        assert.equal((await room.put(user, sized(name, QUARTER), 10, group)).endedTo, null);
+    }
+    assert.notEqual((await room.put('ann', sized('e', QUARTER), 10)).endedTo, null);
+    assert.deepEqual(await room.names('ann', 'h'), all);
+    assert.deepEqual(await room.names('bob'), all);
+  });
+
+  test('updates that race do not exceed the bounds', async () => {
+    const room = await roomOf('ann');
+    const names = Array.from({ length: 24 }, (_, index) => String.fromCharCode(97 + index));
+    const outcomes = await Promise.all(names.map((name) => room.put('ann', sized(name, QUARTER), 10)));
+    const newest = names
+      .map((name, index) => ({ name, at: outcomes[index]?.at as number }))
+      .sort((a, b) => b.at - a.at)
+      .slice(0, 4);
+    assert.deepEqual(await room.names('ann'), newest.map(({ name }) => name).sort());
+    assert.equal(outcomes.filter(({ endedTo }) => endedTo !== null).length, 20);
+  });
+
+  const endings: readonly [how: string, end: (roster: Roster) => Promise<unknown>][] = [
+    ['leaving the group by a list of members', (roster) => roster.putGroup('g', { members: [] })],
+    ['being removed from the group', (roster) => roster.changeMembers('g', { remove: ['ann'] })],
+    ['leaving the group in a batch', (roster) => roster.applied({ groups: [{ id: 'g', members: [] }] })],
+    ['deleting the group', (roster) => roster.deleteGroup('g')],
+    ['deleting the user', (roster) => roster.deleteUser('ann')],
+  ];
+  for (const [how, end] of endings) {
+    test(`${how} gives back what the locations took of the bounds`, async () => {
+      const room = await roomOf('ann');
+      for (const name of ['a', 'b', 'c', 'd']) await room.put('ann', sized(name, QUARTER), 10_000);
+      await end(room.roster);
+      await room.roster.groupOf('g', 'ann');
+      for (const [index, name] of ['e', 'f', 'g', 'h'].entries()) {
+        const { at, endedTo } = await room.put('ann', sized(name, QUARTER), 10 + index);
+        assert.deepEqual([at, endedTo], [10 + index, null], 'nothing of what was before counts');
+      }
+    });
+  }
+
+  test('imported locations that exceed the bounds end with the next update of the user', async () => {
+    const room = await roomOf('ann', 'bob');
+    await room.import('ann', MOST + 50);
+    await room.import('bob', 3);
+    const latest = MOST + 50;
+    assert.deepEqual(await room.latest('ann'), [page(latest - 1), latest], 'the latest keeps its time');
+    const { at } = await room.put('ann', page(latest), 1);
+    assert.equal(at, latest + 1);
+    assert.deepEqual([await room.count('ann'), await room.count('bob')], [MOST, 3]);
+    assert.deepEqual(await Promise.all([50, 51, latest].map((n) => room.isFound(page(n)))), [
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test('an import is counted with what was there before it', async () => {
+    const room = await roomOf('ann');
+    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, QUARTER), 10);
+    await room.importAll([room.record('ann', sized('d', QUARTER), 5)]);
+    assert.equal((await room.put('ann', sized('e', QUARTER), 20)).endedTo, 5);
+    assert.equal((await room.put('ann', sized('f', QUARTER), 20)).endedTo, 10);
+    assert.deepEqual(await room.names('ann'), ['b', 'c', 'e', 'f']);
+  });
+}
+
+type ImportedPresence = Omit<Extract<CarriedRecord, { type: 'durablePresence' }>, 'projectId'>;
+
+/** The groups `g` and `h`, and the durable presence in them. */
+class Room {
+  readonly roster: Roster;
+
+  constructor(roster: Roster) {
+    this.roster = roster;
+  }
+
+  async put(userId: string, location: string, now: number, groupId = 'g', region = location) {
+    const { store, key } = this.roster;
+    const update = { userId, groupId, region, location };
+    const outcome = await store.putDurablePresence(key, update, { now, revision: 'p' });
+    assert.ok(outcome.kind === 'set');
+    const { kind: _, ...rest } = outcome;
+    return rest;
+  }
+
+  record(userId: string, location: string, at: number): ImportedPresence {
+    return { type: 'durablePresence', userId, groupId: 'g', region: location, location, at };
+  }
+
+  /** So many pages, the times of which are 1, 2, … */
+  import(userId: string, count: number): Promise<void> {
+    return this.importAll(
+      Array.from({ length: count }, (_, index) => this.record(userId, page(index), index + 1)),
+    );
+  }
+
+  async importAll(records: readonly ImportedPresence[]): Promise<void> {
+    const projectId = await this.roster.projectId();
+    for (let start = 0; start < records.length; start += IMPORTED_AT_ONCE) {
+      const piece = records
+        .slice(start, start + IMPORTED_AT_ONCE)
+        .map((record) => ({ ...record, projectId }));
+      const { written } = await this.roster.store.carryIn(piece, { now: 1, revision: 'i' });
+      assert.equal(written, piece.length);
+    }
+  }
+
+  async latest(userId: string): Promise<[string, number]> {
+    const found = await this.roster.store.findDurablePresence(this.roster.key, 'g', userId);
+    assert.ok(found);
+    return [found.location, found.at];
+  }
+
+  async latestWith(pairs: Record<string, string>): Promise<string[]> {
+    return this.#listed(canonicalLocation(pairs), true);
+  }
+
+  async isFound(location: string): Promise<boolean> {
+    return (await this.#listed(location, false)).length > 0;
+  }
+
+  async count(userId: string): Promise<number> {
+    return (await this.#all(userId, 'g')).length;
+  }
+
+  /** What the user's locations name as their page. */
+  async names(userId: string, groupId = 'g'): Promise<(string | undefined)[]> {
+    return (await this.#all(userId, groupId)).map(({ location }) => JSON.parse(location).page).sort();
+  }
+
+  async #listed(location: string, partial: boolean): Promise<string[]> {
+    const { store, key } = this.roster;
+    const request = { after: null, limit: 10 };
+    const found = await store.listDurablePresence(key, 'g', { location, partial }, request);
+    return found.map(({ location: each }) => each);
+  }
+
+  async #all(userId: string, groupId: string) {
+    const projectId = await this.roster.projectId();
+    const records = (await Array.fromAsync(this.roster.store.carryOut())).flat();
+    return records.filter(
+      (record) =>
+        record.type === 'durablePresence' &&
+        record.projectId === projectId &&
+        record.groupId === groupId &&
+        record.userId === userId,
+    ) as Extract<CarriedRecord, { type: 'durablePresence' }>[];
+  }
+}
