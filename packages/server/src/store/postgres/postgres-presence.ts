@@ -8,6 +8,9 @@ import { bytesArray } from './postgres-text.ts';
 /** Entries of a pair that are counted to find the rarest of several. */
 const COUNTED = 1_000;
 
+/** The key of the place that a step of the walk has found. */
+const PLACE_OF_WALK = 'r.group_id = $2 AND r.user_id = walk.user_id AND r.region_hash = walk.region_hash';
+
 /**
  * One statement that steps from user to user: `places` has the places to look at, `newest` the region and the time of
  * the newest of one user that passes. However many places a user has, each step is a look-up, and it ends with the page.
@@ -28,7 +31,7 @@ const listSql = (places: string, newest: string, before = '') => `
         ORDER BY d.updated_at DESC LIMIT 1) latest ON TRUE
     WHERE walk.place < $4::bigint)
   SELECT walk.user_id, d.location, d.updated_at FROM walk
-    ${rowOf('durable_presence', 'd', 'r.location, r.updated_at', 'r.group_id = $2 AND r.user_id = walk.user_id AND r.region_hash = walk.region_hash')}
+    ${rowOf('durable_presence', 'd', 'r.location, r.updated_at', PLACE_OF_WALK)}
   WHERE walk.taken ORDER BY walk.user_id`;
 
 const ALL = 'durable_presence d WHERE d.project_id = $1 AND d.group_id = $2';

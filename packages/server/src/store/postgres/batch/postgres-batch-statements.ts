@@ -1,4 +1,7 @@
-/** The statements of a batch: each for all of its items at once, but for members, of whom there are more (20,000). $1 is the project everywhere. */
+/**
+ * The statements of a batch. $1 is the project everywhere. Each is sent once for all items; those about members are sent
+ * once for each 20,000 of them.
+ */
 import { planEachTime } from '../connections/postgres-connection.ts';
 import { listed, rowOf } from '../postgres-lists.ts';
 import { ALIVE } from '../postgres-outcomes.ts';
