@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -23,9 +25,12 @@ function descriptions({ url, token }: Project): Variables[] {
   ];
 }
 
-/** Runs a command in an empty directory. */
+/** Runs a command in a directory that has a roster. */
 const run = (args: readonly string[], env: Variables) =>
-  withDataDir(undefined, (cwd) => rollcall(args, { env, cwd }));
+  withDataDir(undefined, async (cwd) => {
+    await writeFile(join(cwd, 'roster.jsonl'), '{"type":"user","id":"ada"}\n');
+    return rollcall(args, { env, cwd });
+  });
 
 const serverChecks = (stdout: string) =>
   (JSON.parse(stdout) as { name: string; outcome: string; found: string }[]).filter(({ name }) =>
@@ -33,7 +38,7 @@ const serverChecks = (stdout: string) =>
   );
 
 describe('the server that a command talks to', () => {
-  for (const command of [['sync', '/dev/null'], ['export']]) {
+  for (const command of [['sync', 'roster.jsonl'], ['export']]) {
     const [name] = command;
 
     test(`${name} finds it at ROLLCALL_URL, else at ROLLCALL_HOST and ROLLCALL_PORT`, async () => {
