@@ -5,6 +5,7 @@ import type { Settings } from './config/settings.ts';
 import { BatchService } from './core/batch-service.ts';
 import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
+import { FailureLog } from './core/failure-log.ts';
 import { GroupService } from './core/group-service.ts';
 import { MembershipService } from './core/membership-service.ts';
 import { PageTokens } from './core/page-token.ts';
@@ -37,6 +38,7 @@ export interface Services {
   readonly readiness: Readiness;
   readonly pageTokens: PageTokens;
   readonly settings: Pick<Settings, 'bodyLimitBytes' | 'rateLimitPerSecond' | 'corsOrigins'>;
+  /** Failures that repeat are limited in it. */
   readonly log: Logger;
   /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
   close(): void;
@@ -47,11 +49,13 @@ export async function createServices(
   engine: Engine,
   clock: Clock,
   settings: Settings,
-  log: Logger,
+  processLog: Logger,
 ): Promise<Services> {
   const { store, presence, broker } = engine;
   const { presenceTtlSeconds, presenceMergeMs } = settings;
   const pageTokens = new PageTokens(await store.serviceKey());
+  const failures = new FailureLog(processLog, clock);
+  const { log } = failures;
   const standings = new RecentStandings({ store, broker, clock });
   const dependencies = { store, presence, standings, clock, log };
   const authenticator = createAuthenticator({ store, broker, clock });
@@ -83,6 +87,7 @@ export async function createServices(
       standings.close();
       tokens.close();
       authenticator.close();
+      failures.close();
     },
   };
 }
