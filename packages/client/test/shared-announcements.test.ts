@@ -154,7 +154,7 @@ describe('what several announcements of one client send', () => {
     );
   });
 
-  test('an announcement that leaves before its turn still ends what the one before it sent', async () => {
+  test('an announcement that leaves before it has sent anything still ends what the one before it sent', async () => {
     const open: Received[] = [];
     await announcing(
       (request, index) => (index === 0 ? void open.push(request) : ok(request, index)),

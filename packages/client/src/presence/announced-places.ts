@@ -25,8 +25,8 @@ export interface Announcer {
 /** After a report of an absence that may still be on its way; longer than a request usually takes. */
 const RENEW_AGAIN_MS = 1_000;
 /**
- * How many locations may wait for their absence while the server is away and the user moves on. The server keeps no more
- * for one user in one group; what is forgotten expires.
+ * How many locations may wait for their absence while the server is away and the user moves on. The server stores no
+ * more for one user in one group; what is dropped here expires there.
  */
 const POSSIBLE_MAX = 100;
 

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 
 /** How often the failures of one kind are written at most, in milliseconds. */
 const WRITE_INTERVAL_MS = 1_000;
-/** How many kinds are told apart at a time. All further ones share one line. */
+/** How many kinds have a line of their own at a time. All further ones share one line. */
 const MOST_KINDS = 100;
 const OTHER_KIND = 'other';
 const OTHER_MESSAGE = 'failures of other kinds';
@@ -38,8 +38,10 @@ export class FailureLog {
 
   constructor(log: Logger, clock: Clock) {
     const limited = (level: Level) => ({
-      value: (details: Details, message: string) => {
-        if (log.isLevelEnabled(level)) this.#report(log, level, details, message);
+      value: (details: Details | string, message = '') => {
+        if (!log.isLevelEnabled(level)) return;
+        if (typeof details === 'string') this.#report(log, level, {}, details);
+        else this.#report(log, level, details, message);
       },
     });
     this.log = Object.create(log, { warn: limited('warn'), error: limited('error') });
@@ -80,7 +82,10 @@ function writeCounted(kind: Kind): void {
   kind.write = null;
 }
 
-/** What stays the same when a failure repeats: of an engine the part that fails, of a defect the stack without the message. */
+/**
+ * What stays the same when a failure repeats. For an engine that is away it is the engine's name at the start of the
+ * message, for any other error the stack without the message.
+ */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const { name } = error.constructor;

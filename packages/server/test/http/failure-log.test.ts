@@ -105,7 +105,7 @@ describe('a line has', () => {
 });
 
 describe('the log of failures', () => {
-  test('tells a hundred kinds apart, and counts the others together', () => {
+  test('has lines of their own for a hundred kinds, and one for all others', () => {
     const lines: Line[] = [];
     const clock = new MovedClock();
     const failures = new FailureLog(collecting(lines), clock);
@@ -127,7 +127,7 @@ describe('the log of failures', () => {
     assert.equal(clock.timers, 0);
   });
 
-  test('keeps engines, levels and messages apart, but not numbers in the text', () => {
+  test('distinguishes engines, levels and messages, but not numbers in the text', () => {
     const lines: Line[] = [];
     const failures = new FailureLog(collecting(lines), new MovedClock());
     const unavailable = (message: string) => ({ err: new StoreUnavailableError(message) });
@@ -136,9 +136,11 @@ describe('the log of failures', () => {
     failures.log.error(unavailable('PostgreSQL cannot do it now: x'), 'a request failed');
     failures.log.warn(unavailable('Redis: no answer within 20 ms'), 'a request failed');
     failures.log.error(unavailable('Redis: no answer within 20 ms'), 'a stream failed');
-    assert.equal(lines.length, 4);
-    failures.close();
+    failures.log.warn('a text alone');
     assert.equal(lines.length, 5);
+    assert.equal(lines.at(-1)?.msg, 'a text alone');
+    failures.close();
+    assert.equal(lines.length, 6);
   });
 
   test('writes nothing that its level leaves out, and everything else as before', () => {
