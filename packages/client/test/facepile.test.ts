@@ -97,6 +97,26 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
     });
   });
 
+  test('a user with two tabs at one location is present until the last one is closed', async () => {
+    await open('ada', async ({ page: first }) => {
+      await shows(first, 'summary', ['ada']);
+      const second = await first.context().newPage();
+      // On a clock that stands still its refresh does not come: only the other tab can make it announce again.
+      await second.clock.install();
+      await second.goto(first.url());
+      await shows(second, 'summary', ['ada']);
+      await second.clock.pauseAt(Date.now() + 60_000);
+      const events = host.presence.watch({ groupID: GROUP });
+      await events.next();
+      await first.close({ runBeforeUnload: true });
+      for await (const event of events) if (event.type === 'departed' && event.id === 'ada') break;
+      // The absence of the tab that closes may come after the first presence of the other one, which sends a second.
+      await second.clock.runFor(1_500);
+      await until(async () => (await present()).includes('ada'), 'ada is present again');
+      await second.close({ runBeforeUnload: true });
+    });
+  });
+
   test('whoever closes a tab that has moved just now is gone with it', async () => {
     await open('ada', async ({ page: adas }) => {
       await open('femi', async ({ page: femis }) => {

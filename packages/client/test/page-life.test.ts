@@ -132,6 +132,55 @@ describe('a page that is hidden, gone, or back', () => {
     });
   });
 
+  test('announces a location again at once when another client of the origin has left it', async () => {
+    await announcing(ok, async (standIn, rollcall) => {
+      const other = new Rollcall({ url: standIn.url, token: () => 't' });
+      const everyMs = 600_000;
+      const region = { ...A, everyMs, exclusiveWithin: { page: 'a' } };
+      rollcall.presence.announce(region);
+      await standIn.arrived(1);
+      const first = other.presence.announce({ ...A, everyMs });
+      await standIn.arrived(2);
+      await first.leave();
+      await standIn.arrived(4);
+      assert.deepEqual(absences(standIn), [false, false, true, false]);
+      const newest = other.presence.announce({ ...region, location: { page: 'a', part: '2' } });
+      await standIn.arrived(5);
+      await newest.leave();
+      await until(
+        () => absences(standIn).lastIndexOf(true) < standIn.received.length - 1,
+        'it is sent again',
+      );
+      const { location } = JSON.parse(standIn.received.at(-1)?.body ?? '');
+      assert.deepEqual(location, A.location, 'the region has the one location that is left');
+      await other.close();
+    });
+  });
+
+  test('does not react to the absence of another user, group, server or location', async () => {
+    await announcing(ok, async (standIn, rollcall) => {
+      const everyMs = 600_000;
+      rollcall.presence.announce({ ...A, everyMs });
+      await standIn.arrived(1);
+      await withStandIn(ok, async (elsewhere) => {
+        const others = [standIn.url, elsewhere.url].map((url) => new Rollcall({ url, token: 't' }));
+        const [other, foreign] = others as [Rollcall, Rollcall];
+        const announcements = [
+          other.presence.announce({ ...A, userID: 'bob', everyMs }),
+          other.presence.announce({ ...A, groupID: 'h', everyMs }),
+          other.presence.announce({ ...A, location: { page: 'b' }, everyMs }),
+          foreign.presence.announce({ ...A, everyMs }),
+        ];
+        await Promise.all([standIn.arrived(4), elsewhere.arrived(1)]);
+        await Promise.all(announcements.map((announcement) => announcement.leave()));
+        await turn();
+        assert.equal(absences(standIn).length, 7);
+        assert.equal(absences(standIn).filter((isAbsent) => !isAbsent).length, 4);
+        for (const each of others) await each.close();
+      });
+    });
+  });
+
   test('that is on the network again does not wait for the next try of a stream', async () => {
     const script = ({ response }: Received, index: number) => {
       if (index === 0) return response.writeHead(503, { 'retry-after': '25' }).end();

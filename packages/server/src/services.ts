@@ -5,6 +5,7 @@ import type { Settings } from './config/settings.ts';
 import { BatchService } from './core/batch-service.ts';
 import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
+import { FailureLog } from './core/failure-log.ts';
 import { GroupService } from './core/group-service.ts';
 import { MembershipService } from './core/membership-service.ts';
 import { PageTokens } from './core/page-token.ts';
@@ -40,6 +41,7 @@ export interface Services {
     Settings,
     'bodyLimitBytes' | 'bodiesMemoryBytes' | 'rateLimitPerSecond' | 'corsOrigins'
   >;
+  /** Failures that repeat are limited in it. */
   readonly log: Logger;
   /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
   close(): void;
@@ -50,11 +52,13 @@ export async function createServices(
   engine: Engine,
   clock: Clock,
   settings: Settings,
-  log: Logger,
+  processLog: Logger,
 ): Promise<Services> {
   const { store, presence, broker } = engine;
   const { presenceTtlSeconds, presenceMergeMs } = settings;
   const pageTokens = new PageTokens(await store.serviceKey());
+  const failures = new FailureLog(processLog, clock);
+  const { log } = failures;
   const standings = new RecentStandings({ store, broker, clock });
   const dependencies = { store, presence, standings, clock, log };
   const authenticator = createAuthenticator({ store, broker, clock });
@@ -86,6 +90,7 @@ export async function createServices(
       standings.close();
       tokens.close();
       authenticator.close();
+      failures.close();
     },
   };
 }

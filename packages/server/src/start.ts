@@ -5,6 +5,7 @@ import { type Logger, pino } from 'pino';
 import { announcement } from './announcement.ts';
 import { buildApp } from './app.ts';
 import { createConfigured, createFirst } from './bootstrap.ts';
+import { localUrl } from './config/local-url.ts';
 import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { takeDataDirectory } from './data-directory.ts';
@@ -123,14 +124,7 @@ function reasonOf(error: unknown, place: string): string {
 function urlOf(app: FastifyInstance): string {
   const [bound] = app.addresses() as AddressInfo[];
   if (bound === undefined) throw new Error('the server listens nowhere');
-  const host = LOCAL_ADDRESSES.get(bound.address) ?? bound.address;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+  return localUrl(bound.address, bound.port);
 }
-
-/** Where this machine reaches what listens everywhere. */
-const LOCAL_ADDRESSES = new Map([
-  ['0.0.0.0', '127.0.0.1'],
-  ['::', '::1'],
-]);
 
 const printLine = (text: string) => void process.stdout.write(`${text}\n`);

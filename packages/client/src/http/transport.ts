@@ -71,6 +71,11 @@ export class Transport {
     this.#fetch = (input, init) => (own ?? globalThis.fetch)(input, init);
   }
 
+  /** The server's URL, without a slash at the end. */
+  get base(): string {
+    return this.#base;
+  }
+
   /** Aborted when the client is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;

@@ -1,9 +1,8 @@
 import { backoffMs } from '../http/pause.ts';
-import type { CallOptions } from '../http/transport.ts';
 import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
+import type { AnnouncedPlaces } from './announced-places.ts';
 import { isPageHidden, onPage } from './page-life.ts';
-import { locationKey } from './same-location.ts';
 
 /** Where somebody is, and within what they are nowhere else. */
 export interface Place {
@@ -21,22 +20,17 @@ export interface AnnouncementOptions extends Place {
   readonly onError?: ((error: RollcallError) => void) | undefined;
 }
 
-/** What is sent: presence or absence at a place. */
-export type PlaceUpdate = Place & { readonly absent?: true };
-
-/** How updates reach the server. */
-export interface PlaceSender {
-  send(update: PlaceUpdate, options: CallOptions): Promise<unknown>;
-  /** Without waiting: also from a page that is going away. */
-  dispatch(update: PlaceUpdate): void;
-}
-
 const EVERY_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
+/** An absence that fails so often is left to expire, and so is one for which the server asks for more patience. */
+const LEAVE_ATTEMPTS = 3;
+const LEAVE_FIRST_RETRY_MS = 200;
+const LEAVE_PATIENCE_MS = 30_000;
 
 /**
- * Keeps a user present at a place until `leave()`: sends it at once, again before it expires, and after every move. One
- * update is under way at a time, so that they arrive in order; of moves that come faster, the latest wins.
+ * Keeps a user present at a place until `leave()`: sends it at once, again before it expires, and after every move. Of
+ * moves that come faster than the answers, the latest wins. What it shares with the client's other announcements of the
+ * same user and group is in {@link AnnouncedPlaces}.
  *
  * In a browser it leaves with the page (`pagehide`), and also when the page is hidden for so long that the browser slows
  * its timers down; it comes back when the page is seen again.
@@ -44,19 +38,17 @@ const FIRST_RETRY_MS = 1_000;
 export class Announcement {
   /** Resolves when it is over: with null after `leave()`, or with the error that ended it. Never rejects. */
   readonly ended: Promise<RollcallError | null>;
-  readonly #sender: PlaceSender;
+  readonly #places: AnnouncedPlaces;
   readonly #options: AnnouncementOptions;
   readonly #everyMs: number;
   readonly #release: (() => void)[] = [];
   #end: (error: RollcallError | null) => void = () => {};
   #place: Place;
-  /** Where the server may have the user because of us, by location. */
-  readonly #held = new Map<string, Place>();
   /** Nobody sees the page. */
   #isAway = false;
   #isLeaving = false;
   #isOver = false;
-  #sending: AbortController | null = null;
+  #isSending = false;
   /** Something has changed since what is being sent was read. */
   #isStale = false;
   #sentAt = Date.now();
@@ -65,16 +57,28 @@ export class Announcement {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @internal */
-  constructor(sender: PlaceSender, options: AnnouncementOptions) {
-    this.#sender = sender;
+  constructor(places: AnnouncedPlaces, options: AnnouncementOptions) {
+    this.#places = places;
     this.#options = options;
     this.#everyMs = options.everyMs ?? EVERY_MS;
     this.#place = { location: options.location, exclusiveWithin: options.exclusiveWithin };
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
+    this.#places.add(this);
+    this.#release.push(() => this.#places.remove(this));
     this.#followPage();
     this.#followSignal(options.signal);
+    this.#update();
+  }
+
+  /** @internal */
+  get wanted(): Place | null {
+    return this.#isLeaving || this.#isAway || this.#isOver ? null : this.#place;
+  }
+
+  /** @internal */
+  renew(): void {
     this.#update();
   }
 
@@ -89,10 +93,14 @@ export class Announcement {
     this.#update();
   }
 
-  /** Is present no more. Resolves when the server knows; where it cannot be told, the presence expires by itself. */
+  /**
+   * Ends the announcement. The user becomes absent unless another announcement of this client has the same location.
+   * Resolves when the server has answered; where it cannot be reached, the presence expires by itself.
+   */
   async leave(): Promise<void> {
     if (!this.#isLeaving) {
       this.#isLeaving = true;
+      this.#failures = 0;
       this.#update();
     }
     await this.ended;
@@ -117,9 +125,7 @@ export class Announcement {
   /** The page goes, and may come back from the browser's memory: there is no time to wait for anything. */
   #vanish(): void {
     this.#isAway = true;
-    this.#sending?.abort();
-    for (const { location } of this.#held.values()) this.#sender.dispatch({ location, absent: true });
-    this.#held.clear();
+    this.#places.vanish();
   }
 
   /** The page is seen again; a machine that slept may owe an update whose timer does not know yet. */
@@ -133,47 +139,41 @@ export class Announcement {
   /** Sends what is to be, now or after what is being sent. */
   #update(): void {
     this.#isStale = true;
-    if (this.#sending === null && !this.#isOver) void this.#run();
+    if (!this.#isSending && !this.#isOver) void this.#run();
   }
 
   async #run(): Promise<void> {
     clearTimeout(this.#timer);
+    this.#isSending = true;
     while (this.#isStale && !this.#isOver) {
-      this.#isStale = false;
-      this.#sending = new AbortController();
       try {
-        await this.#send(this.#sending.signal);
+        await this.#send();
         this.#sentAt = Date.now();
         this.#failures = 0;
       } catch (error) {
         this.#failed(error as RollcallError);
       }
     }
-    this.#sending = null;
+    this.#isSending = false;
     if (this.#isOver) return;
-    if (this.#isLeaving) this.#finish(null);
+    if (this.#isLeaving && !this.#leavesAgain()) this.#finish(null);
     else this.#schedule();
   }
 
-  /** Makes it so that the server has the user where they are to be, and nowhere else because of us. */
-  async #send(signal: AbortSignal): Promise<void> {
-    const place = this.#isLeaving || this.#isAway ? null : this.#place;
-    // What fails to leave expires; what fails to come is sent again, as it is by then.
-    const options = this.#isLeaving ? { signal } : { signal, retries: 0 };
-    if (place !== null) {
-      const key = locationKey(place.location);
-      // Known before it is sent: it may arrive although its answer does not.
-      this.#held.set(key, place);
-      await this.#sender.send(place, options);
-      for (const [other, held] of this.#held) {
-        if (other !== key && isSameRegion(held, place)) this.#held.delete(other);
-      }
-    }
-    for (const [key, { location }] of this.#held) {
-      if (place !== null && key === locationKey(place.location)) continue;
-      await this.#sender.send({ location, absent: true }, options);
-      this.#held.delete(key);
-    }
+  #leavesAgain(): boolean {
+    return this.#failures > 0 && this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_PATIENCE_MS;
+  }
+
+  /** First presence, then absence, so that a user who moves is never absent in between. */
+  #send(): Promise<void> {
+    return this.#places.runExclusive(async (options) => {
+      this.#isStale = false;
+      const place = this.wanted;
+      if (place !== null) await this.#places.arrive(this, place, options);
+      // It left meanwhile, and what follows is its absence.
+      if (this.wanted === null) this.#isStale = false;
+      await this.#places.leaveUnwanted(options);
+    });
   }
 
   #failed(error: RollcallError): void {
@@ -200,7 +200,8 @@ export class Announcement {
   /** Somewhat early, and not all at the same time. */
   #delayMs(): number {
     if (this.#failures === 0) return this.#everyMs * (0.8 + Math.random() / 5);
-    return Math.max(this.#retryAfterMs, backoffMs(this.#failures - 1, FIRST_RETRY_MS, this.#everyMs));
+    const firstMs = this.#isLeaving ? LEAVE_FIRST_RETRY_MS : FIRST_RETRY_MS;
+    return Math.max(this.#retryAfterMs, backoffMs(this.#failures - 1, firstMs, this.#everyMs));
   }
 
   #finish(error: RollcallError | null): void {
@@ -209,10 +210,4 @@ export class Announcement {
     for (const release of this.#release) release();
     this.#end(error);
   }
-}
-
-/** Whether being at one of the places ends being at the other. */
-function isSameRegion(a: Place, b: Place): boolean {
-  if (a.exclusiveWithin === undefined || b.exclusiveWithin === undefined) return false;
-  return locationKey(a.exclusiveWithin) === locationKey(b.exclusiveWithin);
 }

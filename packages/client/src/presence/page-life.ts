@@ -7,6 +7,9 @@ interface Page {
 
 const page = globalThis as Page;
 
+/** Whether this runs in a page of a browser. */
+export const isPage = (): boolean => page.document !== undefined;
+
 /** Nobody sees the page: its tab is in the background, or its window is covered. */
 export const isPageHidden = (): boolean => page.document?.visibilityState === 'hidden';
 

@@ -1,7 +1,8 @@
 import type { PagedList } from '../http/paged-list.ts';
 import { path } from '../http/path.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
-import { Announcement, type AnnouncementOptions, type PlaceUpdate } from '../presence/announcement.ts';
+import type { PlaceUpdate } from '../presence/announced-places.ts';
+import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
 import type { Announcements } from '../presence/announcements.ts';
 import { PresenceWatch, type StreamOptions } from '../presence/presence-watch.ts';
 import type { Done, PresenceEntry, PresenceUpdate, PresenceUpdatesDone, PresenceWrite } from '../protocol.ts';
@@ -64,7 +65,8 @@ export class Presence {
       send: async (update: PlaceUpdate, call: CallOptions) => this.#transport.send(outgoing(update), call),
       dispatch: (update: PlaceUpdate) => this.#transport.dispatch(outgoing(update)),
     };
-    return this.#announcements.add(new Announcement(sender, options));
+    const scope = JSON.stringify([this.#transport.base, userID, groupID]);
+    return this.#announcements.announce(scope, sender, options);
   }
 
   /** Follows a group's presence: `for await (const event of rollcall.presence.watch({ groupID }))`. */

@@ -1,6 +1,7 @@
 import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
-import { Announcement, type AnnouncementOptions, type PlaceUpdate } from '../presence/announcement.ts';
+import type { PlaceUpdate } from '../presence/announced-places.ts';
+import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
 import type { Announcements } from '../presence/announcements.ts';
 import { PresenceWatch, type StreamOptions } from '../presence/presence-watch.ts';
 import type { Done, PresenceEntry, ViewerPresenceWrite } from '../protocol.ts';
@@ -55,7 +56,9 @@ export class ViewerPresence {
       send: (update: PlaceUpdate, call: CallOptions) => this.#transport.send(outgoing(update), call),
       dispatch: (update: PlaceUpdate) => this.#transport.dispatch(outgoing(update)),
     };
-    return this.#announcements.add(new Announcement(sender, options));
+    // Where the token names the group, the user is the token's too.
+    const scope = JSON.stringify([this.#transport.base, PATH, groupID ?? null]);
+    return this.#announcements.announce(scope, sender, options);
   }
 
   /** Follows the group's presence: `for await (const event of client.presence.watch())`. */

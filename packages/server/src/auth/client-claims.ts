@@ -58,7 +58,7 @@ function detailsOf(token: Jwt, kind: ProjectTokenKind): ClientDetails | null {
   };
 }
 
-/** Without the signature: base64url spells the same one in several ways, and none of them makes another token. */
+/** Without the signature, which depends on the secret: a rotated secret makes no other login. */
 const signedPart = ({ compact }: Jwt) => compact.slice(0, compact.lastIndexOf('.'));
 
 /** The claims once more, read like a body: numbers that would not be kept as they were written are told from others. */

@@ -36,17 +36,31 @@ export function settingSources(environment: Environment, flags: FlagTexts = {}):
 
 /** Reads all settings. @throws SettingsError naming every bad value in one line */
 export function loadSettings(environment: Environment, flags: FlagTexts = {}): Settings {
+  const settings = readSettings(settingSources(environment, flags)) as Settings;
+  const problems = halfPairs(settings);
+  if (problems.length > 0) throw new SettingsError(problems.join('; '));
+  return settings;
+}
+
+/** Reads these settings and no other: for a command that the others do not concern. @throws SettingsError as above */
+export function loadOnly<Name extends SettingName>(
+  names: readonly Name[],
+  environment: Environment,
+): Pick<Settings, Name> {
+  const sources = settingSources(environment).filter(({ name }) => names.includes(name as Name));
+  return readSettings(sources) as Pick<Settings, Name>;
+}
+
+function readSettings(sources: readonly SettingSource[]): Partial<Settings> {
   const values = new Map<SettingName, Settings[SettingName]>();
   const problems: string[] = [];
-  for (const source of settingSources(environment, flags)) {
+  for (const source of sources) {
     const value = readSetting(source);
     if (value === undefined) problems.push(badValue(source));
     else values.set(source.name, value);
   }
-  const settings = Object.fromEntries(values) as unknown as Settings;
-  if (problems.length === 0) problems.push(...halfPairs(settings));
   if (problems.length > 0) throw new SettingsError(problems.join('; '));
-  return settings;
+  return Object.fromEntries(values);
 }
 
 function readSetting({ name, text }: SettingSource): Settings[SettingName] | undefined {

@@ -9,8 +9,8 @@ export interface UnknownVariable {
 }
 
 const PREFIX = 'ROLLCALL_';
-/** What the command line's clients and the test suites are told by. */
-const NOT_SETTINGS = /^ROLLCALL_(?:TOKEN$|TEST_)/;
+/** Variables of the commands that talk to a running server, and of the test suites. */
+const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)$|TEST_)/;
 /** More changed letters than these are another word, not a misspelling. */
 const MISSPELLING_MAX_EDITS = 4;
 

@@ -316,7 +316,7 @@ describe('rollcall doctor', () => {
       assert.equal(code, 1);
       assert.match(
         stdout,
-        /^failed {3}server: http:\/\/127.0.0.1:1 does not answer: .*\n {9}Start it, or correct --url\.$/m,
+        /^failed {3}server: http:\/\/127.0.0.1:1 does not answer: .*\n {9}Start it, or correct --url or ROLLCALL_URL\.$/m,
       );
       assert.match(stdout, /^ok {7}store: undamaged, schema version \d+$/m);
       assert.match(stderr, /^rollcall: 1 of 6 checks failed\n$/);

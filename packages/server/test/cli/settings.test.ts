@@ -187,7 +187,7 @@ describe('variables that are no settings', () => {
 
   test('of others, of the test suites, and settings themselves are not told', () => {
     assert.deepEqual(
-      lines('PATH', 'ROLL', 'ROLLCALL_TOKEN', 'ROLLCALL_TEST_DATABASE_URL', 'ROLLCALL_PORT'),
+      lines('PATH', 'ROLL', 'ROLLCALL_TOKEN', 'ROLLCALL_URL', 'ROLLCALL_TEST_DATABASE_URL', 'ROLLCALL_PORT'),
       [],
     );
   });

@@ -10,6 +10,7 @@ import { MovedClock } from '../support/moved-clock.ts';
 import { Presence } from '../support/presence-client.ts';
 import type { Project } from '../support/project-client.ts';
 import { type TestServer, withDataDir, withServer } from '../support/server.ts';
+import { expectTokenFailure } from '../support/token-failure.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -105,7 +106,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(undated)).name, 'Undated');
   });
 
-  test('are not new in another spelling of the same signature', async () => {
+  test('are not applied again by another spelling of the same signature, which is rejected', async () => {
     const browser = browserWith({ name: 'Of the token' }, { iat: undefined, exp: server.now() + 60 });
     await login(browser);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
@@ -113,7 +114,8 @@ describe('user_details of a client token', () => {
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const respelled = letters[letters.indexOf(browser.token.at(-1) as string) + 1];
     const again = new Browser(project, `${browser.token.slice(0, -1)}${respelled}`);
-    assert.equal((await login(again)).name, 'Of the host');
+    expectTokenFailure(await again.viewer(), 'invalid_project_token');
+    assert.equal((await login(browser)).name, 'Of the host');
   });
 
   test('never bring back a user who is set deleted, and are not kept either', async () => {

@@ -7,6 +7,7 @@ import { damageStore } from '../support/engine.ts';
 import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
+import { MovedClock } from '../support/moved-clock.ts';
 import type { Project } from '../support/project-client.ts';
 import { withServer } from '../support/server.ts';
 
@@ -125,7 +126,8 @@ describe('the error table', () => {
 test('an unexpected failure is 500 error with a fixed message: no stack, no SQL, no secret; the log has the rest', async () => {
   const logged: string[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
-  await withServer({ log }, async ({ dataDir, request }) => {
+  const clock = new MovedClock();
+  await withServer({ log, clock }, async ({ dataDir, request }) => {
     assert.equal((await request('PUT', '/v1/groups/g', { body: { name: 'G' } })).status, 200);
     await damageStore(dataDir);
     const messages = new Set<string>();
@@ -136,6 +138,8 @@ test('an unexpected failure is 500 error with a fixed message: no stack, no SQL,
       ['PUT', '/v1/users/u', { name: 'U' }],
       ['POST', '/v1/batch', { users: [{ id: 'u' }] }],
     ] as const) {
+      // Within a second, a further failure of the same kind is only counted.
+      clock.move(2_000);
       const answer = await request(method, path, body === undefined ? {} : { body });
       messages.add(expectRefused(answer as Answer, 500, 'error'));
       const id = String(answer.headers['x-request-id']);

@@ -13,6 +13,7 @@ const movedOwn = new MovedClock();
 const ownServer = clockedServer({ clock: movedOwn });
 const NOW = Math.floor(clock.now() / 1000);
 const DAY = 86_400;
+const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 interface Kind {
   readonly name: string;
@@ -234,6 +235,18 @@ for (const kind of KINDS) {
         ),
         kind.invalid,
       );
+    });
+
+    test(`whose signature ends in any other character is ${kind.invalid}, also where it decodes to the same bytes`, async () => {
+      for (const alg of ['HS512', 'HS384', 'HS256'] as const) {
+        const token = sign(kind, { iat: NOW }, { alg });
+        assert.equal((await present(kind, token)).status, 200);
+        const others = [...BASE64URL].filter((character) => !token.endsWith(character));
+        assert.equal(others.length, 63);
+        for (const last of others) {
+          expectTokenFailure(await present(kind, token.slice(0, -1) + last), kind.invalid);
+        }
+      }
     });
 
     test('with user_id is a client token, which opens no server endpoint: invalid_access_token', async () => {

@@ -9,6 +9,7 @@ import { sharedServerChecks } from '../doctor/shared-server-checks.ts';
 import { storeCheck } from '../doctor/store-check.ts';
 import { withExamples } from '../examples.ts';
 import { printJson, printLine } from '../output.ts';
+import { addServerUrlOption, findServer } from '../server-url.ts';
 import { addSettingOptions } from '../setting-options.ts';
 import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 
@@ -22,13 +23,13 @@ interface DoctorFlags extends StoreFlags {
 export function doctorCommand(): Command {
   const command = new Command('doctor')
     .description('Check this machine, the store and what it stands on, and a running server.')
-    .option('--url <url>', 'the server to ask (default: where the settings say; then it need not run)')
     .option('--json', 'print an array of {name, outcome, found, advice}');
+  addServerUrlOption(command);
   addSettingOptions(command, [...STORE_SETTINGS, 'redisUrl']).action(examine);
   return withExamples(
     command,
     ['rollcall doctor', 'ends with 1 when something has to be done'],
-    ['rollcall doctor --url http://127.0.0.1:9000', 'a server that must be there'],
+    ['rollcall doctor --url http://127.0.0.1:9000', 'a server that is named must run'],
   );
 }
 
@@ -42,7 +43,7 @@ async function examine(flags: DoctorFlags): Promise<void> {
     ...(settings.databaseUrl === null ? [dataDirectoryCheck(settings), freeSpaceCheck(settings)] : []),
     ...(await sharedServerChecks(settings)),
     await storeCheck(settings),
-    ...(await serverChecks(settings, flags.url)),
+    ...(await serverChecks(findServer(flags.url, process.env))),
   ];
   if (flags.json === true) printJson(checks);
   else for (const check of checks) printCheck(check);

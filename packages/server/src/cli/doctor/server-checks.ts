@@ -1,5 +1,5 @@
 import { limits } from '@rollcall/protocol';
-import type { Settings } from '../../config/settings.ts';
+import type { ServerLocation } from '../server-url.ts';
 import { type Check, failed, ok, skipped } from './check.ts';
 
 /** A server that takes longer to say that it is alive is not well. */
@@ -7,9 +7,10 @@ const ANSWER_LIMIT_MS = 5_000;
 /** The Date header has whole seconds. */
 const DATE_RESOLUTION_MS = 1_000;
 
-/** Asks a server whether it is alive, ready and of our time. Without a URL it need not run. */
-export async function serverChecks(settings: Settings, url: string | undefined): Promise<Check[]> {
-  const base = url?.replace(/\/+$/, '') ?? defaultUrl(settings);
+/** Asks a server whether it is alive, ready and of our time. One that the operator did not name need not run. */
+export async function serverChecks(server: ServerLocation | null): Promise<Check[]> {
+  if (server === null) return [skipped('server', 'ROLLCALL_PORT is 0: name a running server with --url')];
+  const base = server.url.replace(/\/+$/, '');
   try {
     const alive = await ask(`${base}/healthz`);
     return [
@@ -19,8 +20,10 @@ export async function serverChecks(settings: Settings, url: string | undefined):
     ];
   } catch (error) {
     const reason = reasonOf(error);
-    if (url === undefined) return [skipped('server', `none at ${base} (${reason})`)];
-    return [failed('server', `${base} does not answer: ${reason}`, 'Start it, or correct --url.')];
+    if (!server.isNamed) return [skipped('server', `none at ${base} (${reason})`)];
+    return [
+      failed('server', `${base} does not answer: ${reason}`, 'Start it, or correct --url or ROLLCALL_URL.'),
+    ];
   }
 }
 
@@ -50,11 +53,6 @@ function dateCheck({ date }: Asked): Check {
   return differenceMs <= limits.CLOCK_TOLERANCE_SECONDS * 1_000 + DATE_RESOLUTION_MS
     ? ok(name, found)
     : failed(name, found, 'Set both clocks (NTP): tokens signed ahead of the server are refused.');
-}
-
-function defaultUrl({ host, port }: Settings): string {
-  const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 function reasonOf(error: unknown): string {

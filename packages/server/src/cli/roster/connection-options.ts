@@ -1,9 +1,10 @@
 import process from 'node:process';
 import { type Command, InvalidArgumentError } from 'commander';
-import { type SettingKind, url, wholeNumber } from '../../config/setting-kinds.ts';
+import { type SettingKind, wholeNumber } from '../../config/setting-kinds.ts';
 import { systemClock } from '../../core/clock.ts';
 import { readId } from '../arguments.ts';
 import { usageError } from '../command-error.ts';
+import { addServerUrlOption, requireServer } from '../server-url.ts';
 import { addSettingOptions } from '../setting-options.ts';
 import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
 import { ApiConnection } from './api-connection.ts';
@@ -11,7 +12,7 @@ import { fixedToken, mintedTokens, type TokenSource } from './token-source.ts';
 
 /** The options of commands that talk to a running server. */
 export interface ConnectionFlags extends StoreFlags {
-  readonly url: string;
+  readonly url?: string;
   readonly token?: string;
   readonly projectId?: string;
   readonly projectSecret?: string;
@@ -21,8 +22,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Adds where the server is and what opens it. */
 export function addConnectionOptions(command: Command): Command {
-  command
-    .option('--url <url>', 'the running server', readServerUrl, 'http://127.0.0.1:8080')
+  addServerUrlOption(command)
     .option('--token <token>', 'a token of the project (ROLLCALL_TOKEN)', readToken)
     .option('--project, --project-id <id>', 'the project (ROLLCALL_PROJECT_ID)', readId)
     .option(
@@ -38,8 +38,6 @@ A token ends after 24 hours at most; with a secret at hand, a new one is made as
 
 /** How many requests are under way at once. */
 export const readConcurrency = (text: string): number => readAs(wholeNumber(1, 64), text);
-
-const readServerUrl = (text: string): string => readAs(url('http', 'https'), text);
 
 /** What can stand in a header (RFC 7230, 3.2.6), and no space. */
 const readToken = (text: string): string =>
@@ -57,8 +55,9 @@ export async function withConnection<Result>(
   onRetry: (note: string) => void,
   use: (connection: ApiConnection) => Promise<Result>,
 ): Promise<Result> {
+  const url = new URL(requireServer(flags.url, process.env));
   const tokens = await tokensFor(flags, process.env);
-  const connection = new ApiConnection({ url: new URL(flags.url), tokens, onRetry });
+  const connection = new ApiConnection({ url, tokens, onRetry });
   try {
     return await use(connection);
   } finally {

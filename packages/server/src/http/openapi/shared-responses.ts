@@ -29,7 +29,8 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   expired_access_token: 'the access token is expired or revoked; request another one',
   group_already_exists: 'group analysts already exists',
   user_already_exists: 'user ada already exists',
-  error: 'something failed on our side; the log has it under the x-request-id of this answer',
+  error:
+    'something failed on our side; the log has the cause, under the x-request-id of this answer or of one shortly before',
 };
 
 export const EXAMPLES: Readonly<Record<string, Example>> = Object.fromEntries(

@@ -10,7 +10,10 @@ import { sendError } from '../answer.ts';
 /** How long a caller should wait for an engine that is away, in seconds. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** The one place where a failure becomes an answer. What is not of the vocabulary is logged whole and told as nothing. */
+/**
+ * The one place where a failure becomes an answer. For an error that is not in the vocabulary, the caller gets a fixed
+ * message, and the log gets the cause.
+ */
 export function addErrors(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler((error, request, reply) => answerFailure(error, request, reply, log));
 }
@@ -38,7 +41,8 @@ export function refusalFor(
 }
 
 /** Says nothing of the failure itself: that is for the log. */
-const UNEXPECTED = 'something failed on our side; the log has it under the x-request-id of this answer';
+const UNEXPECTED =
+  'something failed on our side; the log has the cause, under the x-request-id of this answer or of one shortly before';
 
 export const unavailable = (what = 'the store', changed = 'nothing is half done') =>
   new ServiceError('error', `${what} cannot be reached right now; ${changed}, try again`, {

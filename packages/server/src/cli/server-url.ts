@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { localUrl } from '../config/local-url.ts';
+import { url } from '../config/setting-kinds.ts';
+import { type Environment, loadOnly, SettingsError } from '../config/settings.ts';
+import { usageError } from './command-error.ts';
+
+const VARIABLE = 'ROLLCALL_URL';
+const SERVER_URL = url('http', 'https');
+
+/** Adds `--url`, for {@link findServer}. */
+export function addServerUrlOption(command: Command): Command {
+  return command.option(
+    '--url <url>',
+    `the running server (${VARIABLE}, default: http at ROLLCALL_HOST and ROLLCALL_PORT)`,
+  );
+}
+
+/** A server that a command sends requests to. */
+export interface ServerLocation {
+  readonly url: string;
+  /** Whether the operator gave the URL. Otherwise it follows from the settings, and the server need not run. */
+  readonly isNamed: boolean;
+}
+
+/**
+ * The server of `--url`, else of `ROLLCALL_URL`, else the one that `ROLLCALL_HOST` and `ROLLCALL_PORT` describe. Null
+ * where the port is 0: the server takes a free one, and only its log has the number.
+ * @throws SettingsError when a value cannot be read
+ */
+export function findServer(flag: string | undefined, environment: Environment): ServerLocation | null {
+  const variable = environment[VARIABLE];
+  if (flag !== undefined) return { url: readUrl('--url', flag), isNamed: true };
+  if (variable !== undefined && variable !== '') return { url: readUrl(VARIABLE, variable), isNamed: true };
+  const { host, port } = loadOnly(['host', 'port'], environment);
+  return port === 0 ? null : { url: localUrl(host, port), isNamed: false };
+}
+
+/** The same, for a command that cannot do without. @throws CommandError, SettingsError */
+export function requireServer(flag: string | undefined, environment: Environment): string {
+  const server = findServer(flag, environment);
+  if (server === null)
+    throw usageError(`ROLLCALL_PORT is 0: name the running server with --url or ${VARIABLE}`);
+  return server.url;
+}
+
+function readUrl(source: string, text: string): string {
+  const value = SERVER_URL.read(text);
+  if (value === undefined || !URL.canParse(value)) {
+    throw new SettingsError(`${source}: expected ${SERVER_URL.expected}, not ${JSON.stringify(text)}`);
+  }
+  return value;
+}
