@@ -147,6 +147,23 @@ describe('a server with 1 MiB of memory for bodies', () => {
       assert.equal(batch.headers['retry-after'], '1');
     }));
 
+  test('answers 503 to a presence update while it holds as much as it may', () =>
+    withServer({ settings }, async (server) => {
+      const update = { body: '{"groupID":"g","location":{"p":"1"}}' };
+      const put = () => server.request('PUT', '/v1/users/ann/presence', update);
+      expectRefused(await put(), 401, 'user_not_found');
+      const held = Array.from({ length: 4 }, () =>
+        upload(server, 'PUT /v1/users/u', 256 * KIB, 256 * KIB - 4),
+      );
+      await untilHeld(server, MIB - 16);
+      const answer = await put();
+      expectRefused(answer, 503, 'error', 'memory');
+      assert.equal(answer.headers['retry-after'], '1');
+      for (const connection of held) connection.destroy();
+      await untilHeld(server, 0);
+      expectRefused(await put(), 401, 'user_not_found');
+    }));
+
   test('counts what has arrived, not what is announced', () =>
     withServer({ settings }, async (server) => {
       const announcing = Array.from({ length: 50 }, () =>
@@ -204,5 +221,6 @@ describe('a server with 1 MiB of memory for bodies', () => {
           assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
         }
       }
+      await untilHeld(server, 0);
     }));
 });

@@ -1,6 +1,7 @@
+import type { Logger } from 'pino';
 import type { ProjectKey } from '../../store/store.ts';
 import { bodyUnavailable } from './body-memory.ts';
-import type { BodyReading } from './body-reading.ts';
+import type { BodyReading, BodyTask } from './body-reading.ts';
 import { BodyWorker } from './body-worker.ts';
 import type { LargeBodyName } from './large-bodies.ts';
 import type { ReceivedBody } from './received-body.ts';
@@ -12,6 +13,9 @@ import type { ReceivedBody } from './received-body.ts';
 const MOST_THREADS = 2;
 /** A thread that has had nothing to do for so long is ended, and its memory given back. */
 const IDLE_MS = 10_000;
+
+const THREAD_DIED =
+  'the thread that read a request body died; if it had too little memory, lower ROLLCALL_BODY_LIMIT_BYTES';
 
 interface Task {
   readonly project: ProjectKey;
@@ -31,7 +35,12 @@ export class BodyThreads {
   readonly #busy = new Set<ProjectKey>();
   readonly #idle = new Map<BodyWorker, NodeJS.Timeout>();
   readonly #workers = new Set<BodyWorker>();
+  readonly #log: Logger;
   #isClosed = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
 
   /** Reads the body, whose bytes leave it. @throws ServiceError 503 when a thread dies or the server stops */
   read(project: ProjectKey, name: LargeBodyName, body: ReceivedBody): Promise<BodyReading> {
@@ -72,16 +81,26 @@ export class BodyThreads {
   async #run({ project, name, body, resolve, reject }: Task): Promise<void> {
     if (this.#isClosed) return reject(bodyUnavailable('the server is stopping'));
     this.#busy.add(project);
-    const worker = this.#takeIdle() ?? this.#start();
     try {
-      resolve(await worker.read({ name, parts: body.takeParts() }));
+      const worker = this.#takeIdle() ?? this.#start();
+      resolve(await this.#readOn(worker, { name, parts: body.takeParts() }));
     } catch (error) {
       reject(error as Error);
     }
-    if (worker.isAlive) this.#keep(worker);
-    else this.#workers.delete(worker);
     this.#busy.delete(project);
     this.#startNext();
+  }
+
+  async #readOn(worker: BodyWorker, task: BodyTask): Promise<BodyReading> {
+    try {
+      return await worker.read(task);
+    } catch (err) {
+      if (!worker.isAlive && !this.#isClosed) this.#log.error({ err }, THREAD_DIED);
+      throw err;
+    } finally {
+      if (worker.isAlive) this.#keep(worker);
+      else this.#workers.delete(worker);
+    }
   }
 
   #start(): BodyWorker {

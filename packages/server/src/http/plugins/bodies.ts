@@ -7,9 +7,11 @@ import { ReceivedBody } from '../bodies/received-body.ts';
 /** Where a body is that was received before the application had its request. */
 const RECEIVED = Symbol('body');
 
+type WithBody = IncomingMessage & { [RECEIVED]?: ReceivedBody };
+
 /** Hands a request's whole body to the application, which is about to get the request. */
 export function handBody(request: IncomingMessage, body: ReceivedBody): void {
-  Object.assign(request, { [RECEIVED]: body });
+  (request as WithBody)[RECEIVED] = body;
 }
 
 type Done = (error: Error | null, body?: ReceivedBody) => void;
@@ -28,7 +30,7 @@ export function addBodies(app: FastifyInstance, memory: BodyMemory): void {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, payload: IncomingMessage, done: Done) => {
-    const { [RECEIVED]: handed } = payload as { [RECEIVED]?: ReceivedBody };
+    const { [RECEIVED]: handed } = payload as WithBody;
     const body = handed ?? new ReceivedBody(memory);
     request.received = body;
     const error = headError(request);
@@ -45,8 +47,9 @@ function requireThread({ method, url, bodyLimit = 0, config = {} }: RouteOptions
     throw new Error(`${method} ${url} would read large bodies on the event loop`);
 }
 
-const releaseBody: onSendHookHandler = (request, _reply, _payload, next) => {
-  request.received?.release();
+/** A body that was handed over is released too when its request is answered before the application has looked at it. */
+const releaseBody: onSendHookHandler = ({ received, raw }, _reply, _payload, next) => {
+  (received ?? (raw as WithBody)[RECEIVED])?.release();
   next();
 };
 
