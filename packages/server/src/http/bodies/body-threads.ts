@@ -7,8 +7,8 @@ import type { LargeBodyName } from './large-bodies.ts';
 import type { ReceivedBody } from './received-body.ts';
 
 /**
- * How many bodies are read at once, each on a thread of its own, and one of a project: whatever a project sends, there is
- * a thread for another one. Reading 32 MiB takes a thread up to some seconds and half a GB of memory.
+ * How many bodies are read at once, each on a thread of its own, one of each project at most: one project alone never
+ * occupies all threads. Reading 32 MiB takes a thread up to some seconds and half a GB of memory.
  */
 const MOST_THREADS = 2;
 /** A thread that has had nothing to do for so long is ended, and its memory given back. */
@@ -65,7 +65,7 @@ export class BodyThreads {
     for (let task = this.#takeNext(); task !== undefined; task = this.#takeNext()) void this.#run(task);
   }
 
-  /** The next task that may begin. Projects take turns: one whose task is taken goes to the end of the list. */
+  /** The next task that may begin, round robin: a project whose task is taken goes to the end of the list. */
   #takeNext(): Task | undefined {
     if (this.#busy.size >= MOST_THREADS && !this.#isClosed) return undefined;
     for (const [project, tasks] of this.#waiting) {
@@ -109,7 +109,7 @@ export class BodyThreads {
     return worker;
   }
 
-  /** The one that was busy last, so that those which are not needed end. */
+  /** The most recently used one, so that threads which are not needed become idle long enough to end. */
   #takeIdle(): BodyWorker | undefined {
     for (const [worker, limit] of [...this.#idle].reverse()) {
       clearTimeout(limit);

@@ -54,7 +54,7 @@ const releaseBody: onSendHookHandler = ({ received, raw }, _reply, _payload, nex
 };
 
 /**
- * Receives a body no larger than its route takes. Fastify's own parser copies what Node has copied already: 1.5 µs of the
+ * Receives a body no larger than the limit of its route. Fastify's own parser copies what Node has copied already: 1.5 µs of the
  * 14 that a small write took in a server that did nothing else.
  */
 function receive(body: ReceivedBody, limit: number, payload: IncomingMessage, done: Done): void {
@@ -95,7 +95,7 @@ function headError({ headers, routeOptions: { bodyLimit } }: FastifyRequest): Se
 
 const invalid = (message: string, status = 400) => new ServiceError('invalid_request', message, { status });
 const tooLarge = (limit: number) =>
-  invalid(`the request body is larger than the ${limit} bytes that are taken here`, 413);
+  invalid(`the request body is larger than the ${limit} bytes that this endpoint takes`, 413);
 const cutShort = () => invalid('the request body ended before it was whole');
 const encoded = (encoding: string, advice: string) =>
   invalid(`the request body is sent as ${encoding.slice(0, SHOWN_MAX_LENGTH)}: ${advice}`);
