@@ -38,7 +38,7 @@ export async function largeBodiesPart(_pace: Pace): Promise<void> {
     ['engine', 'body bytes', 'seconds', 'p99 ms of /healthz', `longest ms (≤ ${HEALTH_TARGET_MS})`, ''],
     rows,
   );
-  await heldUploads(token);
+  await unfinishedUploads(token);
 }
 
 async function rowOf(engine: string, token: string, options: ServerOptions): Promise<string[]> {
@@ -94,7 +94,7 @@ async function send(
 }
 
 /** Uploads of which everything but the last byte has arrived. */
-async function heldUploads(token: string): Promise<void> {
+async function unfinishedUploads(token: string): Promise<void> {
   say(`### ${UPLOADS} uploads of ${whole(UPLOAD_BYTES)} bytes that do not end`);
   say();
   const server = await startServerOnBothCores(

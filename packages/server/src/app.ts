@@ -40,7 +40,7 @@ export function buildApp(services: Services): FastifyInstance {
   const { authenticator, log, settings } = services;
   const histogram = new RequestHistogram();
   const bodyMemory = new BodyMemory(settings.bodiesMemoryBytes);
-  const bodyThreads = new BodyThreads();
+  const bodyThreads = new BodyThreads(log);
   const app = Fastify({
     // Fastify would make a child logger per request; ours writes what is worth writing.
     logger: false,

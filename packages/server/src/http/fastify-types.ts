@@ -40,8 +40,8 @@ declare module 'fastify' {
     /** The handler refuses what does not fit: the order of checks depends on what it finds. */
     readonly refusesMisfit?: boolean;
     /**
-     * The body may be larger than what the event loop reads, and has these rules. The lists of IDs in a large one come
-     * packed; of a large one that does not fit the handler gets the names of its fields alone.
+     * The rules of a body that may be larger than 256 KiB. In a large body the lists of IDs are packed; of an invalid
+     * large body the handler gets the names of its fields alone.
      */
     readonly largeBody?: LargeBodyName;
     /** The body goes to the handler as bytes, which checks them. */

@@ -98,13 +98,13 @@ function upload(
 }
 
 /** Waits until the server accounts for so many bytes of bodies. */
-async function untilHeld(server: TestServer, bytes: number): Promise<void> {
-  let held = -1;
-  for (let tries = 0; tries < 2_000 && held !== bytes; tries += 1) {
+async function untilAccounted(server: TestServer, bytes: number): Promise<void> {
+  let accounted = -1;
+  for (let tries = 0; tries < 2_000 && accounted !== bytes; tries += 1) {
     const { text } = await server.request('GET', '/metrics', { token: null });
-    held = Number(/^rollcall_request_body_bytes (\d+)$/m.exec(text)?.[1]);
+    accounted = Number(/^rollcall_request_body_bytes (\d+)$/m.exec(text)?.[1]);
   }
-  assert.equal(held, bytes);
+  assert.equal(accounted, bytes);
 }
 
 const UNAVAILABLE = /^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n.*"error":"error"/is;
@@ -112,32 +112,32 @@ const UNAVAILABLE = /^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n.*"error":"error"/i
 describe('a server with 1 MiB of memory for bodies', () => {
   const settings = { bodiesMemoryBytes: MIB };
 
-  /** Holds an upload of 700 KiB, of which all but the last byte has arrived: a second one like it is answered 503. */
-  async function withHeldUpload(
-    use: (server: TestServer, held: RawConnection) => Promise<void>,
+  /** Begins an upload of 700 KiB, of which all but the last byte arrives; there is no memory for a second one. */
+  async function withUnfinishedUpload(
+    use: (server: TestServer, unfinished: RawConnection) => Promise<void>,
   ): Promise<void> {
     await withServer({ settings }, async (server) => {
-      const held = upload(server, 'PUT /v1/groups/held', 700 * KIB, 700 * KIB - 1);
+      const unfinished = upload(server, 'PUT /v1/groups/unfinished', 700 * KIB, 700 * KIB - 1);
       try {
-        await untilHeld(server, 700 * KIB - 1);
-        await use(server, held);
+        await untilAccounted(server, 700 * KIB - 1);
+        await use(server, unfinished);
       } finally {
-        held.destroy();
+        unfinished.destroy();
       }
     });
   }
 
   test('answers 503 with Retry-After to a body that exceeds it, and goes on with those that it has', () =>
-    withHeldUpload(async (server, held) => {
+    withUnfinishedUpload(async (server, unfinished) => {
       const other = upload(server, 'PUT /v1/groups/other', 700 * KIB, 700 * KIB - 1);
       assert.match(await other.received((text) => text.endsWith('}')), UNAVAILABLE);
       other.destroy();
-      held.write(' ');
-      assert.deepEqual(statuses(await held.received((text) => text.endsWith('}'))), [200]);
+      unfinished.write(' ');
+      assert.deepEqual(statuses(await unfinished.received((text) => text.endsWith('}'))), [200]);
     }));
 
   test('takes small bodies while large ones have their share', () =>
-    withHeldUpload(async (server) => {
+    withUnfinishedUpload(async (server) => {
       for (const path of ['/v1/groups/small', '/v1/users/small']) {
         const answer = await server.request('PUT', path, { body: '{"name":"S"}'.padEnd(200 * KIB) });
         assert.equal(answer.status, 200, answer.text);
@@ -147,34 +147,54 @@ describe('a server with 1 MiB of memory for bodies', () => {
       assert.equal(batch.headers['retry-after'], '1');
     }));
 
+  test('answers 503 to a presence update while it holds as much as it may', () =>
+    withServer({ settings }, async (server) => {
+      const update = { body: '{"groupID":"g","location":{"p":"1"}}' };
+      const put = () => server.request('PUT', '/v1/users/ann/presence', update);
+      expectRefused(await put(), 401, 'user_not_found');
+      const unfinished = Array.from({ length: 4 }, () =>
+        upload(server, 'PUT /v1/users/u', 256 * KIB, 256 * KIB - 4),
+      );
+      await untilAccounted(server, MIB - 16);
+      const answer = await put();
+      expectRefused(answer, 503, 'error', 'memory');
+      assert.equal(answer.headers['retry-after'], '1');
+      for (const connection of unfinished) connection.destroy();
+      await untilAccounted(server, 0);
+      expectRefused(await put(), 401, 'user_not_found');
+    }));
+
   test('counts what has arrived, not what is announced', () =>
     withServer({ settings }, async (server) => {
       const announcing = Array.from({ length: 50 }, () =>
         upload(server, 'PUT /v1/groups/slow', 30 * MIB, 1_000),
       );
-      await untilHeld(server, 50_000);
+      await untilAccounted(server, 50_000);
       const answer = await server.request('PUT', '/v1/groups/g', { body: '{"name":"G"}'.padEnd(600 * KIB) });
       assert.equal(answer.status, 200, answer.text);
       for (const connection of announcing) connection.destroy();
     }));
 
-  const ENDS: readonly (readonly [string, (server: TestServer, held: RawConnection) => Promise<void>])[] = [
-    ['the sender hangs up', async (_server, held) => held.destroy()],
-    ['its end arrives and it is answered', async (_server, held) => held.write(' ')],
+  const ENDS: readonly (readonly [
+    string,
+    (server: TestServer, unfinished: RawConnection) => Promise<void>,
+  ])[] = [
+    ['the sender hangs up', async (_server, unfinished) => unfinished.destroy()],
+    ['its end arrives and it is answered', async (_server, unfinished) => unfinished.write(' ')],
     [
       'its end arrives and its sender hangs up',
-      async (_server, held) => {
-        held.write(' ');
-        held.destroy();
+      async (_server, unfinished) => {
+        unfinished.write(' ');
+        unfinished.destroy();
       },
     ],
-    ['it ends as no JSON', async (_server, held) => held.write('x')],
+    ['it ends as no JSON', async (_server, unfinished) => unfinished.write('x')],
   ];
   for (const [title, end] of ENDS) {
     test(`gives the memory of an upload back when ${title}`, () =>
-      withHeldUpload(async (server, held) => {
-        await end(server, held);
-        await untilHeld(server, 0);
+      withUnfinishedUpload(async (server, unfinished) => {
+        await end(server, unfinished);
+        await untilAccounted(server, 0);
         const body = '{"name":"After"}'.padEnd(700 * KIB);
         assert.equal((await server.request('PUT', '/v1/groups/after', { body })).status, 200);
       }));
@@ -204,5 +224,6 @@ describe('a server with 1 MiB of memory for bodies', () => {
           assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`);
         }
       }
+      await untilAccounted(server, 0);
     }));
 });

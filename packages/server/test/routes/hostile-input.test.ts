@@ -308,23 +308,21 @@ describe('texts that stores cannot hold', () => {
 });
 
 describe('IDs without measure', () => {
-  const LONG = [
-    'x'.repeat(321),
-    'x'.repeat(10_000),
-    'x'.repeat(1_000_000),
-    'ü'.repeat(400),
-    '🎉'.repeat(321),
-  ];
+  const LONG = ['x'.repeat(321), 'x'.repeat(10_000), 'x'.repeat(200_000), 'ü'.repeat(400), '🎉'.repeat(321)];
 
   test('in bodies they are invalid_field, and the answer does not repeat them', async () => {
-    for (const id of LONG) {
+    for (const id of [...LONG, 'x'.repeat(1_000_000)]) {
       const answers = [
-        await project.post('/v1/users', { id }),
         await project.put('/v1/groups/g', { members: ['u', id] }),
         await project.post('/v1/groups/g/members', { remove: [id] }),
         await project.post('/v1/batch', { users: [{ id }] }),
-        await project.put('/v1/users/u/presence', { groupID: id, location: { p: '1' } }),
       ];
+      // A longer body is 413 there.
+      if (LONG.includes(id)) {
+        answers.push(await project.post('/v1/users', { id }));
+        const presence = { groupID: id, location: { p: '1' } };
+        answers.push(await project.put('/v1/users/u/presence', presence));
+      }
       for (const answer of answers) {
         expectRefused(answer, 400, 'invalid_field');
         assert.ok(answer.text.length < 5_000, `${answer.text.length} bytes`);

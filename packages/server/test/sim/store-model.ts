@@ -9,6 +9,7 @@ import {
   locationMatches,
   type NotificationChannels,
 } from '@rollcall/protocol';
+import { unpackIds } from '../../src/store/packed-ids.ts';
 import * as port from '../../src/store/store.ts';
 import { applyBatch } from './model-batch.ts';
 import { carriedOf, carryIn } from './model-carry.ts';
@@ -143,16 +144,24 @@ export class StoreModel implements port.Store {
     });
   }
 
-  async putGroup(key: port.ProjectKey, id: string, write: GroupWrite, context: port.WriteContext) {
+  async putGroup(
+    key: port.ProjectKey,
+    id: string,
+    { members, ...fields }: port.GroupChange,
+    context: port.WriteContext,
+  ) {
+    const write: GroupWrite =
+      members === undefined ? fields : { ...fields, members: [...unpackIds(members)] };
     return model.putGroup(this.#write(key), id, write, context);
   }
 
   async changeMembers(
     key: port.ProjectKey,
     id: string,
-    change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+    { add, remove }: port.MembershipChange,
     context: port.WriteContext,
   ) {
+    const change = { add: unpackIds(add), remove: unpackIds(remove) };
     return model.changeMembers(this.#write(key), id, change, context);
   }
 

@@ -56,5 +56,4 @@ export const bodyUnavailable = (reason: string, cause?: Error) =>
     cause,
   });
 
-export const bodyMemoryFull = () =>
-  bodyUnavailable('the server holds as many request bodies as it has memory for');
+export const bodyMemoryFull = () => bodyUnavailable('the memory for request bodies is used up');

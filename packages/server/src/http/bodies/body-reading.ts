@@ -1,6 +1,6 @@
 /**
- * Reading a large body on a thread: what goes there, and what comes back. Lists of IDs come back packed (see
- * store/packed-ids.ts), so that what the event loop unpacks is small whatever the body was.
+ * Reading a large body on a thread: the task, the work and its result. The result has lists of IDs packed (see
+ * store/packed-ids.ts), so that the event loop unpacks little, however large the body was.
  */
 import { Findings, inspector, JsonObjectError, parseJson, parseJsonObject } from '@rollcall/protocol';
 import type { Misfit } from '../../core/findings-error.ts';
@@ -14,18 +14,18 @@ export interface BodyTask {
 }
 
 export type BodyReading =
-  /** It fits. */
+  /** The body is valid. */
   | {
       readonly type: 'read';
-      /** Its fields but for those below. */
+      /** The fields that are neither lists of IDs nor metadata. */
       readonly value: object;
       readonly lists: Readonly<Record<string, PackedIds>>;
       /** As JSON text: structured cloning fails on values that are nested deeply. */
       readonly metadata?: string;
     }
-  /** It is a JSON object that does not fit; `fields` are those of the schema that it has. */
-  | { readonly type: 'misfit'; readonly misfit: Misfit; readonly fields: readonly string[] }
-  /** It is no JSON object; the message is safe to show. */
+  /** The body is a JSON object with validation errors; `fields` are the fields of the schema that it has. */
+  | { readonly type: 'invalid'; readonly errors: Misfit; readonly fields: readonly string[] }
+  /** The body is no JSON object; the message is safe to show. */
   | { readonly type: 'malformed'; readonly message: string };
 
 export type FromBodyThread =
@@ -40,17 +40,17 @@ export function readLargeBody({ name, parts }: BodyTask): BodyReading {
     const body = parseJsonObject(Buffer.concat(parts));
     inspector(schema)(body, findings);
     rule?.(body, findings);
-    return findings.clean ? packed(body) : misfit(schema, body, findings);
+    return findings.clean ? packed(body) : invalid(schema, body, findings);
   } catch (error) {
     if (error instanceof JsonObjectError) return { type: 'malformed', message: error.message };
     throw error;
   }
 }
 
-function misfit({ properties }: BodyRules['schema'], body: object, findings: Findings): BodyReading {
-  const { unexpected, missing, invalid } = findings;
+function invalid({ properties }: BodyRules['schema'], body: object, findings: Findings): BodyReading {
+  const { unexpected, missing, invalid: wrong } = findings;
   const fields = Object.keys(properties).filter((field) => Object.hasOwn(body, field));
-  return { type: 'misfit', misfit: { unexpected, missing, invalid }, fields };
+  return { type: 'invalid', errors: { unexpected, missing, invalid: wrong }, fields };
 }
 
 function packed({ metadata, ...rest }: Readonly<Record<string, unknown>>): BodyReading {
@@ -67,9 +67,9 @@ function packed({ metadata, ...rest }: Readonly<Record<string, unknown>>): BodyR
 const isIdList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
-/** The body as a handler takes it: with packed lists, or, of one that does not fit, with nothing but the names of its fields. */
+/** The body for the handler: with packed lists, or, where it is invalid, with the names of its fields alone. */
 export function bodyOf(reading: Exclude<BodyReading, { type: 'malformed' }>): object {
-  if (reading.type === 'misfit') return Object.fromEntries(reading.fields.map((field) => [field, null]));
+  if (reading.type === 'invalid') return Object.fromEntries(reading.fields.map((field) => [field, null]));
   const { value, lists, metadata } = reading;
   return { ...value, ...lists, ...(metadata !== undefined && { metadata: parseJson(metadata) }) };
 }

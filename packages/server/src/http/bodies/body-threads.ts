@@ -1,17 +1,21 @@
+import type { Logger } from 'pino';
 import type { ProjectKey } from '../../store/store.ts';
 import { bodyUnavailable } from './body-memory.ts';
-import type { BodyReading } from './body-reading.ts';
+import type { BodyReading, BodyTask } from './body-reading.ts';
 import { BodyWorker } from './body-worker.ts';
 import type { LargeBodyName } from './large-bodies.ts';
 import type { ReceivedBody } from './received-body.ts';
 
 /**
- * How many bodies are read at once, each on a thread of its own, and one of a project: whatever a project sends, there is
- * a thread for another one. Reading 32 MiB takes a thread up to some seconds and half a GB of memory.
+ * How many bodies are read at once, each on a thread of its own, one of each project at most: one project alone never
+ * occupies all threads. Reading 32 MiB takes a thread up to some seconds and half a GB of memory.
  */
 const MOST_THREADS = 2;
 /** A thread that has had nothing to do for so long is ended, and its memory given back. */
 const IDLE_MS = 10_000;
+
+const THREAD_DIED =
+  'the thread that read a request body died; if it had too little memory, lower ROLLCALL_BODY_LIMIT_BYTES';
 
 interface Task {
   readonly project: ProjectKey;
@@ -31,7 +35,12 @@ export class BodyThreads {
   readonly #busy = new Set<ProjectKey>();
   readonly #idle = new Map<BodyWorker, NodeJS.Timeout>();
   readonly #workers = new Set<BodyWorker>();
+  readonly #log: Logger;
   #isClosed = false;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
 
   /** Reads the body, whose bytes leave it. @throws ServiceError 503 when a thread dies or the server stops */
   read(project: ProjectKey, name: LargeBodyName, body: ReceivedBody): Promise<BodyReading> {
@@ -56,7 +65,7 @@ export class BodyThreads {
     for (let task = this.#takeNext(); task !== undefined; task = this.#takeNext()) void this.#run(task);
   }
 
-  /** The next task that may begin. Projects take turns: one whose task is taken goes to the end of the list. */
+  /** The next task that may begin, round robin: a project whose task is taken goes to the end of the list. */
   #takeNext(): Task | undefined {
     if (this.#busy.size >= MOST_THREADS && !this.#isClosed) return undefined;
     for (const [project, tasks] of this.#waiting) {
@@ -72,16 +81,26 @@ export class BodyThreads {
   async #run({ project, name, body, resolve, reject }: Task): Promise<void> {
     if (this.#isClosed) return reject(bodyUnavailable('the server is stopping'));
     this.#busy.add(project);
-    const worker = this.#takeIdle() ?? this.#start();
     try {
-      resolve(await worker.read({ name, parts: body.takeParts() }));
+      const worker = this.#takeIdle() ?? this.#start();
+      resolve(await this.#readOn(worker, { name, parts: body.takeParts() }));
     } catch (error) {
       reject(error as Error);
     }
-    if (worker.isAlive) this.#keep(worker);
-    else this.#workers.delete(worker);
     this.#busy.delete(project);
     this.#startNext();
+  }
+
+  async #readOn(worker: BodyWorker, task: BodyTask): Promise<BodyReading> {
+    try {
+      return await worker.read(task);
+    } catch (err) {
+      if (!worker.isAlive && !this.#isClosed) this.#log.error({ err }, THREAD_DIED);
+      throw err;
+    } finally {
+      if (worker.isAlive) this.#keep(worker);
+      else this.#workers.delete(worker);
+    }
   }
 
   #start(): BodyWorker {
@@ -90,7 +109,7 @@ export class BodyThreads {
     return worker;
   }
 
-  /** The one that was busy last, so that those which are not needed end. */
+  /** The most recently used one, so that threads which are not needed become idle long enough to end. */
   #takeIdle(): BodyWorker | undefined {
     for (const [worker, limit] of [...this.#idle].reverse()) {
       clearTimeout(limit);

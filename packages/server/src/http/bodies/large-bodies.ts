@@ -12,7 +12,7 @@ import { inspectPresenceUpdates } from '../../core/presence-updates.ts';
 
 export interface BodyRules {
   readonly schema: ObjectSchema;
-  /** What the schema cannot state. Takes whatever arrived: values of a wrong type are reported by the schema. */
+  /** A check that the schema cannot express. Accepts any object: the schema reports values of a wrong type. */
   readonly rule?: (body: object, findings: Findings) => void;
 }
 

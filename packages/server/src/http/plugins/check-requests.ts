@@ -129,12 +129,12 @@ function jsonObject(bytes: Uint8Array | undefined): object {
   }
 }
 
-/** Takes over what a thread has read and checked; its findings, or null when it found nothing. */
+/** Sets the body that a thread has read; returns its validation errors, or null when there are none. */
 function takeReading(request: FastifyRequest, reading: BodyReading): Findings | null {
   if (reading.type === 'malformed') throw new ServiceError('invalid_request', reading.message);
   request.body = bodyOf(reading);
   if (reading.type === 'read') return null;
   const findings = new Findings();
-  addMisfit(findings, reading.misfit);
+  addMisfit(findings, reading.errors);
   return findings;
 }

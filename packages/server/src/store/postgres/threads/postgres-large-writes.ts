@@ -9,7 +9,7 @@ import { WriteWorker } from './postgres-write-worker.ts';
  * processors that the event loop needs too.
  */
 const MOST_THREADS = 3;
-/** How long a write waits for a thread, in milliseconds, and how many of a project do; who sent them bounds their bytes. */
+/** How long a write waits for a thread, in milliseconds, and how many of a project may wait. The HTTP server bounds their bytes. */
 const WAIT_MS = 30_000;
 const MOST_WAITING = 64;
 /** A thread that has had nothing to do for so long is ended, and its memory and connections given back. */

@@ -1,0 +1,51 @@
+/** What a driver is given for another thread is transferred there: the event loop does not copy it. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { packIds } from '../../src/store/packed-ids.ts';
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { newRoster, numbered } from '../contract/store/roster.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+
+/** 90 KB of IDs. */
+const COUNT = 9_000;
+
+async function assertTransferred(store: Store): Promise<void> {
+  const roster = await newRoster(store);
+  const ids = numbered('u', COUNT);
+  const [members, add, remove] = [packIds(ids), packIds(ids), packIds([...ids, 'nobody'].slice(COUNT - 1))];
+  const batch = Buffer.from(JSON.stringify({ users: ids.map((id) => ({ id })) }));
+  assert.equal((await roster.batch(batch)).kind, 'applied');
+  assert.equal((await roster.putGroup('g', { name: 'G', members })).kind, 'created');
+  const added = store.changeMembers(roster.key, 'g', { add, remove: packIds([]) }, roster.next());
+  assert.equal((await added).kind, 'unchanged');
+  for (const bytes of [batch, members.bytes, add.bytes]) assert.equal(bytes.length, 0);
+  const removed = store.changeMembers(roster.key, 'g', { add: packIds([]), remove }, roster.next());
+  assert.equal((await removed).kind, 'updated');
+}
+
+test('the bytes of batches and packed lists are transferred to the embedded writer', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-transferred-'));
+  const store = await openSqliteStore({ dataDir });
+  try {
+    await assertTransferred(store);
+  } finally {
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  }
+});
+
+test('and to a thread for large writes', { skip: skipsPostgres }, () =>
+  withDatabase(async (url) => {
+    const store = await openPostgresStore({ url });
+    try {
+      await assertTransferred(store);
+    } finally {
+      await store.close();
+    }
+  }),
+);

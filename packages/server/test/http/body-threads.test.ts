@@ -1,0 +1,72 @@
+/** The threads that read large bodies. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { ServiceError } from '../../src/core/service-error.ts';
+import { BodyMemory } from '../../src/http/bodies/body-memory.ts';
+import { BodyThreads } from '../../src/http/bodies/body-threads.ts';
+import { BodyWorker } from '../../src/http/bodies/body-worker.ts';
+import { ReceivedBody } from '../../src/http/bodies/received-body.ts';
+import { unpackIds } from '../../src/store/packed-ids.ts';
+
+const log = pino({ level: 'silent' });
+const memory = new BodyMemory(64 * 1_024 ** 2);
+
+function bodyOf(text: string): ReceivedBody {
+  const body = new ReceivedBody(memory);
+  assert.ok(body.add(new TextEncoder().encode(text)));
+  return body;
+}
+
+const isUnavailable = (error: unknown) => error instanceof ServiceError && error.status === 503;
+
+test('a body comes back with its lists packed, and its bytes are gone from here', async () => {
+  const threads = new BodyThreads(log);
+  try {
+    const bytes = new TextEncoder().encode(`{"name":"G","members":["b","a"]}${' '.repeat(100_000)}`);
+    const body = new ReceivedBody(memory);
+    assert.ok(body.add(bytes));
+    const reading = await threads.read(1, 'groupWrite', body);
+    assert.ok(reading.type === 'read');
+    assert.deepEqual(reading.value, { name: 'G' });
+    const { members } = reading.lists;
+    assert.ok(members !== undefined);
+    assert.equal(members.count, 2);
+    assert.deepEqual(unpackIds(members), ['b', 'a']);
+    assert.equal(bytes.length, 0);
+  } finally {
+    await threads.close();
+  }
+});
+
+test('a thread that dies while it reads makes that request 503', async () => {
+  const worker = new BodyWorker();
+  const reading = worker.read({ name: 'groupWrite', parts: bodyOf('{}').takeParts() });
+  await Promise.all([worker.close(), assert.rejects(reading, isUnavailable)]);
+  assert.equal(worker.isAlive, false);
+});
+
+test('closing makes the requests whose bodies wait 503, of every project', async () => {
+  const threads = new BodyThreads(log);
+  const readings = [1, 1, 1, 2, 2, 3].map((project) =>
+    assert.rejects(threads.read(project, 'groupWrite', bodyOf('{}')), isUnavailable),
+  );
+  await Promise.all([threads.close(), ...readings]);
+  await assert.rejects(threads.read(1, 'groupWrite', bodyOf('{}')), isUnavailable);
+});
+
+test('every body of many projects is read', async () => {
+  const threads = new BodyThreads(log);
+  try {
+    const projects = Array.from({ length: 30 }, (_, index) => index % 7);
+    const readings = await Promise.all(
+      projects.map((project, index) => threads.read(project, 'groupWrite', bodyOf(`{"name":"${index}"}`))),
+    );
+    assert.deepEqual(
+      readings.map((reading) => reading.type === 'read' && reading.value),
+      projects.map((_, index) => ({ name: String(index) })),
+    );
+  } finally {
+    await threads.close();
+  }
+});
