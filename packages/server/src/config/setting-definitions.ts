@@ -15,6 +15,7 @@ export interface Settings {
   readonly presenceTtlSeconds: number;
   readonly presenceMergeMs: number;
   readonly bodyLimitBytes: number;
+  readonly stopDelaySeconds: number;
   readonly logLevel: LogLevel;
   /** Requests per second of one project; null is no limit. */
   readonly rateLimitPerSecond: number | null;
@@ -46,6 +47,8 @@ export interface SettingDefinition<Value = Settings[SettingName]> {
 const PRESENCE_TTL_MAX_SECONDS = 86_400;
 /** Longest that a change may be held back for those who watch, in milliseconds. */
 const PRESENCE_MERGE_MAX_MS = 10_000;
+/** Longest time between not being ready and not listening, in seconds: more than any balancer needs to notice. */
+const STOP_DELAY_MAX_SECONDS = 300;
 const BODY_LIMIT_MIN_BYTES = 1_024;
 /** A JSON text longer than this cannot be held as one string. */
 const BODY_LIMIT_MAX_BYTES = 512 * 1_024 * 1_024;
@@ -117,6 +120,14 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     kind: wholeNumber(BODY_LIMIT_MIN_BYTES, BODY_LIMIT_MAX_BYTES),
     default: limits.BODY_DEFAULT_LIMIT_BYTES,
     doc: 'Largest request body; a larger one is answered 413.',
+  },
+  stopDelaySeconds: {
+    env: 'ROLLCALL_STOP_DELAY_SECONDS',
+    flag: '--stop-delay-seconds',
+    placeholder: 'seconds',
+    kind: wholeNumber(0, STOP_DELAY_MAX_SECONDS),
+    default: 1,
+    doc: 'How long a server that stops answers 503 on /readyz before it accepts no more connections.',
   },
   logLevel: {
     env: 'ROLLCALL_LOG_LEVEL',

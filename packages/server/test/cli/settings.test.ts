@@ -40,6 +40,7 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
   presenceTtlSeconds: { good: { '1': 1, '86400': 86_400 }, bad: ['0', '86401', '30s'] },
   presenceMergeMs: { good: { '0': 0, '10000': 10_000 }, bad: ['-1', '10001', '500ms'] },
   bodyLimitBytes: { good: { '1024': 1_024, '536870912': 536_870_912 }, bad: ['1023', '536870913', '32MiB'] },
+  stopDelaySeconds: { good: { '0': 0, '300': 300 }, bad: ['-1', '301', '1s'] },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
   corsOrigins: {
@@ -85,6 +86,7 @@ describe('settings', () => {
       presenceTtlSeconds: 30,
       presenceMergeMs: 500,
       bodyLimitBytes: 32 * 1_024 * 1_024,
+      stopDelaySeconds: 1,
       logLevel: 'info',
       rateLimitPerSecond: null,
       corsOrigins: null,
