@@ -49,7 +49,7 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
   const stopDelayMs = settings.stopDelaySeconds * 1_000;
   if (settings.databaseUrl === null) opened.defer(takeDataDirectory(settings.dataDir));
-  const engine = opened.adopt(await openEngine(settings), closeEngine);
+  const engine = opened.adopt(await openEngine(settings, (reason) => log.fatal(reason)), closeEngine);
   await createConfigured(engine.store, settings, clock.now());
   const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
   const connections = new HttpConnections();

@@ -43,22 +43,26 @@ const SENT: readonly [string, string, number][] = [
   ['an unknown expectation', 'GET / HTTP/1.1\r\nExpect: tea\r\nConnection: close\r\n\r\n', 417],
 ];
 
-test('a connection that the server closes with its answer is destroyed, though the client keeps its side open', { timeout: 30_000 }, () =>
-  withListening(async (server, url) => {
-    const clients = SENT.flatMap(([sent, text, status]) =>
-      Array.from({ length: CLIENTS }, async () => {
-        const connection = new RawConnection(url, { allowHalfOpen: true });
-        connection.write(text);
-        const answer = await connection.ended();
-        assert.deepEqual(statuses(answer), [status], sent);
-        assert.match(answer, /\r\nConnection: close\r\n/i, sent);
-        return connection;
-      }),
-    );
-    const connections = await Promise.all(clients);
-    while ((await count(server)) > 0) await setTimeout(50);
-    for (const connection of connections) {
-      assert.equal(connection.error, null);
-      connection.destroy();
-    }
-  }));
+test(
+  'a connection that the server closes with its answer is destroyed, though the client keeps its side open',
+  { timeout: 30_000 },
+  () =>
+    withListening(async (server, url) => {
+      const clients = SENT.flatMap(([sent, text, status]) =>
+        Array.from({ length: CLIENTS }, async () => {
+          const connection = new RawConnection(url, { allowHalfOpen: true });
+          connection.write(text);
+          const answer = await connection.ended();
+          assert.deepEqual(statuses(answer), [status], sent);
+          assert.match(answer, /\r\nConnection: close\r\n/i, sent);
+          return connection;
+        }),
+      );
+      const connections = await Promise.all(clients);
+      while ((await count(server)) > 0) await setTimeout(50);
+      for (const connection of connections) {
+        assert.equal(connection.error, null);
+        connection.destroy();
+      }
+    }),
+);
