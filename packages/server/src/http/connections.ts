@@ -9,7 +9,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const TIMEOUT_CHECK_MS = 30_000;
 /** How long an idle connection stays open, in milliseconds. */
 const KEEP_ALIVE_MS = 72_000;
-/** How often idle connections are looked for while the server stops, in milliseconds. */
+/** How often idle connections are searched for while the server stops, in milliseconds. */
 const SWEEP_MS = 50;
 /**
  * A connection that brought nothing during so many sweeps (1 s) is closed. Sweeps are counted instead of milliseconds: a
@@ -20,7 +20,7 @@ const IDLE_SWEEPS = 20;
 export interface ConnectionOptions {
   /** Default: 5 minutes. */
   readonly requestTimeoutMs?: number;
-  /** How often Node looks for requests that have taken too long, in milliseconds. Default: 30 seconds. */
+  /** How often Node checks for requests that take too long, in milliseconds. Default: 30 seconds. */
   readonly timeoutCheckMs?: number;
 }
 
@@ -121,7 +121,7 @@ export class HttpConnections {
     this.closeAfterAnswers();
     await this.#emptied(limitMs);
     for (const socket of this.#connections.keys()) socket.destroy();
-    // Now also in the way of the HTTP server, which ends its timer.
+    // Without connections the HTTP server's own way is harmless, and it ends a timer.
     for (const server of this.#servers) server.close();
   }
 

@@ -2,7 +2,7 @@ import { StoreUnavailableError } from '../store.ts';
 import { isDamage, readFailure } from './sqlite-errors.ts';
 import { changedFiles, type FileIdentities } from './sqlite-files.ts';
 
-/** How often the store's files are looked at when nothing is written, in milliseconds. */
+/** How often the store's files are checked when nothing is written, in milliseconds. */
 const CHECK_EVERY_MS = 1_000;
 
 /**
@@ -21,10 +21,17 @@ export class StoreCondition {
     this.#onLost = onLost;
   }
 
-  /** Looks at these files from now on, until {@link close}. */
+  /** Checks these files from now on, until {@link close}. */
   watch(files: FileIdentities): void {
     this.#files = files;
-    this.#timer = setInterval(() => this.checkFiles(), CHECK_EVERY_MS).unref();
+    const check = () => {
+      try {
+        this.checkFiles();
+      } catch {
+        // The files may be there all the same. Until the check succeeds, the writer answers that the store is unavailable.
+      }
+    };
+    this.#timer = setInterval(check, CHECK_EVERY_MS).unref();
   }
 
   close(): void {
@@ -37,6 +44,7 @@ export class StoreCondition {
     this.#onLost(reason);
   }
 
+  /** @throws StoreUnavailableError when the file system does not answer */
   checkFiles(): void {
     const changed = this.#lost === null ? changedFiles(this.#files) : null;
     if (changed !== null) this.lose(filesChanged(changed));

@@ -77,8 +77,8 @@ export class SnapshotPool {
   #open(): Snapshot {
     this.#condition.require();
     const snapshot = new Snapshot(this.#file, this.#condition);
-    this.#condition.checkFiles();
     try {
+      this.#condition.checkFiles();
       this.#condition.require();
       return snapshot;
     } catch (error) {

@@ -136,6 +136,15 @@ class WriterThread {
     this.#say({ type: 'lost', reason: lost });
   }
 
+  #foldLastLog(): void {
+    try {
+      // A log that was removed is still open here, and what it holds was acknowledged.
+      if (!hasOtherLog(this.#files)) this.#foldLog('TRUNCATE');
+    } catch {
+      // The directory cannot be read now. The log is as good as the file: the next start folds it.
+    }
+  }
+
   #logBytes(): number {
     return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
@@ -162,8 +171,7 @@ class WriterThread {
   }
 
   #end(): void {
-    // A log that was removed is still open here, and what it holds was acknowledged.
-    if (!hasOtherLog(this.#files)) this.#foldLog('TRUNCATE');
+    this.#foldLastLog();
     this.#connection.close();
     this.#port.close();
   }
