@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { nextTick } from 'node:process';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { answerClientError, answerExpectation } from './client-errors.ts';
 import { closeLingering } from './lingering-close.ts';
 
@@ -16,6 +17,8 @@ const SWEEP_MS = 50;
  * process that gets no processor time for a while has not read its sockets either.
  */
 const IDLE_SWEEPS = 20;
+/** How many connections the kernel holds at most that Node has not accepted yet: Node's default for `listen`. */
+const BACKLOG = 511;
 
 export interface ConnectionOptions {
   /** Default: 5 minutes. */
@@ -42,6 +45,7 @@ export class HttpConnections {
   readonly #servers: Server[] = [];
   readonly #connections = new Map<Socket, Connection>();
   readonly #options: Required<ConnectionOptions>;
+  #accepted = 0;
   #isDraining = false;
   #onEmpty: () => void = () => {};
 
@@ -115,6 +119,7 @@ export class HttpConnections {
    * `limitMs` is destroyed.
    */
   async drain(limitMs: number): Promise<void> {
+    await this.#acceptWaiting();
     // Node's HTTP server would destroy idle connections, and so reset those on which a request is under way.
     for (const server of this.#servers) NetServer.prototype.close.call(server);
     this.#isDraining = true;
@@ -123,6 +128,20 @@ export class HttpConnections {
     for (const socket of this.#connections.keys()) socket.destroy();
     // Without connections the HTTP server's own way is harmless, and it ends a timer.
     for (const server of this.#servers) server.close();
+  }
+
+  /**
+   * Accepts the connections that wait in the kernel: it resets them when the listener is closed. The event loop accepts
+   * as few as one per iteration, so a whole iteration that brought none found none.
+   */
+  async #acceptWaiting(): Promise<void> {
+    // What is left of the iteration that is under way.
+    await nextIteration();
+    for (let iteration = 0; this.isListening && iteration < BACKLOG; iteration += 1) {
+      const before = this.#accepted;
+      await nextIteration();
+      if (this.#accepted === before) return;
+    }
   }
 
   async #emptied(limitMs: number): Promise<void> {
@@ -137,6 +156,7 @@ export class HttpConnections {
   }
 
   #add(socket: Socket): void {
+    this.#accepted += 1;
     this.#connections.set(socket, {
       latest: null,
       isClosing: this.#isDraining,

@@ -74,7 +74,7 @@ describe('a server that is stopped under load', () => {
       withServer(['--stop-delay-seconds', delay], async (server) => {
         const ends = await stopUnderLoad(server, depth);
         for (const { sent, answered, statuses, closing, error } of ends) {
-          assert.equal(error, null);
+          assert.equal(error, null, `${sent} sent, ${answered} answered`);
           assert.equal(answered, sent, 'a request was not answered');
           assert.deepEqual(
             statuses,
