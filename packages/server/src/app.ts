@@ -2,7 +2,7 @@ import { limits } from '@rollcall/protocol';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { BodyMemory } from './http/bodies/body-memory.ts';
 import { BodyThreads } from './http/bodies/body-threads.ts';
-import { answerClientError, answerExpectation } from './http/client-errors.ts';
+import { HttpConnections } from './http/connections.ts';
 import { addCallers, requireClient, requireCustomer, requireProject } from './http/plugins/authenticate.ts';
 import { addBodies } from './http/plugins/bodies.ts';
 import { addRequestChecks } from './http/plugins/check-requests.ts';
@@ -32,11 +32,8 @@ import { userPresenceRoutes } from './http/routes/user-presence.ts';
 import { userRoutes } from './http/routes/users.ts';
 import type { Services } from './services.ts';
 
-/** Longest that a request may take to arrive, in milliseconds: the largest body over a slow line. */
-const REQUEST_TIMEOUT_MS = 300_000;
-
-/** Builds the HTTP application. Opens no port: `listen` or `inject` does. */
-export function buildApp(services: Services): FastifyInstance {
+/** Builds the HTTP application. Opens no port: `listen` or `inject` does. Its server is one of `connections`. */
+export function buildApp(services: Services, connections = new HttpConnections()): FastifyInstance {
   const { authenticator, log, settings } = services;
   const histogram = new RequestHistogram();
   const bodyMemory = new BodyMemory(settings.bodiesMemoryBytes);
@@ -46,13 +43,9 @@ export function buildApp(services: Services): FastifyInstance {
     logger: false,
     // Of the routes that take large bodies, each names its own limit.
     bodyLimit: Math.min(settings.bodyLimitBytes, limits.SMALL_BODY_LIMIT_BYTES),
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    // While it stops, requests that still arrive on open connections are answered like any other.
-    return503OnClosing: false,
-    // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
-    http: { requireHostHeader: false },
+    serverFactory: (listener) => connections.createServer(listener),
     genReqId: requestId,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => connections.clientError(error, socket),
     frameworkErrors: (_error, request, reply) => {
       startAnswer(request, reply);
       allowOrigin(request, reply);
@@ -62,7 +55,6 @@ export function buildApp(services: Services): FastifyInstance {
     // An ID may be long, and a longer one is told what is wrong with it.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER, querystringParser: parseQueryString as never },
   });
-  app.server.on('checkExpectation', answerExpectation);
   addRequestContext(app);
   addCallers(app);
   addBodies(app, bodyMemory);
@@ -74,6 +66,7 @@ export function buildApp(services: Services): FastifyInstance {
   addApiDescription(app);
   addRoutes(app, services, histogram, bodyMemory);
   addPresenceFastPath(app, services, histogram, bodyMemory);
+  connections.guard(app.server);
   // A stream has no end of its own that closing could wait for.
   app.addHook('preClose', async () => services.streams.stop());
   app.addHook('onClose', () => bodyThreads.close());

@@ -1,5 +1,6 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 
 /** Another server works on the data directory, or the directory cannot be used. The message is one line for the operator. */
@@ -8,14 +9,17 @@ export class DataDirectoryError extends Error {}
 /**
  * Takes the data directory for this server alone, and creates it when missing; the returned function gives it back.
  * An exclusive SQLite transaction is the lock because the operating system ends it with the process: a killed server
- * leaves nothing stale behind. Commands that open the store beside a running server do not take it.
+ * leaves nothing stale behind. Commands that open the store beside a running server do not take it. Only this account can
+ * open the lock file: a shared lock of any other account would block the start.
  * @throws DataDirectoryError
  */
 export function takeDataDirectory(dataDir: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
     makeDirectory(resolve(dataDir));
-    lock = new DatabaseSync(join(dataDir, 'serve.lock'), { timeout: 0 });
+    const file = join(dataDir, 'serve.lock');
+    makePrivate(file);
+    lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
@@ -23,6 +27,27 @@ export function takeDataDirectory(dataDir: string): () => void {
   }
   const held = lock;
   return () => held.close();
+}
+
+/**
+ * Creates the file for this account alone, or takes the access of others away. An existing file is not opened: to close it
+ * again would release the locks that this process has on it.
+ */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  const { mode, uid } = lstatSync(file);
+  // Windows has no accounts in this sense.
+  const account = process.geteuid?.() ?? uid;
+  if (uid !== account) {
+    throw new Error(
+      `${file} belongs to account ${uid}, and this server runs as ${account}: run it as that account, or remove the file`,
+    );
+  }
+  if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 /**

@@ -1,5 +1,8 @@
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { announcement } from './announcement.ts';
@@ -9,15 +12,16 @@ import { localUrl } from './config/local-url.ts';
 import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
 import { takeDataDirectory } from './data-directory.ts';
-import { createServices } from './services.ts';
+import { HttpConnections } from './http/connections.ts';
+import { createServices, type Services } from './services.ts';
 import { checkEngine, closeEngine, type Engine, openEngine } from './wiring.ts';
 
 export interface RunningServer {
   /** Where this machine reaches it: `http://127.0.0.1:8080`. */
   readonly url: string;
   /**
-   * Stops listening, lets requests in flight finish (for `drainMs` at most), commits what is queued and gives
-   * everything back. Idempotent.
+   * Is not ready for the settings' stop delay, stops listening, lets requests in flight finish (for `drainMs` at most),
+   * commits what is queued and gives everything back. Idempotent.
    */
   close(): Promise<void>;
 }
@@ -30,12 +34,11 @@ export interface StartOptions {
   readonly log?: Logger;
   /** Where the credentials of a first start are shown, once. Default: standard output. */
   readonly announce?: (text: string) => void;
-  /** How long closing waits for the requests in flight, in milliseconds. Default: 10 seconds. */
+  /** How long closing waits for the requests in flight after the stop delay, in milliseconds. Default: 10 seconds. */
   readonly drainMs?: number;
 }
 
 const DRAIN_MS = 10_000;
-const IDLE_SWEEP_MS = 50;
 
 /**
  * Starts a server. When any step fails, what the steps before it opened is closed again.
@@ -45,12 +48,15 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   await checkEngine(settings);
   await using opened = new AsyncDisposableStack();
   const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
+  const stopDelayMs = settings.stopDelaySeconds * 1_000;
   if (settings.databaseUrl === null) opened.defer(takeDataDirectory(settings.dataDir));
-  const engine = opened.adopt(await openEngine(settings), closeEngine);
+  const engine = opened.adopt(await openEngine(settings, (reason) => log.fatal(reason)), closeEngine);
   await createConfigured(engine.store, settings, clock.now());
   const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
-  const app = opened.adopt(buildApp(services), (built) => closeApp(built, drainMs));
-  const url = await listen(app, settings);
+  const connections = new HttpConnections();
+  const app = opened.adopt(buildApp(services, connections), (built) => built.close());
+  opened.defer(() => stopServing(connections, services, { stopDelayMs, drainMs }));
+  const url = await listen(app, connections, settings);
   await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
   tellEngine(settings, log);
   log.info({ url }, 'listening');
@@ -90,28 +96,48 @@ async function announceFirst(
   if (first !== null) announce(await announcement(first, { ...settings, url, now: clock.now() }));
 }
 
-/** Waits for the requests in flight, and cuts off what is left of them when the time is up. */
-async function closeApp(app: FastifyInstance, drainMs: number): Promise<void> {
-  // A connection whose last request has been answered is kept for a next one that will not come.
-  const sweeping = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-  let limit: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<void>((resolve) => {
-    limit = setTimeout(resolve, drainMs);
-  });
-  await Promise.race([app.close(), timeUp]).finally(() => {
-    clearInterval(sweeping);
-    clearTimeout(limit);
-    app.server.closeAllConnections();
-  });
+/**
+ * Not ready first, so that balancers send no more requests here; then, `stopDelayMs` later, no new connections. Requests
+ * in flight are answered and their connections closed, for `drainMs` at most.
+ */
+async function stopServing(
+  connections: HttpConnections,
+  { readiness, streams }: Services,
+  { stopDelayMs, drainMs }: { readonly stopDelayMs: number; readonly drainMs: number },
+): Promise<void> {
+  readiness.stop();
+  if (connections.isListening && stopDelayMs > 0) {
+    connections.closeAfterAnswers();
+    await setTimeout(stopDelayMs);
+  }
+  // A stream has no end of its own that draining could wait for.
+  streams.stop();
+  await connections.drain(drainMs);
 }
 
-async function listen(app: FastifyInstance, { host, port }: Settings): Promise<string> {
+async function listen(
+  app: FastifyInstance,
+  connections: HttpConnections,
+  { host, port }: Settings,
+): Promise<string> {
   try {
     await app.listen({ host, port });
+    if (host === 'localhost') await listenOnOthers(app, connections);
   } catch (error) {
     throw new ListenError(reasonOf(error, `port ${port} of ${host}`), { cause: error });
   }
   return urlOf(app);
+}
+
+/** The name `localhost` has an address of IPv4 and one of IPv6 on most machines, and clients try either. */
+async function listenOnOthers(app: FastifyInstance, connections: HttpConnections): Promise<void> {
+  const bound = app.server.address() as AddressInfo;
+  for (const { address } of await lookup('localhost', { all: true })) {
+    if (address === bound.address) continue;
+    const twin = connections.createTwin(app.server).listen(bound.port, address);
+    // A machine may name an address that it does not have.
+    await once(twin, 'listening').catch(() => {});
+  }
 }
 
 function reasonOf(error: unknown, place: string): string {

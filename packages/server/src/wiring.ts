@@ -1,5 +1,4 @@
 /** The one place that names drivers: from the settings to an engine. A driver is loaded when it is asked for. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Broker } from './broker/broker.ts';
 import { createMemoryBroker } from './broker/memory/memory-broker.ts';
@@ -68,8 +67,11 @@ function readUrl(variable: string, read: () => void): void {
 const EMBEDDED_FILE = 'rollcall.db';
 
 /** Whether there is a store already; opening an embedded one makes it. A database at a URL is there, or fails to open. */
-export const storeExists = ({ databaseUrl, dataDir }: StoreSettings): boolean =>
-  databaseUrl !== null || existsSync(join(dataDir, EMBEDDED_FILE));
+export async function storeExists({ databaseUrl, dataDir }: StoreSettings): Promise<boolean> {
+  if (databaseUrl !== null) return true;
+  const { hasStoreFiles } = await import('./store/sqlite/sqlite-files.ts');
+  return hasStoreFiles(join(dataDir, EMBEDDED_FILE));
+}
 
 /** Looks at an existing store without changing anything. @throws Error when it cannot be read */
 export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Promise<StoreInspection> {
@@ -95,21 +97,27 @@ export async function inspectRedisServer(url: string): Promise<ServerInspection>
   return inspection.inspectRedisServer(url);
 }
 
+/** Called once with a line for the operator, when a store can be written again only after another start. */
+export type OnStoreLost = (reason: string) => void;
+
 /** Opens the store alone, for a command that needs no server. @throws StoreUnavailableError, SchemaTooNewError */
-export async function openStore({ databaseUrl, dataDir }: StoreSettings): Promise<Store> {
+export async function openStore(
+  { databaseUrl, dataDir }: StoreSettings,
+  onLost: OnStoreLost = () => {},
+): Promise<Store> {
   if (databaseUrl !== null) {
     const { openPostgresStore } = await import('./store/postgres/postgres-store.ts');
     return openPostgresStore({ url: databaseUrl });
   }
   const { openSqliteStore } = await import('./store/sqlite/sqlite-store.ts');
-  return openSqliteStore({ dataDir });
+  return openSqliteStore({ dataDir, onLost });
 }
 
 /** Opens all three; when one fails, those before it are closed again. @throws StoreUnavailableError, SchemaTooNewError */
-export async function openEngine(settings: Settings): Promise<Engine> {
+export async function openEngine(settings: Settings, onLost?: OnStoreLost): Promise<Engine> {
   await using opened = new AsyncDisposableStack();
   const close = (port: { close(): Promise<void> }) => port.close();
-  const store = opened.adopt(await openStore(settings), close);
+  const store = opened.adopt(await openStore(settings, onLost), close);
   const presence = opened.adopt(await openPresence(settings), close);
   const broker = opened.adopt(await openBroker(settings), close);
   opened.move();

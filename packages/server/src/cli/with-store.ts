@@ -22,7 +22,7 @@ export async function withStore<Result>(
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const settings = loadSettings(process.env, { dataDir: flags.dataDir, databaseUrl: flags.databaseUrl });
-  if (!storeExists(settings)) {
+  if (!(await storeExists(settings))) {
     throw new CommandError(
       `there is no store in ${settings.dataDir}: name the server's directory with --data-dir, or start a server first`,
     );

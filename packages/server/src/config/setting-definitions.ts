@@ -16,6 +16,7 @@ export interface Settings {
   readonly presenceMergeMs: number;
   readonly bodyLimitBytes: number;
   readonly bodiesMemoryBytes: number;
+  readonly stopDelaySeconds: number;
   readonly logLevel: LogLevel;
   /** Requests per second of one project; null is no limit. */
   readonly rateLimitPerSecond: number | null;
@@ -47,6 +48,8 @@ export interface SettingDefinition<Value = Settings[SettingName]> {
 const PRESENCE_TTL_MAX_SECONDS = 86_400;
 /** Longest that a change may be held back for those who watch, in milliseconds. */
 const PRESENCE_MERGE_MAX_MS = 10_000;
+/** Longest time between not being ready and not listening, in seconds: more than any balancer needs to notice. */
+const STOP_DELAY_MAX_SECONDS = 300;
 const BODY_LIMIT_MIN_BYTES = 1_024;
 const BODIES_MEMORY_MIN_BYTES = 1_024 * 1_024;
 const BODIES_MEMORY_MAX_BYTES = 1_024 ** 4;
@@ -128,6 +131,14 @@ export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Setti
     kind: wholeNumber(BODIES_MEMORY_MIN_BYTES, BODIES_MEMORY_MAX_BYTES),
     default: 256 * 1_024 * 1_024,
     doc: 'Memory for the request bodies that are being received or applied; beyond it requests are answered 503.',
+  },
+  stopDelaySeconds: {
+    env: 'ROLLCALL_STOP_DELAY_SECONDS',
+    flag: '--stop-delay-seconds',
+    placeholder: 'seconds',
+    kind: wholeNumber(0, STOP_DELAY_MAX_SECONDS),
+    default: 1,
+    doc: 'How long a server that stops answers 503 on /readyz before it accepts no more connections.',
   },
   logLevel: {
     env: 'ROLLCALL_LOG_LEVEL',

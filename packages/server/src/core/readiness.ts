@@ -8,12 +8,22 @@ interface Ports {
   readonly broker: Broker;
 }
 
-/** Whether the engine answers. */
+/** Whether this process should get requests. */
 export class Readiness {
   readonly #ports: Ports;
+  #isStopping = false;
 
   constructor(ports: Ports) {
     this.#ports = ports;
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
+  /** The process is about to stop: it is not ready any more. */
+  stop(): void {
+    this.#isStopping = true;
   }
 
   /** The ports that do not answer; none when all is well. */

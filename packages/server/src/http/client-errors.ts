@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { answerRaw, errorBody, JSON_TYPE } from './answer.ts';
+import { closeLingering, stopReading } from './lingering-close.ts';
 import { newRequestId, requestId } from './plugins/request-context.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
@@ -9,18 +10,42 @@ const STATUSES: Readonly<Record<string, number>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
 };
 
-/** Answers what Node could not read as HTTP: there is no request to hang an answer on, only the socket. */
-export function answerClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Answers bytes that Node could not read as HTTP, or that did not arrive in time, and closes the connection. They have no
+ * response object, so the answer is written to the socket. `latest` is the newest response on this connection.
+ */
+export function answerClientError(
+  { code }: NodeJS.ErrnoException,
+  socket: Socket,
+  latest: ServerResponse | null,
+): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
-    return;
+  } else if (latest === null || isDone(latest) || isUnanswered(latest)) {
+    socket.write(clientErrorText(code));
+    closeLingering(socket);
+  } else {
+    // Written now, the error would stand in the middle of an earlier answer. That one ends first, within the linger time.
+    latest.shouldKeepAlive = false;
+    latest.once('finish', () => closeLingering(socket));
+    stopReading(socket);
   }
+}
+
+const isDone = (response: ServerResponse) =>
+  response.writableFinished || (response.writableEnded && response.socket !== null);
+
+/** Nothing of it is sent, and the request that failed is its own. A response that waits for another has no socket yet. */
+const isUnanswered = (response: ServerResponse) =>
+  response.socket !== null && !response.headersSent && !response.req.complete;
+
+function clientErrorText(code: string | undefined): string {
   const status = STATUSES[code ?? ''] ?? 400;
   const reason = STATUS_CODES[status];
   const body = errorBody('invalid_request', `the request cannot be read: ${reason}`);
-  socket.end(
+  return (
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`,
+    `x-request-id: ${newRequestId()}\r\nConnection: close\r\n\r\n${body}`
   );
 }
 

@@ -44,6 +44,7 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
     good: { '1048576': 1_048_576, '1099511627776': 1_099_511_627_776 },
     bad: ['1048575', '1099511627777', '1GiB'],
   },
+  stopDelaySeconds: { good: { '0': 0, '300': 300 }, bad: ['-1', '301', '1s'] },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
   corsOrigins: {
@@ -90,6 +91,7 @@ describe('settings', () => {
       presenceMergeMs: 500,
       bodyLimitBytes: 32 * 1_024 * 1_024,
       bodiesMemoryBytes: 256 * 1_024 * 1_024,
+      stopDelaySeconds: 1,
       logLevel: 'info',
       rateLimitPerSecond: null,
       corsOrigins: null,

@@ -21,7 +21,7 @@ const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => with
 async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise<string[]> {
   const announced: string[] = [];
   const server = await start(
-    { ...loadSettings({}), port: 0, dataDir, ...overrides },
+    { ...loadSettings({}), port: 0, stopDelaySeconds: 0, dataDir, ...overrides },
     { log: pino({ level: 'silent' }), announce: (text) => announced.push(text) },
   );
   await server.close();

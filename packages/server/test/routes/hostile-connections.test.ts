@@ -17,7 +17,7 @@ before(async () => {
 const head = (line: string, ...headers: string[]) =>
   [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${project.token}`, ...headers, '', ''].join('\r\n');
 
-const open = () => new RawConnection(server.raw.url);
+const open = (options = {}) => new RawConnection(server.raw.url, options);
 const alive = async () => assert.equal((await project.get('/v1/groups/g')).status, 200, 'the server lives');
 
 describe('connections that break off', () => {
@@ -98,7 +98,7 @@ describe('pipelined requests', () => {
       return head(`PUT /v1/groups/${id}`, type, `Content-Length: ${body.length}`) + body;
     };
     const deep = `{"a":${'['.repeat(8_000)}${']'.repeat(8_000)}}`;
-    const connections = Array.from({ length: 8 }, open);
+    const connections = Array.from({ length: 8 }, () => open());
     for (const connection of connections) {
       connection.write(Array.from({ length: 5 }, () => put('deep', deep) + put('flat', '{}')).join(''));
     }
@@ -151,6 +151,35 @@ describe('a transfer coding besides chunked', () => {
       head('PUT /v1/groups/chunked', type, 'Transfer-Encoding: Chunked', 'Connection: close') + chunked,
     );
     assert.deepEqual(statuses(await connection.closed()), [200]);
+  });
+});
+
+describe('a client that goes on sending after an answer that closes the connection', () => {
+  test('gets that answer whole, and no reset', async () => {
+    const connection = open({ allowHalfOpen: true });
+    connection.write(
+      `${head('POST /v1/batch', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}x\r\n`,
+    );
+    connection.write('y'.repeat(1_000_000));
+    const answer = await connection.ended();
+    assert.deepEqual([statuses(answer), connection.error], [[400], null]);
+    connection.destroy();
+  });
+});
+
+describe('bytes that cannot be read behind a request', () => {
+  test('do not stand in the answer of that request', async () => {
+    const connection = open();
+    const body = JSON.stringify({
+      users: Array.from({ length: 2_000 }, (_, index) => ({ id: `u${index}` })),
+    });
+    const type = 'Content-Type: application/json';
+    connection.write(`${head('POST /v1/batch?dry_run=true', type, `Content-Length: ${body.length}`)}${body}`);
+    connection.write('HELLO\r\n\r\n');
+    const text = await connection.closed();
+    assert.deepEqual(statuses(text), [200], text);
+    assert.match(text, /"success":true/);
+    assert.equal(connection.error, null);
   });
 });
 

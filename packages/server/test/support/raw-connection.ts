@@ -6,10 +6,12 @@ export class RawConnection {
   readonly #socket: Socket;
   #received = '';
   #ended = false;
+  #error: string | null = null;
 
-  constructor(url: string) {
+  /** With `allowHalfOpen` it keeps its side open when the server has ended its own. */
+  constructor(url: string, { allowHalfOpen = false } = {}) {
     const { hostname, port } = new URL(url);
-    this.#socket = connect(Number(port), hostname);
+    this.#socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
     this.#socket.setEncoding('latin1');
     this.#socket.on('data', (text) => {
       this.#received += String(text);
@@ -17,8 +19,15 @@ export class RawConnection {
     this.#socket.on('close', () => {
       this.#ended = true;
     });
-    // A server that hangs up on nonsense may reset the connection; that it did is all a test wants to know.
-    this.#socket.on('error', () => {});
+    // A server that hangs up on nonsense may reset the connection: not every test cares.
+    this.#socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#error = error.code ?? error.message;
+    });
+  }
+
+  /** How the connection broke, or null. */
+  get error(): string | null {
+    return this.#error;
   }
 
   write(bytes: string | Uint8Array): void {
@@ -36,6 +45,14 @@ export class RawConnection {
   /** All that comes until the server hangs up. */
   closed(): Promise<string> {
     return this.received(() => false);
+  }
+
+  /** All that comes until the server ends its side. */
+  async ended(): Promise<string> {
+    while (!this.#socket.readableEnded && !this.#ended) {
+      await Promise.race([once(this.#socket, 'end'), once(this.#socket, 'close')]);
+    }
+    return this.#received;
   }
 
   /** Sends no more, and goes on listening. */

@@ -78,6 +78,8 @@ export function testSettings(dataDir: string, overrides: Partial<Settings> = {})
   return {
     ...loadSettings({}),
     port: 0,
+    // No balancer has to notice that the server stops.
+    stopDelaySeconds: 0,
     dataDir,
     customerId: CUSTOMER.id,
     customerSecret: CUSTOMER.secret,

@@ -62,7 +62,7 @@ async function migrateStore(flags: MigrateFlags): Promise<void> {
   const from = carrySide('from', { dataDir: flags.fromDataDir, databaseUrl: flags.fromDatabaseUrl });
   const to = carrySide('to', { dataDir: flags.toDataDir, databaseUrl: flags.toDatabaseUrl });
   if (isSameStore(from, to)) throw usageError(`both options name ${from.name}`);
-  if (!storeExists(from)) throw new CommandError(`there is no store in ${from.dataDir}`);
+  if (!(await storeExists(from))) throw new CommandError(`there is no store in ${from.dataDir}`);
   const start = performance.now();
   const dryRun = flags.dryRun === true;
   const carried = await (dryRun ? rehearse : carry)(from, to, flags.quiet === true);
@@ -90,7 +90,7 @@ function carry(from: CarrySide, to: CarrySide, quiet: boolean): Promise<Carried>
 function rehearse(from: CarrySide, to: CarrySide, quiet: boolean): Promise<Carried> {
   return withOpen(from, async (source) => {
     // Opening a store makes it: one that is not there must not be opened.
-    const isThere = storeExists(to) && (await inspectStore(to)).schemaVersion > 0;
+    const isThere = (await storeExists(to)) && (await inspectStore(to)).schemaVersion > 0;
     const tried = (target: Store | null) => run(source, new CarryRehearsal(target), quiet);
     return { tally: await (isThere ? withOpen(to, tried) : tried(null)), keyChanged: false };
   });

@@ -5,7 +5,7 @@ import { type Check, failed, ok, skipped } from './check.ts';
 const NAME = 'store';
 
 export async function storeCheck(settings: Settings): Promise<Check> {
-  if (!storeExists(settings)) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
+  if (!(await storeExists(settings))) return skipped(NAME, `there is none in ${settings.dataDir} yet`);
   try {
     return judge(await inspectStore(settings));
   } catch (error) {

@@ -45,7 +45,12 @@ const UNEXPECTED =
   'something failed on our side; the log has the cause, under the x-request-id of this answer or of one shortly before';
 
 export const unavailable = (what = 'the store', changed = 'nothing is half done') =>
-  new ServiceError('error', `${what} cannot be reached right now; ${changed}, try again`, {
+  retryLater(`${what} cannot be reached right now; ${changed}, try again`);
+
+export const stopping = () => retryLater('the server is stopping; send requests to another one');
+
+const retryLater = (message: string) =>
+  new ServiceError('error', message, {
     status: 503,
     headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
   });

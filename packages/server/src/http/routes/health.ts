@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Services } from '../../services.ts';
 import type { BodyMemory } from '../bodies/body-memory.ts';
 import type { MetricsRegistry } from '../metrics-registry.ts';
-import { unavailable } from '../plugins/errors.ts';
+import { stopping, unavailable } from '../plugins/errors.ts';
 import type { RequestHistogram } from '../request-histogram.ts';
 import { answers } from '../schemas.ts';
 
@@ -41,6 +41,7 @@ function ready(app: FastifyInstance, { readiness }: Services): void {
     response: answers(Ok),
   };
   app.get('/readyz', { schema }, async () => {
+    if (readiness.isStopping) throw stopping();
     const failing = await readiness.failing();
     if (failing.length > 0) throw unavailable(failing.join(', '));
     return OK;

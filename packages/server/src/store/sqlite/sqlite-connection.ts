@@ -18,16 +18,24 @@ export interface Statement {
   insert(...parameters: SQLInputValue[]): number;
 }
 
+export interface ConnectionOptions {
+  readonly readOnly: boolean;
+  /** What a statement throws in place of SQLite's error. Default: that error. */
+  readonly toFailure?: (error: unknown) => unknown;
+}
+
 /** One connection to the store's file, with the pragmas that every connection needs and its prepared statements. */
 export class SqliteConnection {
   readonly database: DatabaseSync;
   /** The text of every statement prepared here; tests look at their query plans. */
   readonly sql: string[] = [];
+  readonly #toFailure: (error: unknown) => unknown;
 
-  constructor(file: string, options: { readOnly: boolean }) {
-    this.database = new DatabaseSync(file, { readOnly: options.readOnly, timeout: BUSY_TIMEOUT_MS });
+  constructor(file: string, { readOnly, toFailure = (error) => error }: ConnectionOptions) {
+    this.#toFailure = toFailure;
+    this.database = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS });
     this.database.exec(`PRAGMA mmap_size = ${MMAP_BYTES}; PRAGMA temp_store = MEMORY`);
-    if (!options.readOnly) this.#makeDurable(file);
+    if (!readOnly) this.#makeDurable(file);
   }
 
   #makeDurable(file: string): void {
@@ -40,15 +48,45 @@ export class SqliteConnection {
   /** Prepares a statement, once, for the life of the connection. */
   prepare(sql: string): Statement {
     this.sql.push(sql);
-    const statement: StatementSync = this.database.prepare(sql);
+    const statement: StatementSync = this.#safely(() => this.database.prepare(sql));
     statement.setReturnArrays(true);
+    const safely = this.#safely;
     return {
-      get: (...parameters) => statement.get(...parameters) as unknown as Row | undefined,
-      all: (...parameters) => statement.all(...parameters) as unknown as Row[],
-      iterate: (...parameters) => statement.iterate(...parameters) as unknown as Iterable<Row>,
-      run: (...parameters) => Number(statement.run(...parameters).changes),
-      insert: (...parameters) => Number(statement.run(...parameters).lastInsertRowid),
+      get: (...parameters) => safely(() => statement.get(...parameters) as unknown as Row | undefined),
+      all: (...parameters) => safely(() => statement.all(...parameters) as unknown as Row[]),
+      iterate: (...parameters) => this.#iterate(statement, parameters),
+      run: (...parameters) => safely(() => Number(statement.run(...parameters).changes)),
+      insert: (...parameters) => safely(() => Number(statement.run(...parameters).lastInsertRowid)),
     };
+  }
+
+  readonly #safely = <Answer>(use: () => Answer): Answer => {
+    try {
+      return use();
+    } catch (error) {
+      throw this.#toFailure(error);
+    }
+  };
+
+  *#iterate(statement: StatementSync, parameters: SQLInputValue[]): Iterable<Row> {
+    try {
+      yield* statement.iterate(...parameters) as unknown as Iterable<Row>;
+    } catch (error) {
+      throw this.#toFailure(error);
+    }
+  }
+
+  /** Ends a transaction that only read; where that fails there is nothing to lose. Never throws. */
+  endRead(): void {
+    for (const statement of ['COMMIT', 'ROLLBACK']) {
+      // After an I/O error there is no transaction: SQLite has ended it by itself.
+      if (!this.database.isTransaction) return;
+      try {
+        this.database.exec(statement);
+      } catch (error) {
+        this.#toFailure(error);
+      }
+    }
   }
 
   close(): void {

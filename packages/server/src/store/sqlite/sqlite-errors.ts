@@ -2,12 +2,18 @@ import { StoreUnavailableError } from '../store.ts';
 
 /** SQLite's codes for "not now": busy, locked, read-only, I/O error, full, cannot open. The low byte is the primary code. */
 const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 13, 14]);
+/** A malformed page, and a file that is no database. */
+const DAMAGE_CODES = new Set([11, 26]);
 
-/** Whether the same call may succeed later. */
-export function isUnavailable(error: unknown): boolean {
-  const { errcode } = error as { errcode?: number };
-  return errcode !== undefined && UNAVAILABLE_CODES.has(errcode & 0xff);
-}
+/** Whether the file holds what SQLite never writes. */
+export const isDamage = (error: unknown): boolean => DAMAGE_CODES.has(primaryCode(error));
+
+/** Whether the same call may succeed later: by itself, or when an operator has repaired the store. */
+export const isUnavailable = (error: unknown): boolean =>
+  UNAVAILABLE_CODES.has(primaryCode(error)) || isDamage(error);
+
+/** 0 where SQLite did not throw it. */
+const primaryCode = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 
 /** What a failed read rejects with. */
 export const readFailure = (error: unknown): unknown =>

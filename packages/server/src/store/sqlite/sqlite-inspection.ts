@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { checkStoreFiles } from './sqlite-files.ts';
 import { migrations, schemaVersion } from './sqlite-migrate.ts';
 
 /** How long it waits for another process, in milliseconds. */
@@ -13,6 +14,7 @@ export interface SqliteInspection {
 
 /** Reads a store's file, beside a running server or without one, and changes nothing. @throws Error when it cannot be read */
 export function inspectSqliteStore(file: string): SqliteInspection {
+  checkStoreFiles(file);
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
     const found = database.prepare('PRAGMA quick_check(5)').all().flatMap(Object.values).map(String);

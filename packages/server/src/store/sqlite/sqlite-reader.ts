@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
+import type { StoreCondition } from './sqlite-condition.ts';
 import { SqliteConnection, type Statement } from './sqlite-connection.ts';
-import { readFailure } from './sqlite-errors.ts';
 
 /** A statement that only reads. */
 export type ReadStatement = Pick<Statement, 'get' | 'all' | 'iterate'>;
@@ -16,15 +16,13 @@ const RENEW_EVERY_MS = 250;
 export class SqliteReader {
   readonly connection: SqliteConnection;
   readonly #begin: Statement;
-  readonly #commit: Statement;
   readonly #timer: NodeJS.Timeout;
   #holding = false;
   #suspended = false;
 
-  constructor(file: string) {
-    this.connection = new SqliteConnection(file, { readOnly: true });
+  constructor(file: string, { readFailure }: StoreCondition) {
+    this.connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
     this.#begin = this.connection.prepare('BEGIN');
-    this.#commit = this.connection.prepare('COMMIT');
     this.#timer = setInterval(() => this.renew(), RENEW_EVERY_MS);
     this.#timer.unref();
   }
@@ -39,12 +37,8 @@ export class SqliteReader {
     read: (...parameters: SQLInputValue[]) => Answer,
   ): (...parameters: SQLInputValue[]) => Answer {
     return (...parameters) => {
-      try {
-        if (!this.#holding) this.#hold();
-        return read(...parameters);
-      } catch (error) {
-        throw readFailure(error);
-      }
+      if (!this.#holding) this.#hold();
+      return read(...parameters);
     };
   }
 
@@ -52,8 +46,7 @@ export class SqliteReader {
   renew(): void {
     if (!this.#holding) return;
     this.#holding = false;
-    // After an I/O error there is none: SQLite has ended it by itself.
-    if (this.connection.database.isTransaction) this.#commit.run();
+    this.connection.endRead();
   }
 
   /**

@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../store.ts';
+import type { StoreCondition } from './sqlite-condition.ts';
 import { SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** How many long reads go on at once; more wait for one to end. */
@@ -11,8 +12,8 @@ export class Snapshot {
   readonly #connection: SqliteConnection;
   readonly #prepared = new Map<string, Statement>();
 
-  constructor(file: string) {
-    this.#connection = new SqliteConnection(file, { readOnly: true });
+  constructor(file: string, { readFailure }: StoreCondition) {
+    this.#connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
   }
 
   /** A read; prepared when it is first asked for, and kept. */
@@ -30,7 +31,7 @@ export class Snapshot {
   }
 
   end(): void {
-    this.#connection.database.exec('COMMIT');
+    this.#connection.endRead();
   }
 
   close(): void {
@@ -82,13 +83,15 @@ export class LongRead {
 /** The snapshots of one store: a few connections, used again. */
 export class SnapshotPool {
   readonly #file: string;
+  readonly #condition: StoreCondition;
   readonly #free: Snapshot[] = [];
   readonly #taken = new Set<Snapshot>();
   readonly #waiting: (() => void)[] = [];
   #closed = false;
 
-  constructor(file: string) {
+  constructor(file: string, condition: StoreCondition) {
     this.#file = file;
+    this.#condition = condition;
   }
 
   /** How many snapshots are held now. */
@@ -105,10 +108,24 @@ export class SnapshotPool {
   async acquire(): Promise<Snapshot> {
     if (this.#taken.size >= MAX_SNAPSHOTS) await this.#turn();
     if (this.#closed) throw new StoreUnavailableError('the store is closed');
-    const snapshot = this.#free.pop() ?? new Snapshot(this.#file);
+    const snapshot = this.#free.pop() ?? this.#open();
     this.#taken.add(snapshot);
     snapshot.begin();
     return snapshot;
+  }
+
+  /** A connection to another file under the name of ours would mix two stores. */
+  #open(): Snapshot {
+    this.#condition.require();
+    const snapshot = new Snapshot(this.#file, this.#condition);
+    try {
+      this.#condition.checkFiles();
+      this.#condition.require();
+      return snapshot;
+    } catch (error) {
+      snapshot.close();
+      throw error;
+    }
   }
 
   release(snapshot: Snapshot): void {

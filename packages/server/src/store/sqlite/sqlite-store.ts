@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import { type IdList, isPacked } from '../packed-ids.ts';
@@ -6,7 +6,7 @@ import { type Store, StoreUnavailableError } from '../store.ts';
 import { toStored } from '../stored-write.ts';
 import { transferable } from '../transferable.ts';
 import { carriedRecords } from './sqlite-carry.ts';
-import { readFailure } from './sqlite-errors.ts';
+import { StoreCondition } from './sqlite-condition.ts';
 import { groupReads } from './sqlite-groups.ts';
 import { memberReads } from './sqlite-member-lists.ts';
 import { presenceReads } from './sqlite-presence.ts';
@@ -29,6 +29,8 @@ export interface SqliteStoreOptions {
   readonly checkpointBytes?: number;
   /** Default: those of the API. */
   readonly durableBounds?: DurableBounds;
+  /** Called once, when nothing can be written any more until another start, with a line for the operator. */
+  readonly onLost?: (reason: string) => void;
 }
 
 const MAX_OPERATIONS_PER_COMMIT = 4_096;
@@ -42,9 +44,9 @@ const CHECKPOINT_BYTES = 16 * 1_024 ** 2;
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true });
   const file = join(options.dataDir, STORE_FILE);
-  createPrivately(file);
+  const condition = new StoreCondition(options.onLost ?? (() => {}));
   let reader: SqliteReader | null = null;
-  const snapshots = new SnapshotPool(file);
+  const snapshots = new SnapshotPool(file, condition);
   const writer = await SqliteWriter.start(
     {
       file,
@@ -60,24 +62,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       },
       onResume: () => reader?.resume(),
     },
+    condition,
   );
   try {
-    reader = new SqliteReader(file);
-    return sqliteStore(reader, snapshots, writer);
+    reader = new SqliteReader(file, condition);
+    return sqliteStore(reader, snapshots, writer, condition);
   } catch (error) {
+    condition.close();
     await writer.close();
-    throw readFailure(error);
-  }
-}
-
-/** The store holds secrets; SQLite gives the files beside it the same permissions. */
-function createPrivately(file: string): void {
-  try {
-    closeSync(openSync(file, 'a', 0o600));
-  } catch (cause) {
-    throw new StoreUnavailableError(`the store ${file} cannot be opened: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw condition.readFailure(error);
   }
 }
 
@@ -85,7 +78,12 @@ function createPrivately(file: string): void {
 const buffersOf = (...lists: readonly (IdList | undefined)[]): ArrayBuffer[] =>
   transferable(...lists.map((list) => (isPacked(list) ? list.bytes : undefined)));
 
-function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: SqliteWriter): Store {
+function sqliteStore(
+  reader: SqliteReader,
+  snapshots: SnapshotPool,
+  writer: SqliteWriter,
+  condition: StoreCondition,
+): Store {
   const projects = projectReads(reader);
   const groups = groupReads(reader, snapshots);
   const members = memberReads(reader);
@@ -103,6 +101,7 @@ function sqliteStore(reader: SqliteReader, snapshots: SnapshotPool, writer: Sqli
     },
     close() {
       // Whoever still reads lets go first, so that the log can be folded into the file.
+      condition.close();
       snapshots.close();
       reader.suspend();
       closing ??= writer.close().finally(() => reader.close());

@@ -1,6 +1,7 @@
 /** What the main thread and the writer's thread say to each other. */
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { ThreadFailure } from '../thread-failure.ts';
+import type { FileIdentities } from './sqlite-files.ts';
 import type { WriteOperation } from './sqlite-operations.ts';
 
 export interface WriterOptions {
@@ -31,9 +32,12 @@ export type ToWriter =
   | { readonly type: 'close' };
 
 export type FromWriter =
-  | { readonly type: 'ready' }
+  /** The store is open; these are its files. */
+  | { readonly type: 'ready'; readonly files: FileIdentities }
   | { readonly type: 'refused'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
   | { readonly type: 'done'; readonly replies: readonly WriteReply[] }
+  /** Nothing is written any more. */
+  | { readonly type: 'lost'; readonly reason: string }
   /** The log is long: let go of snapshots, so that it can be folded into the file and begun again. */
   | { readonly type: 'release' }
   | { readonly type: 'resume' };

@@ -8,6 +8,14 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { SchemaTooNewError } from '../migration-files.ts';
 import { holdsPackedList } from '../packed-ids.ts';
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts';
+import {
+  checkStoreFiles,
+  createStoreFile,
+  type FileIdentities,
+  fileIdentities,
+  hasOtherLog,
+  hasStoreFiles,
+} from './sqlite-files.ts';
 import { GroupCommit } from './sqlite-group-commit.ts';
 import { migrate } from './sqlite-migrate.ts';
 import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
@@ -35,12 +43,16 @@ class WriterThread {
   #purging = false;
   #closing = false;
 
+  readonly #files: FileIdentities;
+  #isLostReported = false;
+
   constructor(port: MessagePort, options: WriterOptions, connection: SqliteConnection) {
     this.#port = port;
     this.#options = options;
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
-    this.#commit = new GroupCommit(connection, options.durableBounds);
+    this.#files = fileIdentities(options.file);
+    this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
   }
 
@@ -49,7 +61,7 @@ class WriterThread {
       this.#take(message);
       this.#work();
     });
-    this.#say({ type: 'ready' });
+    this.#say({ type: 'ready', files: this.#files });
     this.#tidy();
   }
 
@@ -70,7 +82,9 @@ class WriterThread {
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
       if (this.#queue.length === 0) break;
       const requests = this.#queue.splice(0, this.#sharing());
-      this.#say({ type: 'done', replies: this.#commit.run(requests) });
+      const replies = this.#commit.run(requests);
+      this.#reportLost();
+      this.#say({ type: 'done', replies });
       this.#requestCheckpoint(this.#checkpointAt);
       this.#idle.refresh();
       if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purge();
@@ -97,7 +111,8 @@ class WriterThread {
    * thread's reader nearly always is. So it is asked to step out, and the log is folded back when it says that it has.
    */
   #requestCheckpoint(atBytes: number): void {
-    if (this.#checkpointing || this.#closing || this.#logBytes() < atBytes) return;
+    if (this.#checkpointing || this.#closing || this.#commit.lost !== null) return;
+    if (this.#logBytes() < atBytes) return;
     this.#checkpointing = true;
     this.#say({ type: 'release' });
   }
@@ -122,6 +137,22 @@ class WriterThread {
     }
   }
 
+  #reportLost(): void {
+    const { lost } = this.#commit;
+    if (lost === null || this.#isLostReported) return;
+    this.#isLostReported = true;
+    this.#say({ type: 'lost', reason: lost });
+  }
+
+  #foldLastLog(): void {
+    try {
+      // A log that was removed is still open here, and what it holds was acknowledged.
+      if (!hasOtherLog(this.#files)) this.#foldLog('TRUNCATE');
+    } catch {
+      // The directory cannot be read now. The log is as good as the file: the next start folds it.
+    }
+  }
+
   #logBytes(): number {
     return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
@@ -138,6 +169,7 @@ class WriterThread {
     this.#purging = true;
     const slice = () => {
       this.#purging = !this.#closing && this.#commit.purge();
+      this.#reportLost();
       if (!this.#purging) return;
       this.#requestCheckpoint(this.#checkpointAt);
       this.#idle.refresh();
@@ -147,14 +179,20 @@ class WriterThread {
   }
 
   #end(): void {
-    this.#foldLog('TRUNCATE');
+    this.#foldLastLog();
     this.#connection.close();
     this.#port.close();
   }
 }
 
-function open(options: WriterOptions): SqliteConnection {
-  const connection = new SqliteConnection(options.file, { readOnly: false });
+function open({ file }: WriterOptions): SqliteConnection {
+  checkStoreFiles(file);
+  if (!hasStoreFiles(file)) createStoreFile(file, (path) => openFile(path).close());
+  return openFile(file);
+}
+
+function openFile(path: string): SqliteConnection {
+  const connection = new SqliteConnection(path, { readOnly: false });
   try {
     migrate(connection.database);
     // SQLite would fold the log back whenever a commit finds it long; here that is arranged with the readers.

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { SchemaTooNewError } from '../migration-files.ts';
 import { StoreUnavailableError } from '../store.ts';
 import { fromThreadFailure } from '../thread-failure.ts';
+import type { StoreCondition } from './sqlite-condition.ts';
 import type { WriteOperation, WriteOperations } from './sqlite-operations.ts';
 import type {
   FromWriter,
@@ -31,6 +32,7 @@ interface Pending {
 export class SqliteWriter {
   readonly #worker: Worker;
   readonly #events: WriterEvents;
+  readonly #condition: StoreCondition;
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #outbox: WriteRequest[] = [];
@@ -40,8 +42,9 @@ export class SqliteWriter {
   #failure: Error | null = null;
   #closing = false;
 
-  private constructor(worker: Worker, events: WriterEvents) {
+  private constructor(worker: Worker, events: WriterEvents, condition: StoreCondition) {
     this.#worker = worker;
+    this.#condition = condition;
     this.#events = events;
     this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()));
     worker.on('message', (message: FromWriter) => this.#hear(message));
@@ -50,7 +53,11 @@ export class SqliteWriter {
   }
 
   /** Starts the thread; resolves when the store is open and its schema up to date. @throws SchemaTooNewError */
-  static async start(options: WriterOptions, events: WriterEvents): Promise<SqliteWriter> {
+  static async start(
+    options: WriterOptions,
+    events: WriterEvents,
+    condition: StoreCondition,
+  ): Promise<SqliteWriter> {
     const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), { workerData: options });
     const first = await new Promise<FromWriter>((resolve, reject) => {
       worker.once('message', resolve);
@@ -62,7 +69,8 @@ export class SqliteWriter {
         ? new SchemaTooNewError(first.message)
         : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${first.message}`);
     }
-    return new SqliteWriter(worker, events);
+    if (first.type === 'ready') condition.watch(first.files);
+    return new SqliteWriter(worker, events, condition);
   }
 
   /** Runs one operation; resolves with its answer once it is committed and flushed. */
@@ -80,10 +88,7 @@ export class SqliteWriter {
     ...parameters: Parameters<WriteOperations[Name]>
   ): Promise<ReturnType<WriteOperations[Name]>> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== null) {
-        reject(new StoreUnavailableError('the store cannot be written', { cause: this.#failure }));
-        return;
-      }
+      this.check();
       this.#lastNumber += 1;
       this.#pending.set(this.#lastNumber, { resolve: resolve as Pending['resolve'], reject });
       // All that this turn of the event loop asks for goes over in one message.
@@ -93,8 +98,9 @@ export class SqliteWriter {
     });
   }
 
-  /** Whether the thread is alive. @throws StoreUnavailableError */
+  /** Whether the thread is alive and the store may be written. @throws StoreUnavailableError */
   check(): void {
+    this.#condition.require();
     if (this.#failure !== null)
       throw new StoreUnavailableError('the store cannot be written', { cause: this.#failure });
   }
@@ -136,6 +142,8 @@ export class SqliteWriter {
     if (message.type === 'done') {
       this.#events.onCommit();
       for (const reply of message.replies) this.#settle(reply);
+    } else if (message.type === 'lost') {
+      this.#condition.lose(message.reason);
     } else if (message.type === 'release') {
       this.#tell({ type: 'released', longReads: this.#events.onRelease() });
     } else if (message.type === 'resume') {

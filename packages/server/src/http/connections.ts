@@ -1,0 +1,202 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
+import { nextTick } from 'node:process';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { answerClientError, answerExpectation } from './client-errors.ts';
+import { closeLingering } from './lingering-close.ts';
+
+/** Longest time that a request may take to arrive, in milliseconds: the largest body over a slow line. */
+const REQUEST_TIMEOUT_MS = 300_000;
+const TIMEOUT_CHECK_MS = 30_000;
+/** How long an idle connection stays open, in milliseconds. */
+const KEEP_ALIVE_MS = 72_000;
+/** How often idle connections are searched for while the server stops, in milliseconds. */
+const SWEEP_MS = 50;
+/**
+ * A connection that brought nothing during so many sweeps (1 s) is closed. Sweeps are counted instead of milliseconds: a
+ * process that gets no processor time for a while has not read its sockets either.
+ */
+const IDLE_SWEEPS = 20;
+/** How many connections the kernel holds at most that Node has not accepted yet: Node's default for `listen`. */
+const BACKLOG = 511;
+
+export interface ConnectionOptions {
+  /** Default: 5 minutes. */
+  readonly requestTimeoutMs?: number;
+  /** How often Node checks for requests that take too long, in milliseconds. Default: 30 seconds. */
+  readonly timeoutCheckMs?: number;
+}
+
+interface Connection {
+  /** The newest response; every other one on this connection is sent before it. */
+  latest: ServerResponse | null;
+  /** The next answer closes the connection. */
+  isClosing: boolean;
+  bytesRead: number;
+  idleSweeps: number;
+}
+
+/**
+ * The connections of this process' HTTP servers, and how they end. Every close goes through {@link closeLingering}. While
+ * the server stops, every request that arrives is answered, with `Connection: close`, and then its connection is closed;
+ * connections without a request are closed last. Costs a small record for each open connection.
+ */
+export class HttpConnections {
+  readonly #servers: Server[] = [];
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #options: Required<ConnectionOptions>;
+  #accepted = 0;
+  #isDraining = false;
+  #onEmpty: () => void = () => {};
+
+  constructor({
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+    timeoutCheckMs = TIMEOUT_CHECK_MS,
+  }: ConnectionOptions = {}) {
+    this.#options = { requestTimeoutMs, timeoutCheckMs };
+  }
+
+  /** An HTTP server whose connections are tracked here. */
+  createServer(listener: RequestListener): Server {
+    const server = createServer(
+      {
+        requestTimeout: this.#options.requestTimeoutMs,
+        connectionsCheckingInterval: this.#options.timeoutCheckMs,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
+        requireHostHeader: false,
+      },
+      listener,
+    );
+    server.on('connection', (socket) => this.#add(socket));
+    // With a listener Node leaves the closing to it.
+    server.on('timeout', closeLingering);
+    server.on('checkExpectation', (request, response) => {
+      if (this.#admit(request.socket, response)) answerExpectation(request, response);
+    });
+    this.#servers.push(server);
+    return server;
+  }
+
+  /** Puts itself before the one listener for requests that the server has. Call it when that one is there. */
+  guard(server: Server): void {
+    const [listener, ...others] = server.listeners('request') as [RequestListener, ...unknown[]];
+    if (others.length > 0) throw new Error('the server has several listeners for requests');
+    server.off('request', listener);
+    server.on('request', (request, response) => {
+      if (!this.#admit(request.socket, response)) return;
+      // Pipelined requests that arrived together are all admitted before the first of them is answered.
+      if (response.shouldKeepAlive) listener(request, response);
+      else nextTick(listener, request, response);
+    });
+  }
+
+  /** A second server of the same application, for another address. */
+  createTwin(server: Server): Server {
+    const twin = this.createServer((request, response) => server.emit('request', request, response));
+    return twin.on('clientError', (error, socket) => server.emit('clientError', error, socket));
+  }
+
+  /** Answers what cannot be read as a request. */
+  clientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    answerClientError(error, socket, this.#connections.get(socket)?.latest ?? null);
+  }
+
+  get isListening(): boolean {
+    return this.#servers.some(({ listening }) => listening);
+  }
+
+  /** From now on the next answer on each connection that is open now closes it. New connections are still accepted. */
+  closeAfterAnswers(): void {
+    for (const connection of this.#connections.values()) {
+      connection.isClosing = true;
+      if (connection.latest?.headersSent === false) connection.latest.shouldKeepAlive = false;
+    }
+  }
+
+  /**
+   * Accepts no more connections and resolves when those that are open have been answered and closed. What is left after
+   * `limitMs` is destroyed.
+   */
+  async drain(limitMs: number): Promise<void> {
+    await this.#acceptWaiting();
+    // Node's HTTP server would destroy idle connections, and so reset those on which a request is under way.
+    for (const server of this.#servers) NetServer.prototype.close.call(server);
+    this.#isDraining = true;
+    this.closeAfterAnswers();
+    await this.#emptied(limitMs);
+    for (const socket of this.#connections.keys()) socket.destroy();
+    // Without connections the HTTP server's own way is harmless, and it ends a timer.
+    for (const server of this.#servers) server.close();
+  }
+
+  /**
+   * Accepts the connections that wait in the kernel: it resets them when the listener is closed. The event loop accepts
+   * as few as one per iteration, so a whole iteration that brought none found none.
+   */
+  async #acceptWaiting(): Promise<void> {
+    // What is left of the iteration that is under way.
+    await nextIteration();
+    for (let iteration = 0; this.isListening && iteration < BACKLOG; iteration += 1) {
+      const before = this.#accepted;
+      await nextIteration();
+      if (this.#accepted === before) return;
+    }
+  }
+
+  async #emptied(limitMs: number): Promise<void> {
+    if (this.#connections.size === 0) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onEmpty = resolve;
+    const sweeping = setInterval(() => this.#closeIdle(), SWEEP_MS);
+    const limit = setTimeout(resolve, limitMs);
+    await promise;
+    clearInterval(sweeping);
+    clearTimeout(limit);
+  }
+
+  #add(socket: Socket): void {
+    this.#accepted += 1;
+    this.#connections.set(socket, {
+      latest: null,
+      isClosing: this.#isDraining,
+      bytesRead: 0,
+      idleSweeps: 0,
+    });
+    // Node calls this after the last answer on a connection.
+    socket.destroySoon = () => closeLingering(socket);
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+      if (this.#connections.size === 0) this.#onEmpty();
+    });
+  }
+
+  /**
+   * False when the answer before this one closes the connection: a request behind it must not be carried out, for it cannot
+   * be answered (RFC 9112, section 9.6).
+   */
+  #admit(socket: Socket, response: ServerResponse): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return false;
+    const { latest, isClosing } = connection;
+    if (isClosing) {
+      if (latest?.headersSent === true && !latest.shouldKeepAlive) return false;
+      // Of pipelined requests the last one closes the connection.
+      if (latest?.headersSent === false) latest.shouldKeepAlive = true;
+      response.shouldKeepAlive = false;
+    }
+    connection.latest = response;
+    return true;
+  }
+
+  #closeIdle(): void {
+    for (const [socket, connection] of this.#connections) {
+      const { latest, bytesRead } = connection;
+      const isAnswering = latest !== null && !latest.writableFinished;
+      if (isAnswering || socket.bytesRead !== bytesRead) connection.idleSweeps = 0;
+      else connection.idleSweeps += 1;
+      connection.bytesRead = socket.bytesRead;
+      if (connection.idleSweeps >= IDLE_SWEEPS) closeLingering(socket);
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/** Pages of the embedded store that are overwritten under a running server. */
+import assert from 'node:assert/strict';
+import { closeSync, fstatSync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { KNOWN, withServe } from '../cli/cli-process.ts';
+import { withDataDir } from '../support/server.ts';
+import { ASK_EVERY_MS, expectUnwritable, requestsTo, stop, withUser } from './stored-user.ts';
+
+const PAGE_BYTES = 4_096;
+
+/** Overwrites pages of the database behind the server's back. */
+function overwrite(file: string, from: number): void {
+  const descriptor = openSync(file, 'r+');
+  const pages = fstatSync(descriptor).size / PAGE_BYTES;
+  for (let page = from; page < pages; page += 1) {
+    writeSync(descriptor, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, page * PAGE_BYTES);
+  }
+  closeSync(descriptor);
+}
+
+describe('a database that is damaged under a running server', () => {
+  const damages: [string, (file: string) => void][] = [
+    ['malformed pages', (file) => overwrite(file, 1)],
+    ['a malformed first page', (file) => overwrite(file, 0)],
+    ['a truncated file', (file) => truncateSync(file, 0)],
+  ];
+  for (const [title, damage] of damages) {
+    test(`${title}: requests that meet them are answered 503, and the process lives`, () =>
+      withDataDir(undefined, (dataDir) =>
+        withUser(dataDir, async (server) => {
+          const { request } = server;
+          const file = join(dataDir, 'rollcall.db');
+          // The log is folded into the database when nothing is written for a while: reads then meet the damage.
+          while (statSync(`${file}-wal`).size > 0) await setTimeout(ASK_EVERY_MS);
+          damage(file);
+          const read = await request('GET', '/v1/users/ada');
+          assert.deepEqual([read.status, read.json<{ error: string }>().error], [503, 'error']);
+          await expectUnwritable(server, /the store is damaged \(.*run "rollcall doctor"/);
+          // The reader's timer, which renews its snapshot, meets the damage too.
+          for (let count = 0; count < 20; count += 1) {
+            await setTimeout(ASK_EVERY_MS);
+            assert.equal((await request('GET', '/readyz')).status, 503);
+          }
+          await stop(server);
+        }),
+      ));
+  }
+
+  test('a write that meets it first is answered 503 too', () =>
+    withDataDir(undefined, async (dataDir) => {
+      const file = join(dataDir, 'rollcall.db');
+      const users = Array.from({ length: 2_000 }, (_, index) => ({
+        id: `user-${index}`,
+        name: 'n'.repeat(100),
+      }));
+      await withUser(dataDir, async (server) => {
+        assert.equal((await server.request('POST', '/v1/batch', { users })).status, 200);
+        await stop(server);
+      });
+      // Another process, which has none of the pages in its memory.
+      await withServe(dataDir, KNOWN, async (server) => {
+        const request = requestsTo(server.url);
+        // The last pages hold users; what authenticates the caller is before them.
+        overwrite(file, statSync(file).size / PAGE_BYTES - 20);
+        const statuses = new Set<number>();
+        for (let index = 0; index < users.length && !statuses.has(503); index += 1) {
+          statuses.add((await request('PUT', `/v1/users/user-${index}`, { name: 'N' })).status);
+        }
+        assert.deepEqual([...statuses].sort(), [200, 503]);
+        await expectUnwritable({ ...server, request, pid: 0 }, /the store is damaged/);
+        await stop(server);
+      });
+    }));
+});

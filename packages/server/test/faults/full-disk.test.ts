@@ -1,0 +1,64 @@
+/** The disk of the data directory fills up under a running server, and gets room again. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import process from 'node:process';
+import { test } from 'node:test';
+import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { type Answer, send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+import { withDataDir } from '../support/server.ts';
+
+/** A mount namespace of its own lets a test mount a small file system, which is gone with its processes. */
+const IN_NAMESPACE = 'ROLLCALL_TEST_IN_NAMESPACE';
+const unshare = ['--user', '--map-root-user', '--mount'];
+const canMount = spawnSync('unshare', [...unshare, 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
+const skip = canMount ? false : 'this system lets no test mount a file system';
+
+const METADATA = { text: 'm'.repeat(16_000) };
+
+test('writes on a full disk are answered 503, reads go on, and both go on when there is room', {
+  skip,
+}, async () => {
+  if (process.env[IN_NAMESPACE] === undefined) {
+    const env = { ...process.env, [IN_NAMESPACE]: '1', NODE_TEST_CONTEXT: undefined };
+    const inner = spawnSync('unshare', [...unshare, process.execPath, import.meta.filename], {
+      env,
+      encoding: 'utf8',
+    });
+    assert.equal(inner.status, 0, inner.stdout + inner.stderr);
+    return;
+  }
+  await withDataDir(undefined, async (parent) => {
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', parent]);
+    assert.equal(mounted.status, 0, String(mounted.stderr));
+    await withServe(join(parent, 'data'), KNOWN, async ({ url, process: server }) => {
+      const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const put = (id: string) =>
+        send(url, 'PUT', `/v1/users/${id}`, { headers, body: JSON.stringify({ metadata: METADATA }) });
+      const get = (path: string) => send(url, 'GET', path, { headers });
+      let count = 0;
+      let answer: Answer;
+      for (;;) {
+        answer = await put(`u${count}`);
+        if (answer.status !== 200) break;
+        count += 1;
+      }
+      assert.deepEqual([answer.status, answer.json<{ error: string }>().error], [503, 'error']);
+      assert.equal((await get(`/v1/users/u${count - 1}`)).status, 200);
+      assert.equal((await get(`/v1/users/u${count}`)).status, 401);
+      spawnSync('mount', ['-o', 'remount,size=64m', parent]);
+      assert.equal((await put(`u${count}`)).status, 200);
+      assert.equal((await get('/readyz')).status, 200);
+      server.signal('SIGTERM');
+      const { code, stdout } = await server.ended;
+      assert.equal(code, 0);
+      assert.doesNotMatch(stdout, /"level":60/);
+    });
+    await withServe(join(parent, 'data'), KNOWN, async ({ url }) => {
+      assert.equal((await send(url, 'GET', '/readyz')).status, 200);
+    });
+    assert.equal(spawnSync('umount', ['-l', parent]).status, 0);
+  });
+});

@@ -1,0 +1,61 @@
+/** A server on the embedded store, in a process of its own, and what tests of its files ask of it. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { KNOWN, PROJECT, type ServeProcess, withServe } from '../cli/cli-process.ts';
+import { type Answer, send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
+
+export const ASK_EVERY_MS = 50;
+
+export type Request = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+export function requestsTo(url: string): Request {
+  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  return (method, path, body) =>
+    send(url, method, path, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+export interface Served extends ServeProcess {
+  readonly request: Request;
+  readonly pid: number;
+}
+
+/** A server with a user whose write was acknowledged and is in the log alone. */
+export const withUser = (dataDir: string, use: (server: Served) => Promise<void>) =>
+  withServe(dataDir, KNOWN, async (server) => {
+    const request = requestsTo(server.url);
+    assert.equal((await request('PUT', '/v1/users/ada', { name: 'Ada' })).status, 200);
+    const [, pid] = await server.process.output(/"pid":(\d+)/);
+    await use({ ...server, request, pid: Number(pid) });
+  });
+
+export async function readyStatus(request: Request, status: number): Promise<void> {
+  while ((await request('GET', '/readyz')).status !== status) await setTimeout(ASK_EVERY_MS);
+}
+
+/** The one fatal line of the log. */
+export function fatalLine(stdout: string): string {
+  const lines = stdout.split('\n').filter((line) => line.startsWith('{"level":60'));
+  assert.equal(lines.length, 1, stdout);
+  return JSON.parse(lines[0] as string).msg;
+}
+
+export async function expectUnwritable({ request, process: server }: Served, line: RegExp): Promise<void> {
+  const write = await request('PUT', '/v1/users/bob', { name: 'Bob' });
+  assert.deepEqual([write.status, write.json<{ error: string }>().error], [503, 'error']);
+  assert.match(String(write.headers['retry-after']), /^\d+$/);
+  assert.equal((await request('GET', '/readyz')).status, 503);
+  assert.equal((await request('GET', '/healthz')).status, 200);
+  await server.output(/"level":60[^\n]*\n/);
+  assert.match(fatalLine(server.stdout), line);
+}
+
+export async function stop({ process: server }: ServeProcess): Promise<void> {
+  server.signal('SIGTERM');
+  const { code, stderr } = await server.ended;
+  assert.deepEqual([code, stderr], [0, '']);
+}
+
+export const named = (dataDir: string) => (suffix: string) => join(dataDir, `rollcall.db${suffix}`);

@@ -1,0 +1,107 @@
+/** How connections end that the server closes with its answer. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { type ConnectionOptions, HttpConnections } from '../../src/http/connections.ts';
+import { RawConnection, statuses } from '../support/raw-connection.ts';
+
+const CLIENTS = 20;
+
+async function withListening(
+  options: ConnectionOptions,
+  use: (server: Server, url: string, connections: HttpConnections) => Promise<void>,
+): Promise<void> {
+  const connections = new HttpConnections(options);
+  const server = connections.createServer((request, response) => {
+    request.resume().once('end', () => response.end());
+  });
+  connections.guard(server);
+  server.on('clientError', (error, socket) => connections.clientError(error, socket as never));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await use(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, connections);
+  } finally {
+    await connections.drain(0);
+  }
+}
+
+const count = (server: Server) =>
+  new Promise<number>((resolve, reject) => {
+    server.getConnections((error, found) => (error === null ? resolve(found) : reject(error)));
+  });
+
+type Sent = readonly [what: string, text: string, status: number];
+
+/** Sends each text on several connections, and waits until the server has no connection any more. */
+const expectClosed = (options: ConnectionOptions, texts: readonly Sent[]) =>
+  withListening(options, async (server, url) => {
+    const clients = texts.flatMap(([what, text, status]) =>
+      Array.from({ length: CLIENTS }, async () => {
+        const connection = new RawConnection(url, { allowHalfOpen: true });
+        connection.write(text);
+        const answer = await connection.ended();
+        assert.deepEqual(statuses(answer), [status], what);
+        assert.match(answer, /\r\nConnection: close\r\n/i, what);
+        return connection;
+      }),
+    );
+    const connections = await Promise.all(clients);
+    while ((await count(server)) > 0) await setTimeout(50);
+    for (const connection of connections) {
+      assert.equal(connection.error, null);
+      connection.destroy();
+    }
+  });
+
+describe('a connection of a client that keeps its side open', { timeout: 60_000 }, () => {
+  test('is destroyed after 408, when a request does not arrive in time', () =>
+    expectClosed({ requestTimeoutMs: 100, timeoutCheckMs: 20 }, [
+      ['nothing', '', 408],
+      ['a part of the headers', 'GET / HTTP/1.1\r\nHost', 408],
+      ['a part of the body', 'PUT / HTTP/1.1\r\nContent-Length: 10\r\n\r\n123', 408],
+    ]));
+
+  test('is destroyed after any other answer that closes it', () =>
+    expectClosed({}, [
+      ['what cannot be read', 'GET / HTTP/9.9\r\n\r\n', 400],
+      ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+      ['a malformed chunk', 'PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n', 400],
+      ['a last request', 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 200],
+      ['an unknown expectation', 'GET / HTTP/1.1\r\nExpect: tea\r\nConnection: close\r\n\r\n', 417],
+    ]));
+});
+
+test('a second server of the same application answers, and drains, like the first', () =>
+  withListening({}, async (server, url, connections) => {
+    const twin = connections.createTwin(server).listen(0, '127.0.0.1');
+    await once(twin, 'listening');
+    const twinUrl = `http://127.0.0.1:${(twin.address() as AddressInfo).port}`;
+    for (const [text, status] of [
+      ['GET / HTTP/1.1\r\nConnection: close\r\n\r\n', 200],
+      ['GET / HTTP/9.9\r\n\r\n', 400],
+      ['GET / HTTP/1.1\r\nExpect: tea\r\nConnection: close\r\n\r\n', 417],
+    ] as const) {
+      const connection = new RawConnection(twinUrl);
+      connection.write(text);
+      assert.deepEqual(statuses(await connection.closed()), [status]);
+    }
+    const clients = [url, twinUrl].map((each) => new RawConnection(each));
+    for (const client of clients) {
+      client.write('GET / HTTP/1.1\r\n\r\n');
+      await client.received((text) => statuses(text).length === 1);
+    }
+    const drained = connections.drain(60_000);
+    for (const client of clients) {
+      client.write('GET / HTTP/1.1\r\n\r\n');
+      const [first, last] = (await client.closed()).split(/(?=HTTP\/1\.1 )/);
+      assert.match(first ?? '', /\r\nConnection: keep-alive\r\n/);
+      assert.match(last ?? '', /^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/);
+      assert.equal(client.error, null);
+    }
+    await drained;
+    assert.deepEqual([server.listening, twin.listening], [false, false]);
+  }));
