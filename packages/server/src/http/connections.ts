@@ -119,11 +119,11 @@ export class HttpConnections {
    * `limitMs` is destroyed.
    */
   async drain(limitMs: number): Promise<void> {
+    this.#isDraining = true;
+    this.closeAfterAnswers();
     await this.#acceptWaiting();
     // Node's HTTP server would destroy idle connections, and so reset those on which a request is under way.
     for (const server of this.#servers) NetServer.prototype.close.call(server);
-    this.#isDraining = true;
-    this.closeAfterAnswers();
     await this.#emptied(limitMs);
     for (const socket of this.#connections.keys()) socket.destroy();
     // Without connections the HTTP server's own way is harmless, and it ends a timer.
