@@ -14,7 +14,7 @@ export type ArrivedEvent = Static<typeof ArrivedEvent>;
 
 /**
  * Why a user is no longer at a place: they moved to one that the filter hides; said so; were not heard of in time; or may
- * not be seen any more.
+ * not be seen any more, which is also the reason where the oldest of too many durable locations ended.
  */
 export const DepartureReason = oneOf(['moved', 'absent', 'expired', 'removed']);
 export type DepartureReason = Static<typeof DepartureReason>;

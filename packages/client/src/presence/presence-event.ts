@@ -8,7 +8,8 @@ export type PresenceSnapshot = { readonly type: 'snapshot' } & SnapshotEvent;
 export type PresenceArrived = { readonly type: 'arrived' } & ArrivedEvent;
 /**
  * A user (`id`) is at a location no more; where it says `durable`, it is their durable place that is none any more.
- * `moved`: to where the filter does not look; `removed`: they are not to be seen at all.
+ * `moved`: to where the filter does not look; `removed`: they are not to be seen at all, or it
+ * was the oldest of too many durable locations.
  */
 export type PresenceDeparted = { readonly type: 'departed' } & DepartedEvent;
 /** The latest durable location of a user (`id`). */

@@ -446,7 +446,8 @@ export interface Store {
   /**
    * Writes records of another store, all or nothing. What is there already is replaced by the record, and the same
    * record twice changes nothing more. A session that was revoked here stays revoked, whatever its record says.
-   * A durable location keeps its time. A user's imported locations may exceed the bounds until their next update. Records of a project, group or user that is not there are left out and counted.
+   * A durable location keeps its time; a user's imported locations may exceed the bounds until their next update. Records
+   * of a project, group or user that is not there are left out and counted.
    */
   carryIn(records: readonly CarriedRecord[], stamp: WriteStamp): Promise<CarryCounts>;
 }

@@ -21,9 +21,9 @@ const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
 /**
  * Sets a location, with its pairs, where the user may be present, in one statement. Holds the membership, so that whoever
  * ends it meanwhile waits and finds the location. $10 and $11 are the bounds: with them it is set only where they hold,
- * and where what this statement has seen is what is counted, so that nobody has written since. Without them (null) what is
- * counted has been locked before. (Whether the project is there, whether the user may be present, the time, the location
- * before, what is counted now.)
+ * where the region has no other location, whose pairs would stay, and where what this statement has seen is what is
+ * counted, so that nobody has written since. Without them (null) what is counted has been locked before. (Whether the
+ * project is there, whether the user may be present, the time, the location before, what is counted now.)
  */
 const PUT = `
   WITH member AS (SELECT 1 FROM memberships WHERE ${OF_MEMBER} FOR KEY SHARE),
@@ -38,7 +38,8 @@ const PUT = `
       CASE WHEN latest.at IS NULL THEN 1
         ELSE usage.locations + CASE WHEN before.location IS NULL THEN 1 ELSE 0 END END AS locations,
       CASE WHEN latest.at IS NULL THEN 0
-        ELSE usage.bytes - coalesce(before.bytes, 0) END + octet_length($7::text) AS bytes
+        ELSE usage.bytes - coalesce(before.bytes, 0) END + octet_length($7::text) AS bytes,
+      coalesce(before.location, $7::text) = $7::text AS keeps_pairs
     FROM member CROSS JOIN latest LEFT JOIN usage ON TRUE LEFT JOIN before ON TRUE
     WHERE ${ALIVE}
       AND (SELECT status FROM users WHERE project_id = $1 AND id = $3) = 'active'
@@ -46,7 +47,7 @@ const PUT = `
   counted AS (
     INSERT INTO durable_usage (project_id, group_id, user_id, locations, bytes, latest_at, counted_at)
     SELECT $1, $2, $3, locations, bytes, at, at FROM wanted
-    WHERE $10::integer IS NULL OR (locations <= $10::integer AND bytes <= $11::integer)
+    WHERE $10::integer IS NULL OR (keeps_pairs AND locations <= $10::integer AND bytes <= $11::integer)
     ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET
       locations = excluded.locations, bytes = excluded.bytes, latest_at = excluded.latest_at,
       counted_at = coalesce(durable_usage.counted_at, excluded.counted_at)
@@ -57,10 +58,11 @@ const PUT = `
     SELECT $1, $2, $3, $4, $5, $6, $7, counted.latest_at FROM counted
     ON CONFLICT (project_id, group_id, user_id, region_hash) DO UPDATE SET
       previous_location = NULL, location_hash = excluded.location_hash, location = excluded.location,
-      updated_at = excluded.updated_at),
+      updated_at = excluded.updated_at
+    RETURNING updated_at),
   pairs AS (
     INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
-    SELECT $1, $2, $3, $4, pair.hash, $9, counted.latest_at FROM counted CROSS JOIN unnest($9::bytea[]) AS pair(hash)
+    SELECT $1, $2, $3, $4, pair.hash, $9, put.updated_at FROM put CROSS JOIN unnest($9::bytea[]) AS pair(hash)
     ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
       pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at)
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM wanted), counted.latest_at, (SELECT location FROM before),
@@ -73,9 +75,9 @@ const REMOVE_OLD_PAIRS = `
   WHERE project_id = $1 AND group_id = $2 AND user_id = $3 AND region_hash = $4 AND pair_hash <> ALL($5::bytea[])`;
 
 /**
- * Sets durable presence: one statement where the location is its own region, since it then never changes, and the bounds
- * hold. Otherwise what is counted of the member is locked first, so that what exceeds the bounds ends in the same
- * transaction: three round trips, and more where very many locations end.
+ * Sets durable presence: one statement where the location is its own region and the bounds hold. Otherwise what is
+ * counted of the member is locked first, so that old pairs and what exceeds the bounds go in the same transaction: three
+ * round trips, and more where very many locations end.
  */
 export async function putDurablePresence(
   attempt: Attempt,
@@ -93,15 +95,17 @@ export async function putDurablePresence(
     within?.locations ?? null,
     within?.bytes ?? null,
   ];
-  const isOwnRegion = region === location;
-  if (isOwnRegion) {
+  if (region === location) {
     const [row] = await attempt.run(...put(bounds));
     const outcome = await outcomeOf(row as Row, () => attempt.run(STANDING, ...member));
     if (outcome !== null) return outcome;
   }
-  const removeOldPairs: Call[] = isOwnRegion ? [] : [[REMOVE_OLD_PAIRS, ...place, pairs]];
   return attempt.transaction('small', async (transaction) => {
-    const [, [row]] = await transaction.run([LOCK_USAGE, ...member], put(null), ...removeOldPairs);
+    const [, [row]] = await transaction.run([LOCK_USAGE, ...member], put(null), [
+      REMOVE_OLD_PAIRS,
+      ...place,
+      pairs,
+    ]);
     const outcome = await outcomeOf(row as Row, async () => {
       const [standing] = await transaction.run([STANDING, ...member]);
       return standing;

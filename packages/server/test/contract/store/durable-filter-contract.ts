@@ -98,6 +98,14 @@ export function durableFilterContract(lab: StoreLab): void {
       assert.deepEqual(await room.latest(pattern), [['ann', { site: 's', line: '9' }, 3]]);
   });
 
+  test('a location that is its own region loses the pairs of a longer one that was set within it', async () => {
+    const room = await roomOf('ann');
+    await room.place('ann', { page: '1', line: '9' }, 1, { page: '1' });
+    await room.place('ann', { page: '1' }, 2);
+    assert.deepEqual(await room.users({ line: '9' }), []);
+    assert.deepEqual(await room.latest({ page: '1' }), [['ann', { page: '1' }, 2]]);
+  });
+
   test('the same location in several regions is one place of the user, as late as the last of them', async () => {
     const room = await roomOf('ann', 'bob');
     for (let index = 0; index < 20; index += 1)
