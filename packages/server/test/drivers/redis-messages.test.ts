@@ -6,7 +6,7 @@ const read = (event: unknown) => readMessage(`epoch 7 ${JSON.stringify(event)}`)
 
 test('every kind of event is read as it was told', () => {
   for (const event of [
-    { type: 'placed', userId: 'u', location: '{}', left: null },
+    { type: 'placed', userId: 'u', incarnation: 7, location: '{}', left: null },
     { type: 'left', userId: 'u', location: '{}', reason: 'expired' },
     { type: 'durable', userId: 'u', location: '{}', at: 1, left: null },
     { type: 'removed', userIds: ['u'] },
