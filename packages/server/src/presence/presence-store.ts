@@ -23,7 +23,7 @@
  *   behind, because the engine could not be reached when the membership ended, is never shown for a new membership.
  * - **Watching.** Whoever watches a group is told of its changes in one order, the same on every process: each has the
  *   next offset of the group, and a change and its offset are one atomic step. Offsets count within an epoch; a group
- *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events of a
+ *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events (of long ones, fewer) of a
  *   watched group can be read again. A group that nobody watches keeps no history and pays for none; it is watched until
  *   {@link WATCH_LEASE_MS} after its last watcher was heard of, so that one who comes back soon misses nothing.
  * - **A count that goes back.** An engine that loses its last writes (a failover, a restart from an older snapshot) counts
@@ -93,6 +93,8 @@ export interface Expiry extends PresenceScope {
 
 /** How many events of a watched group are kept for those who come back. */
 export const HISTORY_LENGTH = 1_000;
+/** With how many characters of text the oldest of these go, but for the last event. */
+export const HISTORY_MAX_LENGTH = 1_048_576;
 /** How long a group goes on being watched without a sign of life of a watcher, in milliseconds. */
 export const WATCH_LEASE_MS = 60_000;
 

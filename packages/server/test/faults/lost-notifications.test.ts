@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { StreamReader } from '../realtime/stream-reader.ts';
 import { expectDone } from '../support/expect.ts';
+import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { Presence } from '../support/presence-client.ts';
@@ -145,6 +146,31 @@ describe('a presence stream after a notification was lost', { skip }, () => {
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     }));
+});
+
+describe('a presence stream of a user', { skip }, () => {
+  const ends: Record<string, (project: Project) => Promise<void>> = {
+    'removed from the group': async (project) =>
+      expectDone(await project.post('/v1/groups/g/members', { remove: ['a'] })),
+    'set deleted': async (project) => expectDone(await project.put('/v1/users/a', { status: 'deleted' })),
+    'whose group is deleted': async (project) => expectDone(await project.delete('/v1/groups/g')),
+  };
+  for (const [what, write] of Object.entries(ends)) {
+    test(`${what} ends after the notification was lost`, () =>
+      withWorld(async (world) => {
+        const { reader, writer, proxy, clock } = world;
+        const { id, secret } = reader.project;
+        const token = jwt({ project_id: id, user_id: 'a', iat: seconds(clock.now()) }, secret);
+        const stream = await StreamReader.open(reader.project, '/v1/client/presence?groupID=g', {
+          authorization: `Bearer ${token}`,
+        });
+        await stream.snapshot();
+        proxy.cut();
+        await write(writer.project);
+        await pass(world, RIGHT_WITHIN_S);
+        await stream.ended();
+      }));
+  }
 });
 
 describe('ephemeral presence of an earlier membership', { skip }, () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ProjectKey } from '../../store/store.ts';
 import {
   HISTORY_LENGTH,
+  HISTORY_MAX_LENGTH,
   type PresenceEvent,
   type PresencePosition,
   type PresenceScope,
@@ -27,7 +28,10 @@ export class GroupLog implements PresenceScope {
   #leaseEndsAt: number;
   #offset = 0;
   /** The event with offset n is at n % HISTORY_LENGTH; null when the log has ended. */
-  #history: PresenceEvent[] | null = [];
+  #history: (PresenceEvent | undefined)[] | null = [];
+  /** How many events are kept, and how much text. */
+  #kept = 0;
+  #textLength = 0;
   readonly #watching = new Set<Watching>();
   /** What the watchers are still to be told: one who makes a change in a call hears of it after the others heard this. */
   readonly #untold: Numbered[] = [];
@@ -52,8 +56,12 @@ export class GroupLog implements PresenceScope {
 
   append(event: PresenceEvent): void {
     if (this.#history === null) return;
+    if (this.#kept === HISTORY_LENGTH) this.#dropOldest(this.#history);
     this.#offset += 1;
     this.#history[this.#offset % HISTORY_LENGTH] = event;
+    this.#kept += 1;
+    this.#textLength += textLength(event);
+    while (this.#kept > 1 && this.#textLength > HISTORY_MAX_LENGTH) this.#dropOldest(this.#history);
     if (this.#watching.size === 0) return;
     this.#untold.push([this.#offset, event]);
     if (this.#untold.length === 1) this.#tell();
@@ -82,12 +90,19 @@ export class GroupLog implements PresenceScope {
 
   #since({ epoch, offset }: PresencePosition): Numbered[] | null {
     const missed = this.#offset - offset;
-    if (this.#history === null || epoch !== this.#epoch || missed < 0 || missed > HISTORY_LENGTH) return null;
+    if (this.#history === null || epoch !== this.#epoch || missed < 0 || missed > this.#kept) return null;
     const events: Numbered[] = [];
     for (let next = offset + 1; next <= this.#offset; next += 1) {
       events.push([next, this.#history[next % HISTORY_LENGTH] as PresenceEvent]);
     }
     return events;
+  }
+
+  #dropOldest(history: (PresenceEvent | undefined)[]): void {
+    const index = (this.#offset - this.#kept + 1) % HISTORY_LENGTH;
+    this.#textLength -= textLength(history[index] as PresenceEvent);
+    history[index] = undefined;
+    this.#kept -= 1;
   }
 
   #tell(): void {
@@ -100,4 +115,12 @@ export class GroupLog implements PresenceScope {
       this.#untold.length = 0;
     }
   }
+}
+
+/** Of the locations and user IDs of an event, which are all of it that can be long. */
+function textLength(event: PresenceEvent): number {
+  if ('userIds' in event) return event.userIds.reduce((sum, id) => sum + id.length, 0);
+  if (!('location' in event)) return 0;
+  const left = 'left' in event ? (event.left?.length ?? 0) : 0;
+  return event.userId.length + event.location.length + left;
 }

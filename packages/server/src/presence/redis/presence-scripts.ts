@@ -4,6 +4,7 @@ import { limits } from '@rollcall/protocol';
 import { type RedisScript, redisScript } from '../../redis/redis-script.ts';
 import {
   HISTORY_LENGTH,
+  HISTORY_MAX_LENGTH,
   READING_MAX_BYTES,
   READING_MAX_PRESENCES,
   WATCH_LEASE_MS,
@@ -24,6 +25,7 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
   const constants = [
     `local PUBLISH, DB = '${publish}', '${db}'`,
     `local HISTORY_LENGTH = ${HISTORY_LENGTH}`,
+    `local HISTORY_MAX_BYTES = ${HISTORY_MAX_LENGTH}`,
     `local HISTORY_MS = ${HISTORY_MS}`,
     `local KEPT_MS = ${KEPT_MS}`,
     `local CHECKSUM_LENGTH = ${CHECKSUM_LENGTH}`,

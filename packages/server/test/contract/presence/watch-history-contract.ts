@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HISTORY_LENGTH, WATCH_LEASE_MS } from '../../../src/presence/presence-store.ts';
+import { HISTORY_LENGTH, HISTORY_MAX_LENGTH, WATCH_LEASE_MS } from '../../../src/presence/presence-store.ts';
 import { at, PAGE_1, PAGE_2, type PresenceScene, type Rule, SCOPE, SITE, START } from './presence-scene.ts';
 
 /** Just before the lease of a watch that began at the start runs out. */
@@ -69,6 +69,26 @@ export function watchHistoryContract(rule: Rule): void {
       const after = events.map((event, index) => [recorder.offsets[index], event]).slice(known);
       assert.deepEqual(kept, after);
     }
+  });
+
+  rule('of long events fewer are kept, and what is given is whole', async (scene) => {
+    const recorder = await scene.watch();
+    const { epoch, offset } = recorder.watch.position;
+    const text = 'x'.repeat(1_000);
+    const pairs = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`k${index}`, text]));
+    const long = (step: number) => at({ ...pairs, step: `${step}` });
+    // A move names two locations of 8 KB.
+    const most = 2 * Math.ceil(HISTORY_MAX_LENGTH / 16_000);
+    for (let step = 0; step < most; step += 1) {
+      await scene.set('ann', long(step), { region: SITE, until: FOREVER });
+    }
+    const events = await recorder.first(most);
+    assert.equal(await recorder.watch.since({ epoch, offset }), null);
+    const last = await recorder.watch.since({ epoch, offset: offset + most - 20 });
+    assert.deepEqual(
+      last?.map(([, event]) => event),
+      events.slice(-20),
+    );
   });
 
   rule('nothing is kept of a group from before it was watched', async (scene) => {

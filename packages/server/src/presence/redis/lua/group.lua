@@ -1,5 +1,5 @@
 -- What every script on a group begins with; a script's text stands after this one. PUBLISH, DB, HISTORY_LENGTH,
--- HISTORY_MS, KEPT_MS, CHECKSUM_LENGTH, OVERDUE_MS and the bounds of the port are set before it.
+-- HISTORY_MAX_BYTES, HISTORY_MS, KEPT_MS, CHECKSUM_LENGTH, OVERDUE_MS and the bounds of the port are set before it.
 --
 -- A presence is named by its holder, NUL and its region, or the hash of that where it is long; a holder by the user ID, NUL
 -- and the incarnation of the membership. User IDs and locations have no NUL. The text of a location stands in `places` and nowhere else.
@@ -12,7 +12,7 @@
 --                `q` pair key, location key: once for all presences at the location, where it has several pairs
 --   4 meta       hash: `due`, the deadline from which on the group is looked at; `entry`, what names it in the index of
 --                due groups; `until`, up to which deadline the keys are kept by their own expiry
---   5 watched    hash: `until`, `epoch`, `offset`; there while somebody watches
+--   5 watched    hash: `until`, `epoch`, `offset`, `bytes` of the history; there while the group is watched
 --   6 history    list: the last events
 -- ARGV, in this order, then what the script itself names
 --   1 now  milliseconds
@@ -145,8 +145,15 @@ end
 local function append(event)
   local offset = redis.call('HINCRBY', watched, 'offset', 1)
   local length = redis.call('RPUSH', history, event)
-  if length == 1 then redis.call('PEXPIRE', history, HISTORY_MS) end
-  if length > HISTORY_LENGTH then redis.call('LPOP', history) end
+  if length == 1 then
+    redis.call('PEXPIRE', history, HISTORY_MS)
+    redis.call('HSET', watched, 'bytes', 0)
+  end
+  local bytes = redis.call('HINCRBY', watched, 'bytes', #event)
+  while length > 1 and (length > HISTORY_LENGTH or bytes > HISTORY_MAX_BYTES) do
+    bytes = redis.call('HINCRBY', watched, 'bytes', -#redis.call('LPOP', history))
+    length = length - 1
+  end
   publish(redis.call('HGET', watched, 'epoch') .. ' ' .. offset .. ' ' .. event)
 end
 

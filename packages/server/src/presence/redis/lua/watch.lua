@@ -7,7 +7,7 @@
 -- read, and all that comes after it is published.
 if not is_watched() then
   redis.call('DEL', history)
-  redis.call('HSET', watched, 'epoch', ARGV[3], 'offset', 0, 'until', ARGV[2])
+  redis.call('HSET', watched, 'epoch', ARGV[3], 'offset', 0, 'bytes', 0, 'until', ARGV[2])
 end
 lease(ARGV[2])
 local count = redis.call('HMGET', watched, 'epoch', 'offset')
