@@ -36,6 +36,7 @@ export function takeDataDirectory(dataDir: string): () => void {
 function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
+    return;
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }

@@ -45,6 +45,8 @@ export class AnnouncedPlaces {
   #latest: Promise<unknown> = Promise.resolve();
   #sending: AbortController | null = null;
   #renewal: ReturnType<typeof setTimeout> | undefined;
+  /** Which locations the absences are about that other clients sent since. At most {@link POSSIBLE_MAX} in a moment. */
+  readonly #absences: ((wanted: Place) => boolean)[] = [];
 
   /** @param scope names server, user and group to the other clients of the origin */
   constructor(scope: string, sender: PlaceSender) {
@@ -157,8 +159,12 @@ export class AnnouncedPlaces {
     const isAffected = (wanted: Place) =>
       sameLocation(wanted.location, place.location) || isSameRegion(wanted, place);
     this.#renew(isAffected);
+    if (this.#absences.length < POSSIBLE_MAX) this.#absences.push(isAffected);
     clearTimeout(this.#renewal);
-    this.#renewal = setTimeout(() => this.#renew(isAffected), RENEW_AGAIN_MS);
+    this.#renewal = setTimeout(() => {
+      const absences = this.#absences.splice(0);
+      this.#renew((wanted) => absences.some((isNamed) => isNamed(wanted)));
+    }, RENEW_AGAIN_MS);
   }
 
   #disconnect(): void {

@@ -178,8 +178,8 @@ export class Announcement {
 
   #failed(error: RollcallError): void {
     const { onError } = this.#options;
-    // Aborted because the page went: that is no failure.
-    if (error.code === 'aborted' && this.#isAway) return;
+    // Only a page that goes aborts an update: that is no failure. This announcement may learn of it after another one.
+    if (error.code === 'aborted') return;
     if (onError !== undefined) queueMicrotask(() => onError(error));
     this.#failures += 1;
     this.#retryAfterMs = error.retryAfterMs ?? 0;

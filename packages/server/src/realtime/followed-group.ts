@@ -50,6 +50,7 @@ export class FollowedGroup {
   #queue: Numbered[] = [];
   #reading: Promise<void> = Promise.resolve();
   #renewedAt = 0;
+  #isRenewing = false;
   #wake = () => {};
 
   constructor(parts: FollowedParts, state: FeedState, follower: Follower) {
@@ -81,10 +82,16 @@ export class FollowedGroup {
     if (this.#phase === 'lost') this.#read();
     const isDue = now - this.#renewedAt >= RENEW_MS || now < this.#renewedAt;
     // Also while the group is being read: that may take longer than the lease.
-    if (this.#watch === null || !isDue) return;
+    if (this.#watch === null || !isDue || this.#isRenewing) return;
     this.#renewedAt = now;
+    this.#isRenewing = true;
     const generation = this.#generation;
-    this.#watch.renew(now).catch((error) => this.#lose(generation, error));
+    this.#watch
+      .renew(now)
+      .catch((error) => this.#lose(generation, error))
+      .finally(() => {
+        if (generation === this.#generation) this.#isRenewing = false;
+      });
   }
 
   /** What follows from the state could not be done: it is read anew, when the next tick comes. */
@@ -127,6 +134,7 @@ export class FollowedGroup {
   #unwatch(): void {
     this.#watch?.close();
     this.#watch = null;
+    this.#isRenewing = false;
   }
 
   async #readInOrder(generation: number): Promise<void> {

@@ -26,6 +26,8 @@ export class GroupChanges {
   readonly #channels: ReadonlyMap<string, Channel>;
   /** Those who are new in the events being applied and may not be seen (any more), and the last of these events. */
   #doubted: readonly string[] = [];
+  /** Those who are new in them by an earlier membership: their ephemeral locations are hidden alone. */
+  #outdated: readonly string[] = [];
   #lastOffset = 0;
   readonly #toldAt = new Map<string, number>();
 
@@ -51,8 +53,9 @@ export class GroupChanges {
       }
     }
     const visible = await this.#presentable([...strangers.keys()]);
-    this.#doubted = [...strangers].flatMap(([id, incarnation]) =>
-      visible.has(id) && (incarnation === null || visible.get(id) === incarnation) ? [] : [id],
+    this.#doubted = [...strangers.keys()].filter((id) => !visible.has(id));
+    this.#outdated = [...strangers].flatMap(([id, incarnation]) =>
+      incarnation !== null && visible.has(id) && visible.get(id) !== incarnation ? [id] : [],
     );
     this.#lastOffset = lastOffset;
   }
@@ -110,7 +113,8 @@ export class GroupChanges {
     const { userId } = told;
     const isLate = this.#isToldLate(told);
     const { view } = this.#state;
-    if (view.has(userId) && !view.isVisible(userId)) return this.#record(offset, []);
+    // The user may not be seen, or is followed at the ephemeral locations of an earlier membership.
+    if (view.has(userId) && !view.isVisible(userId)) return this.#recheck(offset, [userId]);
     this.#state.known.placed(userId, told);
     const doubtful: Channel[] = [];
     const own = this.#ofChannels([userId], (channel) => {
@@ -249,9 +253,11 @@ export class GroupChanges {
   /** The event has been applied whole: from here on it is told. */
   #record(offset: number, events: readonly ReaderEvent[], own: OwnEvents = NONE): void {
     this.#state.offset = offset;
-    const doubted = offset === this.#lastOffset ? this.#doubted : [];
+    const isLast = offset === this.#lastOffset;
+    const doubted = isLast ? this.#doubted : [];
+    const hidden = isLast ? [...this.#doubted, ...this.#outdated] : [];
     for (const id of doubted) this.#state.known.hide(id);
-    const all = [...events, ...doubted.flatMap((id) => this.#state.view.hide(id))];
+    const all = [...events, ...hidden.flatMap((id) => this.#state.view.hide(id))];
     const shown = new Map<Channel, ReaderEvent[]>();
     const show = (channel: Channel, shownEvents: readonly ReaderEvent[]) => {
       if (!channel.isOpen || shownEvents.length === 0) return;

@@ -43,7 +43,7 @@ export class GroupFeed implements Follower, SessionOwner {
     this.#state = new FeedState(scope);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
     this.#reconciliation = new Reconciliation(
-      { ...parts, endRefused: () => this.#endRefused(null) },
+      { ...parts, endRefused: () => this.#endRefused(null), isFollowed: () => this.#followed.watch !== null },
       this.#state,
       parts.clock.now(),
     );

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import { type Incarnation, type Store, StoreUnavailableError } from '../store/store.ts';
@@ -11,6 +12,8 @@ import { presentableOf } from './presentable.ts';
  */
 const INTERVAL_MS = 8_000;
 const USERS_PER_READING = 1_000;
+/** Above how many users that differ everybody in the group is read again: one reading, instead of one for each thousand. */
+const USERS_READ_ALONE_MAX = 2_000;
 /** Most user IDs of one event. */
 const USERS_PER_EVENT = 1_000;
 
@@ -18,6 +21,8 @@ interface Parts {
   readonly store: Store;
   readonly presence: PresenceStore;
   readonly log: Logger;
+  /** Whether what the group shows is current. */
+  readonly isFollowed: () => boolean;
   /** Ends the streams of readers who may not watch any more. */
   readonly endRefused: () => Promise<void>;
 }
@@ -60,6 +65,8 @@ export class Reconciliation {
   /** Compares, or publishes what differed last time. An engine that is away is asked again. Never rejects. */
   async run(now: number): Promise<void> {
     try {
+      // It may have waited for its turn, and the group may be being read anew since.
+      if (!this.#parts.isFollowed()) return;
       if (this.#suspects.length > 0) await this.#publishSuspects(now);
       else await this.#compare(now);
     } catch (err) {
@@ -79,13 +86,18 @@ export class Reconciliation {
     const wrong = suspects.filter(
       (id) => this.#isShownWrongly(id, visible) || !known.equals(id, durable.get(id)),
     );
+    if (this.#state.known !== known) return;
+    this.#suspects = [];
+    if (wrong.length > USERS_READ_ALONE_MAX) {
+      await presence.tell(scope, { type: 'group', active: visible.size > 0 }, now);
+      return;
+    }
     for (const [active, userIds] of Map.groupBy(wrong, (id) => visible.has(id))) {
       for (let from = 0; from < userIds.length; from += USERS_PER_EVENT) {
         const named = userIds.slice(from, from + USERS_PER_EVENT);
         await presence.tell(scope, { type: 'users', userIds: named, active }, now);
       }
     }
-    this.#suspects = [];
   }
 
   /** Finds the users of whom the group shows something else than the Store. */
@@ -105,6 +117,8 @@ export class Reconciliation {
       const ids = userIds.slice(from, from + USERS_PER_READING);
       const visible = await presentableOf(this.#parts.store, scope, ids);
       for (const id of ids) if (this.#isShownWrongly(id, visible)) suspects.add(id);
+      // The embedded store answers within the tick.
+      await nextTick();
     }
   }
 
@@ -118,6 +132,7 @@ export class Reconciliation {
         missing.delete(id);
         if (!known.equals(id, page.get(id))) suspects.add(id);
       }
+      await nextTick();
     }
     for (const id of missing) if (known.has(id)) suspects.add(id);
   }

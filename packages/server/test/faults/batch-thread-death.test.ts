@@ -66,7 +66,7 @@ describe('a server whose batch loses its thread', { skip: skipsPostgres }, () =>
                 rmSync(killerFile);
                 await client.query('ROLLBACK');
               });
-              await server.output(/the thread of the batch died/);
+              await server.output(/the thread of the write died/);
               assert.equal((await request('GET', '/v1/groups/g')).json<{ name: string }>().name, 'Old');
               assert.deepEqual((await request('GET', '/v1/users')).json<{ users: unknown }>().users, []);
               assert.equal((await request('POST', '/v1/batch', LARGE)).status, 200);

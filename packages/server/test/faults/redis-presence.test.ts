@@ -187,6 +187,30 @@ describe('presence while Redis is ill', { skip: skipsOwnRedis, concurrency: true
       assert.equal((await watch.since(kept))?.length, 4, 'what was not lost goes on');
     }));
 
+  test('a count that goes back under connections that live on: watchers are told', (t) =>
+    withScene(t, async (scene, redis) => {
+      const recorder = await scene.watch();
+      await scene.set('base', PAGE_1);
+      await recorder.first(1);
+      const keys = (await redis.command('KEYS', '*project:*')) as string[];
+      for (const key of keys) await redis.command('COPY', key, `${key}:before`);
+      for (const user of ['x1', 'x2', 'x3']) await scene.set(user, PAGE_1);
+      await recorder.first(4);
+      for (const key of keys) await redis.command('COPY', `${key}:before`, key, 'REPLACE');
+      const behind = await scene.watch();
+      assert.equal(behind.watch.position.offset, recorder.watch.position.offset + 1);
+      await recorder.watch.renew(START);
+      await recorder.lost();
+      // As many events as were lost, and one more: each has an offset that was known, but for the last.
+      const second = await scene.watch();
+      for (const user of ['y1', 'y2', 'y3', 'y4']) await scene.set(user, PAGE_1);
+      await second.first(4);
+      for (const key of keys) await redis.command('COPY', `${key}:before`, key, 'REPLACE');
+      for (const user of ['z1', 'z2', 'z3', 'z4', 'z5']) await scene.set(user, PAGE_1);
+      await second.lost();
+      assert.ok(!JSON.stringify(second.events).includes('z5'));
+    }));
+
   test('the index of due groups lost: a refresh enters the group again, and so does a renewal', (t) =>
     withScene(t, async (scene, redis) => {
       const refreshed = await scene.watch();

@@ -63,6 +63,8 @@ export class GroupWatch {
   #waiting: GroupMessage[] = [];
   /** Whether a message of the epoch has come: until then, another epoch is an earlier one. */
   #isHeard = false;
+  /** Whether every message of before the position has come: then none has an offset that is known already. */
+  #isSettled = false;
   #isOver = false;
 
   constructor(watcher: PresenceWatcher) {
@@ -73,9 +75,14 @@ export class GroupWatch {
     return this.#isOver;
   }
 
-  /** The offset of the last event that came. */
-  get offset(): number {
-    return this.#position?.offset ?? 0;
+  /** Of the last event that came. */
+  get position(): PresencePosition | null {
+    return this.#position;
+  }
+
+  /** To be called when all that was published before the position has come. */
+  settle(): void {
+    this.#isSettled = true;
   }
 
   /** Tells what has come after the position, and from now on at once. */
@@ -96,10 +103,13 @@ export class GroupWatch {
     if (message.epoch === epoch) this.#isHeard = true;
     else if (!this.#isHeard) return;
     const isNext = message.event !== null && message.offset === offset + 1;
-    if (message.epoch !== epoch || message.offset < 0 || (message.offset > offset && !isNext)) {
+    // The engine counts an offset again that it has lost.
+    const isRecounted = this.#isSettled && message.event !== null && message.offset <= offset;
+    const isGap = message.offset > offset && !isNext;
+    if (message.epoch !== epoch || message.offset < 0 || isGap || isRecounted) {
       this.lose();
     } else if (isNext) {
-      this.#position = { epoch, offset: message.offset };
+      this.#position = { epoch, offset: message.offset, checksum: message.checksum };
       this.#watcher.onEvent(message.offset, message.event as PresenceEvent, message.checksum);
     }
   }

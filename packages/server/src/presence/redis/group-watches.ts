@@ -47,6 +47,8 @@ export class GroupWatches {
       const [epoch, offset, checksum] = reply as [string, string, string];
       const position = { epoch, offset: Number(offset), checksum };
       watch.begin(position);
+      await this.#channels.drain(channel);
+      watch.settle();
       return this.#opened(scope, channel, watch, position, now);
     } catch (error) {
       this.#leave(channel, watch);
@@ -71,11 +73,14 @@ export class GroupWatches {
       since: (from) => this.#since(scope, from),
       renew: async (now) => {
         if (watch.isOver) return;
-        if (Math.abs(now - enlistedAt) >= ENLIST_MS) {
-          enlistedAt = now;
-          await this.#enlist(scope, now);
-        }
         await this.#renew(scope, now, position.epoch, watch);
+        if (Math.abs(now - enlistedAt) < ENLIST_MS) return;
+        // The index may be on another node, which is away; the next renewal tries again.
+        const isEnlisted = await this.#enlist(scope, now).then(
+          () => true,
+          () => false,
+        );
+        if (isEnlisted) enlistedAt = now;
       },
       close: () => this.#leave(channel, watch),
     };
@@ -88,14 +93,18 @@ export class GroupWatches {
   }
 
   async #renew(scope: PresenceScope, now: number, epoch: string, watch: GroupWatch): Promise<void> {
+    const known = watch.position;
     const reply = await this.#engine.onGroup('renew', scope, now, now + WATCH_LEASE_MS, epoch);
-    const [offset, isOverdue] = reply as [number, number];
-    if (isOverdue === 1) await this.#due.enlistAgain(scope, now);
-    if (offset < 0) return watch.lose();
-    if (watch.offset >= offset) return;
+    const [offset, isOverdue, checksum] = reply as [number, number, string];
+    // The index may be on another node, which is away; the next renewal tries again.
+    if (isOverdue === 1) await this.#due.enlistAgain(scope, now).catch(() => {});
+    if (offset < 0 || known === null || offset < known.offset) return watch.lose();
+    const isOther = offset === known.offset && checksum !== (known.checksum ?? '');
+    if (isOther) return watch.lose();
+    if (isUpTo(watch, offset)) return;
     // The missing messages may still be on their way, over another connection than this answer.
     await this.#channels.drain(this.#engine.keys.channel(scope));
-    if (watch.offset < offset) watch.lose();
+    if (!isUpTo(watch, offset)) watch.lose();
   }
 
   async #enlist(scope: PresenceScope, now: number): Promise<void> {
@@ -139,3 +148,5 @@ export class GroupWatches {
     this.#channels.leave(channel);
   }
 }
+
+const isUpTo = ({ position }: GroupWatch, offset: number) => position !== null && position.offset >= offset;

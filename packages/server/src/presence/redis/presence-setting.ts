@@ -42,7 +42,7 @@ export class PresenceSetting {
     if (reply === NO_ENTRY || reply === ENTRY_LOST) {
       const entry =
         reply === ENTRY_LOST
-          ? await this.#due.enlistAgain(update, update.now)
+          ? await this.#due.enlistAgain(update, update.now).catch(() => unlisted(update))
           : await this.#due.enter(update, update.expiresAt, update.now);
       reply = await this.#gathered.ask(`${slot} with entries`, { update, entry });
     }
@@ -76,3 +76,9 @@ export class PresenceSetting {
     return connection.cluster === null ? 0 : slotOf(keys.channel(update));
   }
 }
+
+/**
+ * Stands for an entry that cannot be made, because the node of the index is away while that of the group is not. No sweep
+ * finds it, so the group is overdue again in some seconds, and a later update enters it.
+ */
+const unlisted = ({ now }: PresenceUpdate): DueEntry => ({ id: 'unlisted', due: now });

@@ -1,6 +1,6 @@
 /** The files of an embedded store: how they come to be, and whether they are still those that were opened. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { StoreUnavailableError } from '../store.ts';
 
@@ -84,12 +84,24 @@ export function createStoreFile(file: string, fill: (path: string) => void): voi
     // The store holds secrets; SQLite gives the files beside it the same permissions.
     closeSync(openSync(path, 'wx', 0o600));
     fill(path);
-    linkSync(path, file);
+    giveName(path, file);
     flushDirectory(dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     for (const made of filesOf(path)) rmSync(made, { force: true });
+  }
+}
+
+/** Gives the database its name unless that is taken. @throws an error with the code EEXIST */
+function giveName(path: string, file: string): void {
+  try {
+    linkSync(path, file);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(file)) throw error;
+    // A file system without links. Two first starts at once are kept apart by the lock of the directory.
+    renameSync(path, file);
   }
 }
 
