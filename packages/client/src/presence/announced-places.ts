@@ -45,8 +45,6 @@ export class AnnouncedPlaces {
   #latest: Promise<unknown> = Promise.resolve();
   #sending: AbortController | null = null;
   #renewal: ReturnType<typeof setTimeout> | undefined;
-  /** Which locations the absences are about that other clients sent since. At most {@link POSSIBLE_MAX} in a moment. */
-  readonly #absences: ((wanted: Place) => boolean)[] = [];
 
   /** @param scope names server, user and group to the other clients of the origin */
   constructor(scope: string, sender: PlaceSender) {
@@ -145,26 +143,25 @@ export class AnnouncedPlaces {
     return false;
   }
 
-  #renew(isAffected: (wanted: Place) => boolean): void {
-    for (const announcer of this.#announcers.keys()) {
-      if (announcer.wanted !== null && isAffected(announcer.wanted)) announcer.renew();
-    }
+  /** True where an announcement was affected. */
+  #renew(isAffected: (wanted: Place) => boolean): boolean {
+    const affected = [...this.#announcers.keys()].filter(
+      ({ wanted }) => wanted !== null && isAffected(wanted),
+    );
+    for (const announcer of affected) announcer.renew();
+    return affected.length > 0;
   }
 
   /**
    * Another client sent an absence that ends presence here. A page that is going away reports it before the server has
-   * it, hence the second time.
+   * it, hence the second time: then of all announcements, as several absences may have come.
    */
   #onForeignAbsence(place: Place): void {
     const isAffected = (wanted: Place) =>
       sameLocation(wanted.location, place.location) || isSameRegion(wanted, place);
-    this.#renew(isAffected);
-    if (this.#absences.length < POSSIBLE_MAX) this.#absences.push(isAffected);
+    if (!this.#renew(isAffected)) return;
     clearTimeout(this.#renewal);
-    this.#renewal = setTimeout(() => {
-      const absences = this.#absences.splice(0);
-      this.#renew((wanted) => absences.some((isNamed) => isNamed(wanted)));
-    }, RENEW_AGAIN_MS);
+    this.#renewal = setTimeout(() => this.#renew(() => true), RENEW_AGAIN_MS);
   }
 
   #disconnect(): void {
