@@ -1,7 +1,18 @@
-/** The import rule of ARCHITECTURE.md: who may import whom. */
+/** The import rules; ARCHITECTURE.md lists them. */
 const server = 'packages/server/src';
+
+/** The folders of the streams, the lowest first. A folder imports the folders before it, types included. */
+const streamFolders = ['events', 'text', 'views', 'channels', 'sessions', 'feed', 'hub'];
+const streamRules = streamFolders.slice(0, -1).map((folder, index) => ({
+  name: `streams-import-downwards-${index}`,
+  severity: 'error',
+  from: { path: `^${server}/realtime/${folder}` },
+  to: { path: `^${server}/realtime/(${streamFolders.slice(index + 1).join('|')})` },
+}));
+
 module.exports = {
   forbidden: [
+    ...streamRules,
     {
       name: 'no-cycles',
       severity: 'error',
@@ -10,14 +21,14 @@ module.exports = {
     },
     {
       name: 'protocol-stands-alone',
-      comment: 'What server and clients share knows neither.',
+      comment: 'Server and clients share it.',
       severity: 'error',
       from: { path: '^packages/protocol/src/' },
       to: { pathNot: '^packages/protocol/src/' },
     },
     {
       name: 'client-takes-types-of-the-protocol-only',
-      comment: 'It is published by itself; the build writes the types out.',
+      comment: 'It is published by itself; the build expands the types.',
       severity: 'error',
       from: { path: '^packages/client/src/' },
       to: { pathNot: '^packages/client/src/', dependencyTypesNot: ['type-only'] },
@@ -30,12 +41,19 @@ module.exports = {
     },
     {
       name: 'core-knows-no-engine-and-no-http',
-      comment: 'The rules are written once for all engines; of the ports they see the prose and the types.',
+      comment: 'The rules are written once for all engines; they import the types of the ports.',
       severity: 'error',
       from: { path: `^${server}/core/` },
       to: {
-        path: `^(${server}/(http|cli|auth|config|[a-z-]+\\.ts|(store|presence|broker)/[a-z-]+/)|node_modules/(fastify|@fastify))`,
+        path: `^(${server}/(http|wire|api-description|realtime|cli|auth|config|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
       },
+    },
+    {
+      name: 'concurrency-stands-alone',
+      comment: 'Mutex, semaphore, batcher and worker pool do not depend on Rollcall.',
+      severity: 'error',
+      from: { path: `^${server}/concurrency/` },
+      to: { path: '^packages/', pathNot: `^${server}/concurrency/` },
     },
     {
       name: 'drivers-know-only-their-port',
@@ -43,21 +61,56 @@ module.exports = {
       from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },
       to: {
         path: `^${server}/`,
-        // `redis/` is the connection that its two drivers share; `gathered.ts` knows none of them.
+        // `redis/` is the connection that its two drivers share; `concurrency/` imports no driver.
         pathNot: [
           `^${server}/$1/$2/`,
-          `^${server}/$1/[a-z-]+\\.ts$`,
-          `^${server}/store/store\\.ts$`,
+          `^${server}/$1/(ports/)?[a-z-]+\\.ts$`,
+          `^${server}/values/`,
           `^${server}/redis/`,
-          `^${server}/gathered\\.ts$`,
+          `^${server}/concurrency/`,
         ],
       },
+    },
+    {
+      name: 'wire-knows-the-protocol-and-the-ports-only',
+      comment: 'HTTP and the streams both write with it.',
+      severity: 'error',
+      from: { path: `^${server}/wire/` },
+      to: {
+        path: `^${server}/`,
+        pathNot: [
+          `^${server}/wire/`,
+          `^${server}/values/`,
+          `^${server}/store/(ports/)?[a-z-]+\\.ts$`,
+          `^${server}/presence/presence-store\\.ts$`,
+        ],
+      },
+    },
+    {
+      name: 'http-knows-only-the-type-of-the-api-description',
+      comment: 'It is built from the operations.',
+      severity: 'error',
+      from: { path: `^${server}/http/` },
+      to: { path: `^${server}/api-description/`, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'realtime-knows-no-http',
+      severity: 'error',
+      from: { path: `^${server}/realtime/` },
+      to: { path: `^${server}/(http|auth|cli|config)/` },
     },
     {
       name: 'only-wiring-names-drivers',
       severity: 'error',
       from: { path: `^${server}/`, pathNot: `^${server}/(wiring\\.ts|(store|presence|broker)/)` },
-      to: { path: `^${server}/(store|presence|broker)/[a-z-]+/` },
+      to: { path: `^${server}/(store|presence|broker)/(?!ports/)[a-z-]+/` },
+    },
+    {
+      name: 'values-stand-alone',
+      comment: 'Types that every folder uses.',
+      severity: 'error',
+      from: { path: `^${server}/values/` },
+      to: { pathNot: `^${server}/values/` },
     },
     {
       name: 'http-and-auth-know-no-command-line',

@@ -20,7 +20,7 @@ export interface BarePlan {
   readonly seconds: number;
 }
 
-type Call = (turn: number) => Promise<unknown>;
+type Call = (step: number) => Promise<unknown>;
 
 /** As many connections as the driver has for reads. */
 const CONNECTIONS = 4;
@@ -32,9 +32,9 @@ const SELECT = `
 const UPDATE = 'UPDATE groups SET name = $3, revision = $4 WHERE project_id = $1 AND id = $2';
 
 const plan = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as BarePlan;
-const groupOf = (turn: number) => plan.groups[turn % plan.groups.length] as string;
+const groupOf = (step: number) => plan.groups[step % plan.groups.length] as string;
 
-async function postgresCall(name: string, text: string, values: (turn: number) => unknown[]): Promise<Call> {
+async function postgresCall(name: string, text: string, values: (step: number) => unknown[]): Promise<Call> {
   const clients = await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       const config = { connectionString: plan.databaseUrl, pipeline: true };
@@ -43,28 +43,28 @@ async function postgresCall(name: string, text: string, values: (turn: number) =
       return client;
     }),
   );
-  return (turn) =>
-    (clients[turn % CONNECTIONS] as pg.Client).query({
+  return (step) =>
+    (clients[step % CONNECTIONS] as pg.Client).query({
       name,
       text,
-      values: values(turn),
+      values: values(step),
       rowMode: 'array',
     });
 }
 
 async function evalshaCall(): Promise<Call> {
   const call = await openPresenceCall(plan.redisUrl, plan.project);
-  return (turn) => {
-    const userId = plan.members[turn % plan.members.length] as string;
-    const place = { region: '{"page":"bare"}', location: '{"page":"bare","paragraph":"paragraph-0"}' };
-    return call([{ groupId: groupOf(turn), userId, ...place }]);
+  return (step) => {
+    const userId = plan.members[step % plan.members.length] as string;
+    const position = { region: '{"page":"bare"}', location: '{"page":"bare","paragraph":"paragraph-0"}' };
+    return call([{ groupId: groupOf(step), userId, ...position }]);
   };
 }
 
 const CALLS: Readonly<Record<BarePlan['what'], () => Promise<Call>>> = {
-  select: () => postgresCall('bare_select', SELECT, (turn) => [plan.project, groupOf(turn)]),
+  select: () => postgresCall('bare_select', SELECT, (step) => [plan.project, groupOf(step)]),
   update: () =>
-    postgresCall('bare_update', UPDATE, (turn) => [plan.project, groupOf(turn), `Bare ${turn}`, `b${turn}`]),
+    postgresCall('bare_update', UPDATE, (step) => [plan.project, groupOf(step), `Bare ${step}`, `b${step}`]),
   evalsha: evalshaCall,
 };
 
@@ -75,10 +75,10 @@ let calls = 0;
 await Promise.all(
   Array.from({ length: plan.callers }, async (_, caller) => {
     // Each caller begins elsewhere, so that no two update one row at once.
-    let turn = Math.floor((caller * plan.groups.length) / plan.callers);
+    let step = Math.floor((caller * plan.groups.length) / plan.callers);
     while (performance.now() < end) {
-      await call(turn);
-      turn += 1;
+      await call(step);
+      step += 1;
       calls += 1;
     }
   }),

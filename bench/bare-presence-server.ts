@@ -5,13 +5,13 @@
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Gathered } from '../packages/server/src/gathered.ts';
+import { Batcher } from '../packages/server/src/concurrency/batcher.ts';
 import { openPresenceCall, type PresenceStep } from './presence-call.ts';
 
 export interface BarePresenceOptions {
   readonly redisUrl: string;
   readonly project: string;
-  /** How many requests of one turn of the event loop share a call. */
+  /** How many requests of one event-loop tick share a call. */
   readonly mostTogether: number;
 }
 
@@ -24,7 +24,7 @@ const HEAD = {
 
 const { redisUrl, project, mostTogether } = JSON.parse(process.argv[2] as string) as BarePresenceOptions;
 const call = await openPresenceCall(redisUrl, project);
-const gathered = new Gathered<'set', PresenceStep, unknown>(mostTogether, (_kind, steps) => call(steps));
+const batcher = new Batcher<'set', PresenceStep, unknown>(mostTogether, (_kind, steps) => call(steps));
 
 function stepOf({ url = '' }: IncomingMessage, body: string): PresenceStep {
   const { groupID, location, exclusiveWithin } = JSON.parse(body);
@@ -40,7 +40,7 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', async () => {
-    await gathered.ask('set', stepOf(request, Buffer.concat(chunks).toString()));
+    await batcher.add('set', stepOf(request, Buffer.concat(chunks).toString()));
     response.writeHead(200, HEAD).end(ANSWER);
   });
 });

@@ -1,9 +1,12 @@
-/** A bare `node:http` server that answers the bytes it is given, with the headers a Rollcall answer has: the yardstick. */
+/**
+ * A bare `node:http` server, the yardstick: it answers every request at once with as many bytes as its argument says,
+ * and with the headers that an answer of Rollcall has.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const body = process.argv[2] as string;
-const length = String(Buffer.byteLength(body));
+const body = 'x'.repeat(Number(process.argv[2]));
+const length = String(body.length);
 
 const server = createServer((_request, response) => {
   response.setHeader('content-type', 'application/json; charset=utf-8');

@@ -1,10 +1,17 @@
 /**
  * `npm run bench`: what Rollcall does per second beside what the same machine does without it, in one run.
- * `npm run bench -- operations batch` runs only the named parts; `--quick` shortens the rounds.
+ *
+ * - `npm run bench -- operations batch` runs only the named parts.
+ * - `--quick` shortens the rounds: for a first look, not for a claim.
+ * - `--server-directory DIR` measures the operations of the server in another checkout. Given more than once, all of them are
+ *   measured in the same rounds.
+ * - `--only TEXT` measures only the operations whose name contains the text; `--rounds N` measures each N times.
  */
-import { arch, cpus, platform, release, totalmem } from 'node:os';
+import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Pace } from './measure.ts';
+import type { Selection } from './operations-tables.ts';
 import { batchPart } from './part-batch.ts';
 import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
@@ -12,10 +19,10 @@ import { operationsPart } from './part-operations.ts';
 import { presencePart } from './part-presence.ts';
 import { scalePart } from './part-scale.ts';
 import { scaleOutPart } from './part-scale-out.ts';
-import { canPin } from './processes.ts';
-import { say } from './report.ts';
+import { canPin, stopLoad } from './processes.ts';
+import { print } from './report.ts';
 
-const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
+const PARTS: Readonly<Record<string, (pace: Pace, selection: Selection) => Promise<void>>> = {
   operations: operationsPart,
   batch: batchPart,
   'large-bodies': largeBodiesPart,
@@ -24,10 +31,17 @@ const PARTS: Readonly<Record<string, (pace: Pace) => Promise<void>>> = {
   scale: scalePart,
   'scale-out': scaleOutPart,
 };
+const FULL: Pace = { rounds: 3, seconds: 2 };
+const QUICK: Pace = { rounds: 1, seconds: 0.6 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: 'boolean' } },
+  options: {
+    quick: { type: 'boolean' },
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    'server-directory': { type: 'string', multiple: true },
+  },
 });
 const unknown = positionals.filter((part) => !Object.hasOwn(PARTS, part));
 if (unknown.length > 0) {
@@ -36,10 +50,15 @@ if (unknown.length > 0) {
 }
 
 const [cpu] = cpus();
-say(
-  `Machine: ${cpu?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${platform()} ${release()} ${arch()}, Node ${process.version}`,
+const machine = `${cpu?.model ?? 'unknown'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`;
+const system = `${platform()} ${release()} ${arch()}, Node ${process.version}`;
+print(`Machine: ${machine}, ${system}; load average ${loadavg()[0]?.toFixed(1)} before the bench.`);
+print(canPin ? 'Server on one core, load on another.' : 'Cores cannot be pinned here: ratios are rough.');
+print();
+const pace = values.quick ? QUICK : { ...FULL, rounds: Number(values.rounds ?? FULL.rounds) };
+const directories = (values['server-directory'] ?? [new URL('..', import.meta.url).pathname]).map(
+  (directory) => resolve(directory),
 );
-say(canPin ? 'Server on one core, load on another.' : 'Cores cannot be pinned here: ratios are rough.');
-say();
-const pace: Pace = values.quick ? { rounds: 1, seconds: 1 } : { rounds: 3, seconds: 2 };
-for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS)) await PARTS[part]?.(pace);
+for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS))
+  await PARTS[part]?.(pace, { directories, only: values.only ?? '' });
+stopLoad();

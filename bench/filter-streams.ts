@@ -1,8 +1,9 @@
-/** Streams of one group that each have a filter of their own, of which every one shows everybody. */
+/** Streams of one group that each have a filter of their own; each filter shows every user. */
 import { connect, type Socket } from 'node:net';
 import { projectToken } from './credentials.ts';
 import { userId } from './dataset.ts';
-import { type Child, freshDirectory, residentBytes, startServer } from './processes.ts';
+import { send } from './http.ts';
+import { type Child, residentBytes, startRollcall } from './processes.ts';
 
 const GROUP = 'crowd';
 /** Each subset of these is a filter. */
@@ -11,11 +12,10 @@ const LOCATION = { doc: 'a', ...PAIRS };
 const AT_ONCE = 25;
 const UPDATES_AT_ONCE = 1_000;
 
-/** How much resident memory so many streams add to a server in whose group so many users are present, in bytes. */
+/** The resident memory that so many streams add to a server in whose group so many users are present, in bytes. */
 export async function filterStreamsBytes(streams: number, users: number): Promise<number> {
   const token = await projectToken();
-  const options = JSON.stringify({ dataDir: freshDirectory() });
-  const server = await startServer('rollcall-server.ts', options);
+  const server = await startRollcall();
   await fill(server, token, users);
   const before = residentBytes(server.pid);
   const sockets: Socket[] = [];
@@ -30,7 +30,7 @@ export async function filterStreamsBytes(streams: number, users: number): Promis
   return bytes;
 }
 
-/** Everybody is present ephemerally and durably. */
+/** Every user is present ephemerally and durably. */
 async function fill(server: Child, token: string, users: number): Promise<void> {
   const members = Array.from({ length: users }, (_, index) => userId(index));
   const groups = [{ id: GROUP, name: 'Crowd', members }];
@@ -45,23 +45,7 @@ async function fill(server: Child, token: string, users: number): Promise<void> 
   }
 }
 
-async function send(
-  server: Child,
-  token: string,
-  method: string,
-  path: string,
-  body: unknown,
-): Promise<void> {
-  const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path} was rejected: ${text}`);
-}
-
-/** A stream whose snapshot has come; what comes later is thrown away. */
+/** Opens a stream and waits for its snapshot; what follows is discarded. */
 function open({ port }: Child, token: string, index: number): Promise<Socket> {
   const pairs = Object.entries(PAIRS).filter((_, bit) => ((index >> bit) & 1) === 1);
   const location = JSON.stringify({ doc: 'a', ...Object.fromEntries(pairs) });

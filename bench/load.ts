@@ -1,23 +1,28 @@
 /**
  * The load generator, a process of its own so that it can be pinned to a core: raw sockets, one request in flight on
- * each, requests prepared beforehand. It does less per request than any server under test, and its own ceiling (against
- * the bare server) is close to that of generators written in C.
+ * each, requests prepared beforehand. It does less work per request than any server that is measured. One process runs
+ * all loads, so its code is compiled when a load begins.
  *
- * Reads a {@link LoadPlan} as JSON from the file named by its argument; prints a {@link LoadResult} as JSON.
+ * Receives {@link LoadPlan}s as messages; sends a {@link LoadResult}, or `{ error }`, for each.
  */
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 export interface LoadPlan {
   readonly port: number;
   readonly connections: number;
   readonly seconds: number;
-  /** So long it is loaded before the measuring begins: what a server keeps for a moment is there then. Default: 0. */
+  /** The load runs for so long before the measurement begins. Default: 0.2. */
   readonly warmUpSeconds?: number;
-  /** Whole requests as they go over the wire; each connection takes them in turn, from a place of its own. */
-  readonly requests: readonly string[];
-  /** Never sleep between answers; not where somebody else is to have time on this core. */
+  /** A file with whole requests, a JSON array of strings. The connections take them in order, again and again. */
+  readonly requestsFile: string;
+  /** Never sleep between answers. False where another process is to have time on this core. */
   readonly awake: boolean;
+  /**
+   * Send at this rate, however late the answers are, and measure each answer from the time when its request was due. Needs
+   * `awake`. Default: each connection sends its next request when it has its answer.
+   */
+  readonly requestsPerSecond?: number;
 }
 
 export interface LoadResult {
@@ -26,103 +31,232 @@ export interface LoadResult {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** All answers, those before the measurement began among them. */
+  readonly answers: number;
+  /** Bytes of an answer's body, on average. */
+  readonly bodyBytes: number;
   readonly failures: number;
   /** The first answer that was not a 2xx, for the report. */
   readonly firstFailure: string | null;
 }
 
-/** What is left of the answer being read on one connection. */
-interface Reading {
-  bodyBytesLeft: number;
-}
-
+const HEAD_END = Buffer.from('\r\n\r\n');
 const CONTENT_LENGTH = Buffer.from('content-length: ');
+/** So many request files stay in memory. */
+const MAX_SEQUENCES = 8;
+const DEFAULT_WARM_UP_SECONDS = 0.2;
 
-function run(plan: LoadPlan): Promise<LoadResult> {
-  const requests = plan.requests.map((request) => Buffer.from(request));
-  const latencies: number[] = [];
-  let failures = 0;
-  let firstFailure: string | null = null;
-  let open = plan.connections;
-  const begin = performance.now() + (plan.warmUpSeconds ?? 0) * 1_000;
-  const end = begin + plan.seconds * 1_000;
+/** The requests of one file. A later load continues where the last one ended. */
+class RequestSequence {
+  readonly #requests: readonly Buffer[];
+  #next = 0;
 
-  return new Promise((resolve, reject) => {
-    const finish = () => {
-      const seconds = (performance.now() - begin) / 1_000;
-      const sorted = Float64Array.from(latencies).sort();
-      const at = (share: number) =>
-        sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-      const requestsPerSecond = latencies.length / seconds;
-      resolve({ requestsPerSecond, p50: at(0.5), p99: at(0.99), max: at(1), failures, firstFailure });
-    };
-    for (let index = 0; index < plan.connections; index += 1) {
-      let next = Math.floor((index * requests.length) / plan.connections);
-      let sentAt = 0;
-      const reading: Reading = { bodyBytesLeft: 0 };
-      const send = () => {
-        sentAt = performance.now();
-        socket.write(requests[next] as Buffer);
-        next = next + 1 === requests.length ? 0 : next + 1;
-      };
-      const received = (count: number, buffer: Uint8Array): boolean => {
-        const bytes = buffer as Buffer;
-        if (reading.bodyBytesLeft === 0) {
-          if (bytes[9] !== 0x32) {
-            failures += 1;
-            firstFailure ??= bytes.toString('latin1', 0, Math.min(count, 600));
-          }
-          reading.bodyBytesLeft = answerBytes(bytes, count);
-        }
-        reading.bodyBytesLeft -= count;
-        if (reading.bodyBytesLeft > 0) return true;
-        reading.bodyBytesLeft = 0;
-        const now = performance.now();
-        if (now >= begin) latencies.push(now - sentAt);
-        if (now < end) send();
-        else {
-          socket.destroy();
-          open -= 1;
-          if (open === 0) finish();
-        }
-        return true;
-      };
-      const socket = connect({
-        host: '127.0.0.1',
-        port: plan.port,
-        noDelay: true,
-        onread: { buffer: Buffer.allocUnsafe(262_144), callback: received },
-      });
-      socket.once('connect', send);
-      socket.once('error', reject);
-      socket.once('end', () => reject(new Error('the server closed a connection')));
+  constructor(file: string) {
+    this.#requests = (JSON.parse(readFileSync(file, 'utf8')) as string[]).map((text) => Buffer.from(text));
+  }
+
+  take(): Buffer {
+    const request = this.#requests[this.#next] as Buffer;
+    this.#next = this.#next + 1 === this.#requests.length ? 0 : this.#next + 1;
+    return request;
+  }
+}
+
+const sequences = new Map<string, RequestSequence>();
+
+function sequenceOf(file: string): RequestSequence {
+  const sequence = sequences.get(file) ?? new RequestSequence(file);
+  sequences.delete(file);
+  sequences.set(file, sequence);
+  for (const oldest of sequences.keys()) {
+    if (sequences.size <= MAX_SEQUENCES) break;
+    sequences.delete(oldest);
+  }
+  return sequence;
+}
+
+/** What the answers came to. Latencies are in milliseconds, in a buffer that grows by doubling. */
+class Answers {
+  readonly #begin: number;
+  #latencies = new Float64Array(1 << 18);
+  #measured = 0;
+  #answered = 0;
+  #bodyBytes = 0;
+  #failures = 0;
+  #firstFailure: string | null = null;
+
+  constructor(begin: number) {
+    this.#begin = begin;
+  }
+
+  /** Requests that were due before the measurement began are not measured. */
+  add(dueAt: number, now: number): void {
+    this.#answered += 1;
+    if (dueAt < this.#begin) return;
+    if (this.#measured === this.#latencies.length) {
+      const larger = new Float64Array(2 * this.#measured);
+      larger.set(this.#latencies);
+      this.#latencies = larger;
     }
+    this.#latencies[this.#measured] = now - dueAt;
+    this.#measured += 1;
+  }
+
+  addBody(bytes: number): void {
+    this.#bodyBytes += bytes;
+  }
+
+  fail(head: string): void {
+    this.#failures += 1;
+    this.#firstFailure ??= head;
+  }
+
+  result(seconds: number): LoadResult {
+    const count = this.#measured;
+    const sorted = this.#latencies.slice(0, count).sort();
+    const at = (share: number) => sorted[Math.min(count - 1, Math.floor(count * share))] ?? 0;
+    return {
+      requestsPerSecond: count / seconds,
+      p50: at(0.5),
+      p99: at(0.99),
+      max: at(1),
+      answers: this.#answered,
+      bodyBytes: Math.round(this.#bodyBytes / this.#answered),
+      failures: this.#failures,
+      firstFailure: this.#firstFailure,
+    };
+  }
+}
+
+/** One connection with at most one request in flight. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #answers: Answers;
+  readonly #onAnswer: (connection: Connection) => void;
+  #bytesLeft = 0;
+  /** When the request in flight was sent, or was to be sent. */
+  dueAt = 0;
+
+  constructor(
+    port: number,
+    answers: Answers,
+    onAnswer: (connection: Connection) => void,
+    onError: (error: Error) => void,
+  ) {
+    this.#answers = answers;
+    this.#onAnswer = onAnswer;
+    const buffer = Buffer.allocUnsafe(262_144);
+    const callback = (count: number) => {
+      this.#receive(buffer, count);
+      return true;
+    };
+    this.#socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer, callback } });
+    this.#socket.once('error', onError);
+    this.#socket.once('end', () => onError(new Error('the server closed a connection')));
+  }
+
+  send(request: Buffer, dueAt: number): void {
+    this.dueAt = dueAt;
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer, count: number): void {
+    if (this.#bytesLeft === 0) this.#bytesLeft = this.#readHead(bytes, count);
+    this.#bytesLeft -= count;
+    if (this.#bytesLeft === 0) this.#onAnswer(this);
+  }
+
+  /** Bytes of the whole answer, head and body, from its first chunk. */
+  #readHead(bytes: Buffer, count: number): number {
+    if (bytes[9] !== 0x32) this.#answers.fail(bytes.toString('latin1', 0, Math.min(count, 600)));
+    const head = bytes.indexOf(HEAD_END) + HEAD_END.length;
+    const field = bytes.indexOf(CONTENT_LENGTH);
+    if (head < HEAD_END.length || field === -1 || field > head || head > count)
+      throw new Error(`the answer has no plain head: ${bytes.toString('latin1', 0, 300)}`);
+    const from = field + CONTENT_LENGTH.length;
+    const length = Number.parseInt(bytes.toString('latin1', from, from + 12), 10);
+    this.#answers.addBody(length);
+    return head + length;
+  }
+}
+
+/** When requests are due: at once for a connection that is free, or at a rate. */
+class Schedule {
+  readonly #end: number;
+  readonly #intervalMs: number;
+  #dueAt: number;
+
+  constructor(begin: number, end: number, requestsPerSecond: number | undefined) {
+    this.#end = end;
+    this.#intervalMs = requestsPerSecond === undefined ? 0 : 1_000 / requestsPerSecond;
+    this.#dueAt = begin;
+  }
+
+  /** When the next request was due; null when none is due now. */
+  next(now: number): number | null {
+    if (this.#intervalMs === 0) return now < this.#end ? now : null;
+    if (this.#dueAt > now || this.#dueAt >= this.#end) return null;
+    const dueAt = this.#dueAt;
+    this.#dueAt += this.#intervalMs;
+    return dueAt;
+  }
+
+  isOver(now: number): boolean {
+    return (this.#intervalMs === 0 ? now : this.#dueAt) >= this.#end;
+  }
+}
+
+async function run(plan: LoadPlan): Promise<LoadResult> {
+  const requests = sequenceOf(plan.requestsFile);
+  const start = performance.now();
+  const begin = start + (plan.warmUpSeconds ?? DEFAULT_WARM_UP_SECONDS) * 1_000;
+  const end = begin + plan.seconds * 1_000;
+  const schedule = new Schedule(start, end, plan.requestsPerSecond);
+  const answers = new Answers(begin);
+  const { promise: over, resolve, reject } = Promise.withResolvers<void>();
+  const idle: Connection[] = [];
+  const sendDue = () => {
+    for (let free = idle.pop(); free !== undefined; free = idle.pop()) {
+      const dueAt = schedule.next(performance.now());
+      if (dueAt === null) {
+        idle.push(free);
+        break;
+      }
+      free.send(requests.take(), dueAt);
+    }
+    if (idle.length === plan.connections && schedule.isOver(performance.now())) resolve();
+  };
+  const onAnswer = (connection: Connection) => {
+    answers.add(connection.dueAt, performance.now());
+    idle.push(connection);
+    sendDue();
+  };
+  for (let index = 0; index < plan.connections; index += 1)
+    idle.push(new Connection(plan.port, answers, onAnswer, reject));
+  const connections = [...idle];
+  let isRunning = true;
+  // A sleeping process is woken at the expense of the server that sends to it. So the generator does not sleep.
+  const stayAwake = () => {
+    if (!isRunning) return;
+    sendDue();
+    setImmediate(stayAwake);
+  };
+  if (plan.awake) stayAwake();
+  else sendDue();
+  await over.finally(() => {
+    isRunning = false;
+    for (const connection of connections) connection.close();
   });
+  return answers.result((performance.now() - begin) / 1_000);
 }
 
-/** Bytes of a whole answer, head and body, from its first chunk. */
-function answerBytes(bytes: Buffer, count: number): number {
-  const head = bytes.indexOf('\r\n\r\n', 0, 'latin1') + 4;
-  const field = bytes.indexOf(CONTENT_LENGTH);
-  if (head < 4 || field === -1 || field > head || head > count)
-    throw new Error(`no plain answer: ${bytes.toString('latin1', 0, 300)}`);
-  return (
-    head +
-    Number.parseInt(
-      bytes.toString('latin1', field + CONTENT_LENGTH.length, field + CONTENT_LENGTH.length + 12),
-      10,
-    )
+process.on('message', (plan: LoadPlan) => {
+  run(plan).then(
+    (result) => process.send?.(result),
+    (error: Error) => process.send?.({ error: error.message }),
   );
-}
-
-/**
- * Keeps this process awake on its core. Waking a sleeper is work for whoever sends to it: a slower server, whose
- * answers find the generator asleep, would pay for that with each of them and a faster one would not.
- */
-function stayAwake(): void {
-  setImmediate(stayAwake);
-}
-
-const plan = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as LoadPlan;
-if (plan.awake) stayAwake();
-process.stdout.write(`${JSON.stringify(await run(plan))}\n`, () => process.exit(0));
+});

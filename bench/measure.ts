@@ -1,6 +1,6 @@
 /** Measuring in rounds: the machine's speed drifts, so what is compared is measured in turn, and ratios are per round. */
 import type { LoadResult } from './load.ts';
-import { load } from './processes.ts';
+import { discardRequests, load, processorSeconds } from './processes.ts';
 import { median } from './report.ts';
 
 export const CONNECTIONS = 32;
@@ -13,8 +13,12 @@ export interface Pace {
 
 export interface Subject {
   readonly name: string;
+  /** The server's. */
   readonly port: number;
+  readonly pid: number;
   readonly requests: readonly string[];
+  /** Default: as many as the server can answer. */
+  readonly requestsPerSecond?: number;
 }
 
 export interface Measurement {
@@ -22,9 +26,15 @@ export interface Measurement {
   readonly requestsPerSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** The median of the rounds' ratios to the first subject. */
+  /** The median of each round's ratio to the first subject. */
   readonly ratio: number;
+  /** Processor time of the server for each request, in microseconds: a busy machine raises it less than it lowers the rate. */
+  readonly processorMicroseconds: number;
+  /** The median of each round's p99 over its p50. */
+  readonly spread: number;
 }
+
+type Result = LoadResult & { readonly processorTime: number };
 
 /** Loads the subjects in turn, `rounds` times; each is compared with the first of its round. */
 export async function measureInTurn(
@@ -32,22 +42,30 @@ export async function measureInTurn(
   { rounds, seconds }: Pace,
   awake = true,
 ): Promise<Measurement[]> {
-  const results: LoadResult[][] = subjects.map(() => []);
-  // A round that is not counted warms up the code and the caches.
+  const results: Result[][] = subjects.map(() => []);
+  // Round -1 is not counted: it warms up the code and the caches.
   for (let round = -1; round < rounds; round += 1) {
-    for (const [index, { name, port, requests }] of subjects.entries()) {
-      const result = await load(name, { port, connections: CONNECTIONS, seconds, requests, awake });
-      if (round >= 0) results[index]?.push(result);
+    for (const [index, { name, pid, ...subject }] of subjects.entries()) {
+      const duration = round < 0 ? seconds / 2 : seconds;
+      const before = processorSeconds(pid);
+      const result = await load(name, { ...subject, connections: CONNECTIONS, seconds: duration, awake });
+      const processorTime = processorSeconds(pid) - before;
+      if (round >= 0) results[index]?.push({ ...result, processorTime });
     }
   }
-  return results.map((ofSubject) => ({
-    requestsPerSecond: median(ofSubject.map((result) => result.requestsPerSecond)),
-    p50: median(ofSubject.map((result) => result.p50)),
-    p99: median(ofSubject.map((result) => result.p99)),
-    ratio: median(
-      ofSubject.map(
-        (result, round) => result.requestsPerSecond / (results[0]?.[round]?.requestsPerSecond ?? Number.NaN),
+  for (const { requests } of subjects) discardRequests(requests);
+  const first = results[0] ?? [];
+  return results.map((ofSubject) => {
+    const of = (value: (result: Result, round: number) => number) => median(ofSubject.map(value));
+    return {
+      requestsPerSecond: of((result) => result.requestsPerSecond),
+      p50: of((result) => result.p50),
+      p99: of((result) => result.p99),
+      ratio: of(
+        (result, round) => result.requestsPerSecond / (first[round]?.requestsPerSecond ?? Number.NaN),
       ),
-    ),
-  }));
+      processorMicroseconds: of(({ processorTime, answers }) => (processorTime * 1e6) / answers),
+      spread: of((result) => result.p99 / result.p50),
+    };
+  });
 }

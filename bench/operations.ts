@@ -1,136 +1,203 @@
-/** The operations that are measured: what is sent, and what each must reach. */
-import { type Dataset, drawn, largeGroupId, smallGroupId, smallGroupMembers, userId } from './dataset.ts';
+/** The operations that are measured: what is sent, in scattered order over the whole dataset, and what each must reach. */
+import {
+  type Dataset,
+  groupId,
+  groupMembers,
+  largeGroupId,
+  outsiders,
+  PAGE_SIZE,
+  randomNumbers,
+  userId,
+} from './dataset.ts';
+import { requestText } from './http.ts';
 
 export interface Operation {
   readonly name: string;
-  /** At least this share of the bare server's requests per second. */
-  readonly target: number;
-  /** The same with the writer's thread on a core of its own; null for operations that do not write durably. */
-  readonly targetOnTwoCores: number | null;
-  /** Whole requests, enough of them that no answer repeats soon. */
+  /** At least this share of the bare server's requests per second; null where there is no target. */
+  readonly target: number | null;
+  readonly isDurable: boolean;
+  /** Whole requests, in the order in which they are sent. */
   requests(dataset: Dataset, token: string): string[];
 }
 
-/** How many different requests one operation takes turns with. */
-const REQUESTS = 20_000;
+/** So many different requests before the first one is sent again. */
+const REQUESTS = 60_000;
+/** Members of each group who are present at times: 9,000 pairs of user and group in the small dataset. */
+const PRESENT_MEMBERS = 9;
+const PARAGRAPHS = 7;
 
-function http(method: string, path: string, token: string, body?: unknown): string {
-  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
-  if (body === undefined) return `${head}\r\n`;
-  const text = JSON.stringify(body);
-  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+function requestsFor(bound: number, request: (index: number, step: number) => string): string[] {
+  const numbers = randomNumbers(bound, 7);
+  return Array.from({ length: REQUESTS }, (_, step) => request(numbers.next().value, step));
 }
 
-/** One request for each of {@link REQUESTS} numbers drawn below `bound`. */
-function forDrawn(bound: number, request: (index: number, turn: number) => string): string[] {
-  const numbers = drawn(bound, 7);
-  return Array.from({ length: REQUESTS }, (_, turn) => request(numbers.next().value, turn));
+/** Remembers what is computed for each group while the requests of one operation are made. */
+function oncePerGroup<Value>(compute: (index: number) => Value): (index: number) => Value {
+  const values = new Map<number, Value>();
+  return (index) => {
+    const value = values.get(index) ?? compute(index);
+    values.set(index, value);
+    return value;
+  };
 }
 
-/** Members of small groups at a paragraph each, one at a time within a page; the same paragraph again is a refresh. */
-function presenceRequests(dataset: Dataset, token: string, paragraph: (turn: number) => number): string[] {
-  return forDrawn(dataset.smallGroups, (index, turn) => {
-    const user = smallGroupMembers(dataset, index)[turn % 10] as string;
-    return presenceRequest(token, {
-      user,
-      group: smallGroupId(index),
-      page: index % 50,
-      paragraph: paragraph(turn),
-    });
-  });
-}
-
-export interface Place {
+export interface PresencePosition {
   readonly user: string;
   readonly group: string;
   readonly page: number;
   readonly paragraph: number;
 }
 
-/** Sets the user present at a paragraph, one at a time within the page. */
-export function presenceRequest(token: string, place: Place): string {
-  return http('PUT', `/v1/users/${place.user}/presence`, token, presenceWrite(place));
-}
-
-/** The same for several users in one request. */
-export function presencesRequest(token: string, places: readonly Place[]): string {
-  const updates = places.map((place) => ({ userID: place.user, ...presenceWrite(place) }));
-  return http('PUT', '/v1/presence', token, { updates });
-}
-
-function presenceWrite({ group, page, paragraph }: Place): object {
+function presenceWrite({ group, page, paragraph }: PresencePosition): object {
   const exclusiveWithin = { page: `page-${page}` };
   const location = { ...exclusiveWithin, paragraph: `paragraph-${paragraph}` };
   return { groupID: group, location, exclusiveWithin };
 }
 
+/** Sets the user present at a paragraph, one at a time within the page. */
+export function presenceRequest(token: string, position: PresencePosition, flags: object = {}): string {
+  const body = { ...presenceWrite(position), ...flags };
+  return requestText('PUT', `/v1/users/${position.user}/presence`, token, body);
+}
+
+/** The same for several users in one request. */
+export function presencesRequest(token: string, positions: readonly PresencePosition[]): string {
+  const updates = positions.map((position) => ({ userID: position.user, ...presenceWrite(position) }));
+  return requestText('PUT', '/v1/presence', token, { updates });
+}
+
+/** For pairs of a user and a group in scattered order; `request` also gets the number of the pair. */
+function requestsForPairs(
+  dataset: Dataset,
+  request: (position: Omit<PresencePosition, 'paragraph'>, pair: number) => string,
+): string[] {
+  const membersOf = oncePerGroup((index) => groupMembers(dataset, index));
+  return requestsFor(dataset.groups * PRESENT_MEMBERS, (pair) => {
+    const index = Math.floor(pair / PRESENT_MEMBERS);
+    const user = membersOf(index)[pair % PRESENT_MEMBERS] as string;
+    return request({ user, group: groupId(index), page: index % 50 }, pair);
+  });
+}
+
+/** Every update repeats the location of the last one. */
+export const presenceRefreshes = (dataset: Dataset, token: string): string[] =>
+  requestsForPairs(dataset, (position) => presenceRequest(token, { ...position, paragraph: 0 }));
+
+/**
+ * Of 20 updates one ends the presence, the next one of the same pair is an arrival, six move to another paragraph, and
+ * the others are refreshes.
+ */
+function presenceUpdates(dataset: Dataset, token: string, flags: object, canLeave: boolean): string[] {
+  const chances = randomNumbers(20, 11);
+  const paragraphs = new Map<number, number>();
+  return requestsForPairs(dataset, (position, pair) => {
+    const chance = chances.next().value;
+    const last = paragraphs.get(pair) ?? 0;
+    if (chance === 0 && canLeave) {
+      const location = { page: `page-${position.page}`, paragraph: `paragraph-${last}` };
+      const body = { groupID: position.group, location, absent: true };
+      return requestText('PUT', `/v1/users/${position.user}/presence`, token, body);
+    }
+    const paragraph = chance < 7 ? (last + 1) % PARAGRAPHS : last;
+    paragraphs.set(pair, paragraph);
+    return presenceRequest(token, { ...position, paragraph }, flags);
+  });
+}
+
+/**
+ * Each request turns something on or off that it found the other way. The second half of the requests repeats the indexes of
+ * the first half, so all is off at the end.
+ */
+function toggles(bound: number, request: (index: number, isOn: boolean) => string): string[] {
+  const numbers = randomNumbers(bound, 7);
+  const half = Array.from({ length: REQUESTS / 2 }, () => numbers.next().value);
+  const on = new Set<number>();
+  return [...half, ...half].map((index) => {
+    const isOn = !on.delete(index);
+    if (isOn) on.add(index);
+    return request(index, isOn);
+  });
+}
+
+/** Each request replaces one member by a user who is none, or puts the member back: the groups keep their sizes. */
+function memberSwaps(dataset: Dataset, token: string): string[] {
+  const usersOf = oncePerGroup((index) => [groupMembers(dataset, index), outsiders(dataset, index)]);
+  return toggles(dataset.groups * dataset.groupSize, (slot, isSwapped) => {
+    const index = Math.floor(slot / dataset.groupSize);
+    const [member, outsider] = usersOf(index).map((users) => users[slot % dataset.groupSize]);
+    const body = isSwapped ? { add: [outsider], remove: [member] } : { add: [member], remove: [outsider] };
+    return requestText('POST', `/v1/groups/${groupId(index)}/members`, token, body);
+  });
+}
+
 export const OPERATIONS: readonly Operation[] = [
   {
-    name: 'GET group (10 members)',
+    name: 'GET group',
     target: 0.6,
-    targetOnTwoCores: null,
+    isDurable: false,
     requests: (dataset, token) =>
-      forDrawn(dataset.smallGroups, (index) => http('GET', `/v1/groups/${smallGroupId(index)}`, token)),
+      requestsFor(dataset.groups, (index) => requestText('GET', `/v1/groups/${groupId(index)}`, token)),
   },
   {
-    name: 'GET members page (100)',
-    target: 0.15,
-    targetOnTwoCores: null,
+    name: 'GET user',
+    target: 0.6,
+    isDurable: false,
     requests: (dataset, token) =>
-      forDrawn(dataset.largeGroups, (index) =>
-        http('GET', `/v1/groups/${largeGroupId(index)}/members?limit=100`, token),
-      ),
-  },
-  {
-    name: 'PUT presence (refresh)',
-    target: 0.4,
-    targetOnTwoCores: null,
-    requests: (dataset, token) => presenceRequests(dataset, token, () => 0),
-  },
-  {
-    name: 'PUT presence (move)',
-    target: 0.4,
-    targetOnTwoCores: null,
-    requests: (dataset, token) => presenceRequests(dataset, token, (turn) => turn % 7),
+      requestsFor(dataset.users, (index) => requestText('GET', `/v1/users/${userId(index)}`, token)),
   },
   {
     name: 'GET preferences',
     target: 0.6,
-    targetOnTwoCores: null,
+    isDurable: false,
     requests: (dataset, token) =>
-      forDrawn(dataset.users, (index) => http('GET', `/v1/users/${userId(index)}/preferences`, token)),
-  },
-  {
-    name: 'PUT group name (durable)',
-    target: 0.12,
-    targetOnTwoCores: 0.2,
-    requests: (dataset, token) =>
-      forDrawn(dataset.smallGroups, (index, turn) =>
-        http('PUT', `/v1/groups/${smallGroupId(index)}`, token, { name: `Name ${turn}` }),
+      requestsFor(dataset.users, (index) =>
+        requestText('GET', `/v1/users/${userId(index)}/preferences`, token),
       ),
   },
   {
-    name: 'POST members add+remove (durable)',
-    target: 0.12,
-    targetOnTwoCores: 0.2,
+    name: `GET members (page of ${PAGE_SIZE})`,
+    target: 0.15,
+    isDurable: false,
     requests: (dataset, token) =>
-      forDrawn(dataset.smallGroups, (index, turn) => {
-        const [one, two] = [userId(turn % dataset.users), userId((turn + 1) % dataset.users)];
-        const body = turn % 2 === 0 ? { add: [one], remove: [two] } : { add: [two], remove: [one] };
-        return http('POST', `/v1/groups/${smallGroupId(index)}/members`, token, body);
-      }),
+      requestsFor(dataset.largeGroups, (index) =>
+        requestText('GET', `/v1/groups/${largeGroupId(index)}/members?limit=${PAGE_SIZE}`, token),
+      ),
   },
   {
-    name: 'PUT preferences (durable)',
+    name: 'PUT presence',
+    target: 0.35,
+    isDurable: false,
+    requests: (dataset, token) => presenceUpdates(dataset, token, {}, true),
+  },
+  {
+    name: 'PUT presence, durable',
+    target: null,
+    isDurable: true,
+    requests: (dataset, token) => presenceUpdates(dataset, token, { durable: true }, false),
+  },
+  {
+    name: 'PUT group name',
     target: 0.12,
-    targetOnTwoCores: 0.2,
+    isDurable: true,
     requests: (dataset, token) =>
-      forDrawn(dataset.users, (index, turn) => {
-        const value = { sendViaMessenger: turn % 2 === 0 };
-        return http('PUT', `/v1/users/${userId(index)}/preferences`, token, {
-          key: 'notification_channels',
-          value,
-        });
+      requestsFor(dataset.groups, (index, step) =>
+        requestText('PUT', `/v1/groups/${groupId(index)}`, token, { name: `Name ${step}` }),
+      ),
+  },
+  {
+    name: 'POST members (add and remove)',
+    target: 0.15,
+    isDurable: true,
+    requests: memberSwaps,
+  },
+  {
+    name: 'PUT preferences',
+    target: 0.12,
+    isDurable: true,
+    requests: (dataset, token) =>
+      toggles(dataset.users, (index, isOn) => {
+        const body = { key: 'notification_channels', value: { sendViaMessenger: !isOn } };
+        return requestText('PUT', `/v1/users/${userId(index)}/preferences`, token, body);
       }),
   },
 ];

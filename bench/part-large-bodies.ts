@@ -1,16 +1,14 @@
-/** What large bodies take from others: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
+/** What large bodies cost: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
 import { once } from 'node:events';
-import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { text as textOf } from 'node:stream/consumers';
 import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import { batches, SMALL, userId } from './dataset.ts';
+import { send } from './http.ts';
 import type { Pace } from './measure.ts';
-import { type Child, freshDirectory, residentBytes, startServerOnBothCores } from './processes.ts';
-import { say, table, two, verdict, whole } from './report.ts';
-import type { ServerOptions } from './rollcall-server.ts';
-import { makePlace } from './scale-out-place.ts';
+import { BOTH_CORES, type Child, type RollcallOptions, residentBytes, startRollcall } from './processes.ts';
+import { print, table, two, verdict, whole } from './report.ts';
+import { makeServers } from './scale-out-servers.ts';
 
 const HEALTH_TARGET_MS = 250;
 const BODIES = 3;
@@ -22,16 +20,16 @@ const UPLOADS_TARGET_BYTES = 256 * 1_024 ** 2 * 1.25;
 const SETTLED_MS = 3_000;
 
 export async function largeBodiesPart(_pace: Pace): Promise<void> {
-  say(`### ${BODIES} groups of ${whole(MEMBERS)} listed members at once, their bodies with an escaped key`);
-  say();
+  print(`### ${BODIES} groups of ${whole(MEMBERS)} listed members at once, their bodies with an escaped key`);
+  print();
   const token = await projectToken();
-  const rows = [await rowOf('embedded', token, { dataDir: freshDirectory() })];
+  const rows = [await rowOf('embedded', token, {})];
   if ((await absentServers()).length === 0) {
-    const place = await makePlace();
+    const servers = await makeServers();
     try {
-      rows.push(await rowOf('PostgreSQL and Redis', token, { dataDir: freshDirectory(), ...place.urls }));
+      rows.push(await rowOf('PostgreSQL and Redis', token, servers.urls));
     } finally {
-      await place.remove();
+      await servers.remove();
     }
   }
   table(
@@ -41,13 +39,13 @@ export async function largeBodiesPart(_pace: Pace): Promise<void> {
   await unfinishedUploads(token);
 }
 
-async function rowOf(engine: string, token: string, options: ServerOptions): Promise<string[]> {
-  const server = await startServerOnBothCores('rollcall-server.ts', JSON.stringify(options));
-  for (const batch of batches({ ...SMALL, smallGroups: 0, largeGroups: 0 }))
-    await send(server, token, 'POST', '/v1/batch', Buffer.from(JSON.stringify(batch)));
+async function rowOf(engine: string, token: string, options: RollcallOptions): Promise<string[]> {
+  const server = await startRollcall({ ...options, cores: BOTH_CORES });
+  for (const batch of batches({ ...SMALL, groups: 0, largeGroups: 0 }))
+    await send(server, token, 'POST', '/v1/batch', batch);
   const ids = Array.from({ length: MEMBERS }, (_, index) => userId(index % SMALL.users));
   // Encoded before anything is measured: this process measures the waits, and must not cause them.
-  const body = Buffer.from(`{"na\\u006de":"G","members":${JSON.stringify(ids)}}`);
+  const body = `{"na\\u006de":"G","members":${JSON.stringify(ids)}}`;
   const waits: number[] = [];
   let isRunning = true;
   const polling = (async () => {
@@ -64,7 +62,7 @@ async function rowOf(engine: string, token: string, options: ServerOptions): Pro
   waits.sort((a, b) => a - b);
   const longest = waits.at(-1) ?? Number.NaN;
   const p99 = waits[Math.floor(waits.length * 0.99)] ?? Number.NaN;
-  const numbers = [whole(body.length), two(taken / 1_000), two(p99), two(longest)];
+  const numbers = [whole(Buffer.byteLength(body)), two(taken / 1_000), two(p99), two(longest)];
   return [engine, ...numbers, verdict(longest <= HEALTH_TARGET_MS)];
 }
 
@@ -74,33 +72,11 @@ async function milliseconds(run: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
-async function send(
-  { port }: Child,
-  token: string,
-  method: string,
-  path: string,
-  body: Buffer,
-): Promise<void> {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'content-type': 'application/json',
-    'content-length': body.length,
-  };
-  const sending = request({ port, method, path, headers }).end(body);
-  const [answer] = await once(sending, 'response');
-  const text = await textOf(answer);
-  if (answer.statusCode !== 200)
-    throw new Error(`${method} ${path} was answered ${answer.statusCode}: ${text}`);
-}
-
 /** Uploads of which everything but the last byte has arrived. */
 async function unfinishedUploads(token: string): Promise<void> {
-  say(`### ${UPLOADS} uploads of ${whole(UPLOAD_BYTES)} bytes that do not end`);
-  say();
-  const server = await startServerOnBothCores(
-    'rollcall-server.ts',
-    JSON.stringify({ dataDir: freshDirectory() }),
-  );
+  print(`### ${UPLOADS} uploads of ${whole(UPLOAD_BYTES)} bytes that do not end`);
+  print();
+  const server = await startRollcall({ cores: BOTH_CORES });
   await fetch(`http://127.0.0.1:${server.port}/healthz`);
   const before = residentBytes(server.pid);
   let rejected = 0;

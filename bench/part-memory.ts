@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { filterStreamsBytes } from './filter-streams.ts';
 import type { Pace } from './measure.ts';
-import { residentBytes, startProduct } from './processes.ts';
-import { say, table, verdict, whole } from './report.ts';
+import { residentBytes, runAlone, startRollcall } from './processes.ts';
+import { print, table, verdict, whole } from './report.ts';
 
 const IDLE_TARGET = 120 * 1_024 ** 2;
 const PRESENCE_TARGET = 500;
@@ -13,8 +12,8 @@ const FILTERS_TARGET = 150 * 1_024 ** 2;
 
 /** Resident memory of an idle server, what one ephemeral presence adds to it, and what streams with many filters add. */
 export async function memoryPart(_pace: Pace): Promise<void> {
-  say('### Memory');
-  say();
+  print('### Memory');
+  print();
   const idle = await idleBytes();
   const presence = presenceBytes();
   const filters = await filterStreamsBytes(FILTERS, FILTERED_USERS);
@@ -41,7 +40,7 @@ export async function memoryPart(_pace: Pace): Promise<void> {
 
 /** The product as `npm start` runs it, a few seconds after it began to listen. */
 async function idleBytes(): Promise<number> {
-  const server = await startProduct();
+  const server = await startRollcall();
   await fetch(`http://127.0.0.1:${server.port}/healthz`);
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   const bytes = residentBytes(server.pid);
@@ -50,7 +49,5 @@ async function idleBytes(): Promise<number> {
 }
 
 function presenceBytes(): number {
-  const script = new URL('./presence-memory.ts', import.meta.url).pathname;
-  const text = execFileSync(process.execPath, ['--expose-gc', script, String(PRESENT)], { encoding: 'utf8' });
-  return (JSON.parse(text) as { bytes: number }).bytes;
+  return runAlone<{ bytes: number }>('presence-memory.ts', String(PRESENT)).bytes;
 }

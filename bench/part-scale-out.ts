@@ -1,33 +1,32 @@
 import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
+import { operationsTables, type Selection } from './operations-tables.ts';
 import { othersMeanwhile } from './part-batch.ts';
-import { freshDirectory, startServer } from './processes.ts';
-import { say } from './report.ts';
+import { startRollcall } from './processes.ts';
+import { print } from './report.ts';
 import { scaleOutBatch } from './scale-out-batch.ts';
 import { scaleOutOperations } from './scale-out-operations.ts';
-import { makePlace } from './scale-out-place.ts';
+import { makeServers } from './scale-out-servers.ts';
 
-/** The scale-out engine beside what the same PostgreSQL and Redis give a bare client. */
-export async function scaleOutPart(pace: Pace): Promise<void> {
-  say('### PostgreSQL and Redis, one process on one core, 32 connections');
-  say();
+/** The scale-out engine, beside a bare HTTP server, and beside what the same PostgreSQL and Redis give a bare client. */
+export async function scaleOutPart(pace: Pace, selection: Selection): Promise<void> {
   const absent = await absentServers();
   if (absent.length > 0) {
-    say(`Not measured: ${absent.join('; ')}.`);
-    say();
+    print(`PostgreSQL and Redis: not measured: ${absent.join('; ')}.`);
+    print();
     return;
   }
+  await using made = new AsyncDisposableStack();
+  const make = async () => made.adopt(await makeServers(), (servers) => servers.remove());
+  print('### Operations on PostgreSQL and Redis, one process on one core, 32 connections');
+  print();
+  await operationsTables(pace, { ...selection, engine: async () => (await make()).urls, isEmbedded: false });
+  const servers = await make();
+  const server = await startRollcall(servers.urls);
   const token = await projectToken();
-  const place = await makePlace();
-  try {
-    const options = { dataDir: freshDirectory(), ...place.urls };
-    const server = await startServer('rollcall-server.ts', JSON.stringify(options));
-    await scaleOutOperations(pace, token, server, place);
-    await scaleOutBatch(token, server, place);
-    await othersMeanwhile(pace, server, token, false);
-    await server.stop();
-  } finally {
-    await place.remove();
-  }
+  await scaleOutOperations(pace, token, server, servers);
+  await scaleOutBatch(token, server, servers);
+  await othersMeanwhile(pace, server, token, false);
+  await server.stop();
 }

@@ -1,13 +1,18 @@
 /** Starting what is measured and what measures, each pinned to a core where the system can pin. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CUSTOMER, PROJECT } from './credentials.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
 
 /** The core of the server's main thread, and the core of the load. */
-export const SERVER_CORE = 0;
-export const LOAD_CORE = 1;
+const SERVER_CORE = 0;
+const LOAD_CORE = 1;
+export const BOTH_CORES = `${SERVER_CORE},${LOAD_CORE}`;
+/** A presence lives for a day, so that nothing that is measured expires meanwhile. */
+const PRESENCE_TTL_SECONDS = 86_400;
 
 /** Whether processes can be pinned here; without that, ratios are rougher and the report says so. */
 export const canPin = availableParallelism() >= 2 && existsSync('/usr/bin/taskset');
@@ -19,8 +24,17 @@ process.on('exit', () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A fresh directory that goes when the bench ends. */
+/** A fresh directory that is removed when the bench ends. */
 export const freshDirectory = (): string => mkdtempSync(join(directory, 'data-'));
+
+let files = 0;
+
+function writeJson(value: unknown): string {
+  const file = join(directory, `${files}.json`);
+  files += 1;
+  writeFileSync(file, JSON.stringify(value));
+  return file;
+}
 
 export interface Child {
   readonly port: number;
@@ -28,47 +42,72 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-function spawnPinned(core: number | string, script: string, parameters: readonly string[]): ChildProcess {
-  const command = [process.execPath, new URL(script, import.meta.url).pathname, ...parameters];
-  const pinned = canPin ? ['taskset', '-c', String(core), ...command] : command;
-  const child = spawn(pinned[0] as string, pinned.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+export interface RollcallOptions {
+  readonly presenceTtlSeconds?: number;
+  /** The scale-out engine. */
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  /** The checkout whose server is started. Default: this one. */
+  readonly directory?: string;
+  /** Default: the server's. */
+  readonly cores?: string;
+}
+
+/** Starts Rollcall by its launcher, as `npm start` does, on a fresh data directory. */
+export async function startRollcall(options: RollcallOptions = {}): Promise<Child> {
+  const { presenceTtlSeconds = PRESENCE_TTL_SECONDS, databaseUrl, redisUrl, cores } = options;
+  const root = options.directory ?? new URL('..', import.meta.url).pathname;
+  const env = {
+    ...process.env,
+    ROLLCALL_DATA_DIR: freshDirectory(),
+    ROLLCALL_PORT: '0',
+    ROLLCALL_CUSTOMER_ID: CUSTOMER.id,
+    ROLLCALL_CUSTOMER_SECRET: CUSTOMER.secret,
+    ROLLCALL_PROJECT_ID: PROJECT.id,
+    ROLLCALL_PROJECT_SECRET: PROJECT.secret,
+    ROLLCALL_PRESENCE_TTL_SECONDS: String(presenceTtlSeconds),
+    ...(databaseUrl === undefined ? {} : { ROLLCALL_DATABASE_URL: databaseUrl }),
+    ...(redisUrl === undefined ? {} : { ROLLCALL_REDIS_URL: redisUrl }),
+  };
+  const parameters = [join(root, 'packages/server/bin/rollcall.mjs'), 'serve'];
+  return listening(spawnPinned(cores ?? SERVER_CORE, parameters, SERVER_STREAMS, env));
+}
+
+/** Starts a server script of this folder on the server's core; it prints `{"port": …}` when it listens. */
+export const startServer = (script: string, ...parameters: string[]): Promise<Child> =>
+  listening(spawnPinned(SERVER_CORE, [pathOf(script), ...parameters]));
+
+const pathOf = (script: string) => new URL(script, import.meta.url).pathname;
+const SERVER_STREAMS: StdioOptions = ['ignore', 'pipe', 'inherit'];
+
+/** What runs Node with these parameters on a core. */
+function pinnedCommand(core: number | string, parameters: readonly string[]): [string, ...string[]] {
+  const pin = canPin ? ['taskset', '-c', String(core)] : [];
+  return [...pin, process.execPath, ...parameters] as unknown as [string, ...string[]];
+}
+
+function spawnPinned(
+  core: number | string,
+  parameters: readonly string[],
+  stdio = SERVER_STREAMS,
+  env = process.env,
+): ChildProcess {
+  const [command, ...rest] = pinnedCommand(core, parameters);
+  const child = spawn(command, rest, { stdio, env });
   children.add(child);
   child.once('exit', () => children.delete(child));
   return child;
 }
 
-/** Starts a server script of this folder on the server's core; it prints `{"port": …}` when it listens. */
-export async function startServer(script: string, ...parameters: string[]): Promise<Child> {
-  const child = spawnPinned(SERVER_CORE, script, parameters);
-  return listening(child, ({ port }) => port);
-}
-
-/** Starts a server script of this folder on both cores, for what its threads do beside its main one. */
-export async function startServerOnBothCores(script: string, ...parameters: string[]): Promise<Child> {
-  const child = spawnPinned(`${SERVER_CORE},${LOAD_CORE}`, script, parameters);
-  return listening(child, ({ port }) => port);
-}
-
-/** Starts Rollcall by its launcher, as `npm start` does, on a fresh data directory. */
-export async function startProduct(): Promise<Child> {
-  const parameters = ['serve', '--port', '0', '--data-dir', freshDirectory()];
-  const child = spawnPinned(SERVER_CORE, '../packages/server/bin/rollcall.mjs', parameters);
-  return listening(child, ({ url }) => (url === undefined ? undefined : Number(new URL(url).port)));
-}
-
-interface Line {
-  readonly port?: number;
-  readonly url?: string;
-}
-
-async function listening(child: ChildProcess, portOf: (line: Line) => number | undefined): Promise<Child> {
+async function listening(child: ChildProcess): Promise<Child> {
   const port = await new Promise<number>((resolve, reject) => {
     let text = '';
     child.stdout?.on('data', (chunk: Buffer) => {
       text += chunk.toString();
       for (const line of text.split('\n').filter((candidate) => /^\{.*\}$/.test(candidate))) {
-        const found = portOf(JSON.parse(line));
-        if (found !== undefined) resolve(found);
+        const { port: itsPort, url } = JSON.parse(line) as { port?: number; url?: string };
+        if (itsPort !== undefined) resolve(itsPort);
+        else if (url !== undefined) resolve(Number(new URL(url).port));
       }
     });
     child.once('exit', (code) =>
@@ -78,11 +117,10 @@ async function listening(child: ChildProcess, portOf: (line: Line) => number | u
   return {
     port,
     pid: child.pid as number,
-    stop: () =>
-      new Promise((resolve) => {
-        child.once('exit', () => resolve());
-        child.kill('SIGTERM');
-      }),
+    async stop() {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
   };
 }
 
@@ -95,42 +133,78 @@ export function freeWriter(pid: number): void {
   }
 }
 
-/** Runs a script of this folder on the load's core; it takes its plan from a file and prints its result as JSON. */
-export const runBeside = <Plan, Result>(script: string, name: string, plan: Plan): Promise<Result> =>
-  runPlan(LOAD_CORE, script, name, plan);
+/** Runs a script of this folder on the load's core; it reads its plan from a file and prints its result as JSON. */
+export const runBeside = <Plan, Result>(script: string, plan: Plan): Promise<Result> =>
+  runPlan(LOAD_CORE, script, plan);
 
-/** Runs a bare client on the server's core, in the server's place. */
+/** Runs a bare client on the server's core, in place of the server. */
 export const runBare = <Plan>(script: string, plan: Plan): Promise<{ requestsPerSecond: number }> =>
-  runPlan(SERVER_CORE, script, 'a bare client', plan);
+  runPlan(SERVER_CORE, script, plan);
 
-async function runPlan<Plan, Result>(
-  core: number,
-  script: string,
-  name: string,
-  plan: Plan,
-): Promise<Result> {
-  const file = join(directory, `plan-${plans}.json`);
-  plans += 1;
-  writeFileSync(file, JSON.stringify(plan));
-  const child = spawnPinned(core, script, [file]);
+async function runPlan<Plan, Result>(core: number, script: string, plan: Plan): Promise<Result> {
+  const file = writeJson(plan);
+  const child = spawnPinned(core, [pathOf(script), file]);
   let text = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
-  const code = await new Promise((resolve) => child.once('close', resolve));
+  const [code] = await once(child, 'close');
   rmSync(file);
-  if (code !== 0) throw new Error(`${name}: ${script} ended with ${code}`);
+  if (code !== 0) throw new Error(`${script} ended with ${code}`);
   return JSON.parse(text) as Result;
 }
 
-let plans = 0;
+/** Runs a script of this folder on the server's core and returns what it prints as JSON. The bench waits meanwhile. */
+export function runAlone<Result>(script: string, ...parameters: string[]): Result {
+  const [command, ...rest] = pinnedCommand(SERVER_CORE, [pathOf(script), ...parameters]);
+  return JSON.parse(execFileSync(command, rest, { encoding: 'utf8' })) as Result;
+}
+
+let generator: ChildProcess | undefined;
+const requestFiles = new Map<readonly string[], string>();
+
+function startGenerator(): ChildProcess {
+  // A young generation that is seldom collected keeps the generator's own pauses out of the latencies.
+  const parameters = ['--max-semi-space-size=64', pathOf('load.ts')];
+  const child = spawnPinned(LOAD_CORE, parameters, ['ignore', 'inherit', 'inherit', 'ipc']);
+  return child.once('exit', (code) => {
+    if (code !== 0) throw new Error(`the load generator ended with ${code}`);
+  });
+}
+
+/** A load as a part of the bench describes it: with the requests themselves. */
+export type Load = Omit<LoadPlan, 'requestsFile'> & { readonly requests: readonly string[] };
 
 /** Sends the load from its own core and waits for the result. @throws Error when an answer was no success */
-export async function load(name: string, plan: LoadPlan): Promise<LoadResult> {
-  const result = await runBeside<LoadPlan, LoadResult>('load.ts', name, plan);
+export async function load(name: string, { requests, ...plan }: Load): Promise<LoadResult> {
+  generator ??= startGenerator();
+  const requestsFile = requestFiles.get(requests) ?? writeJson(requests);
+  requestFiles.set(requests, requestsFile);
+  generator.send({ ...plan, requestsFile } satisfies LoadPlan);
+  const [result] = (await once(generator, 'message')) as [LoadResult & { error?: string }];
+  if (result.error !== undefined) throw new Error(`${name}: ${result.error}`);
   if (result.failures > 0)
     throw new Error(`${name}: ${result.failures} answers were no success: ${result.firstFailure}`);
   return result;
+}
+
+/** Removes the file of requests that are not sent any more. */
+export function discardRequests(requests: readonly string[]): void {
+  const file = requestFiles.get(requests);
+  if (file !== undefined) rmSync(file);
+  requestFiles.delete(requests);
+}
+
+/** Ends the load generator: the bench is over. */
+export function stopLoad(): void {
+  generator?.disconnect();
+}
+
+/** Processor time of a process and all its threads, in seconds; in hundredths of a second. */
+export function processorSeconds(pid: number): number {
+  if (!existsSync(`/proc/${pid}/stat`)) return Number.NaN;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 /** Resident memory of a process, in bytes. */

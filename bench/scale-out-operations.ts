@@ -5,120 +5,143 @@ import { PROJECT } from './credentials.ts';
 import {
   type Dataset,
   fill,
+  groupId,
+  groupMembers,
   largeGroupId,
   largeGroupMembers,
+  PAGE_SIZE,
   SMALL,
-  smallGroupId,
-  smallGroupMembers,
 } from './dataset.ts';
-import type { LoadPlan } from './load.ts';
 import { CONNECTIONS, type Pace } from './measure.ts';
-import { OPERATIONS, presenceRequest, presencesRequest, type Place as UserPlace } from './operations.ts';
-import { type Child, load, runBare, startServer } from './processes.ts';
-import { median, say, table, two, verdict, whole } from './report.ts';
-import { asked, type Place, statements } from './scale-out-place.ts';
+import {
+  OPERATIONS,
+  type Operation,
+  type PresencePosition,
+  presenceRefreshes,
+  presenceRequest,
+  presencesRequest,
+} from './operations.ts';
+import { type Child, type Load, load, runBare, startServer } from './processes.ts';
+import { median, print, table, two, verdict, whole } from './report.ts';
+import { rowsOf, type ScaleOutServers, statements } from './scale-out-servers.ts';
 
 /** An operation over HTTP, what its rows cost a bare client, and the share of that it must reach, if any. */
 interface Comparison {
   readonly name: string;
   readonly what: BarePlan['what'];
   readonly target: number | null;
-  /** Default: those of the operation of this name. */
-  readonly requests?: (token: string) => string[];
+  requests(token: string): string[];
   /** How many calls of the bare client a request stands for; default 1. */
   readonly updates?: number;
 }
 
-/** Who may be present is remembered for a second: so long it takes until all are who are going to be. */
+/** Eligibility is cached for a second: so long it takes until all is cached that is going to be. */
 const WARM_UP_SECONDS = 2;
-
-/** A gateway refreshes so many users in one request. */
-const TOGETHER = 100;
-
-const COMPARISONS: readonly Comparison[] = [
-  { name: 'GET group (10 members)', what: 'select', target: 0.5 },
-  { name: 'PUT group name (durable)', what: 'update', target: 0.5 },
-  { name: 'PUT presence (refresh)', what: 'evalsha', target: 0.4 },
-  { name: 'PUT presence (move)', what: 'evalsha', target: null },
-  { name: 'PUT presence (each seldom)', what: 'evalsha', target: null, requests: seldomRequests },
-  {
-    name: `PUT presences (${TOGETHER} each): updates`,
-    what: 'evalsha',
-    target: null,
-    requests: togetherRequests,
-    updates: TOGETHER,
-  },
-];
-/** So many members of groups that each comes again after some seconds: none is remembered to be one. */
-const CROWD: Dataset = { users: 1_000, smallGroups: 0, largeGroups: 500 };
 /** As many steps as Rollcall sends in one call. */
 const MOST_TOGETHER = 16;
+/** So many members of groups that a pair of user and group comes back only after some seconds: none of them is cached. */
+const CROWD: Dataset = { users: 1_000, groups: 0, groupSize: 0, largeGroups: 500 };
+
+const REFRESH: Comparison = {
+  name: 'PUT presence (refresh)',
+  what: 'evalsha',
+  target: 0.36,
+  requests: (token) => presenceRefreshes(SMALL, token),
+};
+const COMPARISONS: readonly Comparison[] = [
+  { name: 'GET group', what: 'select', target: 0.5, requests: requestsOf('GET group') },
+  { name: 'PUT group name', what: 'update', target: 0.5, requests: requestsOf('PUT group name') },
+  REFRESH,
+  { name: 'PUT presence (mixed)', what: 'evalsha', target: null, requests: requestsOf('PUT presence') },
+  {
+    name: 'PUT presence (each seldom)',
+    what: 'evalsha',
+    target: null,
+    requests: (token) => crowds().flatMap((crowd) => crowd.map((member) => presenceRequest(token, member))),
+  },
+  {
+    name: `PUT presences (${PAGE_SIZE} each): updates`,
+    what: 'evalsha',
+    target: null,
+    requests: (token) => crowds().map((crowd) => presencesRequest(token, crowd)),
+    updates: PAGE_SIZE,
+  },
+];
+
+function requestsOf(name: string): (token: string) => string[] {
+  return (token) =>
+    (OPERATIONS.find((operation) => operation.name === name) as Operation).requests(SMALL, token);
+}
+
+/** The members of each large group, all at one paragraph. */
+const crowds = (): PresencePosition[][] =>
+  Array.from({ length: CROWD.largeGroups }, (_, index) =>
+    largeGroupMembers(CROWD, index).map((user) => ({
+      user,
+      group: largeGroupId(index),
+      page: 0,
+      paragraph: 0,
+    })),
+  );
+
+/** What the comparisons are made with. */
+interface Setting {
+  readonly pace: Pace;
+  readonly token: string;
+  /** The store's key of the project. */
+  readonly project: string;
+  readonly servers: ScaleOutServers;
+}
+
+const COLUMNS = ['operation', 'requests/s', 'p99 ms', 'bare client/s', 'ratio', 'target', ''];
 
 /** Fills the server and measures. */
 export async function scaleOutOperations(
   pace: Pace,
   token: string,
   server: Child,
-  place: Place,
+  servers: ScaleOutServers,
 ): Promise<void> {
-  await fill(server.port, token, SMALL);
-  await fill(server.port, token, CROWD);
-  const [[project]] = (await asked(
-    place.urls.databaseUrl,
+  print('### Operations on PostgreSQL and Redis beside a bare client of both');
+  print();
+  await fill(server, token, SMALL);
+  await fill(server, token, CROWD);
+  const [[project]] = (await rowsOf(
+    servers.urls.databaseUrl,
     'SELECT project_id FROM projects WHERE id = $1',
     PROJECT.id,
   )) as [[string]];
+  const setting = { pace, token, project, servers };
   const rows: string[][] = [];
   for (const comparison of COMPARISONS) {
-    const { name, target, requests: requestsOf = requestsOfOperation(name) } = comparison;
-    const requests = requestsOf(token);
-    const ours = { name, port: server.port };
-    const results = await besideBareClient(pace, comparison, { requests, project, place }, [ours]);
-    const perStatement = await requestsPerStatement(pace, ours, requests, place);
-    rows.push(row(comparison, results[0] as Result, target, two(perStatement)));
+    const ours = { name: comparison.name, port: server.port };
+    const [result] = (await besideBareClient(setting, comparison, [ours])) as [Result];
+    const perStatement = await requestsPerStatement(setting, comparison, server);
+    rows.push([...row(comparison, result), two(perStatement)]);
   }
-  table(OPERATION_COLUMNS, rows);
-  await leastPresence(pace, token, server, project, place);
+  table([...COLUMNS, 'requests per SQL statement'], rows);
+  await leastPresence(setting, server);
 }
 
-const OPERATION_COLUMNS = [
-  'operation',
-  'requests/s',
-  'p99 ms',
-  'bare client/s',
-  'ratio',
-  'target',
-  '',
-  'requests per SQL statement',
-];
-
-/** What PUT presence comes to in servers that do nothing else: how far from the target any server must be. */
-async function leastPresence(
-  pace: Pace,
-  token: string,
-  server: Child,
-  project: string,
-  place: Place,
-): Promise<void> {
-  say('### PUT presence (refresh) beside bare HTTP servers that only call the script');
-  say();
-  const name = 'PUT presence (refresh)';
-  const comparison = COMPARISONS.find((candidate) => candidate.name === name) as Comparison;
+/** What PUT presence comes to in servers that do nothing else: the limit for any server. */
+async function leastPresence(setting: Setting, server: Child): Promise<void> {
+  print('### PUT presence (refresh) beside bare HTTP servers that only call the script');
+  print();
+  const { redisUrl } = setting.servers.urls;
   const bare = (mostTogether: number) => {
-    const options: BarePresenceOptions = { redisUrl: place.urls.redisUrl, project: 'bare', mostTogether };
+    const options: BarePresenceOptions = { redisUrl, project: 'bare', mostTogether };
     return startServer('bare-presence-server.ts', JSON.stringify(options));
   };
   const [alone, together] = [await bare(1), await bare(MOST_TOGETHER)];
-  const servers = [
+  const measured = [
     { name: 'a bare HTTP server, a call for each request', port: alone.port },
     { name: `a bare HTTP server, a call for up to ${MOST_TOGETHER}`, port: together.port },
     { name: 'Rollcall', port: server.port },
   ];
-  const requests = requestsOfOperation(name)(token);
-  const results = await besideBareClient(pace, comparison, { requests, project, place }, servers);
+  const results = await besideBareClient(setting, REFRESH, measured);
   table(
-    ['server', ...OPERATION_COLUMNS.slice(1, 5)],
-    results.map((result) => row({ ...comparison, name: result.name }, result, null).slice(0, 5)),
+    ['server', ...COLUMNS.slice(1, 5)],
+    results.map((result) => row({ ...REFRESH, name: result.name }, result).slice(0, 5)),
   );
   await alone.stop();
   await together.stop();
@@ -132,93 +155,57 @@ interface Result {
   readonly ratio: number;
 }
 
-function row({ name, what }: Comparison, result: Result, target: number | null, more = ''): string[] {
+function row({ name, what, target }: Comparison, { ours, p99, bare, ratio }: Result): string[] {
   return [
-    name,
-    whole(result.ours),
-    two(result.p99),
-    `${what} ${whole(result.bare)}`,
-    two(result.ratio),
-    target === null ? '' : `≥ ${two(target)}`,
-    target === null ? '' : verdict(result.ratio >= target),
-    more,
+    ...[name, whole(ours), two(p99), `${what} ${whole(bare)}`, two(ratio)],
+    ...(target === null ? ['', ''] : [`≥ ${two(target)}`, verdict(ratio >= target)]),
   ];
 }
 
 /** Loads servers in turn, each round beside a bare client's: medians over the rounds, of the ratios too. */
 async function besideBareClient(
-  { rounds, seconds }: Pace,
-  { what, updates = 1 }: Comparison,
-  { requests, project, place }: { requests: string[]; project: string; place: Place },
-  servers: readonly { readonly name: string; readonly port: number }[],
+  { pace: { rounds, seconds }, token, project, servers }: Setting,
+  { what, requests: requestsFor, updates = 1 }: Comparison,
+  measured: readonly { readonly name: string; readonly port: number }[],
 ): Promise<Result[]> {
-  const groups = Array.from({ length: SMALL.smallGroups }, (_, index) => smallGroupId(index));
-  const members = groups.map((_, index) => smallGroupMembers(SMALL, index)[0] as string);
+  const groups = Array.from({ length: SMALL.groups }, (_, index) => groupId(index));
+  const members = groups.map((_, index) => groupMembers(SMALL, index)[0] as string);
   const bare: BarePlan = {
-    what,
-    ...place.urls,
-    project,
-    groups,
-    members,
+    ...{ what, ...servers.urls, project, groups, members },
     callers: CONNECTIONS,
     seconds,
   };
-  const measured = servers.map(({ name }) => ({ name, rounds: [] as Omit<Result, 'name'>[] }));
+  const requests = requestsFor(token);
+  const results = measured.map(({ name }) => ({ name, rounds: [] as Omit<Result, 'name'>[] }));
   for (let round = -1; round < rounds; round += 1) {
     const { requestsPerSecond: alone } = await runBare<BarePlan>('bare-client.ts', bare);
-    for (const [index, { name, port }] of servers.entries()) {
+    for (const [index, { name, port }] of measured.entries()) {
       const { requestsPerSecond, p99 } = await load(name, planFor({ port, seconds, requests }));
       const ours = requestsPerSecond * updates;
-      if (round >= 0) measured[index]?.rounds.push({ bare: alone, ours, p99, ratio: ours / alone });
+      if (round >= 0) results[index]?.rounds.push({ bare: alone, ours, p99, ratio: ours / alone });
     }
   }
-  return measured.map(({ name, rounds: each }) => {
+  return results.map(({ name, rounds: each }) => {
     const of = (column: keyof Omit<Result, 'name'>) => median(each.map((round) => round[column]));
     return { name, bare: of('bare'), ours: of('ours'), p99: of('p99'), ratio: of('ratio') };
   });
 }
 
 async function requestsPerStatement(
-  { seconds }: Pace,
-  { name, port }: { readonly name: string; readonly port: number },
-  requests: string[],
-  { urls }: Place,
+  { pace: { seconds }, token, servers }: Setting,
+  { name, requests }: Comparison,
+  { port }: Child,
 ): Promise<number> {
-  const before = await statements(urls.databaseUrl);
-  // The way to remembering them all is to count too.
-  const plan = { ...planFor({ port, seconds: seconds + WARM_UP_SECONDS, requests }), warmUpSeconds: 0 };
-  const { requestsPerSecond } = await load(name, plan);
-  return (requestsPerSecond * plan.seconds) / ((await statements(urls.databaseUrl)) - before);
+  const before = await statements(servers.urls.databaseUrl);
+  // What fills the cache is to count too.
+  const plan = planFor({ port, seconds: seconds + WARM_UP_SECONDS, requests: requests(token) });
+  const { requestsPerSecond } = await load(name, { ...plan, warmUpSeconds: 0 });
+  return (requestsPerSecond * plan.seconds) / ((await statements(servers.urls.databaseUrl)) - before);
 }
 
-const planFor = (what: Pick<LoadPlan, 'port' | 'seconds' | 'requests'>): LoadPlan => ({
+const planFor = (what: Pick<Load, 'port' | 'seconds' | 'requests'>): Load => ({
   ...what,
   connections: CONNECTIONS,
   warmUpSeconds: WARM_UP_SECONDS,
   awake: false,
 });
-
-function requestsOfOperation(name: string): (token: string) => string[] {
-  const operation = OPERATIONS.find((candidate) => candidate.name === name);
-  if (operation === undefined) throw new Error(`there is no operation ${name}`);
-  return (token) => operation.requests(SMALL, token);
-}
-
-/** The members of each large group, all at one paragraph. */
-const crowds = (): UserPlace[][] =>
-  Array.from({ length: CROWD.largeGroups }, (_, index) =>
-    largeGroupMembers(CROWD, index).map((user) => ({
-      user,
-      group: largeGroupId(index),
-      page: 0,
-      paragraph: 0,
-    })),
-  );
-
-function seldomRequests(token: string): string[] {
-  return crowds().flatMap((places) => places.map((place) => presenceRequest(token, place)));
-}
-
-function togetherRequests(token: string): string[] {
-  return crowds().map((places) => presencesRequest(token, places.slice(0, TOGETHER)));
-}

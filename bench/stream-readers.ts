@@ -1,6 +1,6 @@
 /**
- * Readers of a presence stream and somebody who moves about, in one process, so that one clock times both. Every reader
- * counts the events that it gets; some of them also take each apart, to tell how old it is.
+ * Readers of a presence stream and the users who move, in one process, so that one clock times both. Every reader counts
+ * the events that it gets; some of them also parse each event, to learn how old it is.
  *
  * Reads a {@link StreamPlan} as JSON from the file named by its argument; prints a {@link StreamResult} as JSON.
  */

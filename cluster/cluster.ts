@@ -1,4 +1,4 @@
-/** `npm run cluster`: several Rollcall processes on one PostgreSQL and one Redis, for trying. Ctrl-C stops all. */
+/** `npm run cluster`: several Rollcall processes on one PostgreSQL and one Redis, for demonstration. Ctrl-C stops all. */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { pasteLines } from '../packages/server/src/announcement.ts';
@@ -10,15 +10,15 @@ import { type Cluster, startCluster } from './start-cluster.ts';
 
 const HELP = `npm run cluster -- [--processes <3>] [--port <8080>]
 
-Starts Rollcall processes on one PostgreSQL and one Redis behind a balancer that sends each request to the next of
-them. The servers are those of ROLLCALL_DATABASE_URL and ROLLCALL_REDIS_URL; without these, PostgreSQL on this machine
-(the database rollcall_cluster, made when missing) and Redis on this machine. Other ROLLCALL_ variables hold for the
-processes. What they log goes to standard error, with the number of the process.
+Starts Rollcall processes on one PostgreSQL and one Redis behind a round-robin balancer. The servers are those of
+ROLLCALL_DATABASE_URL and ROLLCALL_REDIS_URL, or by default the local ones; on the local PostgreSQL the database
+rollcall_cluster is created when missing. Other ROLLCALL_ variables are passed on to the processes. Their logs go to
+standard error, with the number of the process.
 `;
 
 const NAME = 'cluster';
 
-/** A customer and a project to begin with. Where they exist already, their secrets stay. */
+/** The first customer and project. When they exist already, their secrets do not change. */
 const CREDENTIALS = {
   ROLLCALL_CUSTOMER_ID: NAME,
   ROLLCALL_CUSTOMER_SECRET: newSecret(),
@@ -35,27 +35,30 @@ function readOptions(): { processes: number; port: number } | null {
     },
   });
   if (values.help === true) return null;
-  return { processes: whole('--processes', values.processes, 1), port: whole('--port', values.port, 0) };
+  return {
+    processes: wholeNumber('--processes', values.processes, 1),
+    port: wholeNumber('--port', values.port, 0),
+  };
 }
 
-function whole(flag: string, text: string, least: number): number {
+function wholeNumber(flag: string, text: string, min: number): number {
   const number = Number(text);
-  if (/^\d{1,5}$/.test(text) && number >= least && number <= 65_535) return number;
-  throw new Error(`${flag}: expected a whole number from ${least} on, not ${text}`);
+  if (/^\d{1,5}$/.test(text) && number >= min && number <= 65_535) return number;
+  throw new Error(`${flag}: expected a whole number of at least ${min}, not ${text}`);
 }
 
-/** The user's own settings of the processes; where they listen is for the cluster to say. */
+/** The settings of the environment for the processes, without host, port and data directory. */
 function settings(): Record<string, string> {
   const { ROLLCALL_HOST, ROLLCALL_PORT, ROLLCALL_DATA_DIR, ...others } = process.env;
   const own = Object.entries(others).filter(([name]) => name.startsWith('ROLLCALL_'));
   return { ...CREDENTIALS, ...(Object.fromEntries(own) as Record<string, string>) };
 }
 
-/** A token of the project that the processes were told to make, signed with the secret that it really has. */
+/** A token of the project, signed with the secret that is stored: it can be older than {@link CREDENTIALS}. */
 async function tokenOf(projectId: string, { databaseUrl }: Servers): Promise<string> {
   const store = await openStore({ databaseUrl, dataDir: '' });
   try {
-    const project = await store.findProject(projectId);
+    const project = await store.projects.find(projectId);
     if (project === null) throw new Error(`there is no project ${projectId}`);
     return await mintProjectToken(project.id, project.secret, Date.now());
   } finally {
@@ -69,7 +72,7 @@ function describe(cluster: Cluster, servers: Servers, token: string): string {
   );
   return `
 ${cluster.nodes.length} processes on ${servers.names}, behind ${cluster.url}.
-Each request goes to the next of them; end one, and the others go on:
+Each request goes to the next process. When one ends, the others continue:
 
 ${lines.join('\n')}
 
@@ -81,14 +84,14 @@ Ctrl-C stops all.
 `;
 }
 
-/** Resolves at the first signal that asks for the end; npm and the terminal may send more of them. */
-const stopAsked = () =>
+/** Resolves at the first SIGINT or SIGTERM; later ones are ignored, since npm and the terminal both send them. */
+const stopRequested = () =>
   new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
 
 async function run(options: { processes: number; port: number }): Promise<void> {
-  const asked = stopAsked();
+  const stopped = stopRequested();
   const servers = await localServers(process.env);
   const own = settings();
   const onLine = (line: string, number: number) => process.stderr.write(`${number} | ${line}\n`);
@@ -97,7 +100,7 @@ async function run(options: { processes: number; port: number }): Promise<void> 
     node.process.ended().then((how) => process.stderr.write(`${index + 1} | ended: ${how}\n`));
   }
   process.stdout.write(describe(cluster, servers, await tokenOf(own.ROLLCALL_PROJECT_ID as string, servers)));
-  await asked;
+  await stopped;
 }
 
 try {

@@ -4,7 +4,7 @@ import pg from 'pg';
 export interface Servers {
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** For people: no user and no password. */
+  /** For display, without user and password. */
   readonly names: string;
 }
 
@@ -15,18 +15,18 @@ const LOCAL_REDIS = 'redis://127.0.0.1:6379';
 const DUPLICATE_DATABASE = '42P04';
 
 /**
- * Those that ROLLCALL_DATABASE_URL and ROLLCALL_REDIS_URL name; without these, this machine's, with a database of our
- * own in its PostgreSQL, made when missing. @throws Error that says what to start or to set
+ * The servers that ROLLCALL_DATABASE_URL and ROLLCALL_REDIS_URL name, or the local ones at their default ports. On the
+ * local PostgreSQL it creates the database `rollcall_cluster` when missing. @throws Error that names what to start or set
  */
 export async function localServers(environment: NodeJS.ProcessEnv): Promise<Servers> {
   const redisUrl = environment.ROLLCALL_REDIS_URL || LOCAL_REDIS;
   const databaseUrl = environment.ROLLCALL_DATABASE_URL || (await localDatabase());
-  const names = `one PostgreSQL (${placeOf(databaseUrl)}) and one Redis (${placeOf(redisUrl)})`;
+  const names = `one PostgreSQL (${hostOf(databaseUrl)}) and one Redis (${hostOf(redisUrl)})`;
   return { databaseUrl, redisUrl, names };
 }
 
-/** The part of a URL after the password, up to the parameters. */
-const placeOf = (url: string) => url.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').replace(/\?.*$/, '');
+/** The URL without scheme, user, password and parameters. */
+const hostOf = (url: string) => url.replace(/^\w+:\/\/(?:[^@/]*@)?/, '').replace(/\?.*$/, '');
 
 async function localDatabase(): Promise<string> {
   const client = new pg.Client({ connectionString: `${LOCAL_POSTGRES}/postgres` });

@@ -6,11 +6,11 @@ import { createInterface } from 'node:readline';
 const LAUNCHER = new URL('../packages/server/bin/rollcall.mjs', import.meta.url).pathname;
 
 export interface ProcessOptions {
-  /** All that the process sees of an environment. */
+  /** The whole environment of the process. */
   readonly env: NodeJS.ProcessEnv;
-  /** The program, where it is another than that of this project. */
+  /** The program to run. Default: this project's. */
   readonly launcher?: string | undefined;
-  /** Is given each line that the process prints, to either output. */
+  /** Receives each line of stdout and stderr. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -24,7 +24,7 @@ export class RollcallProcess {
   readonly #child: ChildProcess;
   readonly #lines: string[] = [];
   readonly #ended: Promise<unknown>;
-  /** Where it listens; rejects when it ends before it does, with what it printed. */
+  /** The URL once it listens; rejects with its output when it exits before. */
   readonly listening: Promise<string>;
 
   constructor({ env, launcher = LAUNCHER, onLine }: ProcessOptions) {
@@ -35,33 +35,33 @@ export class RollcallProcess {
     running.add(this.#child);
     this.#ended = once(this.#child, 'close').finally(() => running.delete(this.#child));
     this.listening = this.#urlOf(onLine);
-    // Whoever stops a process that never listened need not have waited for it.
+    // Not an unhandled rejection when the caller ends the process without awaiting this.
     this.listening.catch(() => {});
   }
 
-  /** 0 where it could not be started. */
+  /** The process ID; 0 when the process could not be started. */
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  /** All that it printed so far, line by line. */
+  /** The lines of output so far. */
   get printed(): readonly string[] {
     return this.#lines;
   }
 
-  /** Resolves when the process is gone: `SIGKILL`, or an exit code. */
+  /** Resolves when the process has exited: with the signal or the exit code. */
   async ended(): Promise<NodeJS.Signals | number | null> {
     await this.#ended;
     return this.#child.signalCode ?? this.#child.exitCode;
   }
 
-  /** Sends a signal, and waits until the process is gone: SIGTERM lets it finish what it does, SIGKILL nothing. */
+  /** Sends a signal, and waits until the process has exited. SIGTERM lets it finish its requests. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.#child.kill(signal);
     await this.#ended;
   }
 
-  /** Sends a signal that does not end it. */
+  /** Sends a signal without waiting. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -16,20 +16,20 @@ export interface RoundRobin {
   close(): Promise<void>;
 }
 
-/** A little longer than the servers keep an idle connection: who has one to the balancer never meets a closed one. */
+/** Longer than the servers keep idle connections open, so that no client sees the balancer close one first. */
 const KEEP_ALIVE_MS = 75_000;
 
 /**
- * A balancer for trying and for tests. Requests go to the servers in turn, those of one connection too, so that a client
- * meets another server each time. Answers stream through as they come. A server that takes no connection is passed over;
- * a request that may have reached one is not sent again, unless it only reads.
+ * A load balancer for demonstrations and tests. Each request goes to the next server, also within one connection, and
+ * responses are streamed. A server that accepts no connection is skipped; a request that may have reached a server is
+ * sent to another one only if it is a read.
  */
 export async function startRoundRobin(targets: readonly string[], port: number): Promise<RoundRobin> {
   const agent = new Agent({ keepAlive: true });
-  let turn = 0;
+  let next = 0;
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
-    const first = turn % targets.length;
-    turn += 1;
+    const first = next % targets.length;
+    next += 1;
     forward({ incoming, outgoing, agent }, [...targets.slice(first), ...targets.slice(0, first)]);
   });
   await listen(server, port);
@@ -58,31 +58,31 @@ interface Exchange {
   readonly agent: Agent;
 }
 
-/** Hands the request to the first of the targets that takes it, and its answer back. */
+/** Forwards the request to the first target that accepts a connection, and its response to the client. */
 function forward(exchange: Exchange, [target, ...others]: readonly string[]): void {
   const { incoming, outgoing, agent } = exchange;
   if (target === undefined) {
-    refuse(outgoing, 'no server takes connections');
+    respondBadGateway(outgoing, 'no server accepts connections');
     return;
   }
   const { hostname, port } = new URL(target);
   const { method, url: path } = incoming;
   const upstream = request({ hostname, port, method, path, agent, headers: requestHeaders(incoming) });
-  let taken = false;
+  let isForwarded = false;
   onConnected(upstream, () => {
-    taken = true;
-    // A body that was read for a server that failed is an empty one: see isRead.
+    isForwarded = true;
+    // Only requests without a body are forwarded a second time: see isRead.
     if (incoming.readableEnded) upstream.end();
     else incoming.pipe(upstream);
   });
-  upstream.on('response', (answer) => passBack(answer, outgoing));
+  upstream.on('response', (response) => passBack(response, outgoing));
   upstream.on('error', () => {
     if (outgoing.destroyed) return;
     if (outgoing.headersSent) outgoing.destroy();
-    else if (!taken || isRead(incoming)) forward(exchange, others);
-    else refuse(outgoing, 'the server that had the request is gone');
+    else if (!isForwarded || isRead(incoming)) forward(exchange, others);
+    else respondBadGateway(outgoing, 'the server failed while it handled the request');
   });
-  // A client that leaves takes its request along.
+  // The request is aborted when its client disconnects.
   outgoing.once('close', () => {
     if (!outgoing.writableFinished) upstream.destroy();
   });
@@ -95,26 +95,26 @@ function onConnected(upstream: ClientRequest, begin: () => void): void {
   });
 }
 
-/** Whether the request can be sent twice: it changes nothing and has no body that may be half gone. */
+/** Whether the request can be sent twice: it changes nothing, and it has no body, which would be partly consumed. */
 const isRead = ({ method, headers }: IncomingMessage) =>
   (method === 'GET' || method === 'HEAD') &&
   headers['content-length'] === undefined &&
   headers['transfer-encoding'] === undefined;
 
-function passBack(answer: IncomingMessage, outgoing: ServerResponse): void {
-  const headers = withoutHopByHop(answer.rawHeaders, [...HOP_BY_HOP, 'transfer-encoding']);
-  outgoing.writeHead(answer.statusCode as number, answer.statusMessage as string, headers);
-  // A stream of events may have none for a while.
+function passBack(response: IncomingMessage, outgoing: ServerResponse): void {
+  const headers = withoutHopByHop(response.rawHeaders, [...HOP_BY_HOP, 'transfer-encoding']);
+  outgoing.writeHead(response.statusCode as number, response.statusMessage as string, headers);
+  // An event stream can be silent for a while.
   outgoing.flushHeaders();
-  pipeline(answer, outgoing, () => {});
+  pipeline(response, outgoing, () => {});
 }
 
-function refuse(outgoing: ServerResponse, message: string): void {
+function respondBadGateway(outgoing: ServerResponse, message: string): void {
   outgoing.writeHead(502, { 'content-type': 'application/json' });
   outgoing.end(JSON.stringify({ error: 'error', message }));
 }
 
-/** What is about one connection, not about the message. The framing of a request's body stays as the client chose it. */
+/** Headers of one connection, not of the message. Requests keep `transfer-encoding`: their bodies are forwarded as framed. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'expect'];
 
 function requestHeaders({ rawHeaders, headers, socket }: IncomingMessage): string[] {
@@ -127,7 +127,7 @@ function requestHeaders({ rawHeaders, headers, socket }: IncomingMessage): strin
   ];
 }
 
-/** Names and values in turn, as Node has them raw. */
-function withoutHopByHop(raw: readonly string[], left: readonly string[]): string[] {
-  return raw.filter((_, index) => !left.includes((raw[index - (index % 2)] as string).toLowerCase()));
+/** `raw` alternates names and values, as Node's `rawHeaders`. */
+function withoutHopByHop(raw: readonly string[], removed: readonly string[]): string[] {
+  return raw.filter((_, index) => !removed.includes((raw[index - (index % 2)] as string).toLowerCase()));
 }

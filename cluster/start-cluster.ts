@@ -8,11 +8,11 @@ export interface ClusterOptions {
   readonly port: number;
   readonly databaseUrl: string;
   readonly redisUrl: string;
-  /** More settings of the processes, by variable. Of this process's own settings they get none. */
+  /** Further settings of the processes, by variable. They inherit no `ROLLCALL_` variable of this process. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The program that they run, where it is another than that of this project. */
+  /** The program to run. Default: this project's. */
   readonly launcher?: string;
-  /** Is given what the processes print. */
+  /** Receives each line of output of the processes. */
   readonly onLine?: (line: string, process: number) => void;
 }
 
@@ -21,16 +21,16 @@ export interface ClusterNode {
   readonly process: RollcallProcess;
 }
 
-/** Rollcall processes on one PostgreSQL and one Redis, behind a balancer that sends each request to the next of them. */
+/** Rollcall processes on one PostgreSQL and one Redis, behind a round-robin balancer. */
 export interface Cluster extends AsyncDisposable {
-  /** The balancer. */
+  /** The URL of the balancer. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
-  /** Stops all that still run, and waits until they are gone. Idempotent. */
+  /** Stops the running processes, and waits until they have exited. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** Starts all at once. @throws Error with what a process printed that ended before it listened; then none is left */
+/** Starts all processes at once. @throws Error when one exits before it listens, with its output; the others are stopped */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using opened = new AsyncDisposableStack();
   const processes = startProcesses(options);
@@ -50,7 +50,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   return { url: balancer.url, nodes, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** Starts the processes without waiting for any. */
+/** Starts the processes without waiting until they listen. */
 export function startProcesses(options: Omit<ClusterOptions, 'port'>): RollcallProcess[] {
   const env = {
     ...environmentOfOthers(),

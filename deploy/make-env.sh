@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes deploy/.env, from which compose.yaml takes its secrets: at random, and once. What is there already stays.
+# Writes deploy/.env with random secrets for compose.yaml. An existing file is not changed.
 set -eu
 cd "$(dirname "$0")"
 if [ -e .env ]; then

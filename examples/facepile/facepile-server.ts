@@ -1,4 +1,4 @@
-/** The backend of the example: the page, its client, and a token for whoever asks. A real one asks who they are first. */
+/** The backend of the example: serves the page, the client and tokens. A real backend authenticates the user first. */
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
@@ -12,7 +12,7 @@ export const GROUP = 'aurora';
 const CLIENT = join(import.meta.dirname, '../../packages/client/src');
 const PAGE = join(import.meta.dirname, 'index.html');
 
-/** Where the presence service is, and the project to use there. */
+/** The URL of Rollcall, and the project to use there. */
 export interface Service extends Credentials {
   readonly url: string;
 }
@@ -22,7 +22,7 @@ export interface FacepileServer {
   close(): Promise<void>;
 }
 
-/** Listens on a port of this machine (0: a free one), and serves once it is told which Rollcall to use. */
+/** Listens on a local port (0: a free one), and responds to requests once `connect` has resolved. */
 export async function startFacepile(
   port: number,
   connect: (origin: string) => Promise<Service>,
@@ -88,7 +88,7 @@ async function answer(
   notFound(response);
 }
 
-/** A module of the client, with its types taken off: an application has them from its bundler or from npm. */
+/** A module of the client, with its types stripped. An application gets the built client from npm. */
 async function clientModule(file: string): Promise<string> {
   const path = normalize(join(CLIENT, file));
   if (!path.startsWith(CLIENT)) throw new Error('not a module of the client');
@@ -103,7 +103,7 @@ function sendAvatar(response: ServerResponse, file: string): void {
 
 let visits = 0;
 
-/** Whoever opens the page without saying who they are is somebody else each time. */
+/** A visitor without a `user` parameter gets the next user. */
 function redirect(response: ServerResponse): void {
   const person = PEOPLE[visits++ % PEOPLE.length];
   response.writeHead(302, { location: `/?user=${person?.id}`, 'cache-control': 'no-store' }).end();

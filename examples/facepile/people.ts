@@ -1,4 +1,4 @@
-/** Who is in the example. Their pictures are drawn here, so that nothing has to be fetched from anywhere. */
+/** A user of the example. Pictures are drawn here, so that the page loads nothing from elsewhere. */
 export interface Person {
   readonly id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export const PEOPLE: readonly Person[] = [
   { id: 'femi', name: 'Femi Adeyemi', colours: ['#f783ac', '#a61e4d'] },
 ];
 
-/** A person's picture: the initials on their colours. */
+/** The picture of a person: their initials on their colours. */
 export function avatar({ name, colours: [from, to] }: Person): string {
   const initials = name.replaceAll(/(\S)\S*\s*/g, '$1');
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 80 80">

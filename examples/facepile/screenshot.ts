@@ -1,4 +1,4 @@
-/** Makes facepile.png, the picture of the README: the page with five people on it, one of them in another light. */
+/** Makes facepile.png, the picture of the README: the page with five users. `all` also makes the dark and phone versions. */
 import { join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Page } from 'playwright-core';
@@ -9,7 +9,7 @@ const [target = join(import.meta.dirname, 'facepile.png'), only] = process.argv.
 const DESKTOP = { width: 1120, height: 800 };
 const PHONE = { width: 390, height: 800 };
 
-/** Who else is there, and where. */
+/** The other users, by the section that they read. */
 const OTHERS = { bruno: 'summary', carmen: 'goals', esme: 'goals', dmitri: 'timeline' };
 
 let temporary: TemporaryRollcall | undefined;

@@ -1,7 +1,7 @@
 /**
- * `npm run example`: the page at a port of this machine (PORT, or a free one) beside a Rollcall of its own that forgets
- * everything at the end. With ROLLCALL_URL, ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET it uses that one instead,
- * which must have been started with ROLLCALL_CORS_ORIGINS=http://127.0.0.1:<PORT>.
+ * `npm run example`: serves the page on a local port (PORT, or a free one) and starts a temporary Rollcall, whose data is
+ * removed at the end. With ROLLCALL_URL, ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET it uses that server instead,
+ * which must run with ROLLCALL_CORS_ORIGINS=http://127.0.0.1:<PORT>.
  */
 import process from 'node:process';
 import { type Service, startFacepile } from './facepile-server.ts';
@@ -21,7 +21,7 @@ async function connect(origin: string): Promise<Service> {
 
 const facepile = await startFacepile(Number(PORT), connect);
 process.stdout.write(`
-  Open ${facepile.url} twice, side by side: each window is somebody else.
+  Open ${facepile.url} twice, side by side: each window is another user.
   Scroll in one of them, and watch the other. Ctrl-C ends it.
 
 `);

@@ -11,7 +11,7 @@ export interface TemporaryRollcall extends Service {
   close(): Promise<void>;
 }
 
-/** Starts a Rollcall on a free port, which pages of this origin may call. */
+/** Starts a Rollcall on a free port that accepts requests of pages of this origin. */
 export async function startTemporaryRollcall(origin: string): Promise<TemporaryRollcall> {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-facepile-'));
   const credentials = { projectId: 'facepile', secret: randomBytes(32).toString('base64url') };

@@ -1,6 +1,6 @@
 /**
- * Builds what is published: `dist`, JavaScript modules and their types. The types of the wire come from the private
- * protocol package; they are written out as the compiler sees them, so that `dist` refers to nothing outside itself.
+ * Builds the published `dist`: JavaScript modules and their types. The types of requests and responses come from the
+ * private protocol package. The compiler expands them, so that `dist` imports nothing outside itself.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import process from 'node:process';
 import ts from 'typescript';
 
 const HERE = import.meta.dirname;
-const WIRE_TYPES = join(HERE, 'src/protocol.ts');
+const PROTOCOL_TYPES = join(HERE, 'src/protocol.ts');
 
 function readConfig(): ts.ParsedCommandLine {
   const path = join(HERE, 'tsconfig.build.json');
@@ -29,63 +29,47 @@ function fail(diagnostics: readonly ts.Diagnostic[]): never {
   process.exit(1);
 }
 
-/** `export type Group = { … };` for every type that the file exports. */
-function writtenOut(program: ts.Program, path: string): string {
+/** `export type Group = { … };` for every type that the file exports, with the compiler's own expansion. */
+function expandedTypes(program: ts.Program, path: string): string {
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(path);
   const module = file && checker.getSymbolAtLocation(file);
   if (module === undefined) throw new Error(`${path} is not a module`);
+  const { InTypeAlias, MultilineObjectLiterals, NoTruncation } = ts.NodeBuilderFlags;
   return checker
     .getExportsOfModule(module)
     .map((symbol) => {
       const declared = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
       const type = checker.getDeclaredTypeOfSymbol(declared);
-      return `${comment(declared, checker)}export type ${symbol.name} = ${textOf(type, checker)};\n`;
+      const flags = InTypeAlias | MultilineObjectLiterals | NoTruncation;
+      const node = checker.typeToTypeNode(type, undefined, flags);
+      if (node === undefined || type.flags & ts.TypeFlags.Any) throw new Error(`no type ${symbol.name}`);
+      const comment = ts.displayPartsToString(declared.getDocumentationComment(checker));
+      return `${comment && `/** ${comment} */\n`}export type ${symbol.name} = ${textOf(node, file as ts.SourceFile)};\n`;
     })
     .join('');
 }
 
-/** What the source says about a type; what is in braces there are names that a reader of the package does not have. */
-function comment(symbol: ts.Symbol, checker: ts.TypeChecker): string {
-  const text = ts.displayPartsToString(symbol.getDocumentationComment(checker));
-  return text === '' ? '' : `/** ${text} */\n`;
+/** JSON leaves out `undefined`, so an optional property accepts it, also under `exactOptionalPropertyTypes`. */
+function textOf(type: ts.TypeNode, file: ts.SourceFile): string {
+  const { factory } = ts;
+  const undefinedType = factory.createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword);
+  const { transformed } = ts.transform(type, [
+    (context) => (root) => {
+      const visit = (node: ts.Node): ts.Node => {
+        const visited = ts.visitEachChild(node, visit, context);
+        if (!ts.isPropertySignature(visited) || visited.questionToken === undefined) return visited;
+        const { modifiers, name, questionToken } = visited;
+        const either = factory.createUnionTypeNode([visited.type as ts.TypeNode, undefinedType]);
+        return factory.updatePropertySignature(visited, modifiers, name, questionToken, either);
+      };
+      return visit(root) as ts.TypeNode;
+    },
+  ]);
+  return ts.createPrinter().printNode(ts.EmitHint.Unspecified, transformed[0] as ts.TypeNode, file);
 }
 
-/** A type as TypeScript, with every name in it replaced by what it stands for. */
-function textOf(type: ts.Type, checker: ts.TypeChecker, indent = ''): string {
-  const inside = (inner: ts.Type) => textOf(inner, checker, indent);
-  if (type.flags & ts.TypeFlags.Boolean) return 'boolean';
-  if (type.isUnion()) return unionText(type.types.map(inside));
-  if (checker.isArrayType(type)) {
-    const [item] = checker.getTypeArguments(type as ts.TypeReference);
-    if (item === undefined) throw new Error('an array of nothing');
-    return `${item.isUnion() ? `(${inside(item)})` : inside(item)}[]`;
-  }
-  const values = type.getStringIndexType();
-  if (values !== undefined) return `Record<string, ${inside(values)}>`;
-  const { Object: AnObject, Intersection, Any } = ts.TypeFlags;
-  if (type.flags & (AnObject | Intersection)) return objectText(type, checker, indent);
-  if (type.flags & Any) throw new Error('a type that the compiler does not know');
-  return checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation);
-}
-
-/** The compiler sees `boolean | undefined` as three types; what is optional is marked at its name. */
-function unionText(parts: readonly string[]): string {
-  const shown = parts.filter((part) => part !== 'undefined' && part !== 'false');
-  return shown.map((part) => (part === 'true' && parts.includes('false') ? 'boolean' : part)).join(' | ');
-}
-
-function objectText(type: ts.Type, checker: ts.TypeChecker, indent: string): string {
-  const lines = checker.getPropertiesOfType(type).map((property) => {
-    const isOptional = (property.flags & ts.SymbolFlags.Optional) !== 0;
-    const text = textOf(checker.getTypeOfSymbol(property), checker, `${indent}  `);
-    // What is optional may also be passed as `undefined`, whatever the reader's settings: JSON leaves it out.
-    return `${indent}  ${property.name}${isOptional ? `?: ${text} | undefined` : `: ${text}`};\n`;
-  });
-  return `{\n${lines.join('')}${indent}}`;
-}
-
-/** Declarations keep the imports as they are in the sources; a reader of the package has no `.ts`. */
+/** The compiler leaves `.ts` in the imports of declarations; the package has `.js` only. */
 const writeFile: ts.WriteFileCallback = (path, text) => {
   const isTypes = path.endsWith('.d.ts');
   ts.sys.createDirectory(dirname(path));
@@ -97,7 +81,7 @@ const writeFile: ts.WriteFileCallback = (path, text) => {
 
 const { fileNames, options } = readConfig();
 const program = ts.createProgram(fileNames, options);
-// The protocol's own files are checked with the rest of the project, against newer libraries than a browser has.
+// The protocol's own files are checked with the whole project, against newer libraries than those of a browser.
 const sources = fileNames.map((name) => program.getSourceFile(name)).filter((file) => file !== undefined);
 const problems = [
   ...program.getGlobalDiagnostics(),
@@ -107,4 +91,4 @@ if (problems.length > 0) fail(problems);
 
 rmSync(join(HERE, 'dist'), { recursive: true, force: true });
 for (const file of sources) program.emit(file, writeFile);
-writeFileSync(join(HERE, 'dist/protocol.d.ts'), writtenOut(program, WIRE_TYPES));
+writeFileSync(join(HERE, 'dist/protocol.d.ts'), expandedTypes(program, PROTOCOL_TYPES));

@@ -1,7 +1,7 @@
 export type { Page, PagedList, PageOptions } from './http/paged-list.ts';
 export type { Token } from './http/token-source.ts';
 export type { CallOptions, ConnectionOptions } from './http/transport.ts';
-export type { Announcement, AnnouncementOptions, Place } from './presence/announcement.ts';
+export type { AnnouncedLocation, Announcement, AnnouncementOptions } from './presence/announcement.ts';
 export type {
   PresenceArrived,
   PresenceDeparted,
@@ -13,9 +13,9 @@ export { NOBODY, type PresenceState, presenceAfter } from './presence/presence-s
 export type { PresenceWatch, StreamOptions } from './presence/presence-watch.ts';
 export { sameLocation } from './presence/same-location.ts';
 export type * from './protocol.ts';
+export type { Precondition, Tagged } from './resources/keyed-resource.ts';
 export type { AnnounceOptions, WatchOptions } from './resources/presence.ts';
 export type { PresenceFilter } from './resources/presence-filter.ts';
-export type { Precondition, Tagged } from './resources/tagged.ts';
 export type { ViewerAnnounceOptions, ViewerGroup, ViewerWatchOptions } from './resources/viewer-presence.ts';
 export { type BatchOptions, Rollcall } from './rollcall.ts';
 export { RollcallClient } from './rollcall-client.ts';

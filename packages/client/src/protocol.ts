@@ -1,6 +1,6 @@
 /**
- * The types of the wire, from the schemas that the server checks requests with. Types only: what the client is at run
- * time stands in this package. The build writes them out one by one, so that the published package needs no other.
+ * The types of requests and responses, inferred from the schemas with which the server validates requests. Types only.
+ * The build expands them, so that the published package depends on no other.
  */
 import type * as protocol from '@rollcall/protocol';
 
@@ -22,8 +22,8 @@ export type {
   NotificationChannels,
   PreferenceWrite,
   PresenceEntry,
-  PresenceRefusal,
   ProjectWrite,
+  RejectedPresenceUpdate,
   SecretRotation,
   SnapshotEvent,
   Status,
@@ -33,25 +33,25 @@ export type {
   Viewer,
 } from '@rollcall/protocol';
 
-type Without<T, Name extends PropertyKey> = { [Key in keyof T as Exclude<Key, Name>]: T[Key] };
+/** Conditional types: the compiler expands them in the published declarations. */
+type Without<T, Name extends PropertyKey> = T extends infer Body
+  ? { [Key in keyof Body as Exclude<Key, Name>]: Body[Key] }
+  : never;
+type WithGroup<T> = Without<T, 'organizationID' | 'groupID'> & { groupID: string };
 type Field<T, Name extends keyof T> = T[Name];
 type Entry<T> = T extends readonly (infer Item)[] ? Item : never;
 
 /** A presence update of one user. */
-export type PresenceWrite = Without<protocol.PresenceWrite, 'organizationID' | 'groupID'> & {
-  groupID: string;
-};
+export type PresenceWrite = WithGroup<protocol.PresenceWrite>;
 /** One update of many. */
-export type PresenceUpdate = Without<protocol.PresenceUpdate, 'organizationID' | 'groupID'> & {
-  groupID: string;
-};
-/** What became of many updates: how many were applied, and which were refused and why. */
+export type PresenceUpdate = WithGroup<protocol.PresenceUpdate>;
+/** The result of many updates: how many were applied, and which were rejected and why. */
 export type PresenceUpdatesDone = protocol.Static<typeof protocol.PresenceUpdatesDone>;
-/** A presence update of the viewer; `groupID` may be left out where the token names a group. */
+/** A presence update of the viewer; `groupID` is optional when the token names a group. */
 export type ViewerPresenceWrite = Without<protocol.ClientPresenceWrite, 'organizationID'>;
 /** How many users are present. */
 export type PresenceCount = protocol.Static<typeof protocol.PresenceCount>;
-/** The answer of every write. */
+/** The response of every write. */
 export type Done = protocol.Static<typeof protocol.Done>;
 export type BatchDone = protocol.Static<typeof protocol.BatchDone>;
 /** An entry of the list of groups: a group without its members. */
@@ -61,7 +61,7 @@ export type UserGroup = Entry<Field<protocol.Static<typeof protocol.UserGroupLis
 /** One preference of a user, by its key. */
 export type Preference = Entry<protocol.Static<typeof protocol.PreferenceList>>;
 export type Project = protocol.Static<typeof protocol.Project>;
-/** The one answer that shows a project's secret. */
+/** The only response that contains the project's secret. */
 export type ProjectCreated = protocol.Static<typeof protocol.ProjectCreated>;
 export type SecretRotated = protocol.Static<typeof protocol.SecretRotated>;
 export type Authorized = protocol.Static<typeof protocol.Authorized>;

@@ -6,29 +6,30 @@ import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 
-/** A project as one of its users sees it: with a client token, in a browser or an app. */
+/** The client of a browser or an app, with a client token of one user. */
 export class RollcallClient {
   readonly presence: ViewerPresence;
   readonly #transport: Transport;
-  readonly #announcements = new Announcements();
+  readonly #announcements: Announcements;
 
-  /** Sends nothing yet. @throws TypeError when `url` is no URL */
+  /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor(options: ConnectionOptions) {
     this.#transport = new Transport(options);
+    this.#announcements = new Announcements(this.#transport);
     this.presence = new ViewerPresence(this.#transport, this.#announcements);
   }
 
-  /** Who the token says is here, and their active groups. @throws RollcallError */
+  /** The user of the token, and their active groups. @throws RollcallError */
   async viewer(options?: CallOptions): Promise<Viewer> {
     return this.#transport.json({ method: 'GET', path: '/v1/client/viewer' }, options);
   }
 
-  /** Who belongs to a group of the viewer's, in order of ID. */
+  /** The members of one of the viewer's groups, in order of ID. */
   members(groupID: string, options?: CallOptions): PagedList<Member> {
     return listAt(this.#transport, () => path`/v1/client/groups/${groupID}/members`, 'users', options);
   }
 
-  /** Announcements leave, streams end, and what is still under way is `aborted`. Nothing of it keeps a process alive. */
+  /** Announcements leave, streams end, and pending calls reject with `aborted`. After it the process can end. */
   async close(): Promise<void> {
     await this.#announcements.leave();
     this.#transport.close();

@@ -1,19 +1,19 @@
 import type { ErrorCode } from './protocol.ts';
 
 /**
- * The server's vocabulary, and three codes of this client: `network` (the server was not reached, or its answer was cut
- * off), `timeout` (nothing was heard for too long) and `aborted` (your signal, or `close()`).
+ * The server's error codes, and three codes of this client: `network` (the server was not reached, or its response was
+ * incomplete), `timeout` (no response, or a silent stream) and `aborted` (your signal, or `close()`).
  */
 export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
-/** The codes that the protocol's table says are worth sending again, and this client's own. */
+/** The retryable codes of the protocol's table, and this client's own. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set<RollcallErrorCode>(['error', 'network', 'timeout']);
-/** Statuses that are worth sending again whatever their code: too slow, too many, and a gateway whose server is away. */
+/** Statuses that are retryable whatever their code: request timeout, too many requests, and a gateway's 5xx. */
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
-/** A 401 is about the token when it says so, or has one of these codes: browsers hide the header where CORS does. */
+/** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
 const TOKEN_CODES = /_token$|_authorization_header$/;
 
-/** What is known of a failure besides its code and message. */
+/** The fields of an error besides its code and message. */
 export interface ErrorDetails {
   readonly status?: number;
   readonly requestId?: string | null;
@@ -22,23 +22,23 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
-/** Every failure of this client. */
+/** The error of every failed call. */
 export class RollcallError extends Error {
-  /** What to program against; `message` is for people. */
+  /** Stable, for programs; `message` is for people. */
   readonly code: RollcallErrorCode;
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   /** Whether sending the same request again can succeed. */
   readonly retryable: boolean;
-  /** The server's log has the request under this; null where no answer came. */
+  /** The request's ID in the server's log; null without a response. */
   readonly requestId: string | null;
-  /** How long the server asks to wait, in milliseconds. */
+  /** The response's `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** The token was refused, and another one may not be. */
+  /** Whether the token was rejected: a new one may be accepted. */
   readonly aboutToken: boolean;
 
   constructor(code: RollcallErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    super(message, details);
     this.name = 'RollcallError';
     this.code = code;
     this.status = details.status ?? 0;
@@ -49,24 +49,20 @@ export class RollcallError extends Error {
   }
 }
 
-/** The error that an answer is, given its body. A gateway's answer has no code of the vocabulary and is given one. */
-export function errorOfAnswer({ status, headers }: Response, body: string): RollcallError {
-  const { error, message } = refusalIn(body);
+/** The error of a response, given its body. A gateway's response has no code of the table and gets one by its status. */
+export function errorOfResponse({ status, headers }: Response, body: string): RollcallError {
+  const { error, message } = errorBodyIn(body);
   const code = error ?? (status >= 500 ? 'error' : 'invalid_request');
-  return new RollcallError(
-    code as RollcallErrorCode,
-    message ?? `the answer was ${status} without an explanation`,
-    {
-      status,
-      requestId: headers.get('x-request-id'),
-      retryAfterMs: retryAfterMs(headers.get('retry-after')),
-      aboutToken: status === 401 && (headers.has('www-authenticate') || TOKEN_CODES.test(code)),
-    },
-  );
+  return new RollcallError(code as RollcallErrorCode, message ?? `status ${status} without an error body`, {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfterMs: retryAfterMs(headers.get('retry-after')),
+    aboutToken: status === 401 && (headers.has('www-authenticate') || TOKEN_CODES.test(code)),
+  });
 }
 
-/** `{error, message}` of a body, as far as it has them. */
-export function refusalIn(body: string): { error?: string; message?: string } {
+/** The `error` and `message` of a body, where present. */
+export function errorBodyIn(body: string): { error?: string; message?: string } {
   try {
     const { error, message } = JSON.parse(body);
     return {

@@ -9,15 +9,15 @@ import { Projects } from './resources/projects.ts';
 import { Tokens } from './resources/tokens.ts';
 import { Users } from './resources/users.ts';
 
-/** What a batch takes besides what every call does. */
+/** Options of a batch. */
 export interface BatchOptions extends CallOptions {
-  /** Check and count, and apply nothing. */
+  /** Validates and counts, and applies nothing. */
   readonly dryRun?: boolean | undefined;
 }
 
 /**
- * A project as its host sees it: with a project, app or access token ({@link projects} with a customer token). For the
- * backend; a browser has {@link RollcallClient}.
+ * The client of a backend: with a project, app or access token ({@link projects} takes a customer token). Browsers use
+ * {@link RollcallClient}.
  */
 export class Rollcall {
   readonly groups: Groups;
@@ -28,11 +28,12 @@ export class Rollcall {
   readonly tokens: Tokens;
   readonly health: Health;
   readonly #transport: Transport;
-  readonly #announcements = new Announcements();
+  readonly #announcements: Announcements;
 
-  /** Sends nothing yet. @throws TypeError when `url` is no URL */
+  /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor(options: ConnectionOptions) {
     this.#transport = new Transport(options);
+    this.#announcements = new Announcements(this.#transport);
     this.groups = new Groups(this.#transport);
     this.users = new Users(this.#transport);
     this.preferences = new Preferences(this.#transport);
@@ -49,7 +50,7 @@ export class Rollcall {
     return this.#transport.json(request, options);
   }
 
-  /** Announcements leave, streams end, and what is still under way is `aborted`. Nothing of it keeps a process alive. */
+  /** Announcements leave, streams end, and pending calls reject with `aborted`. After it the process can end. */
   async close(): Promise<void> {
     await this.#announcements.leave();
     this.#transport.close();

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
-import { type AnnounceOptions, type Location, Rollcall, type RollcallError } from '../src/index.ts';
+import { until } from '../../server/test/support/waiting.ts';
+import { type Location, Rollcall, type RollcallError } from '../src/index.ts';
 import {
-  answer,
   DONE,
-  type Received,
-  refusal,
+  errorBody,
+  respond,
+  respondDone,
   type Script,
-  type StandIn,
-  until,
-  withStandIn,
-} from './support/stand-in.ts';
+  updatesOf,
+  withAnnouncer,
+} from './support/scripted-server.ts';
 
 const A = { page: 'a', part: '1' };
 const B = { page: 'a', part: '2' };
 const C = { page: 'c', part: '1' };
 
-describe('on a server', () => {
+describe('an announcement on a server', () => {
   const server = oneServer();
   let project: Project;
   let rollcall: Rollcall;
@@ -33,33 +33,30 @@ describe('on a server', () => {
     rollcall = new Rollcall({ url: project.url, token: project.token });
   });
 
-  const places = async (): Promise<Location[]> =>
+  const locations = async (): Promise<Location[]> =>
     (await rollcall.presence.get('ada', 'g')).ephemeral.locations;
   const isAt = (...expected: Location[]) =>
-    until(
-      async () => {
-        const found = await places();
-        return JSON.stringify(found) === JSON.stringify(expected);
-      },
-      `ada is at ${JSON.stringify(expected)}`,
-    );
+    until(`ada is at ${JSON.stringify(expected)}`, async () => {
+      const found = await locations();
+      return JSON.stringify(found) === JSON.stringify(expected);
+    });
 
-  test('arrives, moves and leaves', async () => {
+  test('an announcement sets the user present, moves them, and sets them absent on leave()', async () => {
     const announcement = rollcall.presence.announce({ userID: 'ada', groupID: 'g', location: A });
     await isAt(A);
     announcement.move(B);
     await isAt(B);
     assert.deepEqual(announcement.location, B);
     await announcement.leave();
-    assert.deepEqual(await places(), []);
+    assert.deepEqual(await locations(), []);
     assert.equal(await announcement.ended, null);
     announcement.move(A);
     await announcement.leave();
-    assert.deepEqual(await places(), []);
+    assert.deepEqual(await locations(), []);
     await rollcall.close();
   });
 
-  test('in an exclusive region too, and from one region to another', async () => {
+  test('an announcement moves within an exclusive region and from one region to another', async () => {
     const page = (location: Location) => ({ exclusiveWithin: { page: location.page as string } });
     const announcement = rollcall.presence.announce({ userID: 'ada', groupID: 'g', location: A, ...page(A) });
     await isAt(A);
@@ -70,19 +67,19 @@ describe('on a server', () => {
     await rollcall.close();
     assert.equal(await announcement.ended, null);
     rollcall = new Rollcall({ url: project.url, token: project.token });
-    assert.deepEqual(await places(), []);
+    assert.deepEqual(await locations(), []);
   });
 
-  test('leaves a place of others alone', async () => {
+  test('leave() ends the location of the announcement and no other', async () => {
     await rollcall.presence.put('ada', { groupID: 'g', location: C });
     const announcement = rollcall.presence.announce({ userID: 'ada', groupID: 'g', location: A });
     await isAt(A, C);
     await announcement.leave();
-    assert.deepEqual(await places(), [C]);
+    assert.deepEqual(await locations(), [C]);
     await rollcall.presence.put('ada', { groupID: 'g', location: C, absent: true });
   });
 
-  test('ends with the error that trying again cannot help', async () => {
+  test('an announcement ends with an error that is not retryable', async () => {
     const errors: RollcallError[] = [];
     const onError = (error: RollcallError) => errors.push(error);
     const announcement = rollcall.presence.announce({ userID: 'eve', groupID: 'g', location: A, onError });
@@ -93,132 +90,107 @@ describe('on a server', () => {
   });
 });
 
-interface Announced {
-  readonly rollcall: Rollcall;
-  readonly standIn: StandIn;
-  announce(options?: Partial<AnnounceOptions>): ReturnType<Rollcall['presence']['announce']>;
-}
+const announcing = (script: Script, use: Parameters<typeof withAnnouncer>[2]) =>
+  withAnnouncer(script, { location: A }, use);
 
-const announcing = (script: Script, use: (announced: Announced) => Promise<void>) =>
-  withStandIn(script, async (standIn) => {
-    const rollcall = new Rollcall({ url: standIn.url, token: 't' });
-    const announce = (options: Partial<AnnounceOptions> = {}) =>
-      rollcall.presence.announce({ userID: 'ada', groupID: 'g', location: A, ...options });
-    try {
-      await use({ rollcall, standIn, announce });
-    } finally {
-      await rollcall.close();
-    }
-  });
-
-/** What was sent, shortened: where to, or `-` and where from. */
-const sent = ({ received }: StandIn) =>
-  received.map(({ body }) => {
-    const { location, absent } = JSON.parse(body);
-    return `${absent ? '-' : ''}${location.page}${location.part}`;
-  });
-
-describe('what is sent', () => {
-  const ok: Script = (request) => answer(request, 200, DONE);
-
-  test('the same again, before it expires', async () => {
-    await announcing(ok, async ({ standIn, announce }) => {
+describe('the updates of an announcement', () => {
+  test('an announcement repeats its update before the presence expires', async () => {
+    await announcing(respondDone, async (announce, server) => {
       const announcement = announce({ everyMs: 20, exclusiveWithin: { page: 'a' } });
-      await standIn.arrived(4);
+      await server.arrived(4);
       await announcement.leave();
-      const bodies = standIn.received.map(({ body }) => JSON.parse(body));
+      const bodies = server.received.map(({ body }) => JSON.parse(body));
       const present = { groupID: 'g', location: A, exclusiveWithin: { page: 'a' } };
       assert.deepEqual(bodies.slice(0, 3), [present, present, present]);
       assert.deepEqual(bodies.at(-1), { groupID: 'g', location: A, absent: true });
     });
   });
 
-  test('one update at a time, and of moves that come faster the latest', async () => {
-    const held: Received[] = [];
+  test('one update is in flight at a time, and of faster moves the latest is sent', async () => {
     await announcing(
-      (request) => void held.push(request),
-      async ({ standIn, announce }) => {
+      () => {},
+      async (announce, server) => {
         const announcement = announce({ exclusiveWithin: { page: 'a' } });
-        await standIn.arrived(1);
+        await server.arrived(1);
         for (const part of ['2', '3', '4', '5']) announcement.move({ page: 'a', part });
         await new Promise((resolve) => setTimeout(resolve, 20));
-        assert.deepEqual(sent(standIn), ['a1']);
-        answer(held[0] as Received, 200, DONE);
-        await standIn.arrived(2);
-        answer(held[1] as Received, 200, DONE);
+        assert.deepEqual(updatesOf(server), ['a1']);
+        server.release(0);
+        await server.arrived(2);
+        server.release(1);
         const left = announcement.leave();
-        await standIn.arrived(3);
-        answer(held[2] as Received, 200, DONE);
+        await server.arrived(3);
+        server.release(2);
         await left;
-        assert.deepEqual(sent(standIn), ['a1', 'a5', '-a5']);
+        assert.deepEqual(updatesOf(server), ['a1', 'a5', '-a5']);
       },
     );
   });
 
-  test('without a region: first where to, then where from, so that nobody is nowhere in between', async () => {
-    await announcing(ok, async ({ standIn, announce }) => {
+  test('a move without a region sends the presence before the absence, so that the user stays present', async () => {
+    await announcing(respondDone, async (announce, server) => {
       const announcement = announce();
-      await standIn.arrived(1);
+      await server.arrived(1);
       announcement.move(B);
-      await standIn.arrived(3);
+      await server.arrived(3);
       await announcement.leave();
-      assert.deepEqual(sent(standIn), ['a1', 'a2', '-a1', '-a2']);
+      assert.deepEqual(updatesOf(server), ['a1', 'a2', '-a1', '-a2']);
     });
   });
 
-  test('again soon after a failure, and as it is by then', async () => {
+  test('a failed update is retried soon, with the location of that moment', async () => {
     const errors: string[] = [];
     const script: Script = (request, index) => {
       if (index === 0) return request.response.destroy();
-      if (index === 1) return answer(request, 503, refusal('error'), { 'retry-after': '0' });
-      return answer(request, 200, DONE);
+      if (index === 1) return respond(request, 503, errorBody('error'), { 'retry-after': '0' });
+      return respond(request, 200, DONE);
     };
-    await announcing(script, async ({ standIn, announce }) => {
+    await announcing(script, async (announce, server) => {
       const announcement = announce({ everyMs: 100, onError: ({ code }) => errors.push(code) });
-      await standIn.arrived(1);
+      await server.arrived(1);
       announcement.move(B);
-      await standIn.arrived(4);
+      await server.arrived(4);
       assert.deepEqual(
-        sent(standIn).slice(0, 4),
+        updatesOf(server).slice(0, 4),
         ['a1', 'a2', 'a2', '-a1'],
-        'its answer was lost, so it may be there',
+        'the first update may have been applied: its response was lost',
       );
       assert.deepEqual(errors, ['network', 'error']);
       await announcement.leave();
     });
   });
 
-  test('nothing more after leave(), also when the server does not take it', async () => {
+  test('an announcement sends nothing after leave(), also when the server rejects the absence', async () => {
     await announcing(
       (request, index) =>
-        index === 0 ? answer(request, 200, DONE) : answer(request, 401, refusal('user_not_found')),
-      async ({ standIn, announce }) => {
+        index === 0 ? respond(request, 200, DONE) : respond(request, 401, errorBody('user_not_found')),
+      async (announce, server) => {
         const announcement = announce({ everyMs: 5_000 });
-        await standIn.arrived(1);
+        await server.arrived(1);
         await announcement.leave();
         assert.equal(await announcement.ended, null);
-        assert.deepEqual(sent(standIn), ['a1', '-a1']);
+        assert.deepEqual(updatesOf(server), ['a1', '-a1']);
       },
     );
   });
 
-  test('a signal leaves', async () => {
-    await announcing(ok, async ({ standIn, announce }) => {
+  test('an announcement leaves when its signal aborts', async () => {
+    await announcing(respondDone, async (announce, server) => {
       const controller = new AbortController();
       const announcement = announce({ signal: controller.signal });
-      await standIn.arrived(1);
+      await server.arrived(1);
       controller.abort();
       assert.equal(await announcement.ended, null);
-      assert.deepEqual(sent(standIn), ['a1', '-a1']);
+      assert.deepEqual(updatesOf(server), ['a1', '-a1']);
       assert.equal(await announce({ signal: controller.signal }).ended, null);
-      assert.equal(standIn.received.length, 2, 'one that is aborted already says nothing');
+      assert.equal(server.received.length, 2, 'an aborted signal sends nothing');
     });
   });
 
-  test('an onError that throws stops nothing', async (context) => {
+  test('an onError that throws does not stop the updates', async (context) => {
     const thrown: unknown[] = [];
     const script: Script = (request, index) =>
-      index === 0 ? request.response.destroy() : answer(request, 200, DONE);
+      index === 0 ? request.response.destroy() : respond(request, 200, DONE);
     const onUncaught = (error: unknown) => thrown.push(error);
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');
@@ -227,25 +199,25 @@ describe('what is sent', () => {
       process.off('uncaughtException', onUncaught);
       for (const other of others) process.on('uncaughtException', other);
     });
-    await announcing(script, async ({ standIn, announce }) => {
-      const broken = new Error('of the caller');
+    await announcing(script, async (announce, server) => {
+      const broken = new Error('thrown by onError');
       announce({
         everyMs: 40,
         onError: () => {
           throw broken;
         },
       });
-      await standIn.arrived(3);
+      await server.arrived(3);
       assert.deepEqual(thrown, [broken]);
     });
   });
 
-  test('close() does not wait for ever for a server that is silent', async () => {
+  test('close() ends although the server does not respond', async () => {
     await announcing(
       () => {},
-      async ({ standIn, rollcall, announce }) => {
+      async (announce, server, rollcall) => {
         const announcement = announce();
-        await standIn.arrived(1);
+        await server.arrived(1);
         await rollcall.close();
         await announcement.ended;
       },

@@ -28,8 +28,8 @@ after(() => rollcall.close());
 const clientToken = (claims: Record<string, unknown>) =>
   jwt({ project_id: project.id, iat: seconds(Date.now()), ...claims }, project.secret);
 
-/** Rejects with this code. */
-const refused = (promise: Promise<unknown>, code: RollcallErrorCode, status: number) =>
+/** Asserts that the call rejects with this code. */
+const rejects = (promise: Promise<unknown>, code: RollcallErrorCode, status: number) =>
   assert.rejects(promise, (error) => {
     assert.ok(error instanceof RollcallError);
     assert.deepEqual([error.code, error.status], [code, status], error.message);
@@ -38,7 +38,7 @@ const refused = (promise: Promise<unknown>, code: RollcallErrorCode, status: num
   });
 
 describe('groups', () => {
-  test('are put, read, listed and deleted', async () => {
+  test('groups are put, read, listed and deleted', async () => {
     const { message } = await rollcall.groups.put('ops', {
       name: 'Ops',
       members: ['ada'],
@@ -56,38 +56,38 @@ describe('groups', () => {
     const ids = (await rollcall.groups.list().toArray()).map(({ id }) => id);
     assert.deepEqual(ids, ['docs', 'ops']);
     assert.equal((await rollcall.groups.delete('ops')).success, true);
-    await refused(rollcall.groups.get('ops'), 'group_not_found', 401);
+    await rejects(rollcall.groups.get('ops'), 'group_not_found', 401);
   });
 
-  test('are created once', async () => {
+  test('a second creation of a group rejects with group_already_exists', async () => {
     const created = await rollcall.groups.create({ id: 'once', name: 'Once' });
     assert.equal(created.message, 'created group once');
-    await refused(rollcall.groups.create({ id: 'once', name: 'Once' }), 'group_already_exists', 409);
+    await rejects(rollcall.groups.create({ id: 'once', name: 'Once' }), 'group_already_exists', 409);
     const ifNone = { ifNoneMatch: '*' };
-    await refused(rollcall.groups.put('once', { name: 'Once' }, ifNone), 'group_already_exists', 409);
+    await rejects(rollcall.groups.put('once', { name: 'Once' }, ifNone), 'group_already_exists', 409);
     await rollcall.groups.delete('once');
   });
 
-  test('are written only if nobody else has, and read only if they changed', async () => {
+  test('a group is written with ifMatch, and read only if it changed', async () => {
     await rollcall.groups.put('tagged', { name: 'One' });
     const { value, etag } = await rollcall.groups.getTagged('tagged');
     assert.equal(value.name, 'One');
     assert.equal(await rollcall.groups.getIfChanged('tagged', etag), null);
     await rollcall.groups.put('tagged', { name: 'Two' }, { ifMatch: etag });
-    await refused(
+    await rejects(
       rollcall.groups.put('tagged', { name: 'Three' }, { ifMatch: etag }),
       'invalid_request',
       412,
     );
     const stale = rollcall.groups.changeMembers('tagged', { add: ['ada'] }, { ifMatch: etag });
-    await refused(stale, 'invalid_request', 412);
-    await refused(rollcall.groups.delete('tagged', { ifMatch: etag }), 'invalid_request', 412);
+    await rejects(stale, 'invalid_request', 412);
+    await rejects(rollcall.groups.delete('tagged', { ifMatch: etag }), 'invalid_request', 412);
     const changed = await rollcall.groups.getIfChanged('tagged', etag);
     assert.equal(changed?.value.name, 'Two');
     await rollcall.groups.delete('tagged', { ifMatch: changed?.etag });
   });
 
-  test('have members, who are changed and listed', async () => {
+  test('the members of a group are changed and listed', async () => {
     await rollcall.groups.put('team', { name: 'Team' });
     await rollcall.groups.changeMembers('team', { add: ['ada', 'bob', 'cy'] });
     await rollcall.groups.changeMembers('team', { remove: ['cy'] });
@@ -97,13 +97,13 @@ describe('groups', () => {
       { id: 'ada', name: 'Ada', email: 'ada@example.com' },
       { id: 'bob', name: 'Bob', email: null },
     ]);
-    await refused(rollcall.groups.members('nowhere').toArray(), 'group_not_found', 401);
+    await rejects(rollcall.groups.members('nowhere').toArray(), 'group_not_found', 401);
     await rollcall.groups.delete('team');
   });
 });
 
 describe('users', () => {
-  test('are put, read, created once, and deleted', async () => {
+  test('users are put, read, created and deleted', async () => {
     await rollcall.users.put('dee', { name: 'Dee', short_name: 'D', metadata: { a: 1 } });
     const { created_at, updated_at, ...user } = await rollcall.users.get('dee');
     assert.deepEqual(user, {
@@ -116,18 +116,18 @@ describe('users', () => {
       metadata: { a: 1 },
     });
     assert.ok(Date.parse(created_at) <= Date.parse(updated_at));
-    await refused(rollcall.users.create({ id: 'dee' }), 'user_already_exists', 409);
+    await rejects(rollcall.users.create({ id: 'dee' }), 'user_already_exists', 409);
     const { etag } = await rollcall.users.getTagged('dee');
     assert.equal(await rollcall.users.getIfChanged('dee', etag), null);
     await rollcall.users.put('dee', { short_name: null }, { ifMatch: etag });
-    await refused(rollcall.users.delete('dee', { ifMatch: etag }), 'invalid_request', 412);
+    await rejects(rollcall.users.delete('dee', { ifMatch: etag }), 'invalid_request', 412);
     await rollcall.users.delete('dee');
-    await refused(rollcall.users.get('dee'), 'user_not_found', 401);
+    await rejects(rollcall.users.get('dee'), 'user_not_found', 401);
     assert.equal((await rollcall.users.create({ id: 'dee' })).message, 'created user dee');
     await rollcall.users.delete('dee');
   });
 
-  test('are listed, whole and in pages', async () => {
+  test('users are listed, whole and in pages', async () => {
     const list = rollcall.users.list();
     assert.deepEqual(
       (await list.toArray()).map(({ id, status }) => [id, status]),
@@ -141,16 +141,16 @@ describe('users', () => {
     assert.deepEqual([first.items.map(({ id }) => id), first.total], [['ada', 'bob'], 3]);
     const second = await list.page({ limit: 2, token: first.next ?? '' });
     assert.deepEqual([second.items.map(({ id }) => id), second.next], [['cy'], null]);
-    await refused(list.page({ limit: 0 }), 'invalid_field', 400);
+    await rejects(list.page({ limit: 0 }), 'invalid_field', 400);
   });
 
-  test('belong to groups', async () => {
+  test('the groups of a user are listed', async () => {
     const groups = await rollcall.users.groups('ada').toArray();
     assert.deepEqual(groups, [{ id: 'docs', name: 'Docs', status: 'active' }]);
   });
 });
 
-test('a list of more than a page is one list', async () => {
+test('a list of several pages is read as one list', async () => {
   const other = await server.project();
   const host = new Rollcall({ url: other.url, token: other.token });
   const users = Array.from({ length: 2_500 }, (_, index) => ({ id: `user ${index}` }));
@@ -174,15 +174,15 @@ test('a list of more than a page is one list', async () => {
   await host.close();
 });
 
-test('a batch is applied whole, or only tried', async () => {
+test('a batch with dryRun applies nothing, and a misspelled one is rejected with unexpected_field', async () => {
   const tried = await rollcall.batch(
     { users: [{ id: 'eve' }, { id: 'ada', name: 'Ada' }] },
     { dryRun: true },
   );
   assert.deepEqual(tried.users, { created: 1, updated: 0, unchanged: 1 });
-  await refused(rollcall.users.get('eve'), 'user_not_found', 401);
+  await rejects(rollcall.users.get('eve'), 'user_not_found', 401);
   const misspelled = { users: [{ id: 'eve', nick: 'E' }] } as unknown as Parameters<Rollcall['batch']>[0];
-  await refused(rollcall.batch(misspelled), 'unexpected_field', 400);
+  await rejects(rollcall.batch(misspelled), 'unexpected_field', 400);
 });
 
 test('preferences are merged', async () => {
@@ -195,7 +195,7 @@ test('preferences are merged', async () => {
 describe('presence', () => {
   const intro = { page: 'intro', paragraph: '2' };
 
-  test('is put and read, of one user and of a group', async () => {
+  test('presence of one user and of a group is put and read', async () => {
     await rollcall.presence.put('ada', {
       groupID: 'docs',
       location: intro,
@@ -214,12 +214,12 @@ describe('presence', () => {
     assert.equal(await rollcall.presence.count('docs', { location: { page: 'faq' } }), 0);
     const [entry] = await rollcall.presence.list('docs', { excludeDurable: true }).toArray();
     assert.equal(entry?.durable, undefined);
-    await refused(rollcall.presence.put('cy', { groupID: 'docs', location: intro }), 'user_not_found', 401);
+    await rejects(rollcall.presence.put('cy', { groupID: 'docs', location: intro }), 'user_not_found', 401);
     await rollcall.presence.put('ada', { groupID: 'docs', location: intro, absent: true });
     assert.deepEqual((await rollcall.presence.get('ada', 'docs')).ephemeral.locations, []);
   });
 
-  test('is put for many, and says who was refused', async () => {
+  test('putMany returns the rejected updates', async () => {
     const update = (userID: string) => ({ userID, groupID: 'docs', location: intro });
     const { updated, refused } = await rollcall.presence.putMany(['ada', 'cy', 'bob'].map(update));
     assert.equal(updated, 2);
@@ -230,7 +230,7 @@ describe('presence', () => {
   });
 });
 
-test('projects, with a customer token', async () => {
+test('projects are managed with a customer token', async () => {
   const customer = new Rollcall({ url: project.url, token: server.running.customerToken });
   const { id, secret, name } = await customer.projects.create({ name: 'Another' });
   assert.deepEqual([name, secret.length > 20], ['Another', true]);
@@ -240,22 +240,22 @@ test('projects, with a customer token', async () => {
   assert.notEqual((await customer.projects.rotateSecret(id)).secret, secret);
   assert.ok((await customer.projects.rotateSecret(id, { overlap_seconds: 0 })).previous_valid_until);
   await customer.projects.delete(id);
-  await refused(customer.projects.get(id), 'project_not_found', 401);
-  await refused(rollcall.projects.list(), 'invalid_customer_token', 401);
+  await rejects(customer.projects.get(id), 'project_not_found', 401);
+  await rejects(rollcall.projects.list(), 'invalid_customer_token', 401);
 });
 
-test('access tokens', async () => {
+test('an access token is issued and revoked', async () => {
   const appToken = jwt({ app_id: project.id, iat: seconds(Date.now()) }, project.secret);
   const { access_token, expires } = await rollcall.tokens.authorize(appToken);
   assert.ok(Date.parse(expires) > Date.now());
   const part = new Rollcall({ url: project.url, token: access_token });
   await part.users.get('ada');
   await part.tokens.revoke();
-  await refused(part.users.get('ada'), 'expired_access_token', 401);
+  await rejects(part.users.get('ada'), 'expired_access_token', 401);
 });
 
-test('health needs no token', async () => {
-  const nobody = new Rollcall({ url: project.url, token: () => assert.fail('it is not asked for') });
+test('health checks request no token', async () => {
+  const nobody = new Rollcall({ url: project.url, token: () => assert.fail('the token was requested') });
   await nobody.health.alive();
   await nobody.health.ready();
 });
@@ -263,21 +263,21 @@ test('health needs no token', async () => {
 describe('a client token', () => {
   const asAda = () => new RollcallClient({ url: project.url, token: clientToken({ user_id: 'ada' }) });
 
-  test('shows who is here, and their groups', async () => {
+  test('reads the user and their groups', async () => {
     const viewer = await asAda().viewer();
     assert.deepEqual([viewer.user.name, viewer.groups], ['Ada', [{ id: 'docs', name: 'Docs' }]]);
   });
 
-  test('shows the members of a group', async () => {
+  test('reads the members of a group', async () => {
     const members = await asAda().members('docs').toArray();
     assert.deepEqual(
       members.map(({ id }) => id),
       ['ada', 'bob'],
     );
-    await refused(asAda().members('nowhere').toArray(), 'group_not_found', 401);
+    await rejects(asAda().members('nowhere').toArray(), 'group_not_found', 401);
   });
 
-  test('sets the user present and shows who is, in a group of the call or of the token', async () => {
+  test('writes and reads presence in the group of the call or of the token', async () => {
     const here = { page: 'client' };
     const inDocs = new RollcallClient({
       url: project.url,
@@ -291,8 +291,8 @@ describe('a client token', () => {
     assert.deepEqual(await inDocs.presence.list({ location: here }).toArray(), []);
   });
 
-  test('opens nothing of a host', async () => {
+  test('is rejected with invalid_access_token where a server token is needed', async () => {
     const host = new Rollcall({ url: project.url, token: clientToken({ user_id: 'ada' }) });
-    await refused(host.users.get('ada'), 'invalid_access_token', 401);
+    await rejects(host.users.get('ada'), 'invalid_access_token', 401);
   });
 });

@@ -5,10 +5,10 @@ import { EventStreamParser, type StreamEvent } from '../src/presence/event-strea
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Reads a text that comes in these pieces. */
-function read(...pieces: (string | Uint8Array)[]): StreamEvent[] {
+/** The events of a stream that comes in these chunks. */
+function read(...chunks: (string | Uint8Array)[]): StreamEvent[] {
   const parser = new EventStreamParser();
-  return pieces.flatMap((piece) => parser.push(typeof piece === 'string' ? bytes(piece) : piece));
+  return chunks.flatMap((chunk) => parser.push(typeof chunk === 'string' ? bytes(chunk) : chunk));
 }
 
 const event = (data: string, more: Partial<StreamEvent> = {}): StreamEvent => ({
@@ -18,17 +18,17 @@ const event = (data: string, more: Partial<StreamEvent> = {}): StreamEvent => ({
   ...more,
 });
 
-describe('text/event-stream', () => {
-  test('fields, comments, and what is no field', () => {
+describe('the parser of text/event-stream', () => {
+  test('reads fields, and ignores comments and unknown fields', () => {
     const text = ':hello\nevent: arrived\nid: e:1\ndata: {"a":1}\ndata\nfoo: bar\nDATA: x\n\n';
     assert.deepEqual(read(text), [event('{"a":1}\n', { type: 'arrived', id: 'e:1' })]);
   });
 
-  test('one space after the colon belongs to the syntax, others do not', () => {
+  test('removes one space after the colon, and no more', () => {
     assert.deepEqual(read('data:a\ndata: b\ndata:  c\n\n'), [event('a\nb\n c')]);
   });
 
-  test('the three ends of a line', () => {
+  test('takes LF, CRLF and CR as line ends', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       assert.deepEqual(read(['data: a', 'data: b', '', 'data: c', '', ''].join(end)), [
         event('a\nb'),
@@ -37,12 +37,12 @@ describe('text/event-stream', () => {
     }
   });
 
-  test('a line end that is cut in two is one line end, and one that may be is not waited for', () => {
+  test('reads CRLF in two chunks as one line end, and does not wait after CR', () => {
     assert.deepEqual(read('data: a\r', '\ndata: b\r\n\r', '\ndata: c\n\n'), [event('a\nb'), event('c')]);
     assert.deepEqual(read('data: a\r\r'), [event('a')]);
   });
 
-  test('the ID stays until another one, an empty one too, and is not taken from half an event', () => {
+  test('repeats the last ID until the next one, and ignores the ID of an incomplete event', () => {
     const events = read(
       'id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\nid: 2\n\nid: x\0y\ndata: d\n\nid: 9\ndata: e',
     );
@@ -57,7 +57,7 @@ describe('text/event-stream', () => {
     );
   });
 
-  test('an ID without data is no event, and still how far the stream has come', () => {
+  test('an ID without data sets lastId without an event', () => {
     const parser = new EventStreamParser('e-1');
     assert.equal(parser.push(bytes('data: a\n\n'))[0]?.id, 'e-1');
     assert.deepEqual(parser.push(bytes(':\nid: e-7\n')), []);
@@ -66,21 +66,21 @@ describe('text/event-stream', () => {
     assert.equal(parser.lastId, 'e-7');
   });
 
-  test('an event without data is none, and its type does not stay', () => {
+  test('an event without data is dropped with its type', () => {
     assert.deepEqual(read('event: arrived\n\ndata: a\n\n'), [event('a')]);
   });
 
-  test('a byte order mark before the stream is not part of it', () => {
+  test('ignores a byte order mark at the start', () => {
     assert.deepEqual(read('\ufeffdata: a\n\n'), [event('a')]);
   });
 
-  test('retry, in whole milliseconds', () => {
+  test('reads retry in whole milliseconds, and ignores other values', () => {
     const parser = new EventStreamParser();
     parser.push(bytes('retry: 2500\nretry: soon\nretry: -1\n'));
     assert.equal(parser.retryMs, 2500);
   });
 
-  test('is the same however the bytes are cut', () => {
+  test('yields the same events however the bytes are chunked', () => {
     const line = fc.oneof(
       fc.constantFrom(
         '',
@@ -99,9 +99,9 @@ describe('text/event-stream', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (lines, cuts) => {
         const whole = bytes(`${lines.map((parts) => parts.join('')).join('')}\n\n`);
-        const places = [0, ...cuts.filter((cut) => cut < whole.length).sort((a, b) => a - b), whole.length];
-        const pieces = places.slice(1).map((end, index) => whole.subarray(places[index], end));
-        assert.deepEqual(read(...pieces), read(whole));
+        const ends = [0, ...cuts.filter((cut) => cut < whole.length).sort((a, b) => a - b), whole.length];
+        const chunks = ends.slice(1).map((end, index) => whole.subarray(ends[index], end));
+        assert.deepEqual(read(...chunks), read(whole));
         const single = Array.from(whole, (_byte, index) => whole.subarray(index, index + 1));
         assert.deepEqual(read(...single), read(whole));
       }),
@@ -109,11 +109,11 @@ describe('text/event-stream', () => {
     );
   });
 
-  test('a line of megabytes in small pieces is read in time', () => {
+  test('reads a line of megabytes in small chunks in linear time', () => {
     const parser = new EventStreamParser();
-    const piece = bytes('x'.repeat(1_000));
+    const chunk = bytes('x'.repeat(1_000));
     parser.push(bytes('data: '));
-    for (let count = 0; count < 20_000; count += 1) assert.deepEqual(parser.push(piece), []);
+    for (let count = 0; count < 20_000; count += 1) assert.deepEqual(parser.push(chunk), []);
     const [only] = parser.push(bytes('\n\n'));
     assert.equal(only?.data.length, 20_000_000);
   });

@@ -13,10 +13,10 @@ import { start } from '../../server/src/start.ts';
 import { skipsPages, type Visit, visit } from '../../server/test/pages/chromium.ts';
 import { MovedClock } from '../../server/test/support/moved-clock.ts';
 import { testSettings } from '../../server/test/support/server.ts';
+import { until } from '../../server/test/support/waiting.ts';
 import { Rollcall } from '../src/index.ts';
-import { until } from './support/stand-in.ts';
 
-/** Tokens are signed by the machine's clock while the server's stands still: so much of a head start keeps them valid. */
+/** The server's clock stands still at this much after the machine's, so that tokens signed later are not from the future. */
 const AHEAD_MS = 600_000;
 
 let rollcall: { readonly url: string; close(): Promise<void> };
@@ -28,7 +28,7 @@ before(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'rollcall-facepile-'));
   facepile = await startFacepile(0, async (origin) => {
     const settings = testSettings(dataDir, { corsOrigins: origin });
-    // On a clock that stands still nobody's presence expires: whoever departs has said so.
+    // The clock stands still, so no presence expires: every departure was sent.
     const clock = new MovedClock(Date.now() + AHEAD_MS);
     rollcall = await start(settings, { clock, log: pino({ level: 'silent' }), announce: () => {} });
     const { projectId, projectSecret } = settings;
@@ -45,24 +45,22 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-/** Opens the page as somebody, and leaves it as people do; a browser that is closed by force would say nothing any more. */
+/** Opens the page as a user, and navigates away at the end: a killed browser would send no absence. */
 const open = (user: string, use: (visit: Visit) => Promise<void>, options = {}) =>
   visit(`${facepile.url}/?user=${user}`, options, async (visited) => {
     const { page } = visited;
     await use(visited);
     if (!page.isClosed()) await page.goto('about:blank');
-    await until(async () => !(await present()).includes(user), `${user} is gone`);
+    await until(`${user} is absent`, async () => !(await present()).includes(user));
   });
 
 const present = async () => (await Array.fromAsync(host.presence.list(GROUP))).map(({ id }) => id);
 
-/** Waits until the page shows these people beside this section, in any order. */
+/** Waits until the page shows these users beside this section, in any order. */
 const shows = (page: Page, section: string, users: string[]) =>
   page.waitForFunction(
     `JSON.stringify([...document.querySelectorAll('.avatar[data-user][data-section="${section}"]')]
       .map(({ dataset }) => dataset.user).sort()) === ${JSON.stringify(JSON.stringify(users.sort()))}`,
-    undefined,
-    { timeout: 10_000 },
   );
 
 const isGone = (page: Page, user: string) =>
@@ -112,12 +110,12 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
       for await (const event of events) if (event.type === 'departed' && event.id === 'ada') break;
       // The absence of the tab that closes may come after the first presence of the other one, which sends a second.
       await second.clock.runFor(1_500);
-      await until(async () => (await present()).includes('ada'), 'ada is present again');
+      await until('ada is present again', async () => (await present()).includes('ada'));
       await second.close({ runBeforeUnload: true });
     });
   });
 
-  test('whoever closes a tab that has moved just now is gone with it', async () => {
+  test('a user whose tab moved just before it was closed is absent', async () => {
     await open('ada', async ({ page: adas }) => {
       await open('femi', async ({ page: femis }) => {
         await shows(adas, 'summary', ['ada', 'femi']);
@@ -129,7 +127,7 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('whoever scrolls is where they read, and the avatar wanders there', async () => {
+  test('a user who scrolls moves to the section that they read, and so does the avatar', async () => {
     await open('ada', async ({ page }) => {
       await shows(page, 'summary', ['ada']);
       const top = "document.querySelector('[data-user=ada]').getBoundingClientRect().top + scrollY";
@@ -140,7 +138,7 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('whoever goes to another page and comes back is away meanwhile', async () => {
+  test('a user is absent while their tab shows another page, and present after they come back', async () => {
     await open('ada', async ({ page: adas }) => {
       await open('carmen', async ({ page: carmens }) => {
         await shows(adas, 'summary', ['ada', 'carmen']);
@@ -153,7 +151,7 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
   });
 
   for (const width of [360, 768, 1000, 1440]) {
-    test(`fits a window of ${width} pixels`, async () => {
+    test(`the page fits a window of ${width} pixels`, async () => {
       const options = { viewport: { width, height: 800 } };
       const fits = async ({ page }: Visit) => {
         await shows(page, 'summary', ['esme']);
@@ -166,7 +164,7 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
     });
   }
 
-  test('has a name for everything that can be chosen', async () => {
+  test('every control of the page has an accessible name', async () => {
     await open('ada', async ({ page }) => {
       await shows(page, 'summary', ['ada']);
       await page.getByLabel('You are').selectOption('Dmitri Lund');
@@ -178,11 +176,11 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
         false,
       );
       await page.goto('about:blank');
-      await until(async () => (await present()).length === 0, 'nobody is left');
+      await until('no user is present', async () => (await present()).length === 0);
     });
   });
 
-  test('asks nobody but its own server and Rollcall', async () => {
+  test('the page sends requests to its own server and to Rollcall only', async () => {
     await open('ada', async ({ page, requests }) => {
       await shows(page, 'summary', ['ada']);
       const origins = new Set(
@@ -193,7 +191,7 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
   });
 });
 
-test('npm run example starts it, gives everybody another name, and ends without a trace', async () => {
+test('npm run example starts the page, gives each visitor another user, and removes everything at the end', async () => {
   const root = join(import.meta.dirname, '../../..');
   const child = spawn('npm', ['run', '--silent', 'example'], { cwd: root, detached: true });
   try {

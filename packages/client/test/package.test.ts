@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const PACKAGE = join(import.meta.dirname, '..');
 const ROOT = join(PACKAGE, '../..');
 
-/** A project of somebody else's, in which the packed client is installed. */
+/** The directory of a project in which the packed client is installed. */
 let project: string;
 let installed: string;
 
@@ -32,7 +32,7 @@ before(async () => {
 
 after(() => rm(project, { recursive: true, force: true }));
 
-/** The Node that runs this, and one of the oldest kind that the package takes, where the machine has one. */
+/** The Node of this process, and one of the oldest supported version where the machine has one. */
 const nodes = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
 const oldNode = nodes.find((node) => versionOf(node).startsWith('v20.'));
 
@@ -44,7 +44,7 @@ function versionOf(node: string): string {
   }
 }
 
-test('the package has what it needs and nothing else', async () => {
+test('the package has all files that it imports, and no dependency', async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
   assert.equal(manifest.dependencies, undefined);
   assert.deepEqual(await readdir(join(project, 'node_modules')), ['.package-lock.json', '@rollcall']);
@@ -62,7 +62,7 @@ test('the package has what it needs and nothing else', async () => {
   }
 });
 
-test('a page that takes all of it loads little', async () => {
+test('the whole package is under 10 kB, compressed', async () => {
   const files = (await readdir(join(installed, 'dist'), { recursive: true })).filter((file) =>
     file.endsWith('.js'),
   );
@@ -72,7 +72,7 @@ test('a page that takes all of it loads little', async () => {
   assert.ok(bytes < 10_000, `${bytes} bytes, compressed and without comments`);
 });
 
-/** What a host does with it; ends by itself once the client is closed. */
+/** The program of a host; its process ends by itself after close(). */
 const HOST_PROGRAM = `
 import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
 const [url, token, clientToken] = process.argv.slice(2);
@@ -97,10 +97,10 @@ await rollcall.close();
 console.log(JSON.stringify({ ids, code, ended: await announcement.ended }));
 `;
 
-describe('in Node', () => {
+describe('the package in Node', () => {
   for (const [name, node] of Object.entries({ [process.version]: process.execPath, v20: oldNode })) {
     const skip = node === undefined && `there is no node ${name} in the PATH`;
-    test(`${name}: works, and keeps no process alive once it is closed`, { skip }, async () => {
+    test(`${name}: works, and does not keep the process alive after close()`, { skip }, async () => {
       await writeFile(join(project, 'host.js'), HOST_PROGRAM);
       await withServer({}, async ({ url, projectToken, projectId, projectSecret }) => {
         const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
@@ -113,7 +113,7 @@ describe('in Node', () => {
   }
 });
 
-/** Types as a reader uses them; the lines after `@ts-expect-error` must be wrong. */
+/** A program that uses the types; the lines after `@ts-expect-error` must not compile. */
 const TYPED_PROGRAM = `
 import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
 import type { Announcement, Group, Location, Member, Page, PresenceEvent, PresenceState, User } from '@rollcall/client';
@@ -129,9 +129,9 @@ export async function host(signal: AbortSignal): Promise<void> {
   await rollcall.batch({ users: [{ id: 'ada' }] }, { dryRun: true });
   const tagged = await rollcall.groups.getIfChanged('g', 'x');
   if (tagged !== null) await rollcall.groups.put('g', { name: write.name ?? 'G' }, { ifMatch: tagged.etag });
-  // @ts-expect-error a field that is none
+  // @ts-expect-error an unknown field
   await rollcall.users.put('ada', { nick: 'A' });
-  // @ts-expect-error a status that is none
+  // @ts-expect-error an unknown status
   await rollcall.groups.put('g', { status: 'gone' });
   // @ts-expect-error the group is required
   await rollcall.presence.put('ada', { location: { page: 'a' } });
@@ -153,7 +153,7 @@ export const waits = (error: RollcallError) => (error.code === 'user_not_found' 
 export const kind = (event: PresenceEvent): 'snapshot' | 'arrived' | 'departed' | 'durable' => event.type;
 `;
 
-describe('its types, read strictly', () => {
+describe('the types of the package under strict settings', () => {
   const browser = { lib: ['es2022', 'dom'], types: [] };
   const node = { lib: ['es2022'], types: ['node'] };
   const cases = [
@@ -162,7 +162,7 @@ describe('its types, read strictly', () => {
     { name: 'Node', ...node, module: 'nodenext', moduleResolution: 'nodenext' },
   ];
   for (const { name, ...platform } of cases) {
-    test(`fit ${name}`, async () => {
+    test(`compile for ${name}`, async () => {
       const config = {
         compilerOptions: {
           strict: true,
@@ -185,7 +185,7 @@ describe('its types, read strictly', () => {
   }
 });
 
-/** Serves the installed package and an empty page that finds it under its name. */
+/** Serves the installed package, and an empty page that imports it by name. */
 async function withPage<Result>(use: (origin: string) => Promise<Result>): Promise<Result> {
   const imports = { '@rollcall/client': '/client/index.js' };
   const page = `<!doctype html><link rel="icon" href="data:,"><script type="importmap">${JSON.stringify({ imports })}</script>`;
@@ -203,7 +203,7 @@ async function withPage<Result>(use: (origin: string) => Promise<Result>): Promi
   }
 }
 
-test('in Chromium, from another origin', { skip: skipsPages }, async () => {
+test('the package works in Chromium, from another origin', { skip: skipsPages }, async () => {
   await withPage(async (origin) => {
     await withServer({ settings: { corsOrigins: origin } }, async (server) => {
       const { url, projectId, projectSecret } = server;
@@ -241,7 +241,7 @@ test('in Chromium, from another origin', { skip: skipsPages }, async () => {
         const [code, requestId] = failed as [string, string];
         assert.equal(code, 'group_not_found');
         assert.match(requestId, /./, 'a page may read the ID of its request');
-        // The browser tells of every answer that is a refusal: the old token's, and the group's.
+        // The browser reports each error response: that to the old token, and that to the unknown group.
         assert.equal(complaints.length, 2, complaints.join('\n'));
       });
     });

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
 import { Rollcall } from '../src/index.ts';
-import { answer, DONE, type Received, type StandIn, until, withStandIn } from './support/stand-in.ts';
+import {
+  type Received,
+  respondDone,
+  type Script,
+  type ScriptedServer,
+  withScriptedClient,
+  withScriptedServer,
+} from './support/scripted-server.ts';
 
-/** This process as a page: what a browser tells of its life is told here. (In Chromium: facepile.test.ts.) */
+/** Makes this process a page: dispatches the lifecycle events of a browser. (In Chromium: facepile.test.ts.) */
 const page = globalThis as unknown as Record<string, unknown>;
 let events: EventTarget;
 let listeners = 0;
@@ -24,146 +32,137 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  assert.equal(listeners, 0, 'somebody still listens');
+  assert.equal(listeners, 0, 'a listener was left');
   for (const name of ['document', 'addEventListener', 'removeEventListener']) delete page[name];
 });
 
-const happens = (type: string) => events.dispatchEvent(new Event(type));
+const dispatch = (type: string) => events.dispatchEvent(new Event(type));
 
-function becomes(visibilityState: 'visible' | 'hidden'): void {
+function setVisibility(visibilityState: 'visible' | 'hidden'): void {
   document.visibilityState = visibilityState;
-  happens('visibilitychange');
+  dispatch('visibilitychange');
 }
 
-const announcing = (
-  script: (request: Received, index: number) => void,
-  use: (standIn: StandIn, rollcall: Rollcall) => Promise<void>,
-) =>
-  withStandIn(script, async (standIn) => {
-    const rollcall = new Rollcall({ url: standIn.url, token: () => 't' });
-    try {
-      await use(standIn, rollcall);
-    } finally {
-      await rollcall.close();
-    }
-  });
-
 const A = { userID: 'ada', groupID: 'g', location: { page: 'a' } };
-const ok = (request: Received) => answer(request, 200, DONE);
-const absences = ({ received }: StandIn) => received.map(({ body }) => JSON.parse(body).absent === true);
-const turn = () => new Promise((resolve) => setTimeout(resolve, 15));
+const absences = ({ received }: ScriptedServer) =>
+  received.map(({ body }) => JSON.parse(body).absent === true);
+/** Long enough for a request that must not be sent to arrive. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 15));
+/** The token is a function, as in a browser. */
+const withPage = (
+  script: Script,
+  use: (rollcall: Rollcall, server: ScriptedServer) => Promise<void>,
+): Promise<void> => withScriptedClient(script, use, { token: () => 't' });
 
-describe('a page that is hidden, gone, or back', () => {
-  test('leaves with the page, without waiting, and comes back with it', async () => {
-    await announcing(ok, async (standIn, rollcall) => {
+describe('an announcement of a page', () => {
+  test('sends the absence on pagehide without waiting, and the presence on pageshow', async () => {
+    await withPage(respondDone, async (rollcall, server) => {
       rollcall.presence.announce(A);
-      await standIn.arrived(1);
-      await turn();
-      happens('pagehide');
-      await standIn.arrived(2);
-      assert.deepEqual(absences(standIn), [false, true]);
-      assert.equal(standIn.received[1]?.headers.authorization, 'Bearer t');
-      happens('pageshow');
-      await standIn.arrived(3);
-      assert.deepEqual(absences(standIn), [false, true, false]);
+      await server.arrived(1);
+      await aWhile();
+      dispatch('pagehide');
+      await server.arrived(2);
+      assert.deepEqual(absences(server), [false, true]);
+      assert.equal(server.received[1]?.headers.authorization, 'Bearer t');
+      dispatch('pageshow');
+      await server.arrived(3);
+      assert.deepEqual(absences(server), [false, true, false]);
     });
   });
 
-  test('also when an update is under way, which is given up', async () => {
-    const script = (request: Received, index: number) => (index === 0 ? undefined : ok(request));
-    await announcing(script, async (standIn, rollcall) => {
+  test('aborts the update in flight on pagehide', async () => {
+    const script = (request: Received, index: number) =>
+      index === 0 ? undefined : respondDone(request, index);
+    await withPage(script, async (rollcall, server) => {
       const errors: unknown[] = [];
       rollcall.presence.announce({ ...A, onError: (error) => errors.push(error) });
-      await standIn.arrived(1);
-      happens('pagehide');
-      await standIn.arrived(2);
-      await until(() => standIn.received[0]?.response.closed === true, 'it is given up');
-      assert.deepEqual(absences(standIn), [false, true]);
+      await server.arrived(1);
+      dispatch('pagehide');
+      await server.arrived(2);
+      await until('the request is aborted', () => server.received[0]?.response.closed === true);
+      assert.deepEqual(absences(server), [false, true]);
       assert.deepEqual(errors, []);
     });
   });
 
-  test('is present for as long as its timers keep their time, and gone when they do not', async (context) => {
-    await announcing(ok, async (standIn, rollcall) => {
-      // On this clock nothing is late, however busy the machine is.
+  test('leaves while the page is hidden and its timers are throttled, and arrives when the page is shown', async (context) => {
+    await withPage(respondDone, async (rollcall, server) => {
+      // With a mocked time of day no timer is late, however busy the machine is.
       context.mock.timers.enable({ apis: ['Date'], now: Date.now() });
       rollcall.presence.announce({ ...A, everyMs: 40 });
-      await standIn.arrived(1);
-      becomes('hidden');
-      await standIn.arrived(3);
-      await until(() => {
+      await server.arrived(1);
+      setVisibility('hidden');
+      await server.arrived(3);
+      await until('it leaves', () => {
         context.mock.timers.setTime(Date.now() + 60_000);
-        return absences(standIn).at(-1) === true;
-      }, 'it leaves');
-      const count = standIn.received.length;
+        return absences(server).at(-1) === true;
+      });
+      const count = server.received.length;
       await new Promise((resolve) => setTimeout(resolve, 100));
-      assert.equal(standIn.received.length, count, 'it says nothing while it is away');
-      becomes('visible');
-      await standIn.arrived(count + 1);
-      assert.deepEqual(absences(standIn).slice(-2), [true, false]);
+      assert.equal(server.received.length, count, 'it sends nothing while it is away');
+      setVisibility('visible');
+      await server.arrived(count + 1);
+      assert.deepEqual(absences(server).slice(-2), [true, false]);
     });
   });
 
-  test('that is looked at after a sleep sends what it owes at once, and otherwise nothing', async (context) => {
-    await announcing(ok, async (standIn, rollcall) => {
+  test('sends an overdue update when the page is shown after a sleep, and otherwise nothing', async (context) => {
+    await withPage(respondDone, async (rollcall, server) => {
       rollcall.presence.announce(A);
-      await standIn.arrived(1);
-      await turn();
-      becomes('visible');
-      happens('pageshow');
-      await turn();
-      assert.equal(standIn.received.length, 1);
+      await server.arrived(1);
+      await aWhile();
+      setVisibility('visible');
+      dispatch('pageshow');
+      await aWhile();
+      assert.equal(server.received.length, 1);
       const { now } = Date;
       context.mock.method(Date, 'now', () => now() + 60_000);
-      becomes('visible');
-      await standIn.arrived(2);
-      assert.deepEqual(absences(standIn), [false, false]);
+      setVisibility('visible');
+      await server.arrived(2);
+      assert.deepEqual(absences(server), [false, false]);
     });
   });
 
-  test('is not listened to any more once the announcement is over', async () => {
-    await announcing(ok, async (standIn, rollcall) => {
+  test('ignores the events of the page after leave()', async () => {
+    await withPage(respondDone, async (rollcall, server) => {
       const announcement = rollcall.presence.announce(A);
-      await standIn.arrived(1);
+      await server.arrived(1);
       await announcement.leave();
-      for (const type of ['pagehide', 'pageshow', 'visibilitychange']) happens(type);
-      await turn();
-      assert.deepEqual(absences(standIn), [false, true]);
+      for (const type of ['pagehide', 'pageshow', 'visibilitychange']) dispatch(type);
+      await aWhile();
+      assert.deepEqual(absences(server), [false, true]);
     });
   });
 
-  test('announces a location again at once when another client of the origin has left it', async () => {
-    await announcing(ok, async (standIn, rollcall) => {
-      const other = new Rollcall({ url: standIn.url, token: () => 't' });
+  test('is sent again when another client of the origin sent the absence of its location', async () => {
+    await withPage(respondDone, async (rollcall, server) => {
+      const other = new Rollcall({ url: server.url, token: () => 't' });
       const everyMs = 600_000;
       const region = { ...A, everyMs, exclusiveWithin: { page: 'a' } };
       rollcall.presence.announce(region);
-      await standIn.arrived(1);
+      await server.arrived(1);
       const first = other.presence.announce({ ...A, everyMs });
-      await standIn.arrived(2);
+      await server.arrived(2);
       await first.leave();
-      await standIn.arrived(4);
-      assert.deepEqual(absences(standIn), [false, false, true, false]);
+      await server.arrived(4);
+      assert.deepEqual(absences(server), [false, false, true, false]);
       const newest = other.presence.announce({ ...region, location: { page: 'a', part: '2' } });
-      await standIn.arrived(5);
+      await server.arrived(5);
       await newest.leave();
-      await until(
-        () => absences(standIn).lastIndexOf(true) < standIn.received.length - 1,
-        'it is sent again',
-      );
-      const { location } = JSON.parse(standIn.received.at(-1)?.body ?? '');
-      assert.deepEqual(location, A.location, 'the region has the one location that is left');
+      await until('it is sent again', () => absences(server).lastIndexOf(true) < server.received.length - 1);
+      const { location } = JSON.parse(server.received.at(-1)?.body ?? '');
+      assert.deepEqual(location, A.location, 'the other announcement of the region is sent again');
       await other.close();
     });
   });
 
-  test('does not react to the absence of another user, group, server or location', async () => {
-    await announcing(ok, async (standIn, rollcall) => {
+  test('is not sent again after the absence of another user, group, server or location', async () => {
+    await withPage(respondDone, async (rollcall, server) => {
       const everyMs = 600_000;
       rollcall.presence.announce({ ...A, everyMs });
-      await standIn.arrived(1);
-      await withStandIn(ok, async (elsewhere) => {
-        const others = [standIn.url, elsewhere.url].map((url) => new Rollcall({ url, token: 't' }));
+      await server.arrived(1);
+      await withScriptedServer(respondDone, async (elsewhere) => {
+        const others = [server.url, elsewhere.url].map((url) => new Rollcall({ url, token: 't' }));
         const [other, foreign] = others as [Rollcall, Rollcall];
         const announcements = [
           other.presence.announce({ ...A, userID: 'bob', everyMs }),
@@ -171,24 +170,24 @@ describe('a page that is hidden, gone, or back', () => {
           other.presence.announce({ ...A, location: { page: 'b' }, everyMs }),
           foreign.presence.announce({ ...A, everyMs }),
         ];
-        await Promise.all([standIn.arrived(4), elsewhere.arrived(1)]);
+        await Promise.all([server.arrived(4), elsewhere.arrived(1)]);
         await Promise.all(announcements.map((announcement) => announcement.leave()));
-        await turn();
-        assert.equal(absences(standIn).length, 7);
-        assert.equal(absences(standIn).filter((isAbsent) => !isAbsent).length, 4);
+        await aWhile();
+        assert.equal(absences(server).length, 7);
+        assert.equal(absences(server).filter((isAbsent) => !isAbsent).length, 4);
         for (const each of others) await each.close();
       });
     });
   });
 
-  test('that is on the network again does not wait for the next try of a stream', async () => {
+  test('a watch reconnects at once when the page is online again', async () => {
     const script = ({ response }: Received, index: number) => {
       if (index === 0) return response.writeHead(503, { 'retry-after': '25' }).end();
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       return response.write('event: snapshot\nid: e-1\ndata: {"users":[]}\n\n');
     };
-    await announcing(script, async (_standIn, rollcall) => {
-      const onRetry = () => setImmediate(happens, 'online');
+    await withPage(script, async (rollcall) => {
+      const onRetry = () => setImmediate(dispatch, 'online');
       const { value } = await rollcall.presence.watch({ groupID: 'g', onRetry }).next();
       assert.equal(value?.type, 'snapshot');
     });

@@ -25,17 +25,17 @@ const entries = (state: PresenceState) => [...state.values()];
 const arrived = (id: string, location: Location) => ({ type: 'arrived', id, location }) as const;
 
 describe('presenceAfter', () => {
-  test('a snapshot is the whole truth', () => {
+  test('a snapshot replaces the whole state', () => {
     const users = [entry('bob', [B]), { ...entry('cy'), durable: { location: A, timestamp } }];
     assert.deepEqual(entries(after(arrived('ada', A), { type: 'snapshot', users })), users);
   });
 
-  test('arrived adds a place once, however it is spelled', () => {
+  test('arrived adds a location once, whatever the order of its keys', () => {
     const state = after(arrived('ada', A), arrived('ada', B), arrived('ada', B_OTHER_WAY_ROUND));
     assert.deepEqual(entries(state), [entry('ada', [A, B])]);
   });
 
-  test('a move leaves where it came from', () => {
+  test('arrived with from removes the previous location', () => {
     const state = after(arrived('ada', B), {
       type: 'arrived',
       id: 'ada',
@@ -45,25 +45,25 @@ describe('presenceAfter', () => {
     assert.deepEqual(entries(state), [entry('ada', [A])]);
   });
 
-  test('departed takes one place; with the last of them the user goes', () => {
+  test('departed removes one location, and with the last one the user', () => {
     const gone = { type: 'departed', id: 'ada', location: B_OTHER_WAY_ROUND, reason: 'expired' } as const;
     const both = after(arrived('ada', A), arrived('ada', B));
     assert.deepEqual(entries(presenceAfter(both, gone)), [entry('ada', [A])]);
     assert.equal(after(arrived('ada', B), gone).size, 0);
-    assert.equal(after(gone).size, 0, 'of somebody who is not known');
+    assert.equal(after(gone).size, 0, 'an unknown user is ignored');
   });
 
-  test('a durable place stays when the user departs, and goes when they are removed', () => {
+  test('a durable location stays when the user departs, and ends with reason removed', () => {
     const durable = { type: 'durable', id: 'ada', location: A, timestamp } as const;
     const departed = (reason: 'absent' | 'removed') =>
       ({ type: 'departed', id: 'ada', location: B, reason }) as const;
-    const kept = after(arrived('ada', B), durable, departed('absent'));
-    assert.deepEqual(entries(kept), [{ ...entry('ada'), durable: { location: A, timestamp } }]);
+    const left = after(arrived('ada', B), durable, departed('absent'));
+    assert.deepEqual(entries(left), [{ ...entry('ada'), durable: { location: A, timestamp } }]);
     const removed = [departed('removed'), { ...departed('removed'), location: A, durable: true }] as const;
     assert.equal(after(arrived('ada', B), durable, ...removed).size, 0);
   });
 
-  test('removed takes one place as well: who came back at once is told merged, and stays where they are', () => {
+  test('departed with reason removed removes one location: the user may have arrived again meanwhile', () => {
     const removed = { type: 'departed', id: 'ada', location: A, reason: 'removed' } as const;
     const durable = { type: 'durable', id: 'ada', location: A, timestamp } as const;
     const both = after(arrived('ada', A), arrived('ada', B), durable);
@@ -71,7 +71,7 @@ describe('presenceAfter', () => {
     assert.deepEqual(entries(state), [entry('ada', [B])]);
   });
 
-  test('a durable place that is none any more goes by itself', () => {
+  test('departed with durable removes the durable location alone', () => {
     const state = after(
       arrived('ada', A),
       { type: 'durable', id: 'ada', location: A, timestamp },
@@ -80,7 +80,7 @@ describe('presenceAfter', () => {
     assert.deepEqual(entries(state), [entry('ada', [A])]);
   });
 
-  test('changes no state that somebody holds, and shares the entries of the others', () => {
+  test('an event does not change the previous state, and unchanged entries are shared', () => {
     const before = after(arrived('ada', A), arrived('bob', A));
     const copy = structuredClone(entries(before));
     const next = presenceAfter(before, arrived('ada', B));

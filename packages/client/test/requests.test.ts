@@ -5,29 +5,15 @@ import { describe, test } from 'node:test';
 import { ERRORS } from '@rollcall/protocol';
 import { Rollcall, RollcallError } from '../src/index.ts';
 import {
-  answer,
   DONE,
+  errorBody,
   type Received,
-  refusal,
+  respond,
+  respondDone,
   type Script,
-  type StandIn,
-  withStandIn,
-} from './support/stand-in.ts';
-
-/** A client of the stand-in, closed afterwards. */
-const withClient = <Result>(
-  script: Script,
-  use: (rollcall: Rollcall, standIn: StandIn) => Promise<Result>,
-  options: Partial<ConstructorParameters<typeof Rollcall>[0]> = {},
-) =>
-  withStandIn(script, async (standIn) => {
-    const rollcall = new Rollcall({ url: standIn.url, token: 't', ...options });
-    try {
-      return await use(rollcall, standIn);
-    } finally {
-      await rollcall.close();
-    }
-  });
+  withScriptedClient as withClient,
+  withScriptedServer,
+} from './support/scripted-server.ts';
 
 const failure = async (promise: Promise<unknown>): Promise<RollcallError> => {
   const error = await promise.then(
@@ -38,11 +24,11 @@ const failure = async (promise: Promise<unknown>): Promise<RollcallError> => {
   return error;
 };
 
-/** Fails so often, then answers. */
+/** Fails the first requests. */
 const failsFirst =
   (times: number, fail: (request: Received) => void): Script =>
   (request, index) =>
-    index < times ? fail(request) : answer(request, 200, DONE);
+    index < times ? fail(request) : respond(request, 200, DONE);
 
 const isOf = (error: RollcallError, expected: Partial<RollcallError>) => {
   for (const [name, value] of Object.entries(expected)) {
@@ -50,25 +36,22 @@ const isOf = (error: RollcallError, expected: Partial<RollcallError>) => {
   }
 };
 
-describe('what is sent', () => {
-  test('a token, JSON, and IDs that hold anything', async () => {
-    await withClient(
-      (request) => answer(request, 200, DONE),
-      async (rollcall, { received }) => {
-        await rollcall.users.put('a/b?c#d é🙂%', { name: 'A' });
-        const [sent] = received;
-        assert.equal(sent?.url, '/v1/users/a%2Fb%3Fc%23d%20%C3%A9%F0%9F%99%82%25');
-        assert.equal(sent?.headers.authorization, 'Bearer t');
-        assert.equal(sent?.headers['content-type'], 'application/json');
-        assert.equal(sent?.body, '{"name":"A"}');
-      },
-    );
+describe('a request', () => {
+  test('a request has the token, a JSON body, and percent-encoded IDs', async () => {
+    await withClient(respondDone, async (rollcall, { received }) => {
+      await rollcall.users.put('a/b?c#d é🙂%', { name: 'A' });
+      const [sent] = received;
+      assert.equal(sent?.url, '/v1/users/a%2Fb%3Fc%23d%20%C3%A9%F0%9F%99%82%25');
+      assert.equal(sent?.headers.authorization, 'Bearer t');
+      assert.equal(sent?.headers['content-type'], 'application/json');
+      assert.equal(sent?.body, '{"name":"A"}');
+    });
   });
 
-  test('below the path of the URL, with or without a slash at its end', async () => {
+  test('a request goes to the path of the URL, with or without a trailing slash', async () => {
     for (const path of ['/rollcall', '/rollcall/', '/a/b//']) {
-      await withStandIn(
-        (request) => answer(request, 200, []),
+      await withScriptedServer(
+        (request) => respond(request, 200, []),
         async ({ url, received }) => {
           await new Rollcall({ url: url + path, token: 't' }).projects.list();
           assert.equal(received[0]?.url, `${path.replace(/\/+$/, '')}/v1/projects`);
@@ -77,32 +60,29 @@ describe('what is sent', () => {
     }
   });
 
-  test('nothing for an ID that every fetch would take for another path', async () => {
-    await withClient(
-      (request) => answer(request, 200, DONE),
-      async (rollcall, { received }) => {
-        for (const id of ['.', '..', '', 'half a \ud800 pair']) {
-          const attempts = [
-            rollcall.users.delete(id),
-            rollcall.groups.members(id).toArray(),
-            rollcall.presence.put(id, { groupID: 'g', location: { a: 'b' } }),
-            rollcall.presence.watch({ groupID: id }).next(),
-          ];
-          for (const attempt of attempts) isOf(await failure(attempt), { code: 'invalid_field', status: 0 });
-          const announced = rollcall.presence.announce({ userID: id, groupID: 'g', location: { a: 'b' } });
-          isOf((await announced.ended) as RollcallError, { code: 'invalid_field' });
-        }
-        assert.equal(received.length, 0);
-      },
-    );
+  test('an ID that cannot stand in a URL is rejected with invalid_field before anything is sent', async () => {
+    await withClient(respondDone, async (rollcall, { received }) => {
+      for (const id of ['.', '..', '', 'half a \ud800 pair']) {
+        const attempts = [
+          rollcall.users.delete(id),
+          rollcall.groups.members(id).toArray(),
+          rollcall.presence.put(id, { groupID: 'g', location: { a: 'b' } }),
+          rollcall.presence.watch({ groupID: id }).next(),
+        ];
+        for (const attempt of attempts) isOf(await failure(attempt), { code: 'invalid_field', status: 0 });
+        const announced = rollcall.presence.announce({ userID: id, groupID: 'g', location: { a: 'b' } });
+        isOf((await announced.ended) as RollcallError, { code: 'invalid_field' });
+      }
+      assert.equal(received.length, 0);
+    });
   });
 });
 
 describe('errors', () => {
-  test('retryable is what the table of the protocol says', async () => {
+  test('an error is retryable as the error table says', async () => {
     for (const [code, { status, retryable }] of Object.entries(ERRORS)) {
       await withClient(
-        (request) => answer(request, status, refusal(code, 'why')),
+        (request) => respond(request, status, errorBody(code, 'why')),
         async (rollcall) => {
           const error = await failure(rollcall.users.get('ada', { retries: 0 }));
           isOf(error, {
@@ -117,7 +97,7 @@ describe('errors', () => {
     }
   });
 
-  test('what a gateway answers is an error too', async () => {
+  test('a response of a gateway, and one that is not JSON, are errors', async () => {
     const html = ({ response }: Received) => response.writeHead(502).end('<h1>Bad gateway</h1>');
     await withClient(html, async (rollcall) => {
       const error = await failure(rollcall.users.get('ada', { retries: 0 }));
@@ -129,7 +109,7 @@ describe('errors', () => {
     );
   });
 
-  test('an answer that is cut off, and a server that is not there, are "network"', async () => {
+  test('an incomplete response and a refused connection have the code network', async () => {
     const cut = ({ response }: Received) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"id"');
       setImmediate(() => response.destroy());
@@ -148,17 +128,17 @@ describe('errors', () => {
     assert.match(error.message, /ECONNREFUSED/);
   });
 
-  test('a URL that is none is told at once', () => {
+  test('an invalid URL throws a TypeError at once', () => {
     assert.throws(() => new Rollcall({ url: 'localhost', token: 't' }), TypeError);
   });
 });
 
-describe('second attempts', () => {
+describe('retries', () => {
   const cut = ({ response }: Received) => response.destroy();
-  const failing = (request: Received) => answer(request, 500, refusal('error'));
+  const failing = (request: Received) => respond(request, 500, errorBody('error'));
 
   for (const [name, fail] of Object.entries({ cut, failing })) {
-    test(`what may be repeated is, when it is ${name}`, async () => {
+    test(`a repeatable request is retried when it is ${name}`, async () => {
       const calls: ((rollcall: Rollcall) => Promise<unknown>)[] = [
         (rollcall) => rollcall.groups.get('g'),
         (rollcall) => rollcall.groups.put('g', { name: 'G' }),
@@ -176,7 +156,7 @@ describe('second attempts', () => {
       }
     });
 
-    test(`what may not is not, when it is ${name}`, async () => {
+    test(`a request that creates or has a precondition is not retried when it is ${name}`, async () => {
       const calls: ((rollcall: Rollcall) => Promise<unknown>)[] = [
         (rollcall) => rollcall.groups.create({ id: 'g', name: 'G' }),
         (rollcall) => rollcall.users.create({ id: 'ada' }),
@@ -198,7 +178,7 @@ describe('second attempts', () => {
     });
   }
 
-  test('there are two of them, or as many as are asked for', async () => {
+  test('a request is retried twice, or as many times as retries says', async () => {
     for (const [retries, attempts] of [
       [undefined, 3],
       [0, 1],
@@ -211,9 +191,9 @@ describe('second attempts', () => {
     }
   });
 
-  test('a refusal is not sent again', async () => {
+  test('a request is not retried after an error that is not retryable', async () => {
     await withClient(
-      (request) => answer(request, 401, refusal('user_not_found')),
+      (request) => respond(request, 401, errorBody('user_not_found')),
       async (rollcall, { received }) => {
         await failure(rollcall.users.get('ada'));
         assert.equal(received.length, 1);
@@ -221,9 +201,9 @@ describe('second attempts', () => {
     );
   });
 
-  test('Retry-After is waited for; one that asks for too much is told', async () => {
+  test('a retry waits for Retry-After; a too long one rejects with retryAfterMs', async () => {
     const busy = (seconds: string) => (request: Received) =>
-      answer(request, 429, refusal('invalid_request'), { 'retry-after': seconds });
+      respond(request, 429, errorBody('invalid_request'), { 'retry-after': seconds });
     await withClient(failsFirst(1, busy('1')), async (rollcall, { received }) => {
       await rollcall.users.get('ada');
       const [first, second] = received as [Received, Received];
@@ -241,7 +221,7 @@ describe('timeouts and aborts', () => {
   const silent = () => {};
   const slowBody = ({ response }: Received) => void response.writeHead(200).write('{"id":');
 
-  test('silence ends in "timeout", also in the middle of a body', async () => {
+  test('a request without a response rejects with timeout, also in the middle of a body', async () => {
     for (const script of [silent, slowBody]) {
       await withClient(script, async (rollcall) => {
         const error = await failure(rollcall.users.get('ada', { timeoutMs: 50, retries: 0 }));
@@ -250,32 +230,32 @@ describe('timeouts and aborts', () => {
     }
   });
 
-  test('a signal ends it with "aborted": before, during, and while it waits for the next attempt', async () => {
+  test('a signal rejects with aborted: before, during, and between attempts', async () => {
     const reason = new Error('enough');
-    await withClient(silent, async (rollcall, standIn) => {
+    await withClient(silent, async (rollcall, server) => {
       isOf(await failure(rollcall.users.get('ada', { signal: AbortSignal.abort(reason) })), {
         code: 'aborted',
         retryable: false,
         cause: reason,
       });
-      assert.equal(standIn.received.length, 0);
+      assert.equal(server.received.length, 0);
       const controller = new AbortController();
       const pending = failure(rollcall.users.get('ada', { signal: controller.signal }));
-      await standIn.arrived(1);
+      await server.arrived(1);
       controller.abort(reason);
       isOf(await pending, { code: 'aborted', cause: reason });
     });
-    const busy = (request: Received) => answer(request, 503, refusal('error'), { 'retry-after': '20' });
-    await withClient(busy, async (rollcall, standIn) => {
+    const busy = (request: Received) => respond(request, 503, errorBody('error'), { 'retry-after': '20' });
+    await withClient(busy, async (rollcall, server) => {
       const controller = new AbortController();
       const pending = failure(rollcall.users.get('ada', { signal: controller.signal }));
-      await standIn.arrived(1);
+      await server.arrived(1);
       setImmediate(() => controller.abort());
       isOf(await pending, { code: 'aborted' });
     });
   });
 
-  test('one signal for many requests is not held on to', async () => {
+  test('a finished request leaves no listener on its signal', async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     signal.addEventListener = () => {
@@ -284,19 +264,16 @@ describe('timeouts and aborts', () => {
     signal.removeEventListener = () => {
       listeners -= 1;
     };
-    await withClient(
-      (request) => answer(request, 200, DONE),
-      async (rollcall) => {
-        for (let count = 0; count < 5; count += 1) await rollcall.users.get('ada', { signal });
-        assert.equal(listeners, 0);
-      },
-    );
+    await withClient(respondDone, async (rollcall) => {
+      for (let count = 0; count < 5; count += 1) await rollcall.users.get('ada', { signal });
+      assert.equal(listeners, 0);
+    });
   });
 
-  test('close() ends what is under way', async () => {
-    await withClient(silent, async (rollcall, standIn) => {
+  test('close() rejects pending requests with aborted', async () => {
+    await withClient(silent, async (rollcall, server) => {
       const pending = failure(rollcall.users.get('ada'));
-      await standIn.arrived(1);
+      await server.arrived(1);
       await rollcall.close();
       isOf(await pending, { code: 'aborted' });
       isOf(await failure(rollcall.users.get('ada')), { code: 'aborted' });
@@ -304,82 +281,82 @@ describe('timeouts and aborts', () => {
   });
 });
 
-describe('tokens', () => {
+describe('the token of a client', () => {
   const CHALLENGE = { 'www-authenticate': 'Bearer' };
-  /** Takes one token only. */
-  const takes =
+  /** Accepts one token only. */
+  const accepts =
     (good: string): Script =>
     (request) =>
       request.headers.authorization === `Bearer ${good}`
-        ? answer(request, 200, DONE)
-        : answer(request, 401, refusal('invalid_project_token'), CHALLENGE);
+        ? respond(request, 200, DONE)
+        : respond(request, 401, errorBody('invalid_project_token'), CHALLENGE);
 
-  /** Gives `t1`, `t2`, … */
+  /** Returns `t1`, `t2`, … */
   const counter = () => {
     let count = 0;
-    return Object.assign(async () => `t${++count}`, { asked: () => count });
+    return Object.assign(async () => `t${++count}`, { calls: () => count });
   };
 
-  test('a function is asked once for many requests', async () => {
+  test('a token function is called once for many requests', async () => {
     const token = counter();
     await withClient(
-      takes('t1'),
+      accepts('t1'),
       async (rollcall) => {
         await Promise.all([rollcall.users.get('a'), rollcall.users.get('b')]);
         await rollcall.users.get('c');
-        assert.equal(token.asked(), 1);
+        assert.equal(token.calls(), 1);
       },
       { token },
     );
   });
 
-  test('it is asked again, once for all who need it, when the server refuses the token', async () => {
+  test('a token function is called once more when the server rejects the token, for all concurrent requests', async () => {
     const token = counter();
     await withClient(
-      takes('t2'),
+      accepts('t2'),
       async (rollcall) => {
         await Promise.all(['a', 'b', 'c'].map((id) => rollcall.users.create({ id })));
-        assert.equal(token.asked(), 2);
+        assert.equal(token.calls(), 2);
       },
       { token },
     );
   });
 
-  test('a second refusal is told', async () => {
+  test('a second rejected token rejects the request with invalid_project_token', async () => {
     const token = counter();
     await withClient(
-      takes('another'),
+      accepts('another'),
       async (rollcall, { received }) => {
         isOf(await failure(rollcall.users.get('ada')), { code: 'invalid_project_token', status: 401 });
-        assert.equal(token.asked(), 2);
+        assert.equal(token.calls(), 2);
         assert.equal(received.length, 2);
       },
       { token },
     );
   });
 
-  test('not when something is not found: that 401 has no WWW-Authenticate', async () => {
+  test('a 401 without WWW-Authenticate does not request another token', async () => {
     const token = counter();
-    const script: Script = (request) => answer(request, 401, refusal('project_not_found'));
+    const script: Script = (request) => respond(request, 401, errorBody('project_not_found'));
     await withClient(script, async (rollcall) => void (await failure(rollcall.users.get('ada'))), { token });
-    assert.equal(token.asked(), 1);
+    assert.equal(token.calls(), 1);
   });
 
-  test('project_not_found with WWW-Authenticate is about the token', async () => {
+  test('project_not_found with WWW-Authenticate requests another token', async () => {
     const token = counter();
-    const script: Script = (request) => answer(request, 401, refusal('project_not_found'), CHALLENGE);
+    const script: Script = (request) => respond(request, 401, errorBody('project_not_found'), CHALLENGE);
     await withClient(script, async (rollcall) => void (await failure(rollcall.users.get('ada'))), { token });
-    assert.equal(token.asked(), 2);
+    assert.equal(token.calls(), 2);
   });
 
-  test('a token that is a text is refused at once', async () => {
-    await withClient(takes('another'), async (rollcall, { received }) => {
+  test('a rejected token that is a string rejects the request at once', async () => {
+    await withClient(accepts('another'), async (rollcall, { received }) => {
       isOf(await failure(rollcall.users.get('ada')), { code: 'invalid_project_token' });
       assert.equal(received.length, 1);
     });
   });
 
-  test('a function that fails, or never comes back, fails the request, and is asked anew by the next', async () => {
+  test('a token function that throws or never resolves fails the request, and the next request calls it again', async () => {
     let times = 0;
     const token = () => {
       times += 1;
@@ -387,7 +364,7 @@ describe('tokens', () => {
       return times === 2 ? new Promise<string>(() => {}) : 't3';
     };
     await withClient(
-      takes('t3'),
+      accepts('t3'),
       async (rollcall) => {
         const error = await failure(rollcall.users.get('ada', { retries: 0 }));
         isOf(error, { code: 'network', retryable: true });

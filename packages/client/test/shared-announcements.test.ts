@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { before, beforeEach, describe, test } from 'node:test';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
-import { type AnnounceOptions, type Location, Rollcall } from '../src/index.ts';
+import { until } from '../../server/test/support/waiting.ts';
+import { type Location, Rollcall, type RollcallError } from '../src/index.ts';
 import {
-  answer,
-  DONE,
-  type Received,
-  refusal,
+  errorBody,
+  respond,
+  respondDone,
   type Script,
-  type StandIn,
-  until,
-  withStandIn,
-} from './support/stand-in.ts';
+  updatesOf,
+  withAnnouncer,
+} from './support/scripted-server.ts';
 
 const A = { page: 'a', part: '1' };
 const B = { page: 'a', part: '2' };
 const REGION = { page: 'a' };
-/** So that no refresh hides what an update has done. */
+/** Longer than a test, so that no update is a refresh. */
 const everyMs = 600_000;
 
 describe('several announcements of one client, on a server', () => {
@@ -41,13 +40,13 @@ describe('several announcements of one client, on a server', () => {
   const locations = async (rollcall: Rollcall): Promise<Location[]> =>
     (await rollcall.presence.get('ada', 'g')).ephemeral.locations;
   const isPresent = (rollcall: Rollcall) =>
-    until(async () => (await locations(rollcall)).length === 1, 'ada is present');
+    until('ada is present', async () => (await locations(rollcall)).length === 1);
 
   for (const region of [{}, { exclusiveWithin: REGION }]) {
     const where = 'exclusiveWithin' in region ? 'in an exclusive region' : 'without a region';
     const options = { userID: 'ada', groupID: 'g', location: A, everyMs, ...region };
 
-    test(`announce, leave and announce in one tick, as React's StrictMode does, end present, ${where}`, () =>
+    test(`announce, leave and announce in one tick, as React's StrictMode does, leave the user present, ${where}`, () =>
       withClient(async (rollcall) => {
         const effect = () => {
           const announcement = rollcall.presence.announce(options);
@@ -73,152 +72,127 @@ describe('several announcements of one client, on a server', () => {
         assert.deepEqual(await locations(rollcall), []);
       }));
 
-    test(`an announcement that moves away leaves the other one where it is, ${where}`, () =>
+    test(`a move of one announcement does not end the location of the other, ${where}`, () =>
       withClient(async (rollcall) => {
         const first = rollcall.presence.announce(options);
         const second = rollcall.presence.announce({ ...options, exclusiveWithin: undefined });
         await isPresent(rollcall);
         first.move(B);
-        await until(async () => (await locations(rollcall)).length === 2, 'ada is at both');
+        await until('ada is at both', async () => (await locations(rollcall)).length === 2);
         await first.leave();
         assert.deepEqual(await locations(rollcall), [A]);
         await second.leave();
       }));
   }
 
-  test('a user goes back to the other announcement of a region when the newest one leaves', () =>
+  test('when the newest announcement of a region leaves, the user is at the location of the other', () =>
     withClient(async (rollcall) => {
       const options = { userID: 'ada', groupID: 'g', exclusiveWithin: REGION, everyMs };
       rollcall.presence.announce({ ...options, location: A });
       await isPresent(rollcall);
       const second = rollcall.presence.announce({ ...options, location: B });
-      await until(async () => (await locations(rollcall))[0]?.part === '2', 'ada is at the second');
+      await until('ada is at the second', async () => (await locations(rollcall))[0]?.part === '2');
       await second.leave();
-      await until(async () => (await locations(rollcall))[0]?.part === '1', 'ada is at the first again');
+      await until('ada is at the first again', async () => (await locations(rollcall))[0]?.part === '1');
     }));
 });
 
-/** What was sent, shortened: the location's part, after `-` where it is an absence. */
-const sent = ({ received }: StandIn) =>
-  received.map(({ body }) => {
-    const { location, absent } = JSON.parse(body);
-    return `${absent ? '-' : ''}${location.part}`;
-  });
-
-const announcing = (
-  script: Script,
-  use: (standIn: StandIn, announce: (options?: Partial<AnnounceOptions>) => Announced) => Promise<void>,
-) =>
-  withStandIn(script, async (standIn) => {
-    const rollcall = new Rollcall({ url: standIn.url, token: 't' });
-    const announce = (options: Partial<AnnounceOptions> = {}) =>
-      rollcall.presence.announce({ userID: 'ada', groupID: 'g', location: A, everyMs, ...options });
-    try {
-      await use(standIn, announce);
-    } finally {
-      await rollcall.close();
-    }
-  });
-
-type Announced = ReturnType<Rollcall['presence']['announce']>;
+const announcing = (script: Script, use: Parameters<typeof withAnnouncer>[2]) =>
+  withAnnouncer(script, { location: A, everyMs }, use);
 
 /** Long enough for a request that should not be sent to arrive. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 30));
 
-describe('what several announcements of one client send', () => {
-  const ok: Script = (request) => answer(request, 200, DONE);
-
-  test('a presence that follows an absence under way waits for its answer', async () => {
-    const open: Received[] = [];
+describe('the updates of several announcements of one client', () => {
+  test('a presence waits for the response to the absence in flight', async () => {
     await announcing(
-      (request) => void open.push(request),
-      async (standIn, announce) => {
+      () => {},
+      async (announce, server) => {
         const first = announce();
-        await standIn.arrived(1);
-        answer(open[0] as Received, 200, DONE);
+        await server.arrived(1);
+        server.release(0);
         const left = first.leave();
-        await standIn.arrived(2);
+        await server.arrived(2);
         const second = announce();
         await aWhile();
-        assert.deepEqual(sent(standIn), ['1', '-1']);
-        answer(open[1] as Received, 200, DONE);
-        await standIn.arrived(3);
-        answer(open[2] as Received, 200, DONE);
+        assert.deepEqual(updatesOf(server), ['a1', '-a1']);
+        server.release(1);
+        await server.arrived(3);
+        server.release(2);
         await left;
-        assert.deepEqual(sent(standIn), ['1', '-1', '1']);
+        assert.deepEqual(updatesOf(server), ['a1', '-a1', 'a1']);
         const last = second.leave();
-        await standIn.arrived(4);
-        answer(open[3] as Received, 200, DONE);
+        await server.arrived(4);
+        server.release(3);
         await last;
       },
     );
   });
 
-  test('an announcement that leaves before it has sent anything still ends what the one before it sent', async () => {
-    const open: Received[] = [];
+  test('the absence of a location is sent also when a later announcement left before its first update', async () => {
     await announcing(
-      (request, index) => (index === 0 ? void open.push(request) : ok(request, index)),
-      async (standIn, announce) => {
+      (request, index) => (index === 0 ? undefined : respondDone(request, index)),
+      async (announce, server) => {
         const first = announce();
-        await standIn.arrived(1);
+        await server.arrived(1);
         const left = [first.leave(), announce().leave()];
-        answer(open[0] as Received, 200, DONE);
+        server.release(0);
         await Promise.all(left);
-        assert.deepEqual(sent(standIn), ['1', '-1']);
+        assert.deepEqual(updatesOf(server), ['a1', '-a1']);
       },
     );
   });
 
-  test('an absence that failed is sent again, and no longer once the location is announced again', async () => {
+  test('a failed absence is retried until the location is announced again', async () => {
     const script: Script = (request, index) =>
-      index === 1 ? answer(request, 503, refusal('error')) : ok(request, index);
-    await announcing(script, async (standIn, announce) => {
+      index === 1 ? respond(request, 503, errorBody('error')) : respondDone(request, index);
+    await announcing(script, async (announce, server) => {
       const first = announce();
-      await standIn.arrived(1);
+      await server.arrived(1);
       await first.leave();
-      assert.deepEqual(sent(standIn), ['1', '-1', '-1']);
+      assert.deepEqual(updatesOf(server), ['a1', '-a1', '-a1']);
     });
-    await announcing(script, async (standIn, announce) => {
+    await announcing(script, async (announce, server) => {
       const first = announce();
-      await standIn.arrived(1);
+      await server.arrived(1);
       const left = first.leave();
-      await standIn.arrived(2);
+      await server.arrived(2);
       const second = announce();
       await left;
-      await standIn.arrived(3);
+      await server.arrived(3);
       await aWhile();
-      assert.deepEqual(sent(standIn), ['1', '-1', '1']);
+      assert.deepEqual(updatesOf(server), ['a1', '-a1', 'a1']);
       await second.leave();
     });
   });
 
-  test('an absence is given up after three attempts, and when the server asks for much patience', async () => {
+  test('an absence is sent three times at most, and not again after a long Retry-After', async () => {
     const answers: [headers: Record<string, string>, expected: string[]][] = [
-      [{}, ['1', '-1', '-1', '-1']],
-      [{ 'retry-after': '3600' }, ['1', '-1']],
+      [{}, ['a1', '-a1', '-a1', '-a1']],
+      [{ 'retry-after': '3600' }, ['a1', '-a1']],
     ];
     for (const [headers, expected] of answers) {
       const script: Script = (request, index) =>
-        index === 0 ? ok(request, index) : answer(request, 503, refusal('error'), headers);
-      await announcing(script, async (standIn, announce) => {
+        index === 0 ? respondDone(request, index) : respond(request, 503, errorBody('error'), headers);
+      await announcing(script, async (announce, server) => {
         const announcement = announce();
-        await standIn.arrived(1);
+        await server.arrived(1);
         await announcement.leave();
-        assert.deepEqual(sent(standIn), expected);
+        assert.deepEqual(updatesOf(server), expected);
       });
     }
   });
 
-  test('another user, and another group, do not wait', async () => {
+  test('the updates of different users and groups are in flight at the same time', async () => {
     await announcing(
-      (request, index) => (index === 0 ? undefined : ok(request, index)),
-      async (standIn, announce) => {
+      (request, index) => (index === 0 ? undefined : respondDone(request, index)),
+      async (announce, server) => {
         announce();
-        await standIn.arrived(1);
+        await server.arrived(1);
         announce({ userID: 'bob' });
         announce({ groupID: 'h' });
-        await standIn.arrived(3);
-        const paths = standIn.received.map(({ url, body }) => `${url} ${JSON.parse(body).groupID}`);
+        await server.arrived(3);
+        const paths = server.received.map(({ url, body }) => `${url} ${JSON.parse(body).groupID}`);
         assert.deepEqual(paths.sort(), [
           '/v1/users/ada/presence g',
           '/v1/users/ada/presence h',
@@ -231,19 +205,67 @@ describe('what several announcements of one client send', () => {
   test('at most a hundred locations wait for their absence while the server is away', async () => {
     let isAway = true;
     const script: Script = (request, index) =>
-      isAway ? answer(request, 503, refusal('error')) : ok(request, index);
-    await announcing(script, async (standIn, announce) => {
+      isAway ? respond(request, 503, errorBody('error')) : respondDone(request, index);
+    await announcing(script, async (announce, server) => {
       const announcement = announce({ everyMs: 1 });
       for (let part = 2; part <= 150; part += 1) {
         announcement.move({ page: 'a', part: `${part}` });
-        await until(() => sent(standIn).at(-1) === `${part}`, 'the move is sent');
+        await until('the move is sent', () => updatesOf(server).at(-1) === `a${part}`);
       }
       isAway = false;
-      await until(() => sent(standIn).at(-1)?.startsWith('-') === true, 'the absences are sent');
+      await until('the absences are sent', () => updatesOf(server).at(-1)?.startsWith('-') === true);
       await announcement.leave();
-      const absences = new Set(sent(standIn).filter((each) => each.startsWith('-')));
+      const absences = new Set(updatesOf(server).filter((each) => each.startsWith('-')));
       assert.equal(absences.size, 100);
-      assert.ok(!absences.has('-50') && absences.has('-51') && absences.has('-150'));
+      assert.ok(!absences.has('-a50') && absences.has('-a51') && absences.has('-a150'));
+    });
+  });
+
+  describe('a location whose absence is rejected', () => {
+    const errors: RollcallError[] = [];
+    const onError = (error: RollcallError) => errors.push(error);
+    beforeEach(() => errors.splice(0));
+    /** The location is not valid; the first update of it was lost on the way. */
+    const script: Script = (request, index) => {
+      const { location, absent } = JSON.parse(request.body);
+      if (location.part !== A.part) return respondDone(request, index);
+      return absent
+        ? respond(request, 400, errorBody('invalid_field'))
+        : respond(request, 503, errorBody('error'));
+    };
+
+    test('does not end the announcement that has moved on from it', async () => {
+      await announcing(script, async (announce, server) => {
+        const announcement = announce({ onError });
+        await server.arrived(1);
+        announcement.move(B);
+        await server.arrived(3);
+        announcement.move({ page: 'b' });
+        await server.arrived(5);
+        assert.deepEqual(updatesOf(server), ['a1', 'a2', '-a1', 'b', '-a2']);
+        assert.deepEqual(
+          errors.map(({ code }) => code),
+          ['error'],
+        );
+      });
+    });
+
+    test('does not end another announcement, which sends the absence of the one that left', async () => {
+      const withPendingB: Script = (request, index) => (index === 1 ? undefined : script(request, index));
+      await announcing(withPendingB, async (announce, server) => {
+        const first = announce();
+        await server.arrived(1);
+        const second = announce({ location: B, onError });
+        await server.arrived(2);
+        const left = first.leave();
+        server.release(1);
+        await left;
+        assert.equal(await first.ended, null);
+        second.move({ page: 'b' });
+        await server.arrived(5);
+        assert.deepEqual(updatesOf(server), ['a1', 'a2', '-a1', 'b', '-a2']);
+        assert.deepEqual(errors, []);
+      });
     });
   });
 });

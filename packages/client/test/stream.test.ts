@@ -25,14 +25,14 @@ before(async () => {
   await server.started;
   project = await server.project();
   const members = ['ada', 'bob', 'cy', 'dee'];
-  const groups = ['g', 'cable'].map((id) => ({ id, name: 'G', members }));
+  const groups = ['g', 'cut'].map((id) => ({ id, name: 'G', members }));
   await project.seed({ users: members.map((id) => ({ id })), groups });
 });
 
 const clients: (Rollcall | RollcallClient)[] = [];
 after(() => Promise.all(clients.map((client) => client.close())));
 
-/** Closed at the end, also when a test fails. */
+/** Closes the client after the tests, also after a failed one. */
 function closedAfter<Client extends Rollcall | RollcallClient>(client: Client): Client {
   clients.push(client);
   return client;
@@ -46,7 +46,7 @@ const next = async (watch: PresenceWatch): Promise<PresenceEvent> => {
   return value as PresenceEvent;
 };
 
-/** Follows until the state is as wanted. */
+/** Reads events until the state is as wanted. */
 async function follow(
   watch: PresenceWatch,
   isReached: (state: PresenceState) => boolean,
@@ -56,9 +56,9 @@ async function follow(
   return state;
 }
 
-const placesOf = (state: PresenceState, id: string) => state.get(id)?.ephemeral.locations ?? [];
+const locationsOf = (state: PresenceState, id: string) => state.get(id)?.ephemeral.locations ?? [];
 
-test('arrivals, moves, durable places and departures, as they happen', async () => {
+test('a watch yields arrivals, moves, durable locations and departures as they happen', async () => {
   const rollcall = host();
   const watch = rollcall.presence.watch({ groupID: 'g' });
   assert.deepEqual(await next(watch), { type: 'snapshot', users: [] });
@@ -74,7 +74,7 @@ test('arrivals, moves, durable places and departures, as they happen', async () 
   assert.deepEqual(await next(watch), { type: 'departed', id: 'ada', location: B, reason: 'absent' });
 });
 
-test('a filter, and a move to where it does not look', async () => {
+test('a watch with a filter yields departed with moved when the user moves out of the filter', async () => {
   const rollcall = host();
   const watch = rollcall.presence.watch({
     groupID: 'g',
@@ -91,11 +91,11 @@ test('a filter, and a move to where it does not look', async () => {
   await rollcall.presence.put('cy', { groupID: 'g', location: C, absent: true });
 });
 
-/** Passes connections on to the server, until they are cut. */
-async function withCable<Result>(use: (url: string, cut: () => void) => Promise<Result>): Promise<Result> {
+/** Runs `use` with a proxy before the server, and a function that cuts its connections. */
+async function withProxy<Result>(use: (url: string, cut: () => void) => Promise<Result>): Promise<Result> {
   const sockets = new Set<Socket>();
   const { hostname, port } = new URL(project.url);
-  const cable = createServer((near) => {
+  const proxy = createServer((near) => {
     const far = connect(Number(port), hostname);
     for (const socket of [near, far]) {
       sockets.add(socket);
@@ -103,37 +103,37 @@ async function withCable<Result>(use: (url: string, cut: () => void) => Promise<
     }
     near.pipe(far).pipe(near);
   });
-  await new Promise<void>((resolve) => cable.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  const address = cable.address() as { port: number };
+  const address = proxy.address() as { port: number };
   try {
     return await use(`http://127.0.0.1:${address.port}`, cut);
   } finally {
-    cable.close();
+    proxy.close();
     cut();
   }
 }
 
-test('what happens while the connection is cut is not missed', async () => {
-  await withCable(async (url, cut) => {
+test('a watch whose connection is cut resumes without missing an event', async () => {
+  await withProxy(async (url, cut) => {
     const reader = host(url);
     const writer = host();
-    const watch = reader.presence.watch({ groupID: 'cable' });
-    await writer.presence.put('ada', { groupID: 'cable', location: A });
-    let state = await follow(watch, (reached) => placesOf(reached, 'ada').length === 1);
+    const watch = reader.presence.watch({ groupID: 'cut' });
+    await writer.presence.put('ada', { groupID: 'cut', location: A });
+    let state = await follow(watch, (reached) => locationsOf(reached, 'ada').length === 1);
     cut();
-    await writer.presence.put('dee', { groupID: 'cable', location: B });
-    await writer.presence.put('ada', { groupID: 'cable', location: A, absent: true });
+    await writer.presence.put('dee', { groupID: 'cut', location: B });
+    await writer.presence.put('ada', { groupID: 'cut', location: A, absent: true });
     const types: string[] = [];
-    while (placesOf(state, 'ada').length > 0 || !state.has('dee')) {
+    while (locationsOf(state, 'ada').length > 0 || !state.has('dee')) {
       const event = await next(watch);
       types.push(event.type);
       state = presenceAfter(state, event);
     }
-    assert.deepEqual(types, ['arrived', 'departed'], 'it goes on where it was');
-    await writer.presence.put('dee', { groupID: 'cable', location: B, absent: true });
+    assert.deepEqual(types, ['arrived', 'departed'], 'it resumes without a snapshot');
+    await writer.presence.put('dee', { groupID: 'cut', location: B, absent: true });
   });
 });
 
@@ -151,16 +151,16 @@ describe('a stream with a client token', () => {
       (error) => error instanceof RollcallError && error.code === code,
     );
 
-  test('shows the others', async () => {
+  test('yields the events of other users', async () => {
     const client = asUser('bob');
     const watch = client.presence.watch({ excludeDurable: true });
     const announcement = asUser('ada').presence.announce({ location: A });
-    await follow(watch, (state) => placesOf(state, 'ada').length === 1);
+    await follow(watch, (state) => locationsOf(state, 'ada').length === 1);
     await announcement.leave();
     await follow(watch, (state) => !state.has('ada'));
   });
 
-  test('ends with the error when its user is set deleted, and is refused when they come back', async () => {
+  test('ends with user_not_found when its user is set deleted, and a new one is rejected', async () => {
     const rollcall = host();
     const client = asUser('dee');
     const watch = client.presence.watch();
@@ -171,7 +171,7 @@ describe('a stream with a client token', () => {
     assert.equal((await client.presence.announce({ location: A }).ended)?.code, 'user_not_found');
   });
 
-  test('ends with the error when its user leaves the group', async () => {
+  test('ends with group_not_found when its user leaves the group', async () => {
     const rollcall = host();
     const watch = asUser('cy').presence.watch();
     await next(watch);
@@ -180,7 +180,7 @@ describe('a stream with a client token', () => {
   });
 });
 
-test('a stream of a group that is not there is refused', async () => {
+test('a stream of a group that does not exist is rejected with group_not_found', async () => {
   await assert.rejects(host().presence.watch({ groupID: 'nowhere' }).next(), {
     code: 'group_not_found',
     status: 401,

@@ -1,36 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
 import {
   type PresenceEvent,
   type PresenceWatch,
-  Rollcall,
+  type Rollcall,
   RollcallError,
   type WatchOptions,
 } from '../src/index.ts';
 import {
-  answer,
+  errorBody,
   type Received,
-  refusal,
+  respond,
   type Script,
-  type StandIn,
-  until,
-  withStandIn,
-} from './support/stand-in.ts';
+  type ScriptedServer,
+  withScriptedClient,
+} from './support/scripted-server.ts';
 
-/** A stream's event as it is written. */
+/** The text of an event. */
 const written = (id: string, type: string, data: unknown) =>
   `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 const arrived = (id: string, user: string) => written(id, 'arrived', { id: user, location: { page: 'a' } });
+const errorEvent = (...error: Parameters<typeof errorBody>) =>
+  `event: error\ndata: ${JSON.stringify(errorBody(...error))}\n\n`;
 const SNAPSHOT = written('e:0', 'snapshot', { users: [] });
 
-/** Opens a stream and writes this; it stays open. */
+/** Opens a stream and writes the texts; the stream stays open. */
 function stream({ response }: Received, ...texts: (string | Uint8Array)[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
   for (const text of texts) response.write(text);
 }
 
-/** The same, and then the connection is cut. */
+/** Opens a stream, writes the text, and resets the connection. */
 function cutStream(request: Received, text: string): void {
   request.response.writeHead(200, { 'content-type': 'text/event-stream' });
   request.response.write(text, () => request.response.socket?.resetAndDestroy());
@@ -38,31 +40,29 @@ function cutStream(request: Received, text: string): void {
 
 interface Watching {
   readonly watch: PresenceWatch;
-  readonly standIn: StandIn;
+  readonly server: ScriptedServer;
   readonly rollcall: Rollcall;
-  /** What was tried again, and why. */
+  /** The calls of `onRetry`. */
   readonly retries: { readonly error: RollcallError; readonly delayMs: number }[];
 }
 
 const watching = <Result>(
   script: Script,
   use: (watching: Watching) => Promise<Result>,
-  options: Partial<WatchOptions> & { token?: () => string } = {},
+  { token = () => 't', ...options }: Partial<WatchOptions> & { token?: () => string } = {},
 ) =>
-  withStandIn(script, async (standIn) => {
-    const { token = 't', ...watchOptions } = options;
-    const rollcall = new Rollcall({ url: standIn.url, token });
-    const retries: Watching['retries'] = [];
-    const onRetry = (error: RollcallError, delayMs: number) => retries.push({ error, delayMs });
-    const watch = rollcall.presence.watch({ groupID: 'g', onRetry, ...watchOptions });
-    try {
-      return await use({ watch, standIn, rollcall, retries });
-    } finally {
-      await rollcall.close();
-    }
-  });
+  withScriptedClient(
+    script,
+    (rollcall, server) => {
+      const retries: Watching['retries'] = [];
+      const onRetry = (error: RollcallError, delayMs: number) => retries.push({ error, delayMs });
+      const watch = rollcall.presence.watch({ groupID: 'g', onRetry, ...options });
+      return use({ watch, server, rollcall, retries });
+    },
+    { token },
+  );
 
-/** The next events, shortened: `arrived ada`. */
+/** The next events, in short: `arrived ada`. */
 async function take(watch: PresenceWatch, count: number): Promise<string[]> {
   const taken: string[] = [];
   while (taken.length < count) {
@@ -76,11 +76,11 @@ async function take(watch: PresenceWatch, count: number): Promise<string[]> {
 const short = (event: PresenceEvent) =>
   event.type === 'snapshot' ? event.type : `${event.type} ${event.id}`;
 
-/** Quick reconnects: half of this to all of it. */
+/** Short delays before reconnecting. */
 const SOON = 'retry: 4\n\n';
 
 describe('watching presence', () => {
-  test('asks for the stream with the token and the filter, and gives typed events', async () => {
+  test('a watch requests the stream with its token and filter, and yields typed events', async () => {
     const events = [
       written('e:0', 'snapshot', { users: [{ id: 'bob', ephemeral: { locations: [] } }] }),
       written('e:1', 'arrived', { id: 'ada', location: { page: 'a' }, from: { page: 'b' } }),
@@ -94,7 +94,7 @@ describe('watching presence', () => {
     const filter = { location: { page: 'a' }, partialMatch: true, excludeDurable: true };
     await watching(
       (request) => stream(request, ...events),
-      async ({ watch, standIn }) => {
+      async ({ watch, server }) => {
         const got: PresenceEvent[] = [];
         for await (const event of watch) if (got.push(event) === 4) break;
         assert.deepEqual(got, [
@@ -103,11 +103,11 @@ describe('watching presence', () => {
           { type: 'departed', id: 'ada', location: { page: 'a' }, reason: 'expired' },
           { type: 'durable', id: 'ada', location: { page: 'a' }, timestamp: '2026-01-15T12:00:00.000Z' },
         ]);
-        const [request] = standIn.received;
+        const [request] = server.received;
         assert.equal(request?.headers.accept, 'text/event-stream');
         assert.equal(request?.headers.authorization, 'Bearer t');
         assert.equal(request?.headers['last-event-id'], undefined);
-        const query = new URL(request?.url ?? '', standIn.url).searchParams;
+        const query = new URL(request?.url ?? '', server.url).searchParams;
         assert.deepEqual(Object.fromEntries(query), {
           location: '{"page":"a"}',
           partial_match: 'true',
@@ -118,27 +118,27 @@ describe('watching presence', () => {
     );
   });
 
-  test('connects with the first turn of the loop and not before', async () => {
+  test('a watch connects with its first next() and not before', async () => {
     await watching(
       (request) => stream(request, SNAPSHOT),
-      async ({ watch, standIn, rollcall }) => {
+      async ({ watch, server, rollcall }) => {
         await rollcall.health.alive({ timeoutMs: 5 }).catch(() => {});
-        assert.equal(standIn.received.filter(({ url }) => url.includes('presence')).length, 0);
+        assert.equal(server.received.filter(({ url }) => url.includes('presence')).length, 0);
         await take(watch, 1);
       },
     );
   });
 
-  test('passes over events of a kind that it does not know', async () => {
+  test('events of an unknown type are ignored', async () => {
     await watching(
       (request) => stream(request, SNAPSHOT, written('e:1', 'renamed', {}), arrived('e:2', 'ada')),
       async ({ watch }) => assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived ada']),
     );
   });
 
-  test('reads events that are cut anywhere', async () => {
+  test('events are read from chunks that end anywhere', async () => {
     const bytes = new TextEncoder().encode(`${SNAPSHOT}${arrived('e:1', 'zoë 🙂')}`.replaceAll('\n', '\r\n'));
-    const oneByOne = async (request: Received) => {
+    const byteByByte = async (request: Received) => {
       request.response.socket?.setNoDelay(true);
       stream(request);
       for (const byte of bytes) {
@@ -146,48 +146,48 @@ describe('watching presence', () => {
         await new Promise(setImmediate);
       }
     };
-    await watching(oneByOne, async ({ watch }) =>
+    await watching(byteByByte, async ({ watch }) =>
       assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived zoë 🙂']),
     );
   });
 });
 
-describe('coming back', () => {
-  test('goes on after the last event that was seen whole', async () => {
+describe('a watch that lost its connection', () => {
+  test('resumes after the last complete event, with Last-Event-ID', async () => {
     const script: Script = (request, index) => {
       if (index === 0)
         return cutStream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}id: e:2\ndata: {"id"`);
       return stream(request, arrived('e:2', 'bob'));
     };
-    await watching(script, async ({ watch, standIn, retries }) => {
+    await watching(script, async ({ watch, server, retries }) => {
       assert.deepEqual(await take(watch, 3), ['snapshot', 'arrived ada', 'arrived bob']);
-      assert.equal(standIn.received[1]?.headers['last-event-id'], 'e:1');
+      assert.equal(server.received[1]?.headers['last-event-id'], 'e:1');
       assert.equal(retries[0]?.error.code, 'network');
     });
   });
 
-  test('or after a heartbeat that says how far the stream has come', async () => {
+  test('resumes after the ID of a heartbeat', async () => {
     const script: Script = (request, index) =>
       index === 0
         ? cutStream(request, `${SOON}${SNAPSHOT}:\nid: e:9\n\n`)
         : stream(request, arrived('e:10', 'ada'));
-    await watching(script, async ({ watch, standIn }) => {
+    await watching(script, async ({ watch, server }) => {
       assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived ada']);
-      assert.equal(standIn.received[1]?.headers['last-event-id'], 'e:9');
+      assert.equal(server.received[1]?.headers['last-event-id'], 'e:9');
     });
   });
 
-  test('also after an end that was not a cut, and after answers that a later one can better', async () => {
+  test('reconnects after the end of the response, after network errors and after retryable statuses', async () => {
     const script: Script = (request, index) => {
       if (index === 0) return stream(request, SOON, SNAPSHOT) ?? request.response.end();
       if (index === 1) return request.response.destroy();
-      if (index === 2) return answer(request, 500, refusal('error'));
-      if (index === 3) return answer(request, 503, refusal('error'), { 'retry-after': '0' });
+      if (index === 2) return respond(request, 500, errorBody('error'));
+      if (index === 3) return respond(request, 503, errorBody('error'), { 'retry-after': '0' });
       return stream(request, arrived('e:1', 'ada'));
     };
-    await watching(script, async ({ watch, standIn, retries }) => {
+    await watching(script, async ({ watch, server, retries }) => {
       assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived ada']);
-      assert.equal(standIn.received.length, 5);
+      assert.equal(server.received.length, 5);
       assert.deepEqual(
         retries.map(({ error }) => error.status),
         [0, 0, 500, 503],
@@ -195,11 +195,11 @@ describe('coming back', () => {
     });
   });
 
-  test('waits longer each time, never less than the server asks, and short again once it works', async () => {
+  test('waits longer after each failure, never less than Retry-After, and briefly again after an event', async () => {
     const script: Script = (request, index) => {
       if (index === 0) return cutStream(request, `retry: 8\n\n${SNAPSHOT}`);
       if (index <= 4) return request.response.destroy();
-      if (index === 5) return answer(request, 429, refusal('invalid_request'), { 'retry-after': '1' });
+      if (index === 5) return respond(request, 429, errorBody('invalid_request'), { 'retry-after': '1' });
       if (index === 6) return cutStream(request, arrived('e:1', 'ada'));
       return stream(request, arrived('e:2', 'bob'));
     };
@@ -208,46 +208,43 @@ describe('coming back', () => {
       const bounds = [8, 16, 32, 64, 128, 1_000, 8];
       assert.equal(retries.length, bounds.length);
       for (const [index, { delayMs }] of retries.entries()) {
-        const most = bounds[index] as number;
-        const least = index === 5 ? 1_000 : most / 2;
-        assert.ok(delayMs >= least && delayMs <= most, `${index}: ${delayMs} of ${most} ms`);
+        const max = bounds[index] as number;
+        const min = index === 5 ? 1_000 : max / 2;
+        assert.ok(delayMs >= min && delayMs <= max, `${index}: ${delayMs} of ${max} ms`);
       }
     });
   });
 
-  test('after silence: heartbeats keep a connection, and without them it is dead', async () => {
-    let beat: NodeJS.Timeout | undefined;
-    const script: Script = (request, index) => {
-      if (index > 0) return stream(request, arrived('e:1', 'ada'));
-      stream(request, SOON, SNAPSHOT);
-      let beats = 0;
-      beat = setInterval(() => {
-        beats += 1;
-        if (beats <= 10) request.response.write(': beat\n\n');
-      }, 20);
+  test('stays connected while heartbeats come, and reconnects when none comes for deadAfterMs', async (context) => {
+    let streams = 0;
+    const script: Script = (request) => {
+      if (!request.url.includes('presence')) return respond(request, 200, { status: 'ok' });
+      streams += 1;
+      return streams === 1 ? stream(request, SOON, SNAPSHOT) : stream(request, arrived('e:1', 'ada'));
     };
-    const opened: number[] = [];
-    const onOpen = () => opened.push(performance.now());
-    try {
-      await watching(
-        script,
-        async ({ watch, retries }) => {
-          assert.deepEqual(await take(watch, 2), ['snapshot', 'arrived ada']);
-          const [first, second] = opened as [number, number];
-          assert.ok(second - first > 200, `given up after ${second - first} ms in spite of heartbeats`);
-          assert.equal(retries[0]?.error.code, 'timeout');
-        },
-        { deadAfterMs: 100, onOpen },
-      );
-    } finally {
-      clearInterval(beat);
-    }
+    // Node itself uses neither of the two.
+    context.mock.timers.enable({ apis: ['setInterval', 'Date'] });
+    await watching(script, async ({ watch, server, rollcall, retries }) => {
+      await take(watch, 1);
+      const next = take(watch, 1);
+      for (let beats = 0; beats < 5; beats += 1) {
+        await new Promise(setImmediate);
+        context.mock.timers.tick(30_000);
+        server.received[0]?.response.write(': beat\n\n');
+        // The heartbeat is read before the answers to later requests.
+        for (let count = 0; count < 2; count += 1) await rollcall.health.alive();
+      }
+      assert.equal(retries.length, 0);
+      context.mock.timers.tick(60_000);
+      assert.deepEqual(await next, ['arrived ada']);
+      assert.equal(retries[0]?.error.code, 'timeout');
+    });
   });
 
-  test('after sleep: the time of day tells that nothing was heard for long', async (context) => {
+  test('reconnects after the machine slept, by the time of day', async (context) => {
     const script: Script = (request, index) =>
       index === 0 ? stream(request, SOON, SNAPSHOT) : stream(request, arrived('e:1', 'ada'));
-    // No timer of Node's own is one of these.
+    // Node itself uses neither of the two.
     context.mock.timers.enable({ apis: ['setInterval', 'Date'] });
     await watching(script, async ({ watch, retries }) => {
       await take(watch, 1);
@@ -262,34 +259,33 @@ describe('coming back', () => {
     });
   });
 
-  test('a reader who takes long for an event does not make the connection dead', async () => {
+  test('stays connected while the consumer handles an event for longer than deadAfterMs', async (context) => {
+    context.mock.timers.enable({ apis: ['setInterval', 'Date'] });
     await watching(
       (request) => stream(request, SNAPSHOT),
-      async ({ watch, standIn }) => {
+      async ({ watch, server }) => {
         await take(watch, 1);
-        await new Promise((resolve) => setTimeout(resolve, 150));
-        standIn.received[0]?.response.write(arrived('e:1', 'ada'));
+        context.mock.timers.tick(3_600_000);
+        server.received[0]?.response.write(arrived('e:1', 'ada'));
         assert.deepEqual(await take(watch, 1), ['arrived ada']);
-        assert.equal(standIn.received.length, 1);
+        assert.equal(server.received.length, 1);
       },
-      { deadAfterMs: 100 },
     );
   });
 
-  test('after what came in the same piece as the failure', async () => {
-    const failing = `event: error\ndata: ${JSON.stringify(refusal('error'))}\n\n`;
+  test('yields the events before an error in the same chunk, and resumes after them', async () => {
     const script: Script = (request, index) =>
       index === 0
-        ? stream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}${failing}`)
+        ? stream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}${errorEvent('error')}`)
         : stream(request, arrived('e:2', 'bob'));
-    await watching(script, async ({ watch, standIn }) => {
+    await watching(script, async ({ watch, server }) => {
       await take(watch, 3);
-      assert.equal(standIn.received[1]?.headers['last-event-id'], 'e:1');
+      assert.equal(server.received[1]?.headers['last-event-id'], 'e:1');
     });
   });
 });
 
-describe('the end of a stream', () => {
+describe('the end of a watch', () => {
   const rejects = (watch: PresenceWatch, expected: Partial<RollcallError>) =>
     assert.rejects(
       async () => {
@@ -304,52 +300,46 @@ describe('the end of a stream', () => {
       },
     );
 
-  test('a refusal that trying again cannot help', async () => {
-    const script: Script = (request) => answer(request, 401, refusal('group_not_found', 'no group g'));
-    await watching(script, async ({ watch, standIn }) => {
+  test('a response with an error that is not retryable ends it', async () => {
+    const script: Script = (request) => respond(request, 401, errorBody('group_not_found', 'no group g'));
+    await watching(script, async ({ watch, server }) => {
       await rejects(watch, { code: 'group_not_found', status: 401, message: 'no group g' });
-      assert.equal(standIn.received.length, 1);
+      assert.equal(server.received.length, 1);
       assert.deepEqual(await watch.next(), { done: true, value: undefined });
     });
   });
 
-  test('an error within the stream', async () => {
+  test('an error event that is not retryable ends it', async () => {
     const script: Script = (request) =>
-      stream(
-        request,
-        SNAPSHOT,
-        `event: error\ndata: ${JSON.stringify(refusal('user_not_found', 'ada is deleted'))}\n\n`,
-      );
-    await watching(script, async ({ watch, standIn }) => {
+      stream(request, SNAPSHOT, errorEvent('user_not_found', 'ada is deleted'));
+    await watching(script, async ({ watch, server }) => {
       await rejects(watch, { code: 'user_not_found', message: 'ada is deleted', retryable: false });
-      assert.equal(standIn.received.length, 1);
-      await until(() => standIn.received[0]?.response.closed === true, 'the connection is closed');
+      assert.equal(server.received.length, 1);
+      await until('the connection is closed', () => server.received[0]?.response.closed === true);
     });
   });
 
-  test('an error within the stream that passes is none', async () => {
+  test('an error event that is retryable does not end it', async () => {
     const script: Script = (request, index) =>
-      index === 0
-        ? stream(request, SOON, `event: error\ndata: ${JSON.stringify(refusal('error'))}\n\n`)
-        : stream(request, SNAPSHOT);
+      index === 0 ? stream(request, SOON, errorEvent('error')) : stream(request, SNAPSHOT);
     await watching(script, async ({ watch }) => assert.deepEqual(await take(watch, 1), ['snapshot']));
   });
 
-  test('a server that answers with something else', async () => {
+  test('a response that is not an event stream ends it with invalid_request', async () => {
     await watching(
-      (request) => answer(request, 200, { users: [], pagination: { token: null } }),
+      (request) => respond(request, 200, { users: [], pagination: { token: null } }),
       async ({ watch }) => rejects(watch, { code: 'invalid_request', status: 200 }),
     );
   });
 
-  test('a token that is refused is replaced once: when connecting, and within the stream', async () => {
+  test('a rejected token is replaced once: when connecting, and after an error event', async () => {
     let tokens = 0;
     const token = () => `t${++tokens}`;
-    const within = `event: error\ndata: ${JSON.stringify(refusal('expired_access_token'))}\n\n`;
+    const within = errorEvent('expired_access_token');
     const script: Script = (request, index) => {
       const { authorization } = request.headers;
       if (index === 0)
-        return answer(request, 401, refusal('invalid_project_token'), { 'www-authenticate': 'Bearer' });
+        return respond(request, 401, errorBody('invalid_project_token'), { 'www-authenticate': 'Bearer' });
       if (index === 1) return stream(request, SNAPSHOT, within);
       if (index === 2) assert.equal(authorization, 'Bearer t3');
       return index === 2 ? stream(request, arrived('e:1', 'ada'), within) : stream(request, within);
@@ -365,12 +355,12 @@ describe('the end of a stream', () => {
     );
   });
 
-  test('break closes the connection', async () => {
+  test('break in the loop closes the connection', async () => {
     await watching(
       (request) => stream(request, SNAPSHOT),
-      async ({ watch, standIn }) => {
+      async ({ watch, server }) => {
         for await (const _ of watch) break;
-        await until(() => standIn.received[0]?.response.closed === true, 'the connection is closed');
+        await until('the connection is closed', () => server.received[0]?.response.closed === true);
         assert.deepEqual(await watch.next(), { done: true, value: undefined });
       },
     );
@@ -380,7 +370,7 @@ describe('the end of a stream', () => {
     'return()': async ({ watch }: Watching): Promise<unknown> => watch.return(),
     'close()': async ({ rollcall }: Watching): Promise<unknown> => rollcall.close(),
   })) {
-    test(`${name} ends the loop while it waits, without an error`, async () => {
+    test(`${name} ends a pending next() without an error`, async () => {
       await watching(
         (request) => stream(request, SNAPSHOT),
         async (parts) => {
@@ -388,27 +378,27 @@ describe('the end of a stream', () => {
           const next = parts.watch.next();
           await stop(parts);
           assert.deepEqual(await next, { done: true, value: undefined });
-          await until(() => parts.standIn.received[0]?.response.closed === true, 'the connection is closed');
+          await until('the connection is closed', () => parts.server.received[0]?.response.closed === true);
         },
       );
     });
   }
 
-  test('a signal does too: while it is connected, while it connects, and between the two', async () => {
+  test('a signal ends it without an error: while connected, while connecting, and between attempts', async () => {
     const scripts: Script[] = [
       (request) => stream(request, SNAPSHOT),
       () => {},
-      (request) => answer(request, 503, refusal('error'), { 'retry-after': '20' }),
+      (request) => respond(request, 503, errorBody('error'), { 'retry-after': '20' }),
     ];
     for (const script of scripts) {
       const controller = new AbortController();
       await watching(
         script,
-        async ({ watch, standIn }) => {
+        async ({ watch, server }) => {
           const ended = (async () => {
             for await (const _ of watch);
           })();
-          await standIn.arrived(1);
+          await server.arrived(1);
           setImmediate(() => controller.abort());
           await ended;
         },

@@ -1,14 +1,14 @@
 /**
- * The error vocabulary: the one table from which the server takes its statuses, the client its `retryable`, and
- * docs/errors.md its rows (a test holds page and table together).
+ * The table of error codes: the source of the server's statuses, the client's `retryable` and the rows of docs/errors.md
+ * (a test compares the page with the table).
  */
 
 export interface ErrorRow {
-  /** The HTTP status that goes with the code, unless the situation has one of its own (404, 405, 412, 413, 429, 503). */
+  /** The HTTP status of the code, unless the situation has its own (404, 405, 412, 413, 429, 503). */
   readonly status: number;
-  /** Whether sending the same request again, unchanged, can succeed. */
+  /** Whether the same request can succeed later. */
   readonly retryable: boolean;
-  /** What the code means, for the API description. */
+  /** The meaning of the code, for the API description. */
   readonly meaning: string;
 }
 
@@ -42,15 +42,13 @@ export const ERRORS = {
     'The access token is invalid, or the token is not of a kind this endpoint takes.',
   ),
   expired_access_token: row(401, 'The access token is expired or revoked: request another one.'),
+  thread_not_found: row(404, 'The thread does not exist, or the caller may not see it.'),
+  message_not_found: row(404, 'The message does not exist, or the caller may not change it.'),
   group_already_exists: row(409, 'The group being created already exists.'),
   user_already_exists: row(409, 'The user being created already exists.'),
+  thread_already_exists: row(409, 'The thread being created already exists.'),
+  message_already_exists: row(409, 'The message being created already exists.'),
   error: row(500, 'Something failed on our side.', true),
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
-
-/** The body of every answer that is not a success. */
-export interface ErrorBody {
-  readonly error: ErrorCode;
-  readonly message: string;
-}

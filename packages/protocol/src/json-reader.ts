@@ -1,31 +1,30 @@
 /**
- * A JSON reader for what `JSON.parse` alters: a number that a double cannot hold, and, in Node 24 to 26, a key that is
- * written with escapes, which V8 may take for another one that some object of the process has had in the same place
- * (https://github.com/nodejs/node/issues/63785). It takes several times as long, and about as much memory: it is for texts
- * that need it.
+ * A JSON parser for texts that `JSON.parse` alters (see ADR 17): numbers that a double cannot represent, and, in Node 24 to 26,
+ * keys with escapes, which V8 can confuse with the key of another object in the process
+ * (https://github.com/nodejs/node/issues/63785). It takes several times as long as `JSON.parse`, and about as much memory.
  */
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORDS: readonly (readonly [string, unknown])[] = [
+const LITERALS: readonly (readonly [string, unknown])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ];
-/** A key that is an index of an array too, and not one of the first. */
+/** A key that is an array index, except 0 to 9. */
 const INDEX = /^[1-9]\d{1,9}$/;
 
 /**
- * Reads a text as `JSON.parse` should: the same texts, the same values, the last of equal keys. `toNumber` gives what
- * stands for a number, from its source.
+ * Parses a text as `JSON.parse` should: it accepts the same texts and returns the same values; the last of equal keys
+ * wins. `toNumber` converts the source of each number.
  * @throws SyntaxError
  */
 export function readJson(text: string, toNumber: (source: string) => unknown = Number): unknown {
   return new JsonReader(text, toNumber).read();
 }
 
-/** Whether a key in the text is written with an escape. Of what is no JSON it may say either. */
+/** Whether a key in the text has an escape. The result is arbitrary for a text that is not JSON. */
 export function hasEscapedKey(text: string): boolean {
   for (let at = text.indexOf('\\'); at !== -1; at = text.indexOf('\\', at)) {
     at = endOfString(text, at);
@@ -35,7 +34,7 @@ export function hasEscapedKey(text: string): boolean {
   return false;
 }
 
-/** What follows the end of the string that `at` is in; beyond the end of the text where it does not end. */
+/** The position after the string that contains `from`; beyond the text when the string does not end. */
 function endOfString(text: string, from: number): number {
   let at = from;
   while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
@@ -44,10 +43,10 @@ function endOfString(text: string, from: number): number {
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** An object or an array whose end has not come yet. */
-class Open {
+/** An object or array that is being read. */
+class Container {
   readonly value: object;
-  /** Of the value that comes next; null in an array. */
+  /** The key of the next value; null in an array. */
   key: string | null;
 
   constructor(value: object, key: string | null) {
@@ -60,8 +59,8 @@ class Open {
     else setOwn(this.value, this.key, value);
   }
 
-  /** An array that grew has room for more than it holds: for seventeen, where it holds one. */
-  whole(): object {
+  /** The finished value. A copied array gives back the spare capacity of one that grew (17 items for one). */
+  finished(): object {
     return Array.isArray(this.value) ? this.value.slice() : this.value;
   }
 }
@@ -76,18 +75,18 @@ class JsonReader {
     this.#toNumber = toNumber;
   }
 
-  /** Without recursion: a text may be nested more deeply than the stack is. */
+  /** Without recursion: a text can be nested more deeply than the stack. */
   read(): unknown {
-    const open: Open[] = [];
+    const open: Container[] = [];
     this.#skipSpace();
     for (;;) {
-      let value = this.#begun();
-      if (value instanceof Open) {
+      let value = this.#valueOrContainer();
+      if (value instanceof Container) {
         open.push(value);
         continue;
       }
       this.#skipSpace();
-      // It may be the last of what it is in, and that of what that is in.
+      // A value can end its container, and that one the container around it.
       for (let around = open.at(-1); around !== undefined; around = open.at(-1)) {
         around.add(value);
         if (this.#takes(COMMA)) {
@@ -97,7 +96,7 @@ class JsonReader {
         }
         this.#require(around.key === null ? CLOSE_ARRAY : CLOSE_OBJECT);
         this.#skipSpace();
-        value = around.whole();
+        value = around.finished();
         open.pop();
       }
       if (open.length > 0) continue;
@@ -106,27 +105,27 @@ class JsonReader {
     }
   }
 
-  /** A whole value, or what has begun and is not empty. */
-  #begun(): unknown {
+  /** A whole value, or a container that is not empty. */
+  #valueOrContainer(): unknown {
     const code = this.#text.charCodeAt(this.#at);
     if (code === QUOTE) return this.#string();
     if (code === OPEN_OBJECT) {
       this.#stepInto();
-      return this.#takes(CLOSE_OBJECT) ? {} : new Open({}, this.#key());
+      return this.#takes(CLOSE_OBJECT) ? {} : new Container({}, this.#key());
     }
     if (code === OPEN_ARRAY) {
       this.#stepInto();
-      return this.#takes(CLOSE_ARRAY) ? [] : new Open([], null);
+      return this.#takes(CLOSE_ARRAY) ? [] : new Container([], null);
     }
-    for (const [word, value] of WORDS) {
-      if (!this.#text.startsWith(word, this.#at)) continue;
-      this.#at += word.length;
+    for (const [literal, value] of LITERALS) {
+      if (!this.#text.startsWith(literal, this.#at)) continue;
+      this.#at += literal.length;
       return value;
     }
     return this.#number();
   }
 
-  /** A key, the colon and the space around it. */
+  /** A key, the colon and the whitespace around it. */
   #key(): string {
     if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
     const key = this.#string();
@@ -136,7 +135,7 @@ class JsonReader {
     return key;
   }
 
-  /** `JSON.parse` reads rightly what is no key, and gives a string that does not keep the whole text. */
+  /** `JSON.parse` has no defect with strings that are not keys, and its result does not retain the whole text. */
   #string(): string {
     const start = this.#at;
     this.#at = endOfString(this.#text, start + 1);
@@ -151,7 +150,7 @@ class JsonReader {
     return this.#toNumber(source);
   }
 
-  /** Steps over what opens an object or an array, and the space after it. */
+  /** Skips the opening bracket and the whitespace after it. */
   #stepInto(): void {
     this.#at += 1;
     this.#skipSpace();
@@ -172,16 +171,16 @@ class JsonReader {
   }
 
   #unexpected(): SyntaxError {
-    return new SyntaxError(`what stands at character ${this.#at} is no JSON`);
+    return new SyntaxError(`unexpected character at position ${this.#at}`);
   }
 }
 
-/** As an assignment, but for two kinds of keys that it takes for more than keys. */
+/** Assigns a property, also for the two kinds of keys that an assignment treats specially. */
 function setOwn(object: object, key: string, value: unknown): void {
   const own = { value, writable: true, enumerable: true, configurable: true };
   if (key === '__proto__') Object.defineProperty(object, key, own);
   else if (INDEX.test(key) && !Object.hasOwn(object, key)) {
-    // An assignment would make room for every index below: 12 KB for the key 1023. What was not writable is kept by itself.
+    // An assignment allocates all lower indexes (12 KB for the key 1023); a property that was not writable is stored alone.
     Object.defineProperty(object, key, { ...own, writable: false });
     Object.defineProperty(object, key, { writable: true });
   } else (object as Record<string, unknown>)[key] = value;

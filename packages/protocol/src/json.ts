@@ -1,6 +1,6 @@
 /**
- * Reading a request body: bytes to a JSON object, with nothing altered on the way. What would be altered (bytes that
- * are not UTF-8, a number that a double cannot hold) is refused instead of being stored as something else.
+ * Parses request bodies without altering them. Bytes that are not UTF-8 and numbers that a double cannot represent are
+ * rejected, since they would be stored as something else.
  */
 
 import { hasEscapedKey, readJson } from './json-reader.ts';
@@ -8,14 +8,14 @@ import { JSON_MAX_DEPTH } from './limits.ts';
 
 export type JsonObject = { [key: string]: unknown };
 
-/** Thrown by {@link parseJsonObject}; the message is safe to show to the caller. */
+/** Thrown by {@link parseJsonObject}. The message is safe to return to the caller. */
 export class JsonObjectError extends Error {}
 
 /**
- * Stands in the parsed body where a number was written that JSON readers cannot keep (`1e400`, 2^53 + 1).
- * It is of no type that a schema allows, and serialising it throws, so it can never be stored.
+ * Represents a number that a double cannot (`1e400`, 2^53 + 1). No schema accepts it, and serialising it
+ * throws, so it is never stored.
  */
-export class UnkeepableNumber {
+export class InexactNumber {
   readonly source: string;
   constructor(source: string) {
     this.source = source;
@@ -28,13 +28,13 @@ export class UnkeepableNumber {
 }
 
 /**
- * A number that a double might not hold: it holds any of 15 digits with an exponent below 290. Whatever matches costs
- * the whole body a slower reading, so this is to let ordinary numbers through.
+ * Matches a number that a double may not represent: a double represents any 15 digits with an exponent below 290. A match makes the
+ * whole body take the slower parser, so ordinary numbers must not match.
  */
 const SUSPECT_NUMBER = /[:,[]\s*-?(?:[\d.]{16}|[\d.]+[eE][+-]?(?:29\d|[3-9]\d\d|\d{4}))/;
 
 /**
- * Reads a body as one JSON object.
+ * Parses a body as one JSON object.
  * @throws JsonObjectError when the bytes are empty, not UTF-8, not JSON, or JSON of another type.
  */
 export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObject {
@@ -45,7 +45,7 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObjec
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = withoutByteOrderMark(buffer.toString());
-  // What is not UTF-8 has become replacement characters; whether one of them was sent, the strict decoder knows.
+  // Invalid UTF-8 was decoded to replacement characters. The strict decoder distinguishes them from those that were sent.
   if (text.includes('\ufffd') && !isUtf8(bytes))
     throw new JsonObjectError('the request body is not valid UTF-8');
   let value: unknown;
@@ -59,8 +59,8 @@ export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObjec
 }
 
 /**
- * Whether objects and arrays are nested deeper than any legal body. Parsers and serialisers take far longer for depth
- * than for length, so it is looked at first: one pass over bytes, and only where there are enough of them.
+ * Whether objects and arrays are nested deeper than in any legal body. Depth costs parsers and serialisers far more than
+ * length, so it is checked first, in one pass over the bytes.
  */
 function nestsTooDeeply(bytes: Uint8Array): boolean {
   if (bytes.length <= JSON_MAX_DEPTH) return false;
@@ -93,43 +93,38 @@ function isUtf8(bytes: Uint8Array): boolean {
 
 const withoutByteOrderMark = (text: string) => (text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
 
-/** `JSON.parse` that reads every key as it is written. For texts that have keys of other people. @throws SyntaxError */
+/** `JSON.parse` without its defect with escaped keys (see {@link readJson}). For texts of callers. @throws SyntaxError */
 export function parseJson(text: string): unknown {
   return hasEscapedKey(text) ? readJson(text) : JSON.parse(text);
 }
 
-/** The same, and keeps numbers or marks them {@link UnkeepableNumber}. @throws SyntaxError */
+/** The same; a number that a double cannot represent becomes an {@link InexactNumber}. @throws SyntaxError */
 export function parseJsonExactly(text: string): unknown {
-  if (SUSPECT_NUMBER.test(text) || hasEscapedKey(text)) return readJson(text, keepNumber);
+  if (SUSPECT_NUMBER.test(text) || hasEscapedKey(text)) return readJson(text, exactNumber);
   return JSON.parse(text);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof UnkeepableNumber)
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof InexactNumber)
   );
 }
 
-function keepNumber(source: string): unknown {
+function exactNumber(source: string): unknown {
   const value = Number(source);
-  return isOrdinary(source) || decimal(source) === decimal(String(value))
-    ? value
-    : new UnkeepableNumber(source);
+  return isOrdinary(source) || decimal(source) === decimal(String(value)) ? value : new InexactNumber(source);
 }
 
-/** A double holds 15 digits, whatever they are. */
+/** A double represents any 15 digits. */
 const isOrdinary = (source: string) => source.length <= 15 && !/[eE]/.test(source);
 
-/** A canonical text of a decimal number: significant digits and exponent, so that `1.0`, `1` and `1e0` are alike. */
+/** The canonical text of a decimal number, digits and exponent: equal for `1.0`, `1` and `1e0`. */
 function decimal(source: string): string {
   const match = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source);
   if (match === null) return source;
   const [, whole = '', fraction = '', exponent = '0'] = match;
   const digits = (whole + fraction).replace(/^0+/, '');
-  // Not `/0+$/`: on zeros that something follows it takes the square of their number.
+  // Not `/0+$/`: that takes quadratic time on zeros that are not at the end.
   let end = digits.length;
   while (digits.charAt(end - 1) === '0') end -= 1;
   const significant = digits.slice(0, end);

@@ -1,4 +1,4 @@
-/** Every limit of the public API, in one place (docs/api.md lists them; a test holds the two together). */
+/** Every limit of the public API. docs/api.md lists them; a test compares the two. */
 
 /** Longest partner-specific ID, in Unicode code points. */
 export const ID_MAX_LENGTH = 320;
@@ -9,7 +9,7 @@ export const URL_MAX_LENGTH = 2_048;
 /** Largest `metadata` object, in bytes of its JSON text. */
 export const METADATA_MAX_BYTES = 16 * 1_024;
 
-/** Deepest nesting of a body: metadata within its bytes cannot be deeper, and what is around it adds a few levels. */
+/** Deepest nesting of a body: metadata cannot be deeper than its bytes, and the body around it adds a few levels. */
 export const JSON_MAX_DEPTH = METADATA_MAX_BYTES + 16;
 
 export const LOCATION_MAX_PAIRS = 16;
@@ -30,6 +30,22 @@ export const DURABLE_LOCATIONS_MAX = 10_000;
 /** Most bytes of a user's durable locations in a group, as JSON text in UTF-8. */
 export const DURABLE_LOCATIONS_MAX_BYTES = 1_024 * 1_024;
 
+/** Most nodes of a message's content at its top level. */
+export const CONTENT_MAX_NODES = 1_000;
+/** Deepest nesting of content: the nodes of the array are level 1, and a text counts. */
+export const CONTENT_MAX_LEVELS = 8;
+/** Largest content of a message, in bytes of its JSON text (UTF-8), however it came to be. */
+export const CONTENT_MAX_BYTES = 128 * 1_024;
+/** How many participants a thread shows: the most recent. */
+export const PARTICIPANTS_SHOWN = 100;
+/** Default number of threads or messages of a page, and the most of them. */
+export const CONVERSATION_PAGE_DEFAULT_LIMIT = 50;
+export const CONVERSATION_PAGE_MAX_LIMIT = 1_000;
+/** A page of threads or messages ends with the entry that makes it larger than this, in bytes. */
+export const CONVERSATION_PAGE_MAX_BYTES = 4 * 1_024 * 1_024;
+/** The greatest `unread` of a thread; more are shown as this. */
+export const UNREAD_MAX = 10_000;
+
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;
 /** A page of presence ends with the entry that makes it larger than this, in bytes. */
@@ -40,7 +56,7 @@ export const BATCH_MAX_GROUPS = 1_000;
 /** Most updates of one `PUT /v1/presence`. */
 export const PRESENCE_UPDATES_MAX = 1_000;
 
-/** How many places one error message names before it goes on with a count. */
+/** How many JSON paths one error message names; it counts the rest. */
 export const PROBLEMS_NAMED = 20;
 
 /** Largest body of a batch, a group or a list of members, unless the server is configured otherwise. */
@@ -52,9 +68,9 @@ export const SMALL_BODY_LIMIT_BYTES = 256 * 1_024;
 
 /** Oldest accepted token, and the life of an access token, in seconds. */
 export const TOKEN_MAX_AGE_SECONDS = 24 * 60 * 60;
-/** Allowed difference between the host's clock and ours, in seconds. */
+/** Allowed difference between the clocks of host and server, in seconds. */
 export const CLOCK_TOLERANCE_SECONDS = 30;
-/** How long a rotated secret goes on being accepted unless the caller says otherwise, in seconds. */
+/** How long a rotated secret is still accepted by default, in seconds. */
 export const ROTATION_DEFAULT_OVERLAP_SECONDS = 86_400;
 /** Longest overlap of two secrets: a year. */
 export const ROTATION_MAX_OVERLAP_SECONDS = 366 * 86_400;

@@ -1,77 +1,153 @@
-/** Presence: who is where right now. */
+/** Presence: the locations of users in groups. */
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { PRESENCE_UPDATES_MAX } from './limits.ts';
-import { exactly, integer, list, maybe, object, oneOf, type Static, text, textOrNull } from './schema.ts';
+import {
+  exactly,
+  integer,
+  list,
+  maybe,
+  meaning,
+  object,
+  oneOf,
+  type Static,
+  text,
+  textOrNull,
+} from './schema.ts';
 import { Done, Flag, Id, Location, Timestamp } from './values.ts';
 
+const userId = meaning(Id, 'Whose presence it is.');
+const groupId = (text: string) => meaning(maybe(Id), text);
+
 const writable = {
-  groupID: maybe(Id),
-  organizationID: maybe(Id),
-  location: Location,
-  exclusiveWithin: maybe(Location),
-  durable: maybe(Flag),
-  absent: maybe(Flag),
+  groupID: groupId('The group in which the presence applies. Required, unless `organizationID` is there.'),
+  organizationID: groupId('The older name of `groupID`.'),
+  location: meaning(Location, 'Where the user is.'),
+  exclusiveWithin: meaning(
+    maybe(Location),
+    'A region: `location` has every pair of it, and the user is at one location in it only.',
+  ),
+  durable: meaning(maybe(Flag), 'Stored with its time until it is replaced. False when absent.'),
+  absent: meaning(
+    maybe(Flag),
+    'The user has left this location. Not together with `durable`. False when absent.',
+  ),
 };
 
 /** Body of `PUT /v1/users/<USER_ID>/presence`. `organizationID` is the older name of `groupID`; one of them is required. */
-export const PresenceWrite = exactly(writable);
+export const PresenceWrite = exactly(writable, {
+  'x-meaning': 'A location where a user is, or that they have left.',
+});
 export type PresenceWrite = Static<typeof PresenceWrite>;
 
-/** Body of `PUT /v1/client/presence`: the user is the token's, and so is the group where the token names one. */
-export const ClientPresenceWrite = exactly(writable, {
-  description: 'an object with the fields of a presence update',
-});
+/** Body of `PUT /v1/client/presence`: the user is the token's, and so is the group when the token names one. */
+export const ClientPresenceWrite = exactly(
+  { ...writable, groupID: groupId('The group. Required where the token names none.') },
+  {
+    'x-meaning': "A location where the token's user is, or that they have left.",
+    description: 'an object with the fields of a presence update',
+  },
+);
 export type ClientPresenceWrite = Static<typeof ClientPresenceWrite>;
 
 /** One update of many. */
 export const PresenceUpdate = exactly(
-  { userID: Id, ...writable },
-  { description: "an object with a user's ID and the fields of a presence update" },
+  { userID: userId, ...writable },
+  {
+    'x-meaning': 'One of many presence updates.',
+    description: "an object with a user's ID and the fields of a presence update",
+  },
 );
 export type PresenceUpdate = Static<typeof PresenceUpdate>;
 
-/** Body of `PUT /v1/presence`. Not atomic: each update is applied or refused on its own. */
-export const PresenceUpdates = exactly({
-  updates: list(PresenceUpdate, {
-    minItems: 1,
-    maxItems: PRESENCE_UPDATES_MAX,
-    description: `an array of 1 to ${PRESENCE_UPDATES_MAX} presence updates`,
-  }),
-});
+/** Body of `PUT /v1/presence`. Not atomic: each update is applied or rejected by itself. */
+export const PresenceUpdates = exactly(
+  {
+    updates: meaning(
+      list(PresenceUpdate, {
+        minItems: 1,
+        maxItems: PRESENCE_UPDATES_MAX,
+        description: `an array of 1 to ${PRESENCE_UPDATES_MAX} presence updates`,
+      }),
+      'Each on its own.',
+    ),
+  },
+  { 'x-meaning': 'Presence updates of many users.' },
+);
 export type PresenceUpdates = Static<typeof PresenceUpdates>;
 
-/** An update of many that was not applied, by its place in the list. */
-export const PresenceRefusal = object({
-  index: integer({ minimum: 0 }),
-  userID: Id,
-  error: oneOf(Object.keys(ERRORS) as ErrorCode[]),
-  message: text(),
-});
-export type PresenceRefusal = Static<typeof PresenceRefusal>;
+/** A rejected update of `PUT /v1/presence`, by its position in the list. */
+export const RejectedPresenceUpdate = object(
+  {
+    index: meaning(integer({ minimum: 0 }), 'Its position in the list, from 0.'),
+    userID: userId,
+    error: meaning(
+      oneOf(Object.keys(ERRORS) as ErrorCode[]),
+      'The error code that the update alone would get.',
+    ),
+    message: meaning(text(), 'The reason, for people.'),
+  },
+  { 'x-meaning': 'An update that was not applied.' },
+);
+export type RejectedPresenceUpdate = Static<typeof RejectedPresenceUpdate>;
 
-export const PresenceUpdatesDone = object({
-  ...Done.properties,
-  updated: integer({ minimum: 0 }),
-  refused: list(PresenceRefusal),
-});
+export const PresenceUpdatesDone = object(
+  {
+    success: Done.properties.success,
+    message: meaning(text(), 'How many were applied and rejected. For people: the text may change.'),
+    updated: meaning(integer({ minimum: 0 }), 'How many were applied.'),
+    refused: meaning(list(RejectedPresenceUpdate), 'The rejected updates, in order of the list.'),
+  },
+  { 'x-meaning': 'The results of many presence updates.' },
+);
 
-/** Where one user is in one group. */
-export const PresenceEntry = object({
-  id: Id,
-  ephemeral: object({ locations: list(Location) }),
-  durable: maybe(object({ location: Location, timestamp: Timestamp })),
-});
+/** The locations of one user in one group. */
+export const PresenceEntry = object(
+  {
+    id: meaning(Id, 'The ID that the host gave the user.'),
+    ephemeral: meaning(
+      object({ locations: meaning(list(Location), 'In no order; empty when the user is not present.') }),
+      'The current locations of the user.',
+    ),
+    durable: meaning(
+      maybe(
+        object({
+          location: meaning(Location, 'The location.'),
+          timestamp: meaning(
+            Timestamp,
+            'When it was set; later than those of the locations that were set before.',
+          ),
+        }),
+      ),
+      'Where the user was set durably, most recently. Absent when nowhere.',
+    ),
+  },
+  { 'x-meaning': 'The locations of one user in one group.' },
+);
 export type PresenceEntry = Static<typeof PresenceEntry>;
 
-export const PresenceList = object({
-  users: list(PresenceEntry),
-  pagination: object({ token: textOrNull() }),
-});
+export const PresenceList = object(
+  {
+    users: meaning(list(PresenceEntry), 'In order of ID.'),
+    pagination: meaning(
+      object({
+        token: meaning(
+          textOrNull(),
+          'Opaque. Pass it as `token`, with the same filter, for the next page; null when nothing follows.',
+        ),
+      }),
+      'Where to continue.',
+    ),
+  },
+  { 'x-meaning': 'A page of the users present in a group.' },
+);
 
-/** The answer to a reading with `count_only`. */
-export const PresenceCount = object({ count: integer({ minimum: 0, description: 'how many are present' }) });
+/** The response to a read with `count_only`. */
+export const PresenceCount = object(
+  { count: meaning(integer({ minimum: 0 }), 'On all pages together.') },
+  { 'x-meaning': 'The number of present users.' },
+);
 
-/** One text for all spellings of a location: its pairs sorted by key (code units), as JSON. Equal texts, equal locations. */
+/** The canonical JSON of a location: its pairs sorted by key (UTF-16 units). Equal locations have equal texts. */
 export function canonicalLocation(location: Location): string {
   const keys = Object.keys(location);
   if (keys.every((key, index) => index === 0 || (keys[index - 1] as string) < key))
@@ -80,7 +156,9 @@ export function canonicalLocation(location: Location): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify(location[key])}`).join(',')}}`;
 }
 
-/** Location `place` matches location `pattern` when it has every pair of it. */
-export function locationMatches(place: Location, pattern: Location): boolean {
-  return Object.entries(pattern).every(([key, value]) => Object.hasOwn(place, key) && place[key] === value);
+/** Location `location` matches location `pattern` when it has every pair of `pattern`. */
+export function locationMatches(location: Location, pattern: Location): boolean {
+  return Object.entries(pattern).every(
+    ([key, value]) => Object.hasOwn(location, key) && location[key] === value,
+  );
 }

@@ -1,11 +1,11 @@
 /**
- * Builds plain JSON Schema objects whose TypeScript type follows from them: one source for validation, types and the
- * API description. Only what the protocol uses (docs/adr/0009 says why this is not a library).
+ * Builds plain JSON Schema objects from which TypeScript infers types: one source for validation, types and the API
+ * description. It has the kinds of schemas that the protocol uses (see ADR 9).
  */
 
-/** Where a schema's type lives; it has no value at run time. */
+/** The key of a schema's type; it does not exist at run time. */
 declare const type: unique symbol;
-/** What marks a property as optional; the mark is taken off when its object is built. */
+/** Marks the schema of an optional property. A symbol key is not part of the JSON Schema. */
 const optional = Symbol('optional');
 
 /** A JSON Schema for values of type `T`. */
@@ -14,7 +14,7 @@ export interface Schema<T = unknown> {
   readonly [keyword: string]: unknown;
 }
 
-/** The type of the values that a schema is for. */
+/** The type of the values of a schema. */
 export type Static<S extends Schema> = S extends Schema<infer T> ? T : never;
 
 /** A property that may be absent. */
@@ -25,7 +25,8 @@ export interface OptionalSchema<T = unknown> extends Schema<T> {
 export type Properties = Readonly<Record<string, Schema>>;
 
 type OptionalKey<P extends Properties> = { [K in keyof P]: P[K] extends OptionalSchema ? K : never }[keyof P];
-type Flat<T> = { [K in keyof T]: T[K] };
+/** Merges an intersection into one object type. Conditional, so that the compiler shows the properties, not `Flat<…>`. */
+type Flat<T> = T extends infer Object ? { [K in keyof Object]: Object[K] } : never;
 type ObjectOf<P extends Properties> = Flat<
   { [K in Exclude<keyof P, OptionalKey<P>>]: Static<P[K]> } & { [K in OptionalKey<P>]?: Static<P[K]> }
 >;
@@ -56,7 +57,7 @@ export const oneOf = <const T extends string>(values: readonly T[], keywords: Ke
   ...keywords,
 });
 
-/** A text, or null. */
+/** A string or null. */
 export const textOrNull = (keywords: Keywords = {}): Schema<string | null> => ({
   type: ['string', 'null'],
   ...keywords,
@@ -68,7 +69,7 @@ export const list = <S extends Schema>(items: S, keywords: Keywords = {}): Schem
   ...keywords,
 });
 
-/** An object whose keys are the caller's own. */
+/** An object whose keys the caller chooses. */
 export const dictionary = <T>(keywords: Keywords): Schema<Record<string, T>> => ({
   type: 'object',
   ...keywords,
@@ -77,14 +78,21 @@ export const dictionary = <T>(keywords: Keywords): Schema<Record<string, T>> => 
 /** The same schema, for a property that may be absent. */
 export const maybe = <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [optional]: true });
 
-/** An object with these properties, and no others where `keywords` say `additionalProperties: false`. */
+/** An object with these properties, and no others when `keywords` have `additionalProperties: false`. */
 export function object<const P extends Properties>(properties: P, keywords: Keywords = {}): ObjectSchema<P> {
   const required = Object.keys(properties).filter((name) => !(optional in (properties[name] as Schema)));
   return { type: 'object', properties, ...(required.length > 0 && { required }), ...keywords };
 }
 
-/** An object that takes no other properties. */
+/** An object without further properties. */
 export const exactly = <const P extends Properties>(
   properties: P,
   keywords: Keywords = {},
 ): ObjectSchema<P> => object(properties, { additionalProperties: false, ...keywords });
+
+/** The same schema with the API description of its use here; `keywords` such as its example. */
+export const meaning = <S extends Schema>(schema: S, text: string, keywords: Keywords = {}): S => ({
+  ...schema,
+  'x-meaning': text,
+  ...keywords,
+});

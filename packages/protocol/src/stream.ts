@@ -1,25 +1,24 @@
-/** The presence stream: what the events of `text/event-stream` carry in their `data`, by the name of the event. */
-import { ERRORS, type ErrorCode } from './errors.ts';
+/** The events of the presence stream: the `data` of each event. */
 import { PresenceEntry } from './presence.ts';
-import { constant, list, maybe, object, oneOf, type Static, text } from './schema.ts';
+import { constant, list, maybe, object, oneOf, type Static } from './schema.ts';
 import { Id, Location, Timestamp } from './values.ts';
 
-/** Everybody who is present at places that the stream is about. In place of all that was known before. */
+/** All present users that the stream's filter shows. It replaces the state from earlier events. */
 export const SnapshotEvent = object({ users: list(PresenceEntry) });
 export type SnapshotEvent = Static<typeof SnapshotEvent>;
 
-/** The user is at `location`, and where there is a `from`, no longer there: they moved. */
+/** The user is at `location`; with `from`, they moved there from that location. */
 export const ArrivedEvent = object({ id: Id, location: Location, from: maybe(Location) });
 export type ArrivedEvent = Static<typeof ArrivedEvent>;
 
 /**
- * Why a user is no longer at a place: they moved to one that the filter hides; said so; were not heard of in time; or may
- * not be seen any more, which is also the reason where the oldest of too many durable locations ended.
+ * Why a user is no longer at a location. `moved`: to one that the filter hides. `absent`: by an update. `expired`: no update
+ * came in time. `removed`: the user, group or membership ended, or the location was the oldest of too many durable ones.
  */
 export const DepartureReason = oneOf(['moved', 'absent', 'expired', 'removed']);
 export type DepartureReason = Static<typeof DepartureReason>;
 
-/** The user is at `location` no more. With `durable`, it is their durable place that is none any more. */
+/** The user is no longer at `location`. With `durable`, their durable location ended. */
 export const DepartedEvent = object({
   id: Id,
   location: Location,
@@ -28,19 +27,6 @@ export const DepartedEvent = object({
 });
 export type DepartedEvent = Static<typeof DepartedEvent>;
 
-/** The user's durable place, the latest that the stream is about, in place of the one before. */
+/** The user's latest durable location that the filter shows. It replaces the one before. */
 export const DurableEvent = object({ id: Id, location: Location, timestamp: Timestamp });
 export type DurableEvent = Static<typeof DurableEvent>;
-
-/** Why the stream ends; nothing comes after it. */
-export const StreamErrorEvent = object({ error: oneOf(Object.keys(ERRORS) as ErrorCode[]), message: text() });
-export type StreamErrorEvent = Static<typeof StreamErrorEvent>;
-
-/** The data of each event of a stream, by its name. */
-export interface PresenceStreamEvents {
-  snapshot: SnapshotEvent;
-  arrived: ArrivedEvent;
-  departed: DepartedEvent;
-  durable: DurableEvent;
-  error: StreamErrorEvent;
-}

@@ -1,4 +1,4 @@
-/** The values that several resources share. Each schema's description completes the sentence "expected …". */
+/** The schemas of values that several resources share. Each description completes the sentence "expected …". */
 
 import * as limits from './limits.ts';
 import {
@@ -6,6 +6,7 @@ import {
   dictionary,
   flag,
   integer,
+  meaning,
   object,
   oneOf,
   type Static,
@@ -15,28 +16,37 @@ import {
 
 /** Partner-specific ID: code points outside Unicode category C (control, format, unassigned, private use, surrogates). */
 export const Id = text({
+  'x-meaning': 'A partner-specific ID, chosen by the host. Compared by exact code points, case-sensitive.',
   pattern: `^\\P{C}{1,${limits.ID_MAX_LENGTH}}$`,
   description: `a string of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control, format or unassigned character`,
 });
 
 export const Name = text({
+  'x-meaning': 'A name.',
   minLength: 1,
   maxLength: limits.NAME_MAX_LENGTH,
   'x-text': true,
   description: `a string of 1 to ${limits.NAME_MAX_LENGTH} characters`,
 });
 
-export const Status = oneOf(['active', 'deleted'], { description: '"active" or "deleted"' });
+export const Status = oneOf(['active', 'deleted'], {
+  'x-meaning':
+    'Whether a user or group is in use (`active`), or locked out with its data retained (`deleted`).',
+  description: '"active" or "deleted"',
+});
 export type Status = Static<typeof Status>;
 
-/** Arbitrary key-value pairs; a write replaces the whole object. */
+/** Any JSON object; a write replaces it as a whole. */
 export const Metadata = dictionary<unknown>({
+  'x-meaning': 'Any JSON object, returned as it was written.',
   'x-maxBytes': limits.METADATA_MAX_BYTES,
   description: `a JSON object of at most ${limits.METADATA_MAX_BYTES} bytes whose numbers JSON readers can keep`,
 });
 
-/** Where somebody is: string keys to string values, chosen by the host. Key order never matters. */
+/** A location of a user: string keys and values that the host chooses. The order of keys does not matter. */
 export const Location = dictionary<string>({
+  'x-meaning':
+    'The location of a user: keys and values that the host chooses, such as a page and a paragraph. The order of keys never matters. A location *matches* another when it has every pair of it.',
   minProperties: 1,
   maxProperties: limits.LOCATION_MAX_PAIRS,
   propertyNames: { type: 'string', maxLength: limits.LOCATION_TEXT_MAX_LENGTH },
@@ -48,21 +58,39 @@ export type Location = Static<typeof Location>;
 
 export const Flag = flag({ description: 'true or false' });
 
-export const Timestamp = text({ format: 'date-time', description: 'ISO 8601, UTC' });
+export const Timestamp = text({
+  'x-meaning': 'A time in ISO 8601, UTC.',
+  format: 'date-time',
+  description: 'ISO 8601, UTC',
+});
 
-/** An optional text that `null` clears. */
+/** A time that is written: of an import. */
+export const PastTimestamp = text({
+  'x-meaning': 'A time in ISO 8601 with its offset, not in the future.',
+  format: 'date-time',
+  description: 'a time in ISO 8601 with its offset, such as 2026-03-01T09:30:00Z, not in the future',
+});
+
+/** An optional string that `null` clears. */
 export const clearableText = (keywords: Record<string, unknown>, description: string) =>
   textOrNull({ 'x-text': true, ...keywords, description });
 
-/** The answer of every write. */
-export const Done = object({
-  success: constant(true),
-  message: text({ description: 'what was done, and to which ID' }),
-});
+/** The response of every write. */
+export const Done = object(
+  {
+    success: meaning(constant(true), 'Always true: an error has another body.'),
+    message: meaning(text(), 'What was done, and to which ID. For people: the text may change.'),
+  },
+  { 'x-meaning': 'The answer to a write.' },
+);
 
-export const Pagination = object({
-  token: textOrNull({
-    description: 'opaque; pass it as `token` for the next page; null when nothing follows',
-  }),
-  total: integer({ description: 'how many entries the whole list has' }),
-});
+export const Pagination = object(
+  {
+    token: meaning(
+      textOrNull(),
+      'Opaque. Pass it as `token` for the next page; null when nothing follows. Valid for this list only.',
+    ),
+    total: meaning(integer(), 'How many entries the whole list has.'),
+  },
+  { 'x-meaning': 'The position of a page in its list.' },
+);

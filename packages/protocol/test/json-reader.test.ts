@@ -7,7 +7,7 @@ import { hasEscapedKey, readJson } from '../src/json-reader.ts';
 
 const { stringify } = JSON;
 
-/** A value, and a text of it in which any character may be escaped and any space may stand. */
+/** A value and one of its JSON texts, with random escapes and whitespace. */
 interface Written {
   readonly value: unknown;
   readonly text: string;
@@ -20,7 +20,7 @@ const KEYS = fc.oneof(
 );
 const unitsOf = (text: string) => Array.from({ length: text.length }, (_, index) => text.charAt(index));
 
-/** A string of which each unit stands for itself or is escaped, as the coins say. */
+/** A JSON string in which `coins` decide which units are escaped. */
 const spelled = (text: string, coins: readonly boolean[]): string => {
   const units = unitsOf(text).map((unit, index) => {
     const code = unit.charCodeAt(0);
@@ -70,19 +70,19 @@ const { written } = fc.letrec<{ written: Written }>((tie) => ({
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes of the heap that a value holds. */
-function heldBy(make: () => unknown): number {
+/** Bytes of the heap that a value takes. */
+function heapOf(make: () => unknown): number {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   const value = make();
   collectGarbage();
-  const held = process.memoryUsage().heapUsed - before;
+  const bytes = process.memoryUsage().heapUsed - before;
   assert.ok(value);
-  return held;
+  return bytes;
 }
 
 describe('readJson', () => {
-  test('reads what was written, however it is spelled', () => {
+  test('reads the value of a JSON text, whatever its escapes and whitespace', () => {
     fc.assert(
       fc.property(written, SPACE, ({ value, text: source }, space) => {
         const read = readJson(`${space}${source}${space}`);
@@ -94,8 +94,8 @@ describe('readJson', () => {
     );
   });
 
-  test('takes and refuses the texts that JSON.parse does', () => {
-    const taken = (parse: (source: string) => unknown, source: string) => {
+  test('accepts and rejects the same texts as JSON.parse', () => {
+    const accepts = (parse: (source: string) => unknown, source: string) => {
       try {
         parse(source);
         return true;
@@ -110,42 +110,30 @@ describe('readJson', () => {
         fc.nat(),
         fc.constantFrom('', ',', '}', ']', '"', '\\', '0', '-', '.', 'e', ':', '\0', 'u'),
       )
-      .map(([{ text: source }, place, put]) => {
-        const at = place % (source.length + 1);
+      .map(([{ text: source }, offset, put]) => {
+        const at = offset % (source.length + 1);
         return source.slice(0, at) + put + source.slice(at + (put === '' ? 1 : 0));
       });
     fc.assert(
       fc.property(broken, (source) => {
-        assert.equal(taken(readJson, source), taken(JSON.parse, source));
+        assert.equal(accepts(readJson, source), accepts(JSON.parse, source));
       }),
       { numRuns: 5_000 },
     );
-    for (const source of [
-      '',
-      ' ',
-      '{',
-      '[',
-      '"',
-      '"\\',
-      '{"a"',
-      '{"a":',
-      '[1,',
-      '01',
-      '1.',
-      '+1',
-      'nul',
-      '\ufeff1',
-    ])
-      assert.equal(taken(readJson, source), false, source);
+    const truncated = ['{"a":[1,2]}', '[{}]', '"\\n"', 'null'].flatMap((source) =>
+      Array.from(source, (_, end) => source.slice(0, end)),
+    );
+    for (const source of [...truncated, ' ', '01', '1.', '+1', '\ufeff1'])
+      assert.equal(accepts(readJson, source), false, source);
   });
 
-  test('knows nothing of the keys of other objects', () => {
+  test('does not confuse an escaped key with the key of another object', () => {
     const escaped = '{"k":"1","\\u043a\\u043b\\u044e\\u0447":"2"}';
-    for (let turn = 0; turn < 100; turn += 1) JSON.parse('{"k":"1","\\\\u04":"2"}');
+    for (let count = 0; count < 100; count += 1) JSON.parse('{"k":"1","\\\\u04":"2"}');
     assert.deepEqual(readJson(escaped), { k: '1', ключ: '2' });
   });
 
-  test('reads what is nested more deeply than the stack is', () => {
+  test('reads a text that is nested more deeply than the stack', () => {
     const depth = 200_000;
     let value = readJson(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`);
     for (let level = 0; level < depth; level += 1) value = (value as [{ a: unknown }])[0].a;
@@ -166,13 +154,13 @@ describe('readJson', () => {
         .join()}]`,
     ],
   ] as const) {
-    test(`takes hardly more memory than JSON.parse: ${what}`, () => {
-      const [own, native] = [heldBy(() => readJson(source)), heldBy(() => JSON.parse(source))];
+    test(`takes hardly more memory than JSON.parse for ${what}`, () => {
+      const [own, native] = [heapOf(() => readJson(source)), heapOf(() => JSON.parse(source))];
       assert.ok(own < native * 1.5 + 1_000_000, `${own} bytes beside ${native}`);
     });
   }
 
-  test('gives numbers as they are asked for', () => {
+  test('passes the source of each number to toNumber', () => {
     assert.deepEqual(
       readJson('[1.50, -2e+3]', (source) => source),
       ['1.50', '-2e+3'],
@@ -191,9 +179,11 @@ describe('hasEscapedKey', () => {
     ['[":\\"",":"]', false],
     ['{"a":{"b":[{"\\/":0}]}}', true],
   ];
-  for (const [source, expected] of cases) test(source, () => assert.equal(hasEscapedKey(source), expected));
+  for (const [source, expected] of cases)
+    test(`${source} ${expected ? 'has' : 'has no'} escaped key`, () =>
+      assert.equal(hasEscapedKey(source), expected));
 
-  test('is told for a text just when one of its keys is spelled so', () => {
+  test('is true if and only if a key of the text has an escape', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), SPACE, (entries, space) => {
         const expected = entries.some(([key]) => key.text.includes('\\'));

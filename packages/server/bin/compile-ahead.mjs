@@ -1,6 +1,6 @@
 /**
  * Loads every source, so that Node's compile cache has whatever a server will load: at its start, for its threads, or
- * when somebody asks for its documentation. Those that are for a thread say so; by then they are compiled. Of the
+ * when its documentation is opened. Sources for threads throw when they are loaded here; they are compiled by then. Of the
  * command line it runs `--version` only.
  */
 import { readdirSync } from 'node:fs';

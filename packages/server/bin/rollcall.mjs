@@ -20,7 +20,7 @@ const COMPILE_CACHE = join(HERE, '../node_modules/.cache/compiled');
 
 const majorOf = (version) => Number.parseInt(version.replace(/^v/, ''), 10);
 
-/** Places where npm puts a Node that a package carries, from here up to the root of the file system. */
+/** Paths where npm puts the Node of a package, from here up to the root of the file system. */
 function* candidates(directory) {
   yield join(directory, 'node_modules/.bin/node');
   yield join(directory, `node_modules/node-${process.platform}-${process.arch}/bin/node`);

@@ -2,15 +2,15 @@ import { mintProjectToken } from './auth/sign.ts';
 import type { FirstCredentials } from './bootstrap.ts';
 import { SETTINGS, type Settings } from './config/setting-definitions.ts';
 
-/** The server that made them, by its settings and where it is reached. */
+/** The server that created them: its settings and its URL. */
 export interface Announcer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
   readonly url: string;
   readonly now: number;
 }
 
 /**
- * What a first start shows, once: the credentials it made, and lines that work as pasted into a shell. The token in
- * them is valid for 24 hours.
+ * The text that a first start prints, once: the new credentials, and lines that work as pasted into a shell. Their token is
+ * valid for 24 hours.
  */
 export async function announcement(
   { customer, project }: FirstCredentials,
@@ -32,7 +32,7 @@ ${pasteLines(server.url, token)}
 `;
 }
 
-/** Lines that make a user and a group, and read it back, as pasted into a shell. */
+/** Shell lines that create a user and a group, and read the group. */
 export const pasteLines = (url: string, token: string): string =>
   [
     `TOKEN=${token}`,
@@ -43,11 +43,11 @@ export const pasteLines = (url: string, token: string): string =>
 
 function curl(method: string, url: string, body?: string): string {
   const data = body === undefined ? '' : ` -H 'Content-Type: application/json' -d '${body}'`;
-  // The line break after the answer keeps the shell's prompt off it.
+  // Without the line break the shell's prompt would follow on the line of the answer.
   return `curl -sS -w '\\n' -X ${method} -H "Authorization: Bearer $TOKEN"${data} '${url}'`;
 }
 
-/** The URL of a database has a password in it: it is not shown. */
+/** The URL of a database contains a password: it is not shown. */
 const storeName = ({ databaseUrl, dataDir }: Announcer) => (databaseUrl === null ? dataDir : 'this database');
 
 function moreTokens({ databaseUrl, dataDir }: Announcer): string {

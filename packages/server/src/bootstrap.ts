@@ -2,9 +2,10 @@ import { createHmac } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
 import { type Credentials, ID_BYTES, newId, newSecret } from './core/credentials.ts';
-import type { CustomerRecord, ProjectRecord, Store } from './store/store.ts';
+import type { CustomerRecord, ProjectRecord } from './store/ports/projects.ts';
+import type { Store } from './store/store.ts';
 
-/** The customer and the project that a first start made. */
+/** The customer and the project that a first start created. */
 export interface FirstCredentials {
   readonly customer: Credentials;
   readonly project: Credentials;
@@ -17,17 +18,17 @@ export async function createConfigured(store: Store, settings: Settings, now: nu
     await createCustomer(store, { id: customerId, secret: customerSecret }, now);
   }
   if (projectId === null || projectSecret === null) return;
-  if ((await store.findProject(projectId)) !== null) return;
+  if ((await store.projects.find(projectId)) !== null) return;
   const owner = customerId ?? (await firstCustomer(store, now));
   await createProject(store, owner, { id: projectId, secret: projectSecret }, now);
 }
 
 /**
- * On a store without any customer: makes one customer with one project. Null when there is one already, or when another
- * process that starts at the same moment makes it.
+ * Creates one customer with one project on a store without customers. Null where there is a customer, or where another
+ * process that starts at the same time creates it.
  */
 export async function createFirst(store: Store, now: number): Promise<FirstCredentials | null> {
-  const [existing] = await store.listCustomers();
+  const [existing] = await store.customers.list();
   if (existing !== undefined) return null;
   const customer = { id: await firstCustomerId(store), secret: newSecret() };
   if (!(await createCustomer(store, customer, now))) return null;
@@ -37,7 +38,7 @@ export async function createFirst(store: Store, now: number): Promise<FirstCrede
 }
 
 async function firstCustomer(store: Store, now: number): Promise<string> {
-  const [existing] = await store.listCustomers();
+  const [existing] = await store.customers.list();
   if (existing !== undefined) return existing.id;
   const id = await firstCustomerId(store);
   await createCustomer(store, { id, secret: newSecret() }, now);
@@ -45,11 +46,11 @@ async function firstCustomer(store: Store, now: number): Promise<string> {
 }
 
 /**
- * The ID of a customer that nobody named: the same for all processes of a store, so that of many that start at once
- * exactly one creates it. It follows from the service's key, which each store makes at random.
+ * The ID of a customer that no setting names: the same for all processes of a store, so that exactly one of those that start
+ * at once creates the customer. It is derived from the service key, which is random in each store.
  */
 async function firstCustomerId(store: Store): Promise<string> {
-  const digest = createHmac('sha512', await store.serviceKey())
+  const digest = createHmac('sha512', await store.sessions.serviceKey())
     .update('first customer')
     .digest();
   return `cus_${digest.subarray(0, ID_BYTES).toString('base64url')}`;
@@ -58,7 +59,7 @@ async function firstCustomerId(store: Store): Promise<string> {
 /** True when created here and now. */
 function createCustomer(store: Store, customer: Credentials, now: number): Promise<boolean> {
   const record: CustomerRecord = { ...customer, name: nameFrom(customer.id), createdAt: now };
-  return store.createCustomer(record);
+  return store.customers.create(record);
 }
 
 async function createProject(
@@ -68,8 +69,8 @@ async function createProject(
   now: number,
 ): Promise<void> {
   const record = { ...project, customerId, name: nameFrom(project.id), createdAt: now };
-  await store.createProject(record satisfies Partial<ProjectRecord>);
+  await store.projects.create(record satisfies Partial<ProjectRecord>);
 }
 
-/** A name for what was only given an ID, which may be longer than a name can be. */
+/** The name of what only has an ID, which may be longer than a name can be. */
 const nameFrom = (id: string) => [...id].slice(0, limits.NAME_MAX_LENGTH).join('');

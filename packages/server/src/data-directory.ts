@@ -3,37 +3,38 @@ import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { DatabaseSync } from 'node:sqlite';
 
-/** Another server works on the data directory, or the directory cannot be used. The message is one line for the operator. */
+/** Another process has locked the data directory, or the directory cannot be used. The message is one line for the operator. */
 export class DataDirectoryError extends Error {}
 
 /**
- * Takes the data directory for this server alone, and creates it when missing; the returned function gives it back.
+ * Locks the data directory for this process alone, and creates it when missing; the returned function unlocks it.
  * An exclusive SQLite transaction is the lock because the operating system ends it with the process: a killed server
- * leaves nothing stale behind. Commands that open the store beside a running server do not take it. Only this account can
- * open the lock file: a shared lock of any other account would block the start.
+ * leaves nothing stale behind. Commands that open the store beside a running server do not lock it. Only this account can
+ * open the lock file: a shared lock of any other account would block the start. `warn` is called with a line for the
+ * operator where the file system cannot exclude other accounts.
  * @throws DataDirectoryError
  */
-export function takeDataDirectory(dataDir: string): () => void {
+export function lockDataDirectory(dataDir: string, warn: (message: string) => void = () => {}): () => void {
   let lock: DatabaseSync | undefined;
   try {
     makeDirectory(resolve(dataDir));
     const file = join(dataDir, 'serve.lock');
-    makePrivate(file);
+    makePrivate(file, warn);
     lock = new DatabaseSync(file, { timeout: 0 });
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
     throw new DataDirectoryError(reasonOf(error, dataDir), { cause: error });
   }
-  const held = lock;
-  return () => held.close();
+  const locked = lock;
+  return () => locked.close();
 }
 
 /**
  * Creates the file for this account alone, or takes the access of others away. An existing file is not opened: to close it
  * again would release the locks that this process has on it.
  */
-function makePrivate(file: string): void {
+function makePrivate(file: string, warn: (message: string) => void): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
     return;
@@ -48,12 +49,20 @@ function makePrivate(file: string): void {
       `${file} belongs to account ${uid}, and this server runs as ${account}: run it as that account, or remove the file`,
     );
   }
-  if ((mode & 0o077) !== 0) chmodSync(file, 0o600);
+  if ((mode & 0o077) === 0) return;
+  try {
+    chmodSync(file, 0o600);
+  } catch (error) {
+    // File systems that map accounts (of other machines, of containers) have no modes of their own.
+    warn(
+      `other accounts can open ${file}, and so block a start: its mode cannot be changed (${codeOf(error)})`,
+    );
+  }
 }
 
 /**
- * Makes the directory and those above it, where missing. Not Node's own recursive way: that one tries for ever, deaf to
- * signals, where the file system says that a parent is missing and it is there (/proc).
+ * Makes the directory and those above it, where missing. Node's own recursive `mkdir` never returns, whatever signal comes,
+ * where the file system reports an existing parent as missing (/proc).
  */
 function makeDirectory(path: string): void {
   try {
@@ -67,7 +76,7 @@ function makeDirectory(path: string): void {
 
 function makeOne(path: string): void {
   try {
-    // The store holds secrets: nobody else on the machine reads it.
+    // The store has secrets: no other account of the machine reads it.
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if (codeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error;

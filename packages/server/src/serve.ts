@@ -6,8 +6,8 @@ import { describeUnknown, unknownVariables } from './config/unknown-variables.ts
 import { type RunningServer, start } from './start.ts';
 
 /**
- * Two signals so close together are one: on Ctrl-C the terminal tells every process, and npm and the launcher tell
- * theirs once more.
+ * Two signals within this time are one: on Ctrl-C the terminal signals every process, and npm and the launcher pass the
+ * signal on.
  */
 const SAME_SIGNAL_MS = 500;
 
@@ -22,7 +22,7 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   const signalled = stopSignal(log);
   for (const unknown of unknownVariables(environment)) log.warn(describeUnknown(unknown));
   const server: RunningServer = await start(settings, { log });
-  // Now that all is loaded: a server that is killed has kept it too.
+  // Everything is loaded now. A server that is killed later has written the cache all the same.
   flushCompileCache();
   log.info({ signal: await signalled }, 'stopping');
   await server.close();
@@ -45,7 +45,7 @@ function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   });
 }
 
-/** What nobody caught leaves the process in a state that nobody knows: it is logged, and the process ends. */
+/** After an error that was not caught the state of the process is unknown: the error is logged, and the process ends. */
 function endOnDefect(log: Logger): void {
   const end = (err: unknown, message: string) => {
     log.fatal({ err }, message);

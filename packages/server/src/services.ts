@@ -1,93 +1,84 @@
 import type { Logger } from 'pino';
-import { type Authenticator, createAuthenticator } from './auth/authenticator.ts';
+import { createAuthenticator } from './auth/authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
 import { BatchService } from './core/batch-service.ts';
+import { ChangeRetention } from './core/change-retention.ts';
+import { ClientConversation } from './core/client-conversation.ts';
 import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
+import { EligibilityCache } from './core/eligibility-cache.ts';
 import { FailureLog } from './core/failure-log.ts';
 import { GroupService } from './core/group-service.ts';
 import { MembershipService } from './core/membership-service.ts';
+import { MessageService } from './core/message-service.ts';
 import { PageTokens } from './core/page-token.ts';
 import { PreferenceService } from './core/preference-service.ts';
 import { PresenceReading } from './core/presence-reading.ts';
 import { PresenceService } from './core/presence-service.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
-import { createProjectService, type ProjectService } from './core/project-service.ts';
+import { ProjectService } from './core/project-service.ts';
 import { Readiness } from './core/readiness.ts';
-import { RecentStandings } from './core/recent-standings.ts';
-import { createTokenService, type TokenService } from './core/token-service.ts';
+import { StoreWrites } from './core/store-writes.ts';
+import { ThreadService } from './core/thread-service.ts';
+import { TokenService } from './core/token-service.ts';
 import { UserService } from './core/user-service.ts';
+import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
 
-/** All that the HTTP application stands on. */
-export interface Services {
-  readonly authenticator: Authenticator;
-  readonly tokens: TokenService;
-  readonly projects: ProjectService;
-  readonly groups: GroupService;
-  readonly memberships: MembershipService;
-  readonly users: UserService;
-  readonly preferences: PreferenceService;
-  readonly presence: PresenceService;
-  readonly presenceReading: PresenceReading;
-  readonly streams: PresenceHub;
-  readonly clients: ClientSessions;
-  readonly batches: BatchService;
-  readonly readiness: Readiness;
-  readonly pageTokens: PageTokens;
-  readonly settings: Pick<
-    Settings,
-    'bodyLimitBytes' | 'bodiesMemoryBytes' | 'rateLimitPerSecond' | 'corsOrigins'
-  >;
-  /** Failures that repeat are limited in it. */
-  readonly log: Logger;
-  /** Ends what runs on its own: sweeps and subscriptions. The engine stays open. */
-  close(): void;
-}
+/** The services that the HTTP application needs. */
+export type Services = Awaited<ReturnType<typeof createServices>>;
 
 /** Builds the core on an engine. */
-export async function createServices(
-  engine: Engine,
-  clock: Clock,
-  settings: Settings,
-  processLog: Logger,
-): Promise<Services> {
+export async function createServices(engine: Engine, clock: Clock, settings: Settings, processLog: Logger) {
   const { store, presence, broker } = engine;
-  const { presenceTtlSeconds, presenceMergeMs } = settings;
-  const pageTokens = new PageTokens(await store.serviceKey());
+  const { presenceTtlSeconds, presenceMergeMs, changesSeconds } = settings;
+  const pageTokens = new PageTokens(await store.sessions.serviceKey());
   const failures = new FailureLog(processLog, clock);
   const { log } = failures;
-  const standings = new RecentStandings({ store, broker, clock });
-  const dependencies = { store, presence, standings, clock, log };
+  const eligibility = new EligibilityCache({ store, broker, clock });
+  const writes = new StoreWrites({ presence, broker, eligibility, clock, log });
+  const dependencies = { store, presence, broker, eligibility, clock, log, writes };
   const authenticator = createAuthenticator({ store, broker, clock });
-  const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
+  const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
   const sweeps = new PresenceSweeps(dependencies);
+  const retention = new ChangeRetention({ store, clock, changesSeconds });
   const users = new UserService(dependencies);
-  const streams = new PresenceHub({ ...dependencies, broker, mergeMs: presenceMergeMs });
+  const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
+  const clients = new ClientSessions({ ...dependencies, users, presence: presenceService });
+  const threads = new ThreadService(dependencies);
+  const messages = new MessageService(dependencies);
+  const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
   return {
     authenticator,
     tokens,
-    projects: createProjectService({ ...dependencies, broker }),
+    projects: new ProjectService(dependencies),
     groups: new GroupService(dependencies),
     memberships: new MembershipService(dependencies),
     users,
-    preferences: new PreferenceService(store),
+    preferences: new PreferenceService(dependencies),
     presence: presenceService,
     presenceReading: new PresenceReading(dependencies),
     streams,
-    clients: new ClientSessions({ store, users, presence: presenceService }),
+    conversationStreams,
+    clients,
+    threads,
+    messages,
+    conversation: new ClientConversation({ clients, threads, messages }),
     batches: new BatchService(dependencies),
     readiness: new Readiness(engine),
     pageTokens,
     settings,
     log,
+    /** Ends sweeps and subscriptions. The engine stays open. */
     close() {
       streams.close();
+      conversationStreams.close();
       sweeps.close();
-      standings.close();
+      retention.close();
+      eligibility.close();
       tokens.close();
       authenticator.close();
       failures.close();

@@ -3,25 +3,24 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { announcement } from './announcement.ts';
 import { buildApp } from './app.ts';
 import { createConfigured, createFirst } from './bootstrap.ts';
-import { localUrl } from './config/local-url.ts';
 import type { Settings } from './config/settings.ts';
 import { type Clock, systemClock } from './core/clock.ts';
-import { takeDataDirectory } from './data-directory.ts';
+import { lockDataDirectory } from './data-directory.ts';
+import type { Application } from './http/application.ts';
 import { HttpConnections } from './http/connections.ts';
 import { createServices, type Services } from './services.ts';
-import { checkEngine, closeEngine, type Engine, openEngine } from './wiring.ts';
+import { checkEngine, closeEngine, type Engine, openEngine, removeUnfinishedStore } from './wiring.ts';
 
 export interface RunningServer {
   /** Where this machine reaches it: `http://127.0.0.1:8080`. */
   readonly url: string;
   /**
-   * Is not ready for the settings' stop delay, stops listening, lets requests in flight finish (for `drainMs` at most),
-   * commits what is queued and gives everything back. Idempotent.
+   * Answers 503 on /readyz for the settings' stop delay, stops listening, lets requests in flight finish (for `drainMs` at
+   * most), commits what is queued and closes everything. Idempotent.
    */
   close(): Promise<void>;
 }
@@ -32,7 +31,7 @@ export class ListenError extends Error {}
 export interface StartOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
-  /** Where the credentials of a first start are shown, once. Default: standard output. */
+  /** Prints the credentials of a first start, once. Default: to standard output. */
   readonly announce?: (text: string) => void;
   /** How long closing waits for the requests in flight after the stop delay, in milliseconds. Default: 10 seconds. */
   readonly drainMs?: number;
@@ -41,7 +40,7 @@ export interface StartOptions {
 const DRAIN_MS = 10_000;
 
 /**
- * Starts a server. When any step fails, what the steps before it opened is closed again.
+ * Starts a server. When a step fails, what the steps before it opened is closed again.
  * @throws SettingsError, DataDirectoryError, ListenError, or what the store fails with
  */
 export async function start(settings: Settings, options: StartOptions = {}): Promise<RunningServer> {
@@ -49,7 +48,10 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   await using opened = new AsyncDisposableStack();
   const { clock = systemClock, log = pino({ level: settings.logLevel }), drainMs = DRAIN_MS } = options;
   const stopDelayMs = settings.stopDelaySeconds * 1_000;
-  if (settings.databaseUrl === null) opened.defer(takeDataDirectory(settings.dataDir));
+  if (settings.databaseUrl === null) {
+    opened.defer(lockDataDirectory(settings.dataDir, (message) => log.warn(message)));
+    await removeUnfinishedStore(settings.dataDir);
+  }
   const engine = opened.adopt(await openEngine(settings, (reason) => log.fatal(reason)), closeEngine);
   await createConfigured(engine.store, settings, clock.now());
   const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
@@ -58,13 +60,13 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   opened.defer(() => stopServing(connections, services, { stopDelayMs, drainMs }));
   const url = await listen(app, connections, settings);
   await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
-  tellEngine(settings, log);
+  logEngine(settings, log);
   log.info({ url }, 'listening');
   return running(url, opened.move());
 }
 
-/** Which engine this is; where it is not whole in more than one process, that too. */
-function tellEngine({ databaseUrl, redisUrl, dataDir }: Settings, log: Logger): void {
+/** Logs which engine this is, and warns of an engine that is for one process only. */
+function logEngine({ databaseUrl, redisUrl, dataDir }: Settings, log: Logger): void {
   const store = databaseUrl === null ? `embedded in ${dataDir}` : 'PostgreSQL';
   const presence = redisUrl === null ? 'in this process' : 'Redis';
   log.info({ store, presence }, 'engine');
@@ -84,7 +86,7 @@ function running(url: string, opened: AsyncDisposableStack): RunningServer {
   };
 }
 
-/** After listening, so that a start that fails to listen has not used up the one showing of the secrets. */
+/** After listening: a start that fails to listen leaves the secrets to be shown by the next one. */
 async function announceFirst(
   engine: Engine,
   settings: Settings,
@@ -97,12 +99,12 @@ async function announceFirst(
 }
 
 /**
- * Not ready first, so that balancers send no more requests here; then, `stopDelayMs` later, no new connections. Requests
+ * /readyz answers 503 first, so that balancers send no more requests; `stopDelayMs` later no connection is accepted. Requests
  * in flight are answered and their connections closed, for `drainMs` at most.
  */
 async function stopServing(
   connections: HttpConnections,
-  { readiness, streams }: Services,
+  { readiness, streams, conversationStreams }: Services,
   { stopDelayMs, drainMs }: { readonly stopDelayMs: number; readonly drainMs: number },
 ): Promise<void> {
   readiness.stop();
@@ -110,47 +112,43 @@ async function stopServing(
     connections.closeAfterAnswers();
     await setTimeout(stopDelayMs);
   }
-  // A stream has no end of its own that draining could wait for.
+  // A stream does not end by itself: draining would wait for it in vain.
   streams.stop();
+  conversationStreams.stop();
   await connections.drain(drainMs);
 }
 
 async function listen(
-  app: FastifyInstance,
+  app: Application,
   connections: HttpConnections,
   { host, port }: Settings,
 ): Promise<string> {
   try {
-    await app.listen({ host, port });
+    const url = await app.listen({ host, port });
     if (host === 'localhost') await listenOnOthers(app, connections);
+    return url;
   } catch (error) {
     throw new ListenError(reasonOf(error, `port ${port} of ${host}`), { cause: error });
   }
-  return urlOf(app);
 }
 
-/** The name `localhost` has an address of IPv4 and one of IPv6 on most machines, and clients try either. */
-async function listenOnOthers(app: FastifyInstance, connections: HttpConnections): Promise<void> {
+/** On most machines `localhost` has an address of IPv4 and one of IPv6, and clients try either. */
+async function listenOnOthers(app: Application, connections: HttpConnections): Promise<void> {
   const bound = app.server.address() as AddressInfo;
   for (const { address } of await lookup('localhost', { all: true })) {
     if (address === bound.address) continue;
-    const twin = connections.createTwin(app.server).listen(bound.port, address);
-    // A machine may name an address that it does not have.
+    const twin = connections.createServer(app.handle).listen(bound.port, address);
+    // A machine may list an address that it does not have.
     await once(twin, 'listening').catch(() => {});
   }
 }
 
-function reasonOf(error: unknown, place: string): string {
+function reasonOf(error: unknown, address: string): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return `${place} is in use: stop what listens there, or choose another --port`;
-  if (code === 'EACCES') return `${place} may not be used by this account: choose a --port above 1023`;
-  return `cannot listen on ${place}: ${message}`;
-}
-
-function urlOf(app: FastifyInstance): string {
-  const [bound] = app.addresses() as AddressInfo[];
-  if (bound === undefined) throw new Error('the server listens nowhere');
-  return localUrl(bound.address, bound.port);
+  if (code === 'EADDRINUSE')
+    return `${address} is in use: stop the program that listens there, or choose another --port`;
+  if (code === 'EACCES') return `${address} may not be used by this account: choose a --port above 1023`;
+  return `cannot listen on ${address}: ${message}`;
 }
 
 const printLine = (text: string) => void process.stdout.write(`${text}\n`);

@@ -1,4 +1,4 @@
-/** The one place that names drivers: from the settings to an engine. A driver is loaded when it is asked for. */
+/** The only file that names drivers: from the settings to an engine. A driver is loaded when it is used. */
 import { join } from 'node:path';
 import type { Broker } from './broker/broker.ts';
 import { createMemoryBroker } from './broker/memory/memory-broker.ts';
@@ -7,14 +7,14 @@ import { createMemoryPresence } from './presence/memory/memory-presence.ts';
 import type { PresenceStore } from './presence/presence-store.ts';
 import type { Store } from './store/store.ts';
 
-/** The three ports that the service stands on. */
+/** The three ports of the service. */
 export interface Engine {
   readonly store: Store;
   readonly presence: PresenceStore;
   readonly broker: Broker;
 }
 
-/** What `rollcall doctor` asks of a store. */
+/** What `rollcall doctor` reads of a store. */
 export interface StoreInspection {
   readonly schemaVersion: number;
   /** The newest version that this program knows. */
@@ -23,7 +23,7 @@ export interface StoreInspection {
   readonly damages: readonly string[];
 }
 
-/** What `rollcall doctor` asks of a server that others share. */
+/** What `rollcall doctor` reads of a server that several processes share. */
 export interface ServerInspection {
   readonly version: string;
   /** Whether our connection is. */
@@ -38,7 +38,7 @@ export interface ServerInspection {
 export type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
 /**
- * Reads what the URLs say, which only their drivers know, and opens nothing.
+ * Checks the URLs, whose syntax only their drivers know, and opens nothing.
  * @throws SettingsError that names the variable and what is wrong, without the URL: there may be a password in it
  */
 export async function checkEngine({ databaseUrl, redisUrl }: Settings): Promise<void> {
@@ -73,25 +73,36 @@ export async function storeExists({ databaseUrl, dataDir }: StoreSettings): Prom
   return hasStoreFiles(join(dataDir, EMBEDDED_FILE));
 }
 
-/** Looks at an existing store without changing anything. @throws Error when it cannot be read */
+/** Removes what a first start left that was killed. Only for the process that has locked the data directory. */
+export async function removeUnfinishedStore(dataDir: string): Promise<void> {
+  const { removeUnfinishedFiles } = await import('./store/sqlite/sqlite-files.ts');
+  removeUnfinishedFiles(join(dataDir, EMBEDDED_FILE));
+}
+
+/** Whether opening an existing embedded store would migrate it. Processes on PostgreSQL of other versions may run meanwhile. */
+export async function needsMigration({ databaseUrl, dataDir }: StoreSettings): Promise<boolean> {
+  if (databaseUrl !== null) return false;
+  const { needsSqliteMigration } = await import('./store/sqlite/sqlite-inspection.ts');
+  return needsSqliteMigration(join(dataDir, EMBEDDED_FILE));
+}
+
+/** Inspects an existing store without changing it. @throws Error when it cannot be read */
 export async function inspectStore({ databaseUrl, dataDir }: StoreSettings): Promise<StoreInspection> {
   if (databaseUrl !== null) {
-    const { inspectPostgresStore } = await import('./store/postgres/connections/postgres-inspection.ts');
+    const { inspectPostgresStore } = await import('./store/postgres/postgres-inspection.ts');
     return inspectPostgresStore(databaseUrl);
   }
   const { inspectSqliteStore } = await import('./store/sqlite/sqlite-inspection.ts');
   return inspectSqliteStore(join(dataDir, EMBEDDED_FILE));
 }
 
-/** Asks the server of a database about itself. @throws Error when it does not answer */
+/** Inspects the server of a database. @throws Error when it does not answer */
 export async function inspectDatabaseServer(url: string): Promise<ServerInspection> {
-  const { inspectPostgresServer } = await import(
-    './store/postgres/connections/postgres-server-inspection.ts'
-  );
+  const { inspectPostgresServer } = await import('./store/postgres/postgres-inspection.ts');
   return inspectPostgresServer(url);
 }
 
-/** Asks the first Redis that the URL names about itself. @throws Error when it does not answer */
+/** Inspects the first Redis that the URL names. @throws Error when it does not answer */
 export async function inspectRedisServer(url: string): Promise<ServerInspection> {
   const inspection = await import('./redis/redis-server-inspection.ts');
   return inspection.inspectRedisServer(url);

@@ -10,14 +10,15 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { isRequired } from './support/programs.ts';
 import { absentServers } from './support/servers.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** Test files mostly wait for the disk, but simulations do not: more at once than cores only makes all of them slow. */
+/** Simulations use a whole core, so more processes than cores only make all of them slow. */
 const CONCURRENCY = Math.min(4, availableParallelism());
-/** No file needs a tenth of this; a hang becomes a failure that names its file. */
-const FILE_TIMEOUT_MS = 300_000;
-/** The suite that speaks HTTP to a whole server and knows nothing of its engine. */
+/** Turns a hang into a failure that names its file. No file takes a tenth of this. */
+const FILE_TIMEOUT_MS = 20 * 60_000;
+/** The HTTP tests of a whole server, which do not depend on its engine. */
 const ON_EVERY_ENGINE = 'packages/server/test/routes/';
 
 interface Counts {
@@ -34,14 +35,14 @@ function testFiles(patterns: readonly string[]): string[] {
     .sort();
 }
 
-/** Runs the files and prints a report as it goes. */
+/** Runs the files, and prints a report meanwhile. */
 async function runTests(files: readonly string[]): Promise<Counts> {
   if (files.length === 0) return NOTHING;
   let counts = NOTHING;
   const paths = files.map((path) => join(ROOT, path));
   const events = run({ files: paths, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS });
   events.on('test:summary', (summary) => {
-    // There is one summary per file, and one of all of them.
+    // There is a summary of each file, and one of all.
     if (summary.file === undefined) counts = countsOf(summary);
   });
   for await (const text of events.compose(spec)) process.stdout.write(text);
@@ -51,7 +52,7 @@ async function runTests(files: readonly string[]): Promise<Counts> {
 function countsOf({ counts, success }: { counts: Record<string, number>; success: boolean }): Counts {
   const { passed = 0, failed = 0, cancelled = 0, skipped = 0, todo = 0 } = counts;
   const broken = failed + cancelled;
-  // A suite whose hook fails is a failure that no test of it counts.
+  // A suite whose hook fails is a failure that is not counted as a test.
   return { passed, failed: success ? broken : Math.max(1, broken), skipped: skipped + todo };
 }
 
@@ -62,16 +63,14 @@ async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
   const absent = await absentServers();
   if (absent.length > 0) {
     process.stdout.write(`skipped: the HTTP suite on PostgreSQL and Redis (${absent.join('; ')})\n`);
-    return { ...NOTHING, failed: isRequired() ? 1 : 0, skipped: 1 };
+    return { ...NOTHING, failed: isRequired('postgres') || isRequired('redis') ? 1 : 0, skipped: 1 };
   }
   process.stdout.write('\nThe HTTP suite on PostgreSQL and Redis\n\n');
   process.env.ROLLCALL_TEST_ENGINE = 'scale-out';
   return runTests(again);
 }
 
-const isRequired = () => /postgres|redis/.test(process.env.ROLLCALL_TEST_REQUIRE ?? '');
-
-// Each file is a process that loads the whole server: what Node made of the sources is kept from one to the next.
+// Each file is a process that loads the whole server, so the compiled sources are cached.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/compiled');
 
 const files = testFiles(process.argv.slice(2));

@@ -4,8 +4,8 @@ import { RollcallError } from '../rollcall-error.ts';
 export type MaybeSignal = AbortSignal | undefined;
 
 /**
- * One signal out of several and a time limit, that can say afterwards which of them it was. It holds on to the signals
- * until `end()`, which a caller with one signal for a thousand requests is thankful for.
+ * Combines several signals and a time limit into one signal, and knows afterwards which of them aborted. Call `end()`:
+ * it removes the listeners, so that a signal used for a thousand requests does not collect a thousand listeners.
  */
 export class Deadline {
   readonly signal: AbortSignal;
@@ -32,7 +32,7 @@ export class Deadline {
   };
 
   readonly #onTimeUp = (): void => {
-    this.fail(new RollcallError('timeout', `no answer within ${this.#ms} ms`));
+    this.fail(new RollcallError('timeout', `no response within ${this.#ms} ms`));
   };
 
   /** Aborts with this error, unless it has happened already. */
@@ -42,14 +42,14 @@ export class Deadline {
     this.#controller.abort(this.#reason);
   }
 
-  /** What a failure really was: the deadline, a refusal, or the network. */
+  /** The error behind a failure: the deadline's, the server's, or `network`. */
   explain(error: unknown): RollcallError {
     if (this.#reason !== undefined) return this.#reason;
     if (error instanceof RollcallError) return error;
     return new RollcallError('network', `the server was not reached: ${reasonOf(error)}`, { cause: error });
   }
 
-  /** The value, or the deadline's error if that comes first: for promises that know no signals. */
+  /** The value, or the deadline's error if that comes first: for promises that take no signal. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const onAbort = () => reject(this.#reason);
@@ -59,19 +59,19 @@ export class Deadline {
     });
   }
 
-  /** Takes the time limit away; the signals stay. */
+  /** Removes the time limit; the signals still apply. */
   lift(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Lets go of the timer and the caller's signals. */
+  /** Clears the timer and removes the listeners of the signals. */
   end(): void {
     this.lift();
     for (const signal of this.#signals) signal.removeEventListener('abort', this.#onAbort);
   }
 }
 
-/** `fetch` says "fetch failed", and why in the cause. */
+/** `fetch` fails with "fetch failed"; the reason is in the cause. */
 export function reasonOf(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } };
   return cause?.message || cause?.code || message || String(error);

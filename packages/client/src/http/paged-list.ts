@@ -1,13 +1,13 @@
-/** A part of a list. */
+/** One page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** The token of the next page, or null when nothing follows. */
   readonly next: string | null;
-  /** How many entries the whole list has; null for lists that do not say. */
+  /** How many entries the whole list has; null where the server does not count them. */
   readonly total: number | null;
 }
 
-/** Which part of a list. */
+/** Which page of a list. */
 export interface PageOptions {
   /** 1 to 10,000. Default: 1,000. */
   readonly limit?: number | undefined;
@@ -15,11 +15,11 @@ export interface PageOptions {
   readonly token?: string | undefined;
 }
 
-const LIMIT = 1_000;
+const DEFAULT_LIMIT = 1_000;
 
 /**
- * A list that comes in pages: loop over its entries with `for await`, which asks for pages as it goes, or ask for single
- * pages. Nothing is asked before. Entries that come and go meanwhile make no other appear twice or vanish.
+ * A paged list. `for await` iterates over its entries and requests pages as needed; `page()` requests a single page. The
+ * first request is sent by one of them. Entries added or removed meanwhile do not make another appear twice or vanish.
  */
 export class PagedList<Item> implements AsyncIterable<Item> {
   readonly #read: (page: PageOptions) => Promise<Page<Item>>;
@@ -30,7 +30,7 @@ export class PagedList<Item> implements AsyncIterable<Item> {
   }
 
   /** One page. @throws RollcallError */
-  page({ limit = LIMIT, token }: PageOptions = {}): Promise<Page<Item>> {
+  page({ limit = DEFAULT_LIMIT, token }: PageOptions = {}): Promise<Page<Item>> {
     return this.#read({ limit, token });
   }
 

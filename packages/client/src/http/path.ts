@@ -1,30 +1,30 @@
 import { RollcallError } from '../rollcall-error.ts';
 
 /**
- * Writes IDs into a path: `` path`/v1/users/${id}` ``.
- * @throws RollcallError `invalid_field` for an ID that no URL can carry. `.` and `..` are IDs, but every `fetch` takes
- * them for steps in the path and would ask for something else; the batch and `POST` carry them in the body.
+ * Encodes IDs into a path: `` path`/v1/users/${id}` ``.
+ * @throws RollcallError `invalid_field` for an ID that a URL cannot contain. `.` and `..` are legal IDs, but `fetch`
+ * removes them as dot segments and would request another path; the batch and `POST` take them in the body.
  */
 export function path(parts: TemplateStringsArray, ...ids: readonly string[]): string {
   return String.raw({ raw: parts }, ...ids.map(segment));
 }
 
 function segment(id: string): string {
-  if (typeof id !== 'string' || id === '' || id === '.' || id === '..') throw unfit(id);
+  if (typeof id !== 'string' || id === '' || id === '.' || id === '..') throw notInUrl(id);
   try {
     return encodeURIComponent(id);
   } catch {
-    throw unfit(id);
+    throw notInUrl(id);
   }
 }
 
-const unfit = (id: unknown) =>
-  new RollcallError('invalid_field', `${JSON.stringify(id)} is not an ID that a URL can carry`);
+const notInUrl = (id: unknown) =>
+  new RollcallError('invalid_field', `${JSON.stringify(id)} is not an ID that can stand in a URL`);
 
-/** Values of a query string; what is undefined is left out, and objects go as JSON. */
+/** Values of a query string: `undefined` is left out, objects are sent as JSON. */
 export type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
 
-/** `?a=1&b=2`, or nothing. */
+/** `?a=1&b=2`, or the empty string. */
 export function queryString(query: Query): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

@@ -1,6 +1,6 @@
 import { Deadline, type MaybeSignal } from './deadline.ts';
 
-/** Waits; ends early, with an error `aborted`, when one of the signals does. */
+/** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
   const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -17,10 +17,10 @@ export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void
 }
 
 /**
- * How long to wait after so many failures in a row: twice as long each time up to `mostMs`, and anywhere between half
- * of that and all of it, so that those who failed together do not come back together.
+ * Exponential backoff with jitter: `firstMs` doubles with each failure in a row up to `maxMs`, and the delay is between
+ * half of that and all of it, so that clients which failed together do not retry together.
  */
-export function backoffMs(failures: number, firstMs: number, mostMs: number): number {
-  const whole = Math.min(mostMs, firstMs * 2 ** Math.min(failures, 30));
+export function backoffMs(failures: number, firstMs: number, maxMs: number): number {
+  const whole = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 30));
   return whole * (0.5 + Math.random() / 2);
 }

@@ -1,10 +1,10 @@
 import { RollcallError } from '../rollcall-error.ts';
 import { Deadline, reasonOf } from './deadline.ts';
 
-/** A token, or how to get one: called when there is none yet, and again when the server refused the last one. */
+/** A token, or a function that gets one: called for the first request, and again when the server rejected the last one. */
 export type Token = string | (() => string | Promise<string>);
 
-/** Keeps a token for as long as the server takes it. */
+/** Caches a token until the server rejects it. */
 export class TokenSource {
   readonly #token: Token;
   readonly #timeoutMs: number;
@@ -18,18 +18,18 @@ export class TokenSource {
     if (typeof token === 'string') this.#latest = token;
   }
 
-  /** The token that is in use, if there is one: for a page that goes away and cannot wait. */
+  /** The cached token, if there is one: for a page that unloads and cannot wait. */
   get latest(): string | undefined {
     return this.#latest;
   }
 
-  /** Everybody who asks at the same time gets the same one. @throws RollcallError `network` or `timeout` */
+  /** Concurrent calls share one call of the function. @throws RollcallError `network` or `timeout` */
   get(): Promise<string> {
-    this.#current ??= this.#ask();
+    this.#current ??= this.#request();
     return this.#current;
   }
 
-  async #ask(): Promise<string> {
+  async #request(): Promise<string> {
     if (typeof this.#token === 'string') return this.#token;
     const limit = new Deadline(this.#timeoutMs, []);
     try {
@@ -47,8 +47,8 @@ export class TokenSource {
     }
   }
 
-  /** Forgets a token that was refused, unless that has happened already. Returns whether there may be another one. */
-  refused(token: string): boolean {
+  /** Drops a token that the server rejected, if it is still the cached one. Returns whether there may be another. */
+  reject(token: string): boolean {
     if (typeof this.#token === 'string') return false;
     if (this.#latest === token) {
       this.#latest = undefined;

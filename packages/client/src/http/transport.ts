@@ -1,24 +1,24 @@
-import { errorOfAnswer, RollcallError } from '../rollcall-error.ts';
+import { errorOfResponse, RollcallError } from '../rollcall-error.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 import { type Query, queryString } from './path.ts';
 import { backoffMs, pause } from './pause.ts';
 import { type Token, TokenSource } from './token-source.ts';
 
-/** How to reach the server, and as whom. */
+/** How to reach the server, and with which token. */
 export interface ConnectionOptions {
   /** Where the server is, with the path before `/v1` where there is one: `https://example.com/rollcall`. */
   readonly url: string;
-  /** A token, or a function that gets one: it is asked when the first is needed, and again when the server refuses one. */
+  /** A token, or a function that gets one: called for the first request, and again when the server rejects a token. */
   readonly token: Token;
-  /** How long one attempt may take, the answer's body included. Default: 10,000. */
+  /** How long one attempt may take, the body of the response included. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** How many more times a request is sent that may be sent again. Default: 2; 0 for never. */
+  /** How many times a repeatable request is retried. Default: 2; 0 for never. */
   readonly retries?: number | undefined;
-  /** In place of the platform's `fetch`. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -29,30 +29,30 @@ export interface Outgoing {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
   readonly query?: Query;
-  /** Goes as JSON. */
+  /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Whether a second time does no harm. Default: everything but POST, and nothing that has a precondition. */
+  /** Whether the request may be retried. Default: everything but POST, and nothing that has a precondition. */
   readonly repeatable?: boolean;
-  /** Goes without a token. */
+  /** Sent without a token. */
   readonly anonymous?: boolean;
 }
 
 export interface Incoming {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body; null where there was none. */
+  /** The parsed body; null when it is empty. */
   readonly body: unknown;
 }
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 2;
 const FIRST_RETRY_MS = 200;
-const LATEST_RETRY_MS = 10_000;
-/** A server that asks for more patience than this is told of as an error, with how long it asks for. */
-const PATIENCE_MS = 30_000;
+const RETRY_DELAY_MAX_MS = 10_000;
+/** A longer `Retry-After` is not waited for: the call rejects, and the error names the delay. */
+const RETRY_AFTER_MAX_MS = 30_000;
 
-/** Sends requests: tokens, timeouts and second attempts. Everything ends with `close()`. */
+/** Sends requests, with tokens, timeouts and retries. `close()` aborts all of them. */
 export class Transport {
   readonly #base: string;
   readonly #tokens: TokenSource;
@@ -61,13 +61,13 @@ export class Transport {
   readonly #fetch: typeof fetch;
   readonly #closing = new AbortController();
 
-  /** @throws TypeError when the URL is none */
+  /** @throws TypeError when the URL is not valid */
   constructor({ url, token, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch: own }: ConnectionOptions) {
     this.#base = new URL(url).href.replace(/\/+$/, '');
     this.#tokens = new TokenSource(token, timeoutMs);
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
-    // Called as a method, the platform's own refuses.
+    // The platform's `fetch` throws when it is called as a method.
     this.#fetch = (input, init) => (own ?? globalThis.fetch)(input, init);
   }
 
@@ -76,7 +76,6 @@ export class Transport {
     return this.#base;
   }
 
-  /** Aborted when the client is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
@@ -85,18 +84,18 @@ export class Transport {
     this.#closing.abort();
   }
 
-  /** Sends a request, again where that helps and does no harm. @throws RollcallError */
+  /** Sends a request, and retries it when it is repeatable and the error can pass. @throws RollcallError */
   async send(outgoing: Outgoing, options: CallOptions = {}): Promise<Incoming> {
     const { signal, timeoutMs = this.#timeoutMs, retries = this.#retries } = options;
-    const mostRetries = isRepeatable(outgoing) ? retries : 0;
+    const maxRetries = isRepeatable(outgoing) ? retries : 0;
     for (let failures = 0; ; failures += 1) {
       try {
         return await this.#attempt(outgoing, signal, timeoutMs);
       } catch (error) {
         const { retryable, retryAfterMs = 0 } = error as RollcallError;
-        if (!retryable || failures >= mostRetries || retryAfterMs > PATIENCE_MS) throw error;
+        if (!retryable || failures >= maxRetries || retryAfterMs > RETRY_AFTER_MAX_MS) throw error;
         await pause(
-          Math.max(retryAfterMs, backoffMs(failures, FIRST_RETRY_MS, LATEST_RETRY_MS)),
+          Math.max(retryAfterMs, backoffMs(failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS)),
           signal,
           this.closing,
         );
@@ -104,7 +103,7 @@ export class Transport {
     }
   }
 
-  /** The body of the answer to {@link send}; typed by the caller, as the protocol says. */
+  /** The body of the response to {@link send}, with the type that the caller names. */
   async json<Body>(outgoing: Outgoing, options?: CallOptions): Promise<Body> {
     return (await this.send(outgoing, options)).body as Body;
   }
@@ -123,27 +122,27 @@ export class Transport {
   }
 
   /**
-   * The answer, its body still to be read, unless it is a refusal. A token that is refused is replaced once.
-   * @throws RollcallError, or what `fetch` throws: {@link Deadline.explain} tells
+   * A successful response, its body still unread. A rejected token is replaced once.
+   * @throws RollcallError, or what `fetch` throws: pass it to {@link Deadline.explain}
    */
   async open(outgoing: Outgoing, deadline: Deadline, isRenewed = false): Promise<Response> {
     const token = outgoing.anonymous === true ? undefined : await deadline.race(this.#tokens.get());
     const init = { ...requestInit(outgoing, token), signal: deadline.signal };
     const response = await this.#fetch(this.#urlOf(outgoing), init);
     if (response.ok || response.status === 304) return response;
-    const error = errorOfAnswer(response, await response.text());
-    const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.#tokens.refused(token);
+    const error = errorOfResponse(response, await response.text());
+    const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.#tokens.reject(token);
     if (canRenew) return this.open(outgoing, deadline, true);
     throw error;
   }
 
-  /** Forgets the token: the server has said elsewhere than in an answer that it does not take it. */
-  refuseToken(): boolean {
+  /** Drops the token, which the server rejected in a stream. Returns whether there may be another. */
+  rejectToken(): boolean {
     const { latest } = this.#tokens;
-    return latest !== undefined && this.#tokens.refused(latest);
+    return latest !== undefined && this.#tokens.reject(latest);
   }
 
-  /** Sends without waiting for anything, also from a page that is going away; nobody learns what becomes of it. */
+  /** Sends without waiting, also from a page that unloads (`keepalive`). The result is not reported. */
   dispatch(outgoing: Outgoing): void {
     const token = this.#tokens.latest;
     if (token === undefined) return;
@@ -157,7 +156,7 @@ export class Transport {
 }
 
 function isRepeatable({ method, headers = {}, repeatable = method !== 'POST' }: Outgoing): boolean {
-  // A precondition that held the first time fails the second, and nobody could tell that from a refusal.
+  // After a lost response, the retry would fail its precondition although the first attempt was applied.
   return repeatable && !(method !== 'GET' && (headers['if-match'] ?? headers['if-none-match']));
 }
 
@@ -172,7 +171,7 @@ function requestInit({ method, body, headers }: Outgoing, token: string | undefi
   return {
     method,
     headers: Object.fromEntries(present),
-    // Answers are of this moment, and a cached one would lie about it.
+    // A cached response would be out of date.
     cache: 'no-store' as const,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   };
@@ -183,7 +182,7 @@ function bodyOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new RollcallError('network', 'the answer is not JSON: is this the address of a Rollcall server?', {
+    throw new RollcallError('network', 'the response is not JSON: is this a Rollcall server?', {
       cause,
     });
   }

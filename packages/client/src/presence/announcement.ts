@@ -1,55 +1,55 @@
 import { backoffMs } from '../http/pause.ts';
 import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
-import type { AnnouncedPlaces } from './announced-places.ts';
+import type { AnnouncedLocations } from './announced-locations.ts';
 import { isPageHidden, onPage } from './page-life.ts';
 
-/** Where somebody is, and within what they are nowhere else. */
-export interface Place {
+/** The location of a user, and the region in which it is their only one. */
+export interface AnnouncedLocation {
   readonly location: Location;
   readonly exclusiveWithin?: Location | undefined;
 }
 
-/** How to stay present. */
-export interface AnnouncementOptions extends Place {
-  /** A third of the server's `ROLLCALL_PRESENCE_TTL_SECONDS`, so that two updates may get lost. Default: 10,000. */
+/** What to announce, and how often. */
+export interface AnnouncementOptions extends AnnouncedLocation {
+  /** A third of the server's `ROLLCALL_PRESENCE_TTL_SECONDS`, so that two updates can be lost. Default: 10,000. */
   readonly everyMs?: number | undefined;
-  /** Aborting it is `leave()`. */
+  /** Calls `leave()` when it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Told of every update that failed. After one that trying again cannot help, the announcement has ended. */
+  /** Called with the error of every failed update. After one that is not retryable, the announcement has ended. */
   readonly onError?: ((error: RollcallError) => void) | undefined;
 }
 
 const EVERY_MS = 10_000;
 const FIRST_RETRY_MS = 1_000;
-/** An absence that fails so often is left to expire, and so is one for which the server asks for more patience. */
+/** After so many failures, or when `Retry-After` is longer than the maximum, the presence is left to expire. */
 const LEAVE_ATTEMPTS = 3;
 const LEAVE_FIRST_RETRY_MS = 200;
-const LEAVE_PATIENCE_MS = 30_000;
+const LEAVE_RETRY_AFTER_MAX_MS = 30_000;
 
 /**
- * Keeps a user present at a place until `leave()`: sends it at once, again before it expires, and after every move. Of
- * moves that come faster than the answers, the latest wins. What it shares with the client's other announcements of the
- * same user and group is in {@link AnnouncedPlaces}.
+ * Announces a user at a location until `leave()`: sends the presence at once, before it expires, and after every move. Of moves
+ * that come faster than the responses, the latest wins. {@link AnnouncedLocations} has the state that it shares with the
+ * client's other announcements of the same user and group.
  *
- * In a browser it leaves with the page (`pagehide`), and also when the page is hidden for so long that the browser slows
- * its timers down; it comes back when the page is seen again.
+ * In a browser it leaves when the page unloads (`pagehide`), and when the page is hidden for so long that the browser
+ * throttles its timers; it is present again when the page is shown again.
  */
 export class Announcement {
-  /** Resolves when it is over: with null after `leave()`, or with the error that ended it. Never rejects. */
+  /** Resolves when it ends: with null after `leave()`, or with the error that ended it. Never rejects. */
   readonly ended: Promise<RollcallError | null>;
-  readonly #places: AnnouncedPlaces;
+  readonly #shared: AnnouncedLocations;
   readonly #options: AnnouncementOptions;
   readonly #everyMs: number;
   readonly #release: (() => void)[] = [];
   #end: (error: RollcallError | null) => void = () => {};
-  #place: Place;
-  /** Nobody sees the page. */
+  #announced: AnnouncedLocation;
+  /** The page is unloaded, or hidden with throttled timers. */
   #isAway = false;
   #isLeaving = false;
   #isOver = false;
   #isSending = false;
-  /** Something has changed since what is being sent was read. */
+  /** The state has changed since the update in flight was made. */
   #isStale = false;
   #sentAt = Date.now();
   #failures = 0;
@@ -57,61 +57,55 @@ export class Announcement {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @internal */
-  constructor(places: AnnouncedPlaces, options: AnnouncementOptions) {
-    this.#places = places;
+  constructor(shared: AnnouncedLocations, options: AnnouncementOptions) {
+    this.#shared = shared;
     this.#options = options;
     this.#everyMs = options.everyMs ?? EVERY_MS;
-    this.#place = { location: options.location, exclusiveWithin: options.exclusiveWithin };
+    this.#announced = { location: options.location, exclusiveWithin: options.exclusiveWithin };
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
-    this.#places.add(this);
-    this.#release.push(() => this.#places.remove(this));
-    this.#followPage();
+    this.#shared.add(this);
+    this.#release.push(
+      () => this.#shared.remove(this),
+      onPage('pagehide', () => this.#vanish()),
+      onPage('pageshow', () => this.#comeBack()),
+      onPage('visibilitychange', () => this.#comeBack()),
+    );
     this.#followSignal(options.signal);
-    this.#update();
+    this.renew();
   }
 
   /** @internal */
-  get wanted(): Place | null {
-    return this.#isLeaving || this.#isAway || this.#isOver ? null : this.#place;
+  get wanted(): AnnouncedLocation | null {
+    return this.#isLeaving || this.#isAway || this.#isOver ? null : this.#announced;
   }
 
-  /** @internal */
-  renew(): void {
-    this.#update();
-  }
-
-  /** Where the user is to be; the server may not know yet. */
+  /** The location that is announced; the server may not have it yet. */
   get location(): Location {
-    return this.#place.location;
+    return this.#announced.location;
   }
 
-  /** Goes to another place. What is not said about `exclusiveWithin` stays as it was. */
-  move(location: Location, { exclusiveWithin = this.#place.exclusiveWithin }: Partial<Place> = {}): void {
-    this.#place = { location, exclusiveWithin };
-    this.#update();
+  /** Moves to another location. Without `exclusiveWithin`, the region stays as it was. */
+  move(
+    location: Location,
+    { exclusiveWithin = this.#announced.exclusiveWithin }: Partial<AnnouncedLocation> = {},
+  ): void {
+    this.#announced = { location, exclusiveWithin };
+    this.renew();
   }
 
   /**
    * Ends the announcement. The user becomes absent unless another announcement of this client has the same location.
-   * Resolves when the server has answered; where it cannot be reached, the presence expires by itself.
+   * Resolves when the server has responded; when it cannot be reached, the presence expires by itself.
    */
   async leave(): Promise<void> {
     if (!this.#isLeaving) {
       this.#isLeaving = true;
       this.#failures = 0;
-      this.#update();
+      this.renew();
     }
     await this.ended;
-  }
-
-  #followPage(): void {
-    this.#release.push(
-      onPage('pagehide', () => this.#vanish()),
-      onPage('pageshow', () => this.#comeBack()),
-      onPage('visibilitychange', () => this.#comeBack()),
-    );
   }
 
   #followSignal(signal: AbortSignal | undefined): void {
@@ -122,22 +116,25 @@ export class Announcement {
     if (signal.aborted) leave();
   }
 
-  /** The page goes, and may come back from the browser's memory: there is no time to wait for anything. */
+  /** The page unloads, and may come back from the back/forward cache. There is no time to wait for a response. */
   #vanish(): void {
     this.#isAway = true;
-    this.#places.vanish();
+    this.#shared.vanish();
   }
 
-  /** The page is seen again; a machine that slept may owe an update whose timer does not know yet. */
+  /** The page is shown again. After sleep, an update can be due before its timer fires. */
   #comeBack(): void {
     if (isPageHidden()) return;
     const isDue = this.#isAway || Date.now() - this.#sentAt > this.#everyMs;
     this.#isAway = false;
-    if (isDue) this.#update();
+    if (isDue) this.renew();
   }
 
-  /** Sends what is to be, now or after what is being sent. */
-  #update(): void {
+  /**
+   * Sends the current state, now or after the update in flight.
+   * @internal
+   */
+  renew(): void {
     this.#isStale = true;
     if (!this.#isSending && !this.#isOver) void this.#run();
   }
@@ -156,29 +153,29 @@ export class Announcement {
     }
     this.#isSending = false;
     if (this.#isOver) return;
-    if (this.#isLeaving && !this.#leavesAgain()) this.#finish(null);
+    const retries =
+      this.#failures > 0 && this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_RETRY_AFTER_MAX_MS;
+    if (this.#isLeaving && !retries) this.#finish(null);
     else this.#schedule();
-  }
-
-  #leavesAgain(): boolean {
-    return this.#failures > 0 && this.#failures < LEAVE_ATTEMPTS && this.#retryAfterMs <= LEAVE_PATIENCE_MS;
   }
 
   /** First presence, then absence, so that a user who moves is never absent in between. */
   #send(): Promise<void> {
-    return this.#places.runExclusive(async (options) => {
+    return this.#shared.runExclusive(async (options) => {
       this.#isStale = false;
-      const place = this.wanted;
-      if (place !== null) await this.#places.arrive(this, place, options);
-      // It left meanwhile, and what follows is its absence.
+      const { wanted } = this;
+      if (wanted !== null) await this.#shared.arrive(this, wanted, options);
+      // If it left meanwhile, its absence is sent next.
       if (this.wanted === null) this.#isStale = false;
-      await this.#places.leaveUnwanted(options);
+      const rejected = await this.#shared.leaveUnwanted(options);
+      // An announcement that continues does not end because of the absence of another location.
+      if (rejected !== null && this.#isLeaving) throw rejected;
     });
   }
 
   #failed(error: RollcallError): void {
     const { onError } = this.#options;
-    // Only a page that goes aborts an update: that is no failure. This announcement may learn of it after another one.
+    // `vanish()` aborts the update in flight; that is not a failure.
     if (error.code === 'aborted') return;
     if (onError !== undefined) queueMicrotask(() => onError(error));
     this.#failures += 1;
@@ -191,13 +188,13 @@ export class Announcement {
     const delayMs = this.#delayMs();
     const dueAt = Date.now() + delayMs;
     this.#timer = setTimeout(() => {
-      // Timers of a hidden page come once a minute after some time: rather gone than there and gone in turns.
+      // A throttled timer fires once a minute. Without this, the user would expire and arrive again each time.
       this.#isAway ||= isPageHidden() && Date.now() - dueAt > this.#everyMs;
-      this.#update();
+      this.renew();
     }, delayMs);
   }
 
-  /** Somewhat early, and not all at the same time. */
+  /** 80 to 100 % of the interval, so that announcements do not all refresh at the same time. */
   #delayMs(): number {
     if (this.#failures === 0) return this.#everyMs * (0.8 + Math.random() / 5);
     const firstMs = this.#isLeaving ? LEAVE_FIRST_RETRY_MS : FIRST_RETRY_MS;

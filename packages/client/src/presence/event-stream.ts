@@ -2,38 +2,38 @@
 export interface StreamEvent {
   readonly type: string;
   readonly data: string;
-  /** The last ID that the stream has named, with this event or before. */
+  /** The last `id` field of the stream, in this event or before it. */
   readonly id: string;
 }
 
 /**
- * Reads `text/event-stream` from pieces that are cut anywhere, inside a character too. (The browser's `EventSource`
- * cannot send an Authorization header.) What follows the last blank line when the stream ends is no event.
+ * Parses `text/event-stream` from chunks that can end anywhere, inside a character too. (The browser's `EventSource`
+ * cannot send an Authorization header.) An incomplete event at the end of the stream is dropped, as the standard says.
  */
 export class EventStreamParser {
-  /** How long the server wants readers to wait before they come back, in milliseconds. */
+  /** The `retry` field of the stream: how long to wait before reconnecting, in milliseconds. */
   retryMs: number | undefined;
   readonly #decoder = new TextDecoder();
   #line = '';
-  /** The piece before ended with a carriage return, and a line feed after it is of the same line end. */
+  /** The chunk before ended with a carriage return: a line feed at the start of the next one is part of it. */
   #isAfterReturn = false;
   #type = '';
   #data: string[] = [];
   #id: string;
   #lastId: string;
 
-  /** @param lastId that of the stream which this one goes on with, empty where there was none */
+  /** @param lastId the last ID of the stream that this one continues; empty for a new stream */
   constructor(lastId = '') {
     this.#id = lastId;
     this.#lastId = lastId;
   }
 
-  /** The last ID that the stream has named; a heartbeat may name one without being an event. */
+  /** The last ID of the stream; a heartbeat can have one without an event. */
   get lastId(): string {
     return this.#lastId;
   }
 
-  /** The events that this piece completes. */
+  /** The events that this chunk completes. */
   push(bytes: Uint8Array): StreamEvent[] {
     const text = this.#decoder.decode(bytes, { stream: true });
     const events: StreamEvent[] = [];
@@ -48,7 +48,7 @@ export class EventStreamParser {
     if (text === '') return;
     let start = this.#isAfterReturn && text.startsWith('\n') ? 1 : 0;
     this.#isAfterReturn = text.endsWith('\r');
-    // Only what is new is searched: a line may come in thousands of pieces.
+    // Only the new text is searched: a line can come in thousands of chunks.
     const lineEnd = /\r\n?|\n/g;
     lineEnd.lastIndex = start;
     for (let end = lineEnd.exec(text); end !== null; end = lineEnd.exec(text)) {
@@ -70,7 +70,7 @@ export class EventStreamParser {
     else if (name === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value);
   }
 
-  /** What a blank line completes: an event where there was data. */
+  /** The event that a blank line completes, if it has data. */
   #take(): StreamEvent[] {
     this.#lastId = this.#id;
     const event = { type: this.#type || 'message', data: this.#data.join('\n'), id: this.#id };

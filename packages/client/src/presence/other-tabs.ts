@@ -1,15 +1,15 @@
-import type { Place } from './announcement.ts';
+import type { AnnouncedLocation } from './announcement.ts';
 import { isPage } from './page-life.ts';
 
-/** One name for all clients of an origin; a message says which user path and group it is about. */
+/** One channel for all clients of an origin; each message names its scope. */
 const CHANNEL = 'rollcall-presence';
 
 interface AbsenceMessage {
   readonly scope: string;
-  readonly place: Place;
+  readonly absent: AnnouncedLocation;
 }
 
-/** What this needs of a BroadcastChannel. */
+/** The part of a BroadcastChannel that is used here. */
 interface Channel {
   onmessage: ((event: { readonly data: unknown }) => void) | null;
   postMessage(message: AbsenceMessage): void;
@@ -17,37 +17,37 @@ interface Channel {
 }
 
 /**
- * The connection to the other clients of this origin, in this tab and in others. A client that sends the absence of a
- * location reports it, and the clients that announce the same location or region announce it again. Without a page
- * or a BroadcastChannel it does nothing.
+ * Connects the clients of one origin, in this tab and in others. A client that sends the absence of a location reports
+ * it here, and clients that announce the same location or region announce it again. Outside of browsers, and where
+ * BroadcastChannel is missing, it does nothing.
  */
 export class OtherTabs {
   readonly #scope: string;
-  readonly #onAbsence: (place: Place) => void;
+  readonly #onAbsence: (absent: AnnouncedLocation) => void;
   #channel: Channel | null = null;
 
-  /** @param scope server, path and group: messages of another scope are ignored */
-  constructor(scope: string, onAbsence: (place: Place) => void) {
+  /** @param scope identifies server, user and group: messages of another scope are ignored */
+  constructor(scope: string, onAbsence: (absent: AnnouncedLocation) => void) {
     this.#scope = scope;
     this.#onAbsence = onAbsence;
   }
 
-  /** Starts to receive, unless it does already. */
+  /** Subscribes, if it has not yet. */
   open(): void {
     this.#channel ??= openChannel();
     if (this.#channel === null) return;
     this.#channel.onmessage = ({ data }) => {
-      const { scope, place } = data as AbsenceMessage;
-      if (scope === this.#scope) this.#onAbsence(place);
+      const { scope, absent } = data as AbsenceMessage;
+      if (scope === this.#scope) this.#onAbsence(absent);
     };
   }
 
-  /** Reports that the absence of a location is sent. */
-  reportAbsence(place: Place): void {
-    this.#channel?.postMessage({ scope: this.#scope, place });
+  /** Publishes that the absence of a location is sent. */
+  reportAbsence(absent: AnnouncedLocation): void {
+    this.#channel?.postMessage({ scope: this.#scope, absent });
   }
 
-  /** Stops to receive. What was reported is still delivered. */
+  /** Unsubscribes. Messages already published are still delivered. */
   close(): void {
     this.#channel?.close();
     this.#channel = null;

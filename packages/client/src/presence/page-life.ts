@@ -1,4 +1,4 @@
-/** What a page is told of its life. Outside of browsers nothing is ever told. */
+/** The page's lifecycle events. Outside of browsers there are none. */
 interface Page {
   addEventListener?(type: string, listener: () => void): void;
   removeEventListener?(type: string, listener: () => void): void;
@@ -10,10 +10,10 @@ const page = globalThis as Page;
 /** Whether this runs in a page of a browser. */
 export const isPage = (): boolean => page.document !== undefined;
 
-/** Nobody sees the page: its tab is in the background, or its window is covered. */
+/** Whether the page is not visible: its tab is in the background, or its window is covered. */
 export const isPageHidden = (): boolean => page.document?.visibilityState === 'hidden';
 
-/** Listens until the function that it returns is called. */
+/** Adds a listener, and returns the function that removes it. */
 export function onPage(
   type: 'pagehide' | 'pageshow' | 'visibilitychange' | 'online',
   listener: () => void,

@@ -1,15 +1,14 @@
 import type { ArrivedEvent, DepartedEvent, DurableEvent, SnapshotEvent } from '../protocol.ts';
-import { RollcallError, type RollcallErrorCode, refusalIn } from '../rollcall-error.ts';
+import { errorBodyIn, RollcallError, type RollcallErrorCode } from '../rollcall-error.ts';
 import type { StreamEvent } from './event-stream.ts';
 
-/** Everybody who is present, as far as the filter lets see. First, and again where what was missed is not kept any more. */
+/** All present users that match the filter. The first event, and sent again when the missed events are no longer stored. */
 export type PresenceSnapshot = { readonly type: 'snapshot' } & SnapshotEvent;
-/** A user (`id`) is at a location, and no longer at `from` where that is given. */
+/** A user (`id`) is at a location; with `from`, they moved there from that location. */
 export type PresenceArrived = { readonly type: 'arrived' } & ArrivedEvent;
 /**
- * A user (`id`) is at a location no more; where it says `durable`, it is their durable place that is none any more.
- * `moved`: to where the filter does not look; `removed`: they are not to be seen at all, or it
- * was the oldest of too many durable locations.
+ * A user (`id`) is no longer at a location; with `durable`, their durable location ended. `moved`: to a location that the
+ * filter hides. `removed`: the user, group or membership ended, or the location was the oldest of too many durable ones.
  */
 export type PresenceDeparted = { readonly type: 'departed' } & DepartedEvent;
 /** The latest durable location of a user (`id`). */
@@ -25,8 +24,8 @@ const TYPES: ReadonlySet<string> = new Set<PresenceEvent['type']>([
 ]);
 
 /**
- * Reads an event of the stream; null for one of a kind that this version does not know.
- * @throws RollcallError the one that the server ends the stream with; `network` for what is no JSON
+ * Parses an event of the stream; null for a type that this version does not know.
+ * @throws RollcallError the error with which the server ends the stream; `network` for invalid JSON
  */
 export function presenceEvent({ type, data }: StreamEvent): PresenceEvent | null {
   if (type === 'error') throw errorIn(data);
@@ -34,11 +33,11 @@ export function presenceEvent({ type, data }: StreamEvent): PresenceEvent | null
   try {
     return { ...JSON.parse(data), type };
   } catch (cause) {
-    throw new RollcallError('network', 'the stream is not readable', { cause });
+    throw new RollcallError('network', 'the event is not JSON', { cause });
   }
 }
 
 function errorIn(data: string): RollcallError {
-  const { error = 'error', message = 'the server ended the stream' } = refusalIn(data);
+  const { error = 'error', message = 'the server ended the stream' } = errorBodyIn(data);
   return new RollcallError(error as RollcallErrorCode, message);
 }

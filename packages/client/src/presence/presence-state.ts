@@ -2,16 +2,13 @@ import type { Location, PresenceEntry } from '../protocol.ts';
 import type { PresenceEvent } from './presence-event.ts';
 import { sameLocation } from './same-location.ts';
 
-/** Who is where, by user ID; nobody is in it who is nowhere. */
+/** The present users, by user ID. */
 export type PresenceState = ReadonlyMap<string, PresenceEntry>;
 
 /** The state before the first event. */
 export const NOBODY: PresenceState = new Map();
 
-/**
- * The state after an event: a new map, which shares the entries of everybody whom the event is not about. Made for
- * `useReducer` and its like.
- */
+/** The state after an event: a new map that shares the unchanged entries. A pure function, for `useReducer` and its like. */
 export function presenceAfter(state: PresenceState, event: PresenceEvent): PresenceState {
   if (event.type === 'snapshot') return new Map(event.users.map((user) => [user.id, user]));
   const entry = entryAfter(state.get(event.id) ?? nowhere(event.id), event);
@@ -36,7 +33,7 @@ function entryAfter(
       return at(entry, without(entry, location));
     case 'arrived': {
       const rest = without(entry, location).filter(
-        (place) => !event.from || !sameLocation(place, event.from),
+        (other) => !event.from || !sameLocation(other, event.from),
       );
       return at(entry, [...rest, location]);
     }
@@ -44,7 +41,7 @@ function entryAfter(
 }
 
 const without = ({ ephemeral }: PresenceEntry, location: Location) =>
-  ephemeral.locations.filter((place) => !sameLocation(place, location));
+  ephemeral.locations.filter((other) => !sameLocation(other, location));
 
 const at = (entry: PresenceEntry, locations: Location[]): PresenceEntry => ({
   ...entry,

@@ -1,14 +1,14 @@
 import type { Location } from '../protocol.ts';
-import type { Place } from './announcement.ts';
+import type { AnnouncedLocation } from './announcement.ts';
 
-/** One text for all spellings of a location: the order of its keys does not matter. */
+/** A string that is equal for equal locations, whatever the order of their keys. */
 export const locationKey = (location: Location): string =>
   JSON.stringify(Object.entries(location).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 export const sameLocation = (a: Location, b: Location): boolean => locationKey(a) === locationKey(b);
 
-/** Whether presence at one of the places ends presence at the other. */
-export function isSameRegion(a: Place, b: Place): boolean {
+/** Whether both are in the same exclusive region, so that presence at one ends presence at the other. */
+export function isSameRegion(a: AnnouncedLocation, b: AnnouncedLocation): boolean {
   if (a.exclusiveWithin === undefined || b.exclusiveWithin === undefined) return false;
   return sameLocation(a.exclusiveWithin, b.exclusiveWithin);
 }

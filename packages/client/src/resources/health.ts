@@ -1,25 +1,19 @@
-import type { CallOptions, Transport } from '../http/transport.ts';
+import type { CallOptions } from '../http/transport.ts';
+import { Resource } from './resource.ts';
 
-/** Whether the server is there. Needs no token, and is asked once: a retry would hide what is asked for. */
-export class Health {
-  readonly #transport: Transport;
-
-  /** @internal */
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  /** Resolves when the process answers. @throws RollcallError */
+/** Health checks. They need no token and are not retried: a retry would hide a failure. */
+export class Health extends Resource {
+  /** Resolves when the process responds. @throws RollcallError */
   async alive(options?: CallOptions): Promise<void> {
-    await this.#ask('/healthz', options);
+    await this.#check('/healthz', options);
   }
 
-  /** Resolves when it can serve requests: its stores answer too. @throws RollcallError */
+  /** Resolves when the server can serve requests: its stores respond too. @throws RollcallError */
   async ready(options?: CallOptions): Promise<void> {
-    await this.#ask('/readyz', options);
+    await this.#check('/readyz', options);
   }
 
-  async #ask(path: string, options?: CallOptions): Promise<void> {
-    await this.#transport.send({ method: 'GET', path, anonymous: true }, { retries: 0, ...options });
+  async #check(path: string, options?: CallOptions): Promise<void> {
+    await this.transport.send({ method: 'GET', path, anonymous: true }, { retries: 0, ...options });
   }
 }

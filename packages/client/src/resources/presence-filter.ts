@@ -2,13 +2,13 @@ import type { Query } from '../http/path.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import type { Location, PresenceCount } from '../protocol.ts';
 
-/** Which presence is asked for. */
+/** Which presence to read. */
 export interface PresenceFilter {
-  /** Only who is at exactly this location. Default: everywhere. */
+  /** Only presence at exactly this location. Default: everywhere. */
   readonly location?: Location | undefined;
-  /** Also locations that have every pair of `location`, and more. Default: false. */
+  /** Also locations that match `location`: those with all of its pairs and more. Default: false. */
   readonly partialMatch?: boolean | undefined;
-  /** Leave durable presence out. Default: false. */
+  /** Leaves durable presence out. Default: false. */
   readonly excludeDurable?: boolean | undefined;
 }
 
@@ -18,7 +18,7 @@ export const filterQuery = ({ location, partialMatch, excludeDurable }: Presence
   exclude_durable: excludeDurable,
 });
 
-/** The reading at `path`, counted instead of listed. */
+/** The number of users that the list at `path` has. */
 export async function countAt(
   transport: Transport,
   path: string,

@@ -1,5 +1,5 @@
-import { limits } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
+import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Jwt } from './jwt.ts';
@@ -8,10 +8,8 @@ import { serviceKeyOf } from './service-key.ts';
 import { isSignedWith } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
-/** The claim that makes a token one of ours: the ID of the session that it stands for. */
+/** The claim that makes a token one of ours: the ID of its session. */
 export const SESSION_CLAIM = 'session_id';
-
-const TOLERANCE_MS = limits.CLOCK_TOLERANCE_SECONDS * 1_000;
 
 const invalid = () =>
   tokenFailure('invalid_access_token', 'the access token is not one that this service issued');
@@ -24,7 +22,7 @@ export function accessTokenResolver(store: Store): Resolver<Caller> {
     Object.hasOwn(token.claims, SESSION_CLAIM) ? callerOf(store, serviceKey, token, now) : null;
 }
 
-/** The signature comes first: nothing is said about the life of a token that is not ours. */
+/** The signature is checked first: the error of another service's token does not depend on its life. */
 async function callerOf(
   store: Store,
   serviceKey: () => Promise<Uint8Array>,
@@ -34,13 +32,14 @@ async function callerOf(
   const sessionId = token.claims[SESSION_CLAIM];
   if (typeof sessionId !== 'string' || !(await isSignedWith(token, await serviceKey()))) throw invalid();
   const life = tokenLife(token.claims, now);
-  // Before the session is looked up, because those that ended are forgotten after a while.
+  // Before the session is read, because ended sessions are deleted after a while.
   if (life.state === 'ended') throw expired();
   if (life.state === 'unfit') throw invalid();
-  const session = await store.findSession(sessionId);
+  const session = await store.sessions.find(sessionId);
   if (session === null) throw invalid();
-  const endsAt = Math.min(life.endsAt, session.expiresAt + TOLERANCE_MS);
+  const endsAt = Math.min(life.endsAt, session.expiresAt + CLOCK_TOLERANCE_MS);
   if (session.revoked || now >= endsAt) throw expired();
   const { id, key } = session.project;
-  return { caller: Object.freeze({ projectId: id, project: key, sessionId }), endsAt };
+  const actor = { kind: 'access_token', id: sessionId } as const;
+  return { caller: Object.freeze({ actor, projectId: id, project: key, sessionId }), endsAt };
 }

@@ -1,37 +1,20 @@
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Broker } from '../broker/broker.ts';
-import type { Caller, ClientCaller, CustomerCaller } from '../core/caller.ts';
+import type { Caller, CustomerCaller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { tokenFailure } from '../core/token-failure.ts';
 import type { Store } from '../store/store.ts';
 import { accessTokenResolver } from './access-token.ts';
 import { bearerToken } from './bearer.ts';
-import { clientTokenResolver, refuseClientToken } from './client-token.ts';
+import type { AuthenticatedClient } from './client-claims.ts';
+import { clientTokenResolver, rejectClientToken } from './client-token.ts';
 import { customerTokenResolver } from './customer-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN, projectTokenResolver } from './project-token.ts';
 import type { Resolver, Verified } from './resolver.ts';
 import { VerifiedCache } from './verified-cache.ts';
 
-export interface Authenticator {
-  /**
-   * Who calls a data endpoint: a project, app or access token opens it. Answers at once, without a promise, for a
-   * header that was verified less than a second ago.
-   * @throws ServiceError 401 with the code of the contract's section 7 (a rejection)
-   */
-  authenticate(header: string | undefined): Caller | Promise<Caller>;
-  /** Who calls a data endpoint, where {@link authenticate} answers at once. */
-  known(header: string | undefined): Caller | undefined;
-  /** Who calls `/v1/projects`: only a customer token opens it. @throws ServiceError 401 (a rejection) */
-  authenticateCustomer(header: string | undefined): CustomerCaller | Promise<CustomerCaller>;
-  /**
-   * Who calls `/v1/client`: only a client token opens it. Answers at once like {@link authenticate}.
-   * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
-   */
-  authenticateClient(header: string | undefined): ClientCaller | Promise<ClientCaller>;
-  /** Stops listening to the broker and forgets what was verified. Idempotent. */
-  close(): void;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 interface Parts {
   readonly store: Store;
@@ -39,41 +22,53 @@ interface Parts {
   readonly clock: Clock;
 }
 
-/** Reads the Authorization header of every request. Changes told by the broker take effect at once, others in a second. */
-export function createAuthenticator({ store, broker, clock }: Parts): Authenticator {
-  const data = remembering<Caller>(clock, [
-    refuseClientToken,
+/** Reads the Authorization header of every request. Changes that the broker announces take effect at once, others within a second. */
+export function createAuthenticator({ store, broker, clock }: Parts) {
+  const data = cached<Caller>(clock, [
+    rejectClientToken,
     projectTokenResolver(store, PROJECT_TOKEN),
     projectTokenResolver(store, APP_TOKEN),
     accessTokenResolver(store),
   ]);
-  const client = remembering<ClientCaller>(clock, [clientTokenResolver(store)]);
-  const customerKinds = [refuseClientToken, customerTokenResolver(store)];
-  const forget = () => {
-    data.forget();
-    client.forget();
+  const client = cached<AuthenticatedClient>(clock, [clientTokenResolver(store)]);
+  const customerKinds = [rejectClientToken, customerTokenResolver(store)];
+  const clear = () => {
+    data.clear();
+    client.clear();
   };
   const unsubscribe = broker.subscribe(({ type }) => {
-    if (type !== 'standing') forget();
+    if (type !== 'eligibility') clear();
   });
 
   return {
+    /**
+     * Who calls a data endpoint: a project, app or access token opens it. Answers at once, without a promise, for a
+     * header that was verified less than a second ago.
+     * @throws ServiceError 401 with the code of the contract's section 7 (a rejection)
+     */
     authenticate: data.authenticate,
+    /** Who calls a data endpoint, where {@link authenticate} answers at once. */
     known: data.known,
+    /**
+     * Who calls `/v1/client`: only a client token opens it. Answers at once like {@link authenticate}.
+     * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
+     */
     authenticateClient: client.authenticate,
-    async authenticateCustomer(header) {
+    /** Who calls `/v1/projects`: only a customer token opens it. @throws ServiceError 401 (a rejection) */
+    async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
       const token = bearerToken(header);
       return (await resolve(token, customerKinds, clock.now(), 'invalid_customer_token')).caller;
     },
+    /** Unsubscribes from the broker and clears the cache. Idempotent. */
     close() {
       unsubscribe();
-      forget();
+      clear();
     },
   };
 }
 
-/** Verifies tokens of these kinds, and remembers whose they are for a second. */
-function remembering<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
+/** Verifies tokens of these kinds, and caches their callers for a second. */
+function cached<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
   const cache = new VerifiedCache<C>();
 
   async function verify(header: string | undefined): Promise<C> {
@@ -90,11 +85,11 @@ function remembering<C extends object>(clock: Clock, kinds: readonly Resolver<C>
   return {
     known,
     authenticate: (header: string | undefined): C | Promise<C> => known(header) ?? verify(header),
-    forget: () => cache.clear(),
+    clear: () => cache.clear(),
   };
 }
 
-/** Asks each kind in turn; `otherwise` is the code of a token that is of none of them. */
+/** Tries one kind after the other; `otherwise` is the code of a token of another kind. */
 async function resolve<C>(
   token: Jwt,
   kinds: readonly Resolver<C>[],

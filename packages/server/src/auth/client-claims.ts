@@ -1,55 +1,59 @@
 import { createHash } from 'node:crypto';
-import { Findings, inspector, isJsonObject, parseJsonObject, UserWrite } from '@rollcall/protocol';
-import type { ClientCaller, ClientDetails, GroupName } from '../core/caller.ts';
-import { addMisfit, findingsError } from '../core/findings-error.ts';
+import { isJsonObject, parseJsonObject, UserWrite, ValidationErrors, validator } from '@rollcall/protocol';
+import type { ClientCaller, ClientDetails } from '../core/caller.ts';
 import { tokenFailure } from '../core/token-failure.ts';
+import { mergeErrors, validationError } from '../core/validation-error.ts';
 import type { Jwt } from './jwt.ts';
 import type { ProjectTokenKind } from './project-token.ts';
 import { isId } from './resolver.ts';
 
-/** The claims that name the group of a client token. */
-const GROUP_CLAIMS = [
-  ['group_id', 'group'],
-  ['organization_id', 'organization'],
-] as const;
+/** The claims that name the group of a client token; the second is the older name of the first. */
+const GROUP_CLAIMS = ['group_id', 'organization_id'] as const;
+
+/** Who calls with a client token, and how the token names its group. */
+export interface AuthenticatedClient extends ClientCaller {
+  /** The token names its group as `organization_id`. */
+  readonly usesOlderName: boolean;
+}
 
 /**
- * Reads what a verified client token says.
- * @throws ServiceError the kind's `invalid` for an ID that is none; what a body would be refused with for `user_details`
+ * Reads the claims of a verified client token.
+ * @throws ServiceError the kind's `invalid` for an ID that is none; the error of an equal body for `user_details`
  */
 export function clientClaims(
   token: Jwt,
   kind: ProjectTokenKind,
-): Pick<ClientCaller, 'userId' | 'group' | 'details'> {
+): Pick<AuthenticatedClient, 'userId' | 'group' | 'usesOlderName' | 'details'> {
   const { user_id: userId } = token.claims;
   if (!isId(userId)) throw tokenFailure(kind.invalid, `user_id of the ${kind.name} token is not an ID`);
-  return { userId, group: groupOf(token, kind), details: detailsOf(token, kind) };
+  return { userId, ...groupOf(token, kind), details: detailsOf(token, kind) };
 }
 
-function groupOf({ claims }: Jwt, kind: ProjectTokenKind): GroupName | null {
-  const named = GROUP_CLAIMS.filter(([claim]) => Object.hasOwn(claims, claim));
-  const [only] = named;
-  if (only === undefined) return null;
-  if (named.length > 1)
+function groupOf(
+  { claims }: Jwt,
+  kind: ProjectTokenKind,
+): Pick<AuthenticatedClient, 'group' | 'usesOlderName'> {
+  const [claim, other] = GROUP_CLAIMS.filter((name) => Object.hasOwn(claims, name));
+  if (claim === undefined) return { group: null, usesOlderName: false };
+  if (other !== undefined)
     throw tokenFailure(
       kind.invalid,
       `the ${kind.name} token has group_id and its older name organization_id: either, not both`,
     );
-  const [claim, noun] = only;
-  const id = claims[claim];
-  if (!isId(id)) throw tokenFailure(kind.invalid, `${claim} of the ${kind.name} token is not an ID`);
-  return { noun, id };
+  const group = claims[claim];
+  if (!isId(group)) throw tokenFailure(kind.invalid, `${claim} of the ${kind.name} token is not an ID`);
+  return { group, usesOlderName: claim === 'organization_id' };
 }
 
-const inspectDetails = inspector(UserWrite);
+const validateDetails = validator(UserWrite);
 
 function detailsOf(token: Jwt, kind: ProjectTokenKind): ClientDetails | null {
   if (!Object.hasOwn(token.claims, 'user_details')) return null;
   const { user_details: write } = exactClaims(token, kind);
-  const findings = new Findings();
-  if (isJsonObject(write)) inspectDetails(write, findings);
-  else findings.invalid.add('', "an object with a user's fields");
-  if (!findings.clean) throw detailsError(findings);
+  const errors = new ValidationErrors();
+  if (isJsonObject(write)) validateDetails(write, errors);
+  else errors.invalid.add('', "an object with a user's fields");
+  if (!errors.clean) throw detailsError(errors);
   const { iat } = token.claims;
   return {
     write: write as UserWrite,
@@ -61,7 +65,7 @@ function detailsOf(token: Jwt, kind: ProjectTokenKind): ClientDetails | null {
 /** Without the signature, which depends on the secret: a rotated secret makes no other login. */
 const signedPart = ({ compact }: Jwt) => compact.slice(0, compact.lastIndexOf('.'));
 
-/** The claims once more, read like a body: numbers that would not be kept as they were written are told from others. */
+/** The claims, parsed like a body: numbers that JSON readers would alter are rejected. */
 function exactClaims({ compact }: Jwt, kind: ProjectTokenKind) {
   const [, payload = ''] = compact.split('.');
   try {
@@ -71,9 +75,9 @@ function exactClaims({ compact }: Jwt, kind: ProjectTokenKind) {
   }
 }
 
-/** Names the fields by their place in the token. */
-function detailsError(findings: Findings) {
-  const placed = new Findings();
-  addMisfit(placed, findings, (place) => (place === '' ? 'user_details' : `user_details.${place}`));
-  return findingsError(placed);
+/** Names the fields by their path in the token. */
+function detailsError(errors: ValidationErrors) {
+  const renamed = new ValidationErrors();
+  mergeErrors(renamed, errors, (path) => (path === '' ? 'user_details' : `user_details.${path}`));
+  return validationError(renamed);
 }

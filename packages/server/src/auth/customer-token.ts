@@ -20,12 +20,13 @@ export function customerTokenResolver(store: Store): Resolver<CustomerCaller> {
 
 async function callerOf(store: Store, token: Jwt, now: number): Promise<Verified<CustomerCaller>> {
   const customerId = token.claims[CUSTOMER_CLAIM];
-  const customer = isId(customerId) ? await store.findCustomer(customerId) : null;
+  const customer = isId(customerId) ? await store.customers.find(customerId) : null;
   // One message for both: whether a customer exists is not for strangers to find out.
   if (customer === null || !(await isSignedWith(token, secretKey(customer.secret)))) {
     throw invalid("is not signed with a customer's secret");
   }
   const life = tokenLife(token.claims, now);
   if (life.state !== 'current') throw invalid('is not within its time');
-  return { caller: Object.freeze({ customerId: customer.id }), endsAt: life.endsAt };
+  const actor = { kind: 'customer_token', id: customer.id } as const;
+  return { caller: Object.freeze({ actor, customerId: customer.id }), endsAt: life.endsAt };
 }

@@ -8,7 +8,7 @@ export interface Jwt {
   readonly claims: JsonObject;
 }
 
-/** The third part is empty in an unsigned token (`alg: none`), which is well-formed and then refused by its kind. */
+/** The third part is empty in an unsigned token (`alg: none`), which is well-formed and then rejected by its kind. */
 const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

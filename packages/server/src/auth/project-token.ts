@@ -1,7 +1,9 @@
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Caller } from '../core/caller.ts';
 import { tokenFailure } from '../core/token-failure.ts';
-import type { ProjectRecord, Store } from '../store/store.ts';
+import type { ProjectRecord } from '../store/ports/projects.ts';
+import type { Store } from '../store/store.ts';
+import type { ActorKind } from '../store/write-context.ts';
 import type { Jwt } from './jwt.ts';
 import { isId, type Resolver, type Verified } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
@@ -11,6 +13,7 @@ import { tokenLife } from './token-life.ts';
 export interface ProjectTokenKind {
   readonly claim: string;
   readonly name: string;
+  readonly actor: ActorKind;
   readonly notFound: ErrorCode;
   readonly invalid: ErrorCode;
 }
@@ -18,6 +21,7 @@ export interface ProjectTokenKind {
 export const PROJECT_TOKEN: ProjectTokenKind = {
   claim: 'project_id',
   name: 'project',
+  actor: 'project_token',
   notFound: 'project_not_found',
   invalid: 'invalid_project_token',
 };
@@ -26,6 +30,7 @@ export const PROJECT_TOKEN: ProjectTokenKind = {
 export const APP_TOKEN: ProjectTokenKind = {
   claim: 'app_id',
   name: 'app',
+  actor: 'app_token',
   notFound: 'application_not_found',
   invalid: 'invalid_app_token',
 };
@@ -41,7 +46,9 @@ async function callerOf(
   now: number,
 ): Promise<Verified<Caller>> {
   const { caller: project, endsAt } = await verifyProjectToken(store, kind, token, now);
-  return { caller: Object.freeze({ projectId: project.id, project: project.key, sessionId: null }), endsAt };
+  const actor = { kind: kind.actor, id: project.id };
+  const caller = Object.freeze({ actor, projectId: project.id, project: project.key, sessionId: null });
+  return { caller, endsAt };
 }
 
 /**
@@ -56,7 +63,7 @@ export async function verifyProjectToken(
 ): Promise<Verified<ProjectRecord>> {
   const id = token.claims[kind.claim];
   if (!isId(id)) throw tokenFailure(kind.invalid, `${kind.claim} of the ${kind.name} token is not an ID`);
-  const project = await store.findProject(id);
+  const project = await store.projects.find(id);
   if (project === null)
     throw tokenFailure(kind.notFound, `the ${kind.name} ID ${id} of the token does not exist`);
   const signedUntil = await signatureEnd(token, project);

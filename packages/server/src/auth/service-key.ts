@@ -1,18 +1,6 @@
+import { once } from '../concurrency/once.ts';
 import type { Store } from '../store/store.ts';
 
-/**
- * Asks the store for the service's own key once, because it never changes, and because a stranger's token must not
- * cost the store anything. A failure to get it is not kept.
- */
-export function serviceKeyOf(store: Store): () => Promise<Uint8Array> {
-  let key: Promise<Uint8Array> | null = null;
-  const ask = () =>
-    store.serviceKey().catch((error: unknown) => {
-      key = null;
-      throw error;
-    });
-  return () => {
-    key ??= ask();
-    return key;
-  };
-}
+/** Reads the service's own key once: it never changes, and a token of unknown origin must not cost a read of the store. */
+export const serviceKeyOf = (store: Store): (() => Promise<Uint8Array>) =>
+  once(() => store.sessions.serviceKey());

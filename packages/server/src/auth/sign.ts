@@ -5,7 +5,7 @@ import { CUSTOMER_CLAIM } from './customer-token.ts';
 import { APP_TOKEN, PROJECT_TOKEN } from './project-token.ts';
 import { secretKey } from './signature.ts';
 
-/** Signs a token that names one ID. `now` is in milliseconds; the life is at most, and unless said otherwise, a day. */
+/** Signs a token that names one ID. `now` is in milliseconds; the life is a day at most and by default. */
 type Mint = (id: string, secret: string, now: number, lifeSeconds?: number) => Promise<string>;
 
 /** A token that opens a project's data endpoints. */

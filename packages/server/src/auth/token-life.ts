@@ -1,14 +1,14 @@
 import { type JsonObject, limits } from '@rollcall/protocol';
+import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
 
-const TOLERANCE_MS = limits.CLOCK_TOLERANCE_SECONDS * 1_000;
 const MAX_AGE_MS = limits.TOKEN_MAX_AGE_SECONDS * 1_000;
 
-/** Whether a token's time has come and not gone. `endsAt` is the first millisecond at which it is no longer good. */
+/** Whether a token is valid now. `endsAt` is the first millisecond at which it no longer is. */
 export type TokenLife =
   | { readonly state: 'current'; readonly endsAt: number }
   /** Its `exp` has passed, or it is older than a day. */
   | { readonly state: 'ended' }
-  /** It can never be good, or not yet: no usable time in it, one that lies ahead, or more than a day to go. */
+  /** It has no usable time, a time that lies ahead, or more than a day to go. */
   | { readonly state: 'unfit' };
 
 /**
@@ -22,12 +22,12 @@ export function tokenLife(claims: JsonObject, now: number): TokenLife {
   const notBefore = instant(claims.nbf);
   if (issuedAt === false || expiresAt === false || notBefore === false) return { state: 'unfit' };
   if (issuedAt === null && expiresAt === null) return { state: 'unfit' };
-  const latest = now + TOLERANCE_MS;
+  const latest = now + CLOCK_TOLERANCE_MS;
   if ((issuedAt ?? now) > latest || (notBefore ?? now) > latest) return { state: 'unfit' };
   if (issuedAt === null && (expiresAt ?? now) > latest + MAX_AGE_MS) return { state: 'unfit' };
   // A day and the tolerance are still allowed, hence the millisecond after them.
-  const oldAt = issuedAt === null ? Number.POSITIVE_INFINITY : issuedAt + MAX_AGE_MS + TOLERANCE_MS + 1;
-  const endsAt = Math.min(oldAt, (expiresAt ?? Number.POSITIVE_INFINITY) + TOLERANCE_MS);
+  const oldAt = issuedAt === null ? Number.POSITIVE_INFINITY : issuedAt + MAX_AGE_MS + CLOCK_TOLERANCE_MS + 1;
+  const endsAt = Math.min(oldAt, (expiresAt ?? Number.POSITIVE_INFINITY) + CLOCK_TOLERANCE_MS);
   return now < endsAt ? { state: 'current', endsAt } : { state: 'ended' };
 }
 

@@ -1,9 +1,9 @@
 import type { Verified } from './resolver.ts';
 
-/** How many tokens are remembered, and the longest header that is: together a bound on memory. */
+/** How many tokens are cached, and the longest header that is: together a bound on memory. */
 const MAX_ENTRIES = 10_000;
 const MAX_HEADER_LENGTH = 2_048;
-/** After this the store is asked again, so that what another process changed takes effect within a second. */
+/** After this the token is verified again, so that changes of other processes take effect within a second. */
 const FRESH_MS = 1_000;
 
 interface Entry<C> {
@@ -13,15 +13,15 @@ interface Entry<C> {
 }
 
 /**
- * Remembers who a header speaks for, for a second at most: looking up costs a hash of the header where verifying costs
- * an HMAC and a read. Only what was verified is kept, so strangers cannot fill it.
+ * Caches the callers of verified headers for a second at most: a cached header costs a hash, verifying one an HMAC and a
+ * read of the store. Only verified tokens are cached, so invalid ones cannot fill it.
  */
 export class VerifiedCache<C extends object> {
   /** In order of verification, so the oldest come first. */
   readonly #entries = new Map<string, Entry<C>>();
   #generation = 0;
 
-  /** Take it before verifying and hand it to {@link put}: what {@link clear} overtook may be stale and is not kept. */
+  /** Read it before verifying and pass it to {@link put}: a token that was verified before a {@link clear} may be stale and is not stored. */
   get generation(): number {
     return this.#generation;
   }
@@ -34,7 +34,7 @@ export class VerifiedCache<C extends object> {
     return entry.caller;
   }
 
-  /** Remembers what was verified; `startedAt` is when verifying began, because the store may have changed since. */
+  /** Caches a verified token; `startedAt` is when verifying began, because the store may have changed since. */
   put(header: string, verified: Verified<C>, startedAt: number, generation: number): void {
     if (generation !== this.#generation || header.length > MAX_HEADER_LENGTH) return;
     this.#entries.delete(header);
@@ -48,7 +48,7 @@ export class VerifiedCache<C extends object> {
     this.#entries.clear();
   }
 
-  /** Makes room, and lets go of what nobody asked for again. */
+  /** Makes room: removes the tokens that were not used again. */
   #dropOldest(now: number): void {
     for (const [header, entry] of this.#entries) {
       if (now < entry.until && this.#entries.size < MAX_ENTRIES) return;

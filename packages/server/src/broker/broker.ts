@@ -1,15 +1,15 @@
 /**
- * The Broker: telling every process what changed. This file is the contract; the suite in
- * test/contract/broker-contract.ts holds every driver to it.
+ * The Broker: notifies every process of changes. This file is the contract; the suite in
+ * test/contract/broker-contract.ts tests every driver against it.
  *
  * - Every subscriber on every process, the publisher's own included, gets every change published after it subscribed,
  *   and the changes of one publisher in the order of publishing.
  * - On the publishing process, subscribers have been called when `publish` resolves; elsewhere within a second.
- * - A change is a hint to look again, never the only copy of anything: whoever misses one (a broken connection) must be
- *   right again within a second by other means.
+ * - A change is a hint to read again, never the only copy of anything. A subscriber that misses one (a broken connection)
+ *   must be right again within a second by other means.
  */
 
-import type { ProjectKey } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
 
 /** A project's credentials changed: renamed, secret rotated, deleted. */
 export interface ProjectChanged {
@@ -23,14 +23,22 @@ export interface SessionRevoked {
   readonly sessionId: string;
 }
 
-/** Users may no longer be present where they were allowed to be; null are all of the project. */
-export interface StandingChanged {
-  readonly type: 'standing';
+/** Users lost the right to be present in a group; null for all users of the project. */
+export interface EligibilityChanged {
+  readonly type: 'eligibility';
   readonly project: ProjectKey;
   readonly userIds: readonly string[] | null;
 }
 
-export type Change = ProjectChanged | SessionRevoked | StandingChanged;
+/** A thread was created, changed or removed, or its messages were; null: users may have lost the right to read. */
+export interface ConversationChanged {
+  readonly type: 'conversation';
+  readonly project: ProjectKey;
+  readonly groupId: string | null;
+  readonly threadId: string | null;
+}
+
+export type Change = ProjectChanged | SessionRevoked | EligibilityChanged | ConversationChanged;
 
 export interface Broker {
   /** Whether the engine answers. @throws StoreUnavailableError */

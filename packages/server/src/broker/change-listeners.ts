@@ -3,13 +3,13 @@ import type { Change } from './broker.ts';
 
 type Listener = (change: Change) => void;
 
-/** A change on its way, and who subscribed before it was published. */
+/** A change, and the subscriptions that were there when it was published. */
 interface Delivery {
   readonly change: Change;
   readonly to: readonly { readonly listener: Listener }[];
 }
 
-/** Who is to be told on this process, by every driver in the same way. */
+/** The listeners of this process, the same for every driver. */
 export class ChangeListeners {
   readonly #subscriptions = new Set<{ readonly listener: Listener }>();
   readonly #deliveries: Delivery[] = [];
@@ -24,8 +24,8 @@ export class ChangeListeners {
     this.#subscriptions.clear();
   }
 
-  /** Calls everybody; a change that comes in such a call is told when everybody has heard the one before. */
-  tell(change: Change): void {
+  /** Calls all listeners. A change that a listener publishes is delivered after this one has reached all of them. */
+  notify(change: Change): void {
     this.#deliveries.push({ change, to: [...this.#subscriptions] });
     if (this.#deliveries.length > 1) return;
     for (let delivery = this.#deliveries[0]; delivery !== undefined; delivery = this.#deliveries[0]) {
@@ -40,7 +40,7 @@ export class ChangeListeners {
       try {
         subscription.listener(change);
       } catch (error) {
-        // Neither the other listeners nor the publisher can do anything about it.
+        // Neither the other listeners nor the publisher can handle it.
         process.emitWarning(error instanceof Error ? error : String(error));
       }
     }

@@ -1,5 +1,5 @@
-import { Command } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import { backupCommand } from './commands/backup.ts';
 import { configCommand } from './commands/config.ts';
 import { customerCommand } from './commands/customer.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -7,14 +7,15 @@ import { exportCommand } from './commands/export.ts';
 import { groupCommand } from './commands/group.ts';
 import { migrateStoreCommand } from './commands/migrate-store.ts';
 import { projectCommand } from './commands/project.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
 import { syncCommand } from './commands/sync.ts';
 import { tokenCommand } from './commands/token.ts';
-import { withExamples } from './examples.ts';
+import { RollcallCommand } from './rollcall-command.ts';
 
 /** The whole command line, `rollcall …`. */
-export function buildCli(): Command {
-  const program = new Command('rollcall')
+export function buildCli(): RollcallCommand {
+  return new RollcallCommand('rollcall')
     .description('Who belongs, how to reach them, and who is where right now.')
     .version(manifest.version)
     .addCommand(serveCommand())
@@ -24,12 +25,13 @@ export function buildCli(): Command {
     .addCommand(groupCommand())
     .addCommand(syncCommand())
     .addCommand(exportCommand())
+    .addCommand(backupCommand())
+    .addCommand(restoreCommand())
     .addCommand(migrateStoreCommand())
     .addCommand(configCommand())
-    .addCommand(doctorCommand());
-  return withExamples(
-    program,
-    ['rollcall serve', 'run the server, with everything at its default'],
-    ['TOKEN=$(rollcall token)', 'a token for its API'],
-  );
+    .addCommand(doctorCommand())
+    .examples(
+      ['rollcall serve', 'run the server, with everything at its default'],
+      ['TOKEN=$(rollcall token)', 'a token for its API'],
+    );
 }

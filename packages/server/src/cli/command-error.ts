@@ -1,6 +1,6 @@
-/** A command could not do what was asked. The message is one line for the operator, without any secret. */
+/** A command failed. The message is one line for the operator, without any secret. */
 export class CommandError extends Error {
-  /** 1: it failed; 2: it was asked wrongly. */
+  /** 1: it failed; 2: bad usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1) {
@@ -10,5 +10,5 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was asked wrongly: exit code 2. */
+/** Bad usage: exit code 2. */
 export const usageError = (message: string) => new CommandError(message, 2);

@@ -1,9 +1,9 @@
 import process from 'node:process';
 
-/** One line on standard output: what was asked for, and nothing else. */
+/** Prints one line on standard output: the result of the command, and nothing else. */
 export const printLine = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** One line on standard error: what is said about the work. */
+/** Prints one line on standard error: a message about the work. */
 export const noteLine = (line: string) => void process.stderr.write(`${line}\n`);
 
 export const printJson = (value: unknown) => printLine(JSON.stringify(value, null, 2));

@@ -22,13 +22,13 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // The stack is for whoever looks for a defect, and asks for it.
+  // The stack is for finding a defect: it is printed on request.
   return process.env.ROLLCALL_LOG_LEVEL === 'trace' ? (error.stack ?? error.message) : error.message;
 }
 
 function throwInsteadOfExit(command: Command): void {
   command.exitOverride();
-  command.showHelpAfterError(`Run "${fullName(command)} --help" to see what it takes.`);
+  command.showHelpAfterError(`Run "${fullName(command)} --help" for its arguments and options.`);
   for (const inner of command.commands) throwInsteadOfExit(inner);
 }
 
@@ -36,7 +36,7 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-/** For the start of a process: `rollcall … | head` closes the pipe when it has seen enough, which is no failure. */
+/** Call it at the start of a process: that `head` closes the pipe of `rollcall … | head` is no failure. */
 export function endQuietlyWithoutReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

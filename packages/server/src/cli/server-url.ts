@@ -18,7 +18,7 @@ export function addServerUrlOption(command: Command): Command {
 /** A server that a command sends requests to. */
 export interface ServerLocation {
   readonly url: string;
-  /** Whether the operator gave the URL. Otherwise it follows from the settings, and the server need not run. */
+  /** Whether the operator gave the URL. Otherwise it comes from the settings, and the server need not run. */
   readonly isNamed: boolean;
 }
 
@@ -35,7 +35,7 @@ export function findServer(flag: string | undefined, environment: Environment): 
   return port === 0 ? null : { url: localUrl(host, port), isNamed: false };
 }
 
-/** The same, for a command that cannot do without. @throws CommandError, SettingsError */
+/** The same, for a command that needs a server. @throws CommandError, SettingsError */
 export function requireServer(flag: string | undefined, environment: Environment): string {
   const server = findServer(flag, environment);
   if (server === null)

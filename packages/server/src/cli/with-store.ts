@@ -1,7 +1,9 @@
 import process from 'node:process';
 import { loadSettings } from '../config/settings.ts';
-import type { ProjectRecord, Store } from '../store/store.ts';
-import { openStore, storeExists } from '../wiring.ts';
+import { lockDataDirectory } from '../data-directory.ts';
+import type { CustomerRecord, ProjectRecord } from '../store/ports/projects.ts';
+import type { Store } from '../store/store.ts';
+import { needsMigration, openStore, type StoreSettings, storeExists } from '../wiring.ts';
 import { CommandError, usageError } from './command-error.ts';
 
 /** The options of every command that opens the store itself, beside a running server or without one. */
@@ -10,45 +12,62 @@ export interface StoreFlags {
   readonly databaseUrl?: string;
 }
 
-/** The settings that say which store. */
+/** The settings that select the store. */
 export const STORE_SETTINGS = ['dataDir', 'databaseUrl'] as const;
 
 /**
- * Opens the store for as long as `use` runs.
- * @throws CommandError when there is none: a command that reads makes no empty one
+ * Opens the store of the flags or the environment for as long as `use` runs.
+ * @throws CommandError when there is none: a command creates no empty store
  */
 export async function withStore<Result>(
   flags: StoreFlags,
   use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const settings = loadSettings(process.env, { dataDir: flags.dataDir, databaseUrl: flags.databaseUrl });
-  if (!(await storeExists(settings))) {
-    throw new CommandError(
-      `there is no store in ${settings.dataDir}: name the server's directory with --data-dir, or start a server first`,
-    );
-  }
-  const store = await openStore(settings);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
+  const { dataDir, databaseUrl } = flags;
+  const settings = loadSettings(process.env, { dataDir, databaseUrl });
+  const advice = ": name the server's directory with --data-dir, or start a server first";
+  return withExistingStore(settings, use, advice);
 }
 
-/** The project asked for; without an ID the only one. @throws CommandError */
-export async function chosenProject(store: Store, id: string | undefined): Promise<ProjectRecord> {
-  if (id !== undefined) {
-    const project = await store.findProject(id);
-    if (project === null) throw new CommandError(`there is no project ${id}`);
-    return project;
-  }
-  const [only, ...others] = await store.listProjects(null);
-  if (only === undefined)
-    throw new CommandError('there is no project: make one with "rollcall project create"');
-  if (others.length === 0) return only;
-  const ids = [only, ...others].map((project) => project.id);
-  const named = ids.length > IDS_NAMED ? `${ids.slice(0, IDS_NAMED).join(', ')}, …` : ids.join(', ');
-  throw usageError(`there are ${ids.length} projects (${named}): choose one with --project`);
+/** The same for a store of other settings. */
+export async function withExistingStore<Result>(
+  settings: StoreSettings,
+  use: (store: Store) => Promise<Result>,
+  advice = '',
+): Promise<Result> {
+  if (!(await storeExists(settings)))
+    throw new CommandError(`there is no store in ${settings.dataDir}${advice}`);
+  await using opened = new AsyncDisposableStack();
+  // A server of an older version may use the store: it is migrated under the lock of the directory only.
+  if (await needsMigration(settings)) opened.defer(lockDataDirectory(settings.dataDir));
+  return await use(opened.adopt(await openStore(settings), (store) => store.close()));
 }
 
+/** The project with the ID; without an ID the only project. @throws CommandError */
+export async function chosenProject({ projects }: Store, id: string | undefined): Promise<ProjectRecord> {
+  return chosen('project', id, id === undefined ? await projects.list(null) : [await projects.find(id)]);
+}
+
+/** The customer with the ID; without an ID the only customer. @throws CommandError */
+export async function chosenCustomer({ customers }: Store, id: string | undefined): Promise<CustomerRecord> {
+  return chosen('customer', id, id === undefined ? await customers.list() : [await customers.find(id)]);
+}
+
+/** Most IDs that a message names. */
 const IDS_NAMED = 5;
+
+function chosen<Item extends { readonly id: string }>(
+  what: 'project' | 'customer',
+  id: string | undefined,
+  found: readonly (Item | null)[],
+): Item {
+  const [only, ...others] = found.filter((item) => item !== null);
+  if (only === undefined) {
+    const advice = `there is no ${what}: create one with "rollcall ${what} create"`;
+    throw new CommandError(id === undefined ? advice : `there is no ${what} ${id}`);
+  }
+  if (others.length === 0) return only;
+  const ids = [only, ...others].map((item) => item.id);
+  const named = ids.length > IDS_NAMED ? `${ids.slice(0, IDS_NAMED).join(', ')}, …` : ids.join(', ');
+  throw usageError(`there are ${ids.length} ${what}s (${named}): choose one with --${what}`);
+}

@@ -2,36 +2,10 @@ import { limits } from '@rollcall/protocol';
 import { id, oneOf, origins, type SettingKind, secret, text, url, wholeNumber } from './setting-kinds.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** All that the server can be told from outside. Null where a setting is optional and absent. */
-export interface Settings {
-  readonly host: string;
-  /** 0 takes a free port. */
-  readonly port: number;
-  readonly dataDir: string;
-  readonly databaseUrl: string | null;
-  readonly redisUrl: string | null;
-  readonly presenceTtlSeconds: number;
-  readonly presenceMergeMs: number;
-  readonly bodyLimitBytes: number;
-  readonly bodiesMemoryBytes: number;
-  readonly stopDelaySeconds: number;
-  readonly logLevel: LogLevel;
-  /** Requests per second of one project; null is no limit. */
-  readonly rateLimitPerSecond: number | null;
-  /** Origins separated by commas, or `*` for all; null is none. */
-  readonly corsOrigins: string | null;
-  readonly customerId: string | null;
-  readonly customerSecret: string | null;
-  readonly projectId: string | null;
-  readonly projectSecret: string | null;
-}
-
-export type SettingName = keyof Settings;
-
-/** One setting: what the parser, `serve --help`, `config check` and the table of docs/operations.md are made from. */
-export interface SettingDefinition<Value = Settings[SettingName]> {
+/** One setting: the source of the parser, `serve --help`, `config check` and the table of docs/operations.md. */
+export interface SettingDefinition<Value = string | number | null> {
+  /** Follows from the setting's name, as the flag does. */
   readonly env: string;
   readonly flag: string;
   /** The placeholder of the value in the help. */
@@ -44,160 +18,149 @@ export interface SettingDefinition<Value = Settings[SettingName]> {
   readonly secret?: true;
 }
 
-/** Longest life that can be given to an ephemeral presence: a day. */
+type Nameless<Value> = Omit<SettingDefinition<Value>, 'env' | 'flag'>;
+
+const setting = <Value>(
+  kind: SettingKind<NonNullable<Value>>,
+  placeholder: string,
+  byDefault: Value,
+  doc: string,
+): Nameless<Value> => ({ kind, placeholder, default: byDefault, doc });
+
+/** Null where the setting is absent. */
+const optional = <Value extends string | number>(
+  kind: SettingKind<Value>,
+  placeholder: string,
+  doc: string,
+  secrecy: { readonly secret?: true } = {},
+): Nameless<Value | null> =>
+  ({ kind, placeholder, default: null, doc, ...secrecy }) as Nameless<Value | null>;
+
+/** Longest life of an ephemeral presence: a day. */
 const PRESENCE_TTL_MAX_SECONDS = 86_400;
-/** Longest that a change may be held back for those who watch, in milliseconds. */
+/** What writes changed is stored for a minute at least, and for ten years at most. */
+const CHANGES_MIN_SECONDS = 60;
+const CHANGES_MAX_SECONDS = 315_360_000;
+/** Longest delay of a change for streams, in milliseconds. */
 const PRESENCE_MERGE_MAX_MS = 10_000;
-/** Longest time between not being ready and not listening, in seconds: more than any balancer needs to notice. */
+/** Longest time between /readyz answering 503 and the end of listening, in seconds: more than any balancer needs. */
 const STOP_DELAY_MAX_SECONDS = 300;
 const BODY_LIMIT_MIN_BYTES = 1_024;
 const BODIES_MEMORY_MIN_BYTES = 1_024 * 1_024;
 const BODIES_MEMORY_MAX_BYTES = 1_024 ** 4;
-/** A JSON text longer than this cannot be held as one string. */
+/** A longer JSON text does not fit into one string. */
 const BODY_LIMIT_MAX_BYTES = 512 * 1_024 * 1_024;
 
-/** Every setting, in the order in which help and documentation show them. */
-export const SETTINGS: { readonly [Name in SettingName]: SettingDefinition<Settings[Name]> } = {
-  host: {
-    env: 'ROLLCALL_HOST',
-    flag: '--host',
-    placeholder: 'address',
-    kind: text('an address or a host name'),
-    default: '127.0.0.1',
-    doc: 'Address to listen on; 0.0.0.0 or :: for all.',
-  },
-  port: {
-    env: 'ROLLCALL_PORT',
-    flag: '--port',
-    placeholder: 'port',
-    kind: wholeNumber(0, 65_535),
-    default: 8080,
-    doc: 'Port to listen on; 0 takes a free one, which the log names.',
-  },
-  dataDir: {
-    env: 'ROLLCALL_DATA_DIR',
-    flag: '--data-dir',
-    placeholder: 'directory',
-    kind: text('a directory'),
-    default: './data',
-    doc: 'Directory of the embedded store; created when missing.',
-  },
-  databaseUrl: {
-    env: 'ROLLCALL_DATABASE_URL',
-    flag: '--database-url',
-    placeholder: 'url',
-    kind: url('postgres', 'postgresql'),
-    default: null,
-    doc: 'PostgreSQL in place of the embedded store.',
+/** In the order in which help and documentation show them. */
+const DEFINITIONS = {
+  host: setting(
+    text('an address or a host name'),
+    'address',
+    '127.0.0.1',
+    'Address to listen on; 0.0.0.0 or :: for all.',
+  ),
+  port: setting(
+    wholeNumber(0, 65_535),
+    'port',
+    8080,
+    'Port to listen on; 0 takes a free one, which the log names.',
+  ),
+  dataDir: setting(
+    text('a directory'),
+    'directory',
+    './data',
+    'Directory of the embedded store; created when missing.',
+  ),
+  databaseUrl: optional(url('postgres', 'postgresql'), 'url', 'PostgreSQL in place of the embedded store.', {
     secret: true,
-  },
-  redisUrl: {
-    env: 'ROLLCALL_REDIS_URL',
-    flag: '--redis-url',
-    placeholder: 'url',
-    kind: url('redis', 'rediss'),
-    default: null,
-    doc: 'Redis that shares presence between processes; without it, presence is in this process.',
-    secret: true,
-  },
-  presenceTtlSeconds: {
-    env: 'ROLLCALL_PRESENCE_TTL_SECONDS',
-    flag: '--presence-ttl-seconds',
-    placeholder: 'seconds',
-    kind: wholeNumber(1, PRESENCE_TTL_MAX_SECONDS),
-    default: 30,
-    doc: 'How long an ephemeral presence lives after its last update.',
-  },
-  presenceMergeMs: {
-    env: 'ROLLCALL_PRESENCE_MERGE_MS',
-    flag: '--presence-merge-ms',
-    placeholder: 'milliseconds',
-    kind: wholeNumber(0, PRESENCE_MERGE_MAX_MS),
-    default: 500,
-    doc: 'How long a change may wait at most to be sent with others, where streams ask for more writes than one process makes; 0 sends each at once.',
-  },
-  bodyLimitBytes: {
-    env: 'ROLLCALL_BODY_LIMIT_BYTES',
-    flag: '--body-limit-bytes',
-    placeholder: 'bytes',
-    kind: wholeNumber(BODY_LIMIT_MIN_BYTES, BODY_LIMIT_MAX_BYTES),
-    default: limits.BODY_DEFAULT_LIMIT_BYTES,
-    doc: 'Largest body of a batch, a group or a list of members; a larger one is answered 413.',
-  },
-  bodiesMemoryBytes: {
-    env: 'ROLLCALL_BODIES_MEMORY_BYTES',
-    flag: '--bodies-memory-bytes',
-    placeholder: 'bytes',
-    kind: wholeNumber(BODIES_MEMORY_MIN_BYTES, BODIES_MEMORY_MAX_BYTES),
-    default: 256 * 1_024 * 1_024,
-    doc: 'Memory for the request bodies that are being received or applied; beyond it requests are answered 503.',
-  },
-  stopDelaySeconds: {
-    env: 'ROLLCALL_STOP_DELAY_SECONDS',
-    flag: '--stop-delay-seconds',
-    placeholder: 'seconds',
-    kind: wholeNumber(0, STOP_DELAY_MAX_SECONDS),
-    default: 1,
-    doc: 'How long a server that stops answers 503 on /readyz before it accepts no more connections.',
-  },
-  logLevel: {
-    env: 'ROLLCALL_LOG_LEVEL',
-    flag: '--log-level',
-    placeholder: 'level',
-    kind: oneOf(LOG_LEVELS),
-    default: 'info',
-    doc: 'Least severe log lines to write; info has start, stop and failures, debug has every request.',
-  },
-  rateLimitPerSecond: {
-    env: 'ROLLCALL_RATE_LIMIT_PER_SECOND',
-    flag: '--rate-limit-per-second',
-    placeholder: 'requests',
-    kind: wholeNumber(1, 1_000_000),
-    default: null,
-    doc: 'Requests per second that one project may send; more are answered 429.',
-  },
-  corsOrigins: {
-    env: 'ROLLCALL_CORS_ORIGINS',
-    flag: '--cors-origins',
-    placeholder: 'origins',
-    kind: origins,
-    default: null,
-    doc: 'Origins whose pages may call /v1/client from a browser: https://app.example.com,… or * for all.',
-  },
-  customerId: {
-    env: 'ROLLCALL_CUSTOMER_ID',
-    flag: '--customer-id',
-    placeholder: 'id',
-    kind: id,
-    default: null,
-    doc: 'Customer to create at the start if missing; goes with its secret.',
-  },
-  customerSecret: {
-    env: 'ROLLCALL_CUSTOMER_SECRET',
-    flag: '--customer-secret',
-    placeholder: 'secret',
-    kind: secret,
-    default: null,
-    doc: "That customer's secret; the secret of an existing customer is not changed.",
-    secret: true,
-  },
-  projectId: {
-    env: 'ROLLCALL_PROJECT_ID',
-    flag: '--project-id',
-    placeholder: 'id',
-    kind: id,
-    default: null,
-    doc: 'Project to create at the start if missing; goes with its secret.',
-  },
-  projectSecret: {
-    env: 'ROLLCALL_PROJECT_SECRET',
-    flag: '--project-secret',
-    placeholder: 'secret',
-    kind: secret,
-    default: null,
-    doc: "That project's secret; the secret of an existing project is not changed.",
-    secret: true,
-  },
+  }),
+  redisUrl: optional(
+    url('redis', 'rediss'),
+    'url',
+    'Redis that shares presence between processes; without it, presence is in this process.',
+    { secret: true },
+  ),
+  presenceTtlSeconds: setting(
+    wholeNumber(1, PRESENCE_TTL_MAX_SECONDS),
+    'seconds',
+    30,
+    'How long an ephemeral presence lives after its last update.',
+  ),
+  changesSeconds: setting(
+    wholeNumber(CHANGES_MIN_SECONDS, CHANGES_MAX_SECONDS),
+    'seconds',
+    2_592_000,
+    'How long the record of what each write changed is stored.',
+  ),
+  presenceMergeMs: setting(
+    wholeNumber(0, PRESENCE_MERGE_MAX_MS),
+    'milliseconds',
+    500,
+    'How long a change may wait at most to be sent with others, where streams need more writes than one process makes; 0 sends each at once.',
+  ),
+  bodyLimitBytes: setting(
+    wholeNumber(BODY_LIMIT_MIN_BYTES, BODY_LIMIT_MAX_BYTES),
+    'bytes',
+    limits.BODY_DEFAULT_LIMIT_BYTES,
+    'Largest body of a batch, a group or a list of members; a larger one is answered 413.',
+  ),
+  bodiesMemoryBytes: setting(
+    wholeNumber(BODIES_MEMORY_MIN_BYTES, BODIES_MEMORY_MAX_BYTES),
+    'bytes',
+    256 * 1_024 * 1_024,
+    'Memory for the request bodies that are being received or applied; beyond it requests are answered 503.',
+  ),
+  stopDelaySeconds: setting(
+    wholeNumber(0, STOP_DELAY_MAX_SECONDS),
+    'seconds',
+    1,
+    'How long a server that stops answers 503 on /readyz before it accepts no more connections.',
+  ),
+  logLevel: setting(
+    oneOf(LOG_LEVELS),
+    'level',
+    'info',
+    'Least severe log lines to write; info has start, stop and failures, debug has every request.',
+  ),
+  rateLimitPerSecond: optional(
+    wholeNumber(1, 1_000_000),
+    'requests',
+    'Requests per second that one project may send; more are answered 429.',
+  ),
+  corsOrigins: optional(
+    origins,
+    'origins',
+    'Origins whose pages may call /v1/client from a browser: https://app.example.com,… or * for all.',
+  ),
+  customerId: optional(id, 'id', 'Customer to create at the start if missing; goes with its secret.'),
+  customerSecret: optional(
+    secret,
+    'secret',
+    "That customer's secret; the secret of an existing customer is not changed.",
+    { secret: true },
+  ),
+  projectId: optional(id, 'id', 'Project to create at the start if missing; goes with its secret.'),
+  projectSecret: optional(
+    secret,
+    'secret',
+    "That project's secret; the secret of an existing project is not changed.",
+    { secret: true },
+  ),
 };
+
+export type SettingName = keyof typeof DEFINITIONS;
+type ValueOf<Definition> = Definition extends Nameless<infer Value> ? Value : never;
+
+/** Every setting of the server. Null where a setting is optional and absent. */
+export type Settings = { readonly [Name in SettingName]: ValueOf<(typeof DEFINITIONS)[Name]> };
+
+/** Every setting, in the order in which help and documentation show them. */
+export const SETTINGS = Object.fromEntries(
+  Object.entries(DEFINITIONS).map(([name, definition]) => {
+    const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const env = `ROLLCALL_${words.replaceAll('-', '_').toUpperCase()}`;
+    return [name, { env, flag: `--${words}`, ...definition }];
+  }),
+) as unknown as { readonly [Name in SettingName]: SettingDefinition<Settings[Name]> };
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];

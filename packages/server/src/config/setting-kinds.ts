@@ -1,13 +1,13 @@
-import { Findings, Id, inspector, limits } from '@rollcall/protocol';
+import { acceptor, Id, limits, Name } from '@rollcall/protocol';
 
-/** How the text of a setting is read, and what is expected of it. The words complete "expected …". */
+/** How the text of a setting is read, and what is expected: the words complete "expected …". */
 export interface SettingKind<Value> {
   readonly expected: string;
   /** Undefined when the text is not of the kind. */
   read(text: string): Value | undefined;
 }
 
-/** The shortest secret that is taken from settings, in characters. Secrets made here are longer. */
+/** The shortest secret that settings may have, in characters. Generated secrets are longer. */
 const SECRET_MIN_LENGTH = 16;
 
 /** Any text that is not empty. */
@@ -31,7 +31,7 @@ export const oneOf = <Choice extends string>(choices: readonly Choice[]): Settin
   read: (value) => choices.find((choice) => choice === value),
 });
 
-/** A URL with one of these schemes and a host; what else is in it is for its driver to read. */
+/** A URL with one of these schemes and a host. The driver reads the rest of it. */
 export const url = (...schemes: readonly string[]): SettingKind<string> => ({
   expected: `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   read(value) {
@@ -50,24 +50,25 @@ export const origins: SettingKind<string> = {
   },
 };
 
-/** Null where the text is not one origin and nothing more: browsers send neither paths nor wildcards. */
+/** Null where the text is not exactly one origin: browsers send neither paths nor wildcards. */
 function originOf(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname.includes('*')) return null;
   return url.href === `${url.origin}/` ? url.origin : null;
 }
 
-const inspectId = inspector(Id);
+/** A text by the rule of the API. */
+function accepted(schema: object, expected: string): SettingKind<string> {
+  const isAccepted = acceptor(schema);
+  return { expected, read: (value) => (isAccepted(value) ? value : undefined) };
+}
 
-/** A partner-specific ID, by the rule of the API. */
-export const id: SettingKind<string> = {
-  expected: `an ID of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control or format character`,
-  read(value) {
-    const findings = new Findings();
-    inspectId(value, findings);
-    return findings.clean ? value : undefined;
-  },
-};
+/** A partner-specific ID. */
+export const id = accepted(
+  Id,
+  `an ID of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control or format character`,
+);
+export const name = accepted(Name, String(Name.description));
 
 export const secret: SettingKind<string> = {
   expected: `a secret of at least ${SECRET_MIN_LENGTH} characters`,

@@ -8,7 +8,7 @@ import {
 
 export type { Settings } from './setting-definitions.ts';
 
-/** Settings that cannot be used. The message is one line for the operator, without any secret. */
+/** Bad settings. The message is one line for the operator, without any secret. */
 export class SettingsError extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,7 @@ export interface SettingSource {
   readonly text?: string;
 }
 
-/** Where each setting is taken from: a flag wins, and an empty variable counts as absent. */
+/** The source of each setting: a flag wins, and an empty variable counts as absent. */
 export function settingSources(environment: Environment, flags: FlagTexts = {}): SettingSource[] {
   return SETTING_NAMES.map((name) => {
     const flag = flags[name];
@@ -42,7 +42,7 @@ export function loadSettings(environment: Environment, flags: FlagTexts = {}): S
   return settings;
 }
 
-/** Reads these settings and no other: for a command that the others do not concern. @throws SettingsError as above */
+/** Reads these settings alone: a command ignores bad values of settings that it does not use. @throws SettingsError as above */
 export function loadOnly<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,
@@ -74,7 +74,7 @@ function badValue({ name, from, text = '' }: SettingSource): string {
   return `${from === 'flag' ? definition.flag : definition.env}: expected ${definition.kind.expected}, not ${given}`;
 }
 
-/** An ID without its secret, or the reverse, is half of a bootstrap pair. */
+/** Complaints about a bootstrap ID without its secret, or a secret without its ID. */
 function halfPairs(settings: Settings): string[] {
   const pairs = [
     ['customerId', 'customerSecret'],

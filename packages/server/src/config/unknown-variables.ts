@@ -1,20 +1,20 @@
 import { SETTING_NAMES, SETTINGS } from './setting-definitions.ts';
 import type { Environment } from './settings.ts';
 
-/** A variable that looks like a setting and is none: most likely a misspelling. */
+/** A variable that begins like a setting and is none: most likely a misspelling. */
 export interface UnknownVariable {
   readonly name: string;
-  /** The setting that was probably meant; null when none is near. */
+  /** The setting that was probably meant; null where no name is near. */
   readonly nearest: string | null;
 }
 
 const PREFIX = 'ROLLCALL_';
 /** Variables of the commands that talk to a running server, and of the test suites. */
 const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)$|TEST_)/;
-/** More changed letters than these are another word, not a misspelling. */
+/** A name with more changed letters is another word, not a misspelling. */
 const MISSPELLING_MAX_EDITS = 4;
 
-/** Variables of the environment that begin like a setting and are none. */
+/** The variables of the environment that begin like a setting and are none. */
 export function unknownVariables(environment: Environment): UnknownVariable[] {
   const known = SETTING_NAMES.map((name) => SETTINGS[name].env);
   return Object.keys(environment)
@@ -35,7 +35,7 @@ function nearest(name: string, known: readonly string[]): string | null {
   return best !== undefined && best.edits <= MISSPELLING_MAX_EDITS ? best.candidate : null;
 }
 
-/** How many letters have to be inserted, removed or replaced to turn one text into the other (Levenshtein). */
+/** The Levenshtein distance: how many letters are inserted, removed or replaced between the two texts. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 1; i <= from.length; i += 1) {

@@ -1,106 +1,173 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { PresenceStore, ToldEvent } from '../presence/presence-store.ts';
-import type { Departure, Effects, ProjectKey } from '../store/store.ts';
+import type { Broker } from '../broker/broker.ts';
+import type { PresenceStore } from '../presence/presence-store.ts';
+import type { Change } from '../store/changes.ts';
+import { isPacked, unpackIds } from '../store/packed-ids.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
-import type { RecentStandings } from './recent-standings.ts';
+import type { EligibilityCache } from './eligibility-cache.ts';
+import { slices } from './slices.ts';
 
-interface Parts {
+export interface FollowUpParts {
+  readonly broker: Broker;
   readonly presence: PresenceStore;
-  readonly standings: RecentStandings;
+  readonly eligibility: EligibilityCache;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Most IDs that one event names, and that one event-loop tick removes. */
+/** Most IDs that one event names. */
 const USERS_PER_EVENT = 1_000;
 
+type Departure = Change & { readonly type: 'member.removed' };
+
+interface StatusChange {
+  readonly id: string;
+  readonly active: boolean;
+}
+
+/** What of a write's changes concerns presence. */
+interface Consequences {
+  /** Users who stopped being members, in parts. A group that was removed loses all of its presence at once. */
+  readonly departures: Departure[];
+  readonly removedGroups: Set<string>;
+  readonly users: StatusChange[];
+  readonly groups: StatusChange[];
+}
+
+function consequencesOf(changes: readonly Change[]): Consequences {
+  const found: Consequences = { departures: [], removedGroups: new Set(), users: [], groups: [] };
+  for (const [index, change] of changes.entries()) {
+    const before = changes[index - 1]?.type;
+    switch (change.type) {
+      case 'member.removed':
+        found.departures.push(change as Departure);
+        break;
+      case 'group.removed':
+        found.removedGroups.add(change.group);
+        break;
+      // A user or group that was created deleted has no presence to hide.
+      case 'user.deactivated':
+      case 'user.activated':
+        if (before !== 'user.created')
+          found.users.push({ id: change.user, active: change.type === 'user.activated' });
+        break;
+      case 'group.deactivated':
+      case 'group.activated':
+        if (before !== 'group.created')
+          found.groups.push({ id: change.group, active: change.type === 'group.activated' });
+        break;
+    }
+  }
+  return found;
+}
+
 /**
- * Ends the presence of users where a committed write made them leave, lets no process go on taking them for members, and
- * tells those who watch whose status went over.
- * A failure is logged and not passed on: the write stands, a repeat of it would change nothing, and readings leave out
- * who may not be seen anyway.
+ * Follows up a committed write: ends presence of users who are no longer members, invalidates cached eligibility, and
+ * publishes changes of status to streams. Never rejects: the write is committed, and repeating it would change nothing. A failure is
+ * logged; readings leave out users who may not be seen anyway.
  */
-export async function afterCommit(parts: Parts, project: ProjectKey, effects: Effects): Promise<void> {
+export async function afterCommit(
+  parts: FollowUpParts,
+  project: ProjectKey,
+  changes: readonly Change[],
+): Promise<void> {
+  publishConversation(parts, project, changes);
+  const found = consequencesOf(changes);
+  const { removedGroups, users, groups } = found;
+  if (found.departures.length + removedGroups.size + users.length + groups.length === 0) return;
   const { presence, clock } = parts;
   const now = clock.now();
-  const departures = effects.departures.map((departure) => endPresence(presence, project, departure, now));
-  await settle(parts, [
-    forgetStandings(parts, project, effects),
-    ...departures,
-    tellTurns(parts, project, effects, now),
+  const departures = found.departures.filter(({ group }) => !removedGroups.has(group));
+  const large = departures.filter((departure) => isPacked(departure.users));
+  const small = departures.filter((departure) => !isPacked(departure.users));
+  const endPresence = ({ group, users }: Departure) =>
+    presence.removeUsers({ project, groupId: group }, unpackIds(users), now);
+  await allDone(parts, [
+    invalidateEligibility(parts, project, found),
+    ...small.map(endPresence),
+    inTicks(large, endPresence),
+    ...[...removedGroups].map((groupId) => presence.removeGroup({ project, groupId }, now)),
+    publishStatuses(parts, project, found, now),
   ]);
 }
 
-/** The group is gone for good, and all presence in it. Fails like {@link afterCommit}: not at all. */
-export async function afterGroupRemoval(parts: Parts, project: ProjectKey, groupId: string): Promise<void> {
-  const { presence, standings, clock } = parts;
-  await settle(parts, [
-    standings.changed(project, null),
-    presence.removeGroup({ project, groupId }, clock.now()),
-  ]);
-}
-
-/** Ends the presence of those who left a group, a part of them at a time: a replaced list may have a million. */
-async function endPresence(
-  presence: PresenceStore,
+/**
+ * Publishes which thread a write has changed, or that users may have lost the right to read. Nobody waits for it: streams that
+ * miss it read the store again within seconds.
+ */
+function publishConversation(
+  { broker }: FollowUpParts,
   project: ProjectKey,
-  { groupId, userIds }: Departure,
-  now: number,
-): Promise<void> {
-  for (let from = 0; from < userIds.length; from += USERS_PER_EVENT) {
-    if (from > 0) await nextTick();
-    await presence.removeUsers({ project, groupId }, userIds.slice(from, from + USERS_PER_EVENT), now);
+  changes: readonly Change[],
+): void {
+  const changed = changes.find((change) => 'thread' in change || ENDS_ACCESS.has(change.type));
+  if (changed === undefined) return;
+  const threadId = 'thread' in changed ? changed.thread : null;
+  const groupId = 'thread' in changed ? changed.group : null;
+  void announce(broker, { type: 'conversation', project, groupId, threadId });
+}
+
+const ENDS_ACCESS: ReadonlySet<string> = new Set<Change['type']>([
+  'member.removed',
+  'group.removed',
+  'group.deactivated',
+  'user.removed',
+  'user.deactivated',
+]);
+
+/** One departure in each event-loop tick: a replaced member list may have a million users. */
+async function inTicks(departures: readonly Departure[], end: (departure: Departure) => Promise<void>) {
+  for (const departure of departures) {
+    await end(departure);
+    await nextIteration();
   }
 }
 
-async function forgetStandings({ standings }: Parts, project: ProjectKey, effects: Effects): Promise<void> {
-  const { departures, deactivated, deactivatedGroups } = effects;
-  const departed = departures.reduce((count, { userIds }) => count + userIds.length, 0);
-  if (deactivatedGroups.length > 0 || departed > USERS_PER_EVENT) return standings.changed(project, null);
-  const users = new Set([...departures.flatMap(({ userIds }) => userIds), ...deactivated]);
-  if (users.size > 0) await standings.changed(project, [...users]);
+async function invalidateEligibility(
+  { eligibility }: FollowUpParts,
+  project: ProjectKey,
+  { departures, removedGroups, users, groups }: Consequences,
+): Promise<void> {
+  const isLarge =
+    departures.some((departure) => isPacked(departure.users)) || departures.length > USERS_PER_EVENT;
+  if (removedGroups.size > 0 || groups.some(({ active }) => !active) || isLarge)
+    return eligibility.invalidate(project, null);
+  const deactivated = users.filter(({ active }) => !active).map(({ id }) => id);
+  const ended = new Set([...departures.flatMap((departure) => unpackIds(departure.users)), ...deactivated]);
+  if (ended.size > 0) await eligibility.invalidate(project, [...ended]);
 }
 
-/** A user's status concerns every group that they may be in, a group's status itself; of both, only what is watched. */
-async function tellTurns(
-  { presence }: Parts,
+/** A group's status concerns the group, a user's status every group of the user. Only watched groups get events. */
+async function publishStatuses(
+  { presence }: FollowUpParts,
   project: ProjectKey,
-  effects: Effects,
+  { users, groups }: Consequences,
   now: number,
 ): Promise<void> {
-  const { deactivated, reactivated, deactivatedGroups, reactivatedGroups } = effects;
-  if (deactivated.length + reactivated.length + deactivatedGroups.length + reactivatedGroups.length === 0)
-    return;
+  if (users.length + groups.length === 0) return;
   const watched = await presence.watchedGroups(project, now);
-  const turned = new Map<string, ToldEvent>([
-    ...deactivatedGroups.map((id) => [id, { type: 'group', active: false }] as const),
-    ...reactivatedGroups.map((id) => [id, { type: 'group', active: true }] as const),
-  ]);
-  const ofUsers = [...userEvents(deactivated, false), ...userEvents(reactivated, true)];
-  const told = watched.map(async (groupId) => {
-    const own = turned.get(groupId);
+  const ofGroups = new Map(groups.map(({ id, active }) => [id, { type: 'group', active } as const]));
+  const ofUsers = [false, true].flatMap((active) => {
+    const ids = users.filter((user) => user.active === active).map(({ id }) => id);
+    return [...slices(ids, USERS_PER_EVENT)].map((userIds) => ({ type: 'users', userIds, active }) as const);
+  });
+  const published = watched.map(async (groupId) => {
+    const own = ofGroups.get(groupId);
     for (const event of own === undefined ? ofUsers : [own, ...ofUsers]) {
-      await presence.tell({ project, groupId }, event, now);
+      await presence.publish({ project, groupId }, event, now);
     }
   });
-  await Promise.all(told);
+  await Promise.all(published);
 }
 
-function userEvents(userIds: readonly string[], active: boolean): ToldEvent[] {
-  const count = Math.ceil(userIds.length / USERS_PER_EVENT);
-  return Array.from({ length: count }, (_, index) => ({
-    type: 'users',
-    userIds: userIds.slice(index * USERS_PER_EVENT, (index + 1) * USERS_PER_EVENT),
-    active,
-  }));
-}
-
-async function settle({ log }: Parts, work: readonly Promise<void>[]): Promise<void> {
+async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {
   const failures = (await Promise.allSettled(work)).filter(({ status }) => status === 'rejected');
   const [first] = failures as PromiseRejectedResult[];
   if (first === undefined) return;
-  // A user may leave thousands of groups at once: one line says it for all.
+  // One log line for all: a user may leave thousands of groups at once.
   const details = { err: first.reason, failures: failures.length };
-  log.error(details, 'presence was not brought up to date with a write');
+  log.error(details, 'presence could not be updated after a write; readings leave out who may not be seen');
 }

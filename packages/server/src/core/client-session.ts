@@ -1,34 +1,33 @@
-import type { ClientPresenceWrite, Static, UserGroupList } from '@rollcall/protocol';
-import type { Page, PageRequest, Store, UserRecord } from '../store/store.ts';
-import type { ClientCaller, GroupName } from './caller.ts';
+import type { Static, UserGroupList } from '@rollcall/protocol';
+import type { UserRecord } from '../store/ports/users.ts';
+import type { Store } from '../store/store.ts';
+import type { Page, PageRequest } from '../values/page.ts';
+import type { ClientCaller } from './caller.ts';
+import { clientAccessError } from './client-access.ts';
 import { ClientLogins } from './client-logins.ts';
+import { groupNotFound, userError } from './errors.ts';
 import { justBefore } from './just-before.ts';
-import type { PresenceService } from './presence-service.ts';
-import { groupNotFound, userNotFound } from './refusals.ts';
+import type { PresenceChange, PresenceService } from './presence-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { UserService } from './user-service.ts';
 
 interface Parts {
-  readonly store: Store;
+  readonly store: Pick<Store, 'users' | 'eligibility'>;
   readonly users: UserService;
   readonly presence: PresenceService;
 }
 
 /**
- * What a browser may do with its token: act as its user, in the groups that both the user and the token are of. The
- * store is asked each time (of presence updates see `recent-standings.ts`), so that whoever is set deleted or leaves a
- * group is out with the next request.
+ * What a browser may do with its token: act as its user, in the groups of both the user and the token. The store is read
+ * each time (for presence updates see `eligibility-cache.ts`), so a user who is set deleted or leaves a group is rejected at
+ * the next request.
  */
 export class ClientSessions {
-  readonly #store: Store;
-  readonly #users: UserService;
-  readonly #presence: PresenceService;
+  readonly #parts: Parts;
   readonly #logins: ClientLogins;
 
   constructor(parts: Parts) {
-    this.#store = parts.store;
-    this.#users = parts.users;
-    this.#presence = parts.presence;
+    this.#parts = parts;
     this.#logins = new ClientLogins(parts);
   }
 
@@ -37,72 +36,61 @@ export class ClientSessions {
     const { project, userId, group } = caller;
     if (group !== null) await this.enter(caller, null);
     else await this.#logins.apply(caller);
-    const user = await this.#store.findUser(project, userId);
-    requireUser(userId, user?.status ?? null);
+    const user = await this.#parts.store.users.find(project, userId);
+    const error = userError(userId, user?.status ?? null);
+    if (error !== null) throw error;
     return user as UserRecord;
   }
 
   /** The active groups in which the caller may act, as `{id, name}`. */
   async listGroups({ project, userId, group }: ClientCaller, page: PageRequest): Promise<Page> {
-    const start = group === null ? page : { after: justBefore(group.id), limit: 1 };
-    const { items, count, last } = await this.#users.listGroups(project, userId, start);
+    const start = group === null ? page : { after: justBefore(group), limit: 1 };
+    const { items, count, last } = await this.#parts.users.listGroups(project, userId, start);
     const open = (JSON.parse(`[${items}]`) as UserGroup[]).filter(
-      ({ id, status }) => status === 'active' && (group === null || id === group.id),
+      ({ id, status }) => status === 'active' && (group === null || id === group),
     );
     const shown = open.map(({ id, name }) => JSON.stringify({ id, name })).join(',');
     return { items: shown, count, last: group === null ? last : null };
   }
 
   /**
-   * The group in which the caller acts: the one asked for, or the token's where none is. `asked` is null only where the
-   * token names a group.
+   * The ID of the group in which the caller acts: the requested one, or the token's. `requested` is null only where the token
+   * names a group.
    * @throws ServiceError `user_not_found`; `group_not_found` when the group is not active, or not one of the caller's
    */
-  async enter(caller: ClientCaller, asked: GroupName | null): Promise<GroupName> {
-    const group = groupOf(caller, asked);
+  async enter(caller: ClientCaller, requested: string | null): Promise<string> {
+    const groupId = groupOf(caller, requested);
     await this.#logins.apply(caller);
     const { userId } = caller;
-    const standing = await this.#store.standing(caller.project, group.id, userId);
-    requireUser(userId, standing.user);
-    // Which other groups there are is not for browsers to find out: no group and somebody else's read the same.
-    if (standing.incarnation === null) throw groupNotFound(group.noun, group.id, `has no member ${userId}`);
-    if (standing.group !== 'active') throw groupNotFound(group.noun, group.id, 'is deleted');
-    return group;
+    const eligibility = await this.#parts.store.eligibility.find(caller.project, groupId, userId);
+    const error = clientAccessError(eligibility, groupId, userId);
+    if (error !== null) throw error;
+    return groupId;
   }
 
-  /** Sets the caller's user present or absent. @throws ServiceError like {@link enter} */
-  async putPresence(caller: ClientCaller, write: ClientPresenceWrite): Promise<void> {
-    const group = groupOf(caller, groupOfWrite(write));
+  /** Sets the caller's user present or absent, in the token's group where the update names none. @throws ServiceError like {@link enter} */
+  async putPresence(
+    caller: ClientCaller,
+    write: Partial<Pick<PresenceChange, 'groupID'>> & Omit<PresenceChange, 'groupID'>,
+    requestId: string | null = null,
+  ): Promise<void> {
+    const groupID = groupOf(caller, write.groupID ?? null);
     await this.#logins.apply(caller);
-    const { groupID: _group, organizationID: _organization, ...place } = write;
-    const key = group.noun === 'group' ? 'groupID' : 'organizationID';
     try {
-      await this.#presence.put(caller.project, caller.userId, { ...place, [key]: group.id });
+      await this.#parts.presence.put({ ...caller, requestId }, caller.userId, { ...write, groupID });
     } catch (error) {
-      // The update asked for the standing already; a browser is told in other words why it may not.
-      if (error instanceof ServiceError) await this.enter(caller, group);
+      // The update has read the eligibility already; a browser gets another message for the same reason.
+      if (error instanceof ServiceError) await this.enter(caller, groupID);
       throw error;
     }
   }
 }
 
-function groupOfWrite({ groupID, organizationID }: ClientPresenceWrite): GroupName | null {
-  if (groupID !== undefined) return { noun: 'group', id: groupID };
-  return organizationID === undefined ? null : { noun: 'organization', id: organizationID };
-}
-
-function groupOf({ group }: ClientCaller, asked: GroupName | null): GroupName {
-  const chosen = asked ?? group;
-  if (chosen === null) throw new Error('no group is asked for, and the token names none');
-  if (group !== null && group.id !== chosen.id) {
-    throw groupNotFound(chosen.noun, chosen.id, `is not the ${group.noun} that the token opens`);
-  }
+function groupOf({ group }: ClientCaller, requested: string | null): string {
+  const chosen = requested ?? group;
+  if (chosen === null) throw new Error('no group is requested, and the token names none');
+  if (group !== null && group !== chosen) throw groupNotFound(chosen, 'is not the one that the token opens');
   return chosen;
-}
-
-function requireUser(userId: string, status: UserRecord['status'] | null): void {
-  if (status === null) throw userNotFound(userId);
-  if (status === 'deleted') throw userNotFound(userId, 'is deleted');
 }
 
 type UserGroup = Static<typeof UserGroupList>['groups'][number];

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Clock } from './clock.ts';
 
 /** How often the failures of one kind are written at most, in milliseconds. */
 const WRITE_INTERVAL_MS = 1_000;
 /** How many kinds have a line of their own at a time. All further ones share one line. */
 const MOST_KINDS = 100;
+/** How many frames of a stack distinguish failures. The outer ones depend on whether a promise was awaited before. */
+const KIND_FRAMES = 5;
 const OTHER_KIND = 'other';
 const OTHER_MESSAGE = 'failures of other kinds';
 /** How many causes of an error are read. */
@@ -26,7 +28,7 @@ interface Kind {
 /**
  * A log in which failures that repeat do not fill the disk. The first failure of a kind is written at once; after it there
  * is at most one line a second, with the details of the first failure since the last line, and their `count`. An engine
- * that is away is written without a stack, which would say nothing; an error that nobody expected, with it.
+ * that is away is logged without a stack, which has no information; an unexpected error with its stack.
  *
  * Memory: {@link MOST_KINDS} kinds at most, each with the details of one failure.
  */
@@ -35,6 +37,7 @@ export class FailureLog {
   readonly log: Logger;
   readonly #kinds = new Map<string, Kind>();
   readonly #stop: () => void;
+  #isClosed = false;
 
   constructor(log: Logger, clock: Clock) {
     const limited = (level: Level) => ({
@@ -48,8 +51,9 @@ export class FailureLog {
     this.#stop = clock.every(WRITE_INTERVAL_MS, () => this.#writeDue());
   }
 
-  /** Writes what was only counted so far. Idempotent. */
+  /** Writes what was only counted so far. Later failures have a line each. Idempotent. */
   close(): void {
+    this.#isClosed = true;
     this.#stop();
     for (const kind of this.#kinds.values()) writeCounted(kind);
   }
@@ -64,7 +68,7 @@ export class FailureLog {
     this.#kinds.set(key, kind);
     kind.count += 1;
     kind.write ??= (count) => log[level]({ ...details, err: loggedError(details.err), count }, text);
-    if (known === undefined) writeCounted(kind);
+    if (known === undefined || this.#isClosed) writeCounted(kind);
   }
 
   #writeDue(): void {
@@ -84,7 +88,7 @@ function writeCounted(kind: Kind): void {
 
 /**
  * What stays the same when a failure repeats. For an engine that is away it is the engine's name at the start of the
- * message, for any other error the stack without the message.
+ * message, for any other error the innermost frames of the stack, without the message.
  */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
@@ -92,7 +96,7 @@ function kindOf(error: unknown): string {
   if (error instanceof StoreUnavailableError) return `${name} ${error.message.split(':', 1)[0]}`;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const frames = /(?:\n +at .*)+$/.exec(error.stack ?? '')?.[0] ?? '';
-  return `${name} ${code} ${frames}`;
+  return `${name} ${code} ${frames.split('\n', KIND_FRAMES + 1).join('\n')}`;
 }
 
 /** An engine that is away, in one line; any other error as it is, for the log to write with its stack. */

@@ -1,112 +1,101 @@
-import { Findings, Name } from '@rollcall/protocol';
-import type { Logger } from 'pino';
-import type { PresenceStore } from '../presence/presence-store.ts';
-import type {
-  GroupChange,
-  GroupRecord,
-  Page,
-  PageRequest,
-  Precondition,
-  ProjectKey,
-  Store,
-} from '../store/store.ts';
-import { afterCommit, afterGroupRemoval } from './after-commit.ts';
-import type { Clock } from './clock.ts';
-import { findingsError, type Misfit } from './findings-error.ts';
+import { type GroupWrite, Name, ValidationErrors } from '@rollcall/protocol';
+import type { GroupRecord, StoredGroupWrite } from '../store/ports/groups.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { Store } from '../store/store.ts';
+import { toStored } from '../store/stored-write.ts';
+import type { Page, PageRequest } from '../values/page.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
 import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
-import type { RecentStandings } from './recent-standings.ts';
-import { type GroupNoun, groupExists, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
-import { writeContext } from './write-context.ts';
+import type { StoreWrites } from './store-writes.ts';
+import { type ErrorsByStep, validationError } from './validation-error.ts';
 
-export interface GroupDependencies {
-  readonly store: Store;
-  readonly presence: PresenceStore;
-  readonly standings: RecentStandings;
-  readonly clock: Clock;
-  readonly log: Logger;
+interface Parts {
+  readonly store: Pick<Store, 'groups'>;
+  readonly writes: StoreWrites;
 }
 
-/** The rules of groups. `noun` is the caller's word for a group, which messages and the not-found code repeat. */
-export class GroupService {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #dependencies: GroupDependencies;
+/** A write of a group as it is received; long lists of members are packed. */
+export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'members'>;
 
-  constructor(dependencies: GroupDependencies) {
-    this.#store = dependencies.store;
-    this.#clock = dependencies.clock;
-    this.#dependencies = dependencies;
+/** The rules of groups. */
+export class GroupService {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @throws ServiceError `group_not_found` */
-  async find(project: ProjectKey, noun: GroupNoun, id: string): Promise<GroupRecord> {
-    const group = await this.#store.findGroup(project, id);
-    if (group === null) throw groupNotFound(noun, id);
+  async find(project: ProjectKey, id: string): Promise<GroupRecord> {
+    const group = await this.#parts.store.groups.find(project, id);
+    if (group === null) throw groupNotFound(id);
     return group;
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<Page> {
-    return this.#store.listGroups(project, page);
+    return this.#parts.store.groups.list(project, page);
   }
 
   /** All groups after that ID, of one state of the store. Read to the end, or call `return()`. */
   listAll(project: ProjectKey, after: string | null): AsyncGenerator<Chunk<Page>, void, void> {
-    return allChunks(this.#store.listAllGroups(project, { after, limit: CHUNK_ENTRIES }));
+    return allChunks(this.#parts.store.groups.listAll(project, { after, limit: CHUNK_ENTRIES }));
   }
 
-  /** Creates or updates, and says which. @throws ServiceError for unknown members, a missing name, a precondition */
+  /** Creates or updates, and returns which. @throws ServiceError for unknown members, a missing name, a precondition */
   async put(
-    project: ProjectKey,
-    noun: GroupNoun,
+    writer: Writer,
     id: string,
-    write: GroupChange,
+    write: GroupInput,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
-    const outcome = await this.#store.putGroup(project, id, write, writeContext(this.#clock, precondition));
-    switch (outcome.kind) {
-      case 'exists':
-        throw groupExists(noun, id);
-      case 'stale':
-        throw preconditionFailed(`${noun} ${id}`);
-      case 'unknownUsers':
-        throw unknownUsers(outcome.users);
-      case 'nameRequired':
-        throw findingsError(withName(new Findings()));
-    }
-    await afterCommit(this.#dependencies, project, outcome.effects);
-    return outcome.kind === 'created' ? 'created' : 'updated';
+    const { kind } = await this.#parts.writes.run(
+      writer,
+      precondition,
+      (context) => this.#parts.store.groups.put(writer.project, id, toStored(write), context),
+      {
+        exists: () => groupExists(id),
+        stale: () => groupConditionFailed(id),
+        unknownUsers: ({ users }) => unknownUsers(users),
+        nameRequired: () => validationError(withName(new ValidationErrors())),
+      },
+    );
+    return kind === 'created' ? 'created' : 'updated';
   }
 
   /**
    * Rejects a write that does not fit. Whether the name is missing depends on the group being there, and missing comes
-   * before invalid, so the store is asked when only values are wrong. A caller who requires the group to be there
+   * before invalid, so the store is read when only values are wrong. A caller who requires the group to be there
    * (`ifMatch`) is not creating it.
    */
-  async refuse(
+  async rejectInvalid(
     project: ProjectKey,
     id: string,
     hasName: boolean,
     precondition: Precondition,
-    misfit: Misfit,
+    errors: ErrorsByStep,
   ): Promise<never> {
     const mayCreate = !hasName && precondition.ifMatch === undefined;
-    if (mayCreate && misfit.unexpected.count === 0 && !(await this.#store.groupExists(project, id))) {
-      throw findingsError(withName(misfit));
+    if (mayCreate && errors.unexpected.count === 0 && !(await this.#parts.store.groups.exists(project, id))) {
+      throw validationError(withName(errors));
     }
-    throw findingsError(misfit);
+    throw validationError(errors);
   }
 
   /** Removes the group for good; its users stay. @throws ServiceError `group_not_found`, or a precondition */
-  async remove(project: ProjectKey, noun: GroupNoun, id: string, precondition: Precondition): Promise<void> {
-    const outcome = await this.#store.deleteGroup(project, id, writeContext(this.#clock, precondition));
-    if (outcome.kind === 'absent') throw groupNotFound(noun, id);
-    if (outcome.kind === 'stale') throw preconditionFailed(`${noun} ${id}`);
-    await afterGroupRemoval(this.#dependencies, project, id);
+  async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
+    await this.#parts.writes.run(
+      writer,
+      precondition,
+      (context) => this.#parts.store.groups.delete(writer.project, id, context),
+      { absent: () => groupNotFound(id), stale: () => groupConditionFailed(id) },
+    );
   }
 }
 
-function withName<M extends Misfit>(misfit: M): M {
+function withName<M extends ErrorsByStep>(errors: M): M {
   const { description } = Name as { readonly description?: string };
-  misfit.missing.add('name', `${description}, to create it`);
-  return misfit;
+  errors.missing.add('name', `${description}, to create it`);
+  return errors;
 }

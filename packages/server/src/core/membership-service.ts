@@ -1,63 +1,64 @@
-import { type Findings, limits } from '@rollcall/protocol';
-import type {
-  MembershipChange,
-  PageRequest,
-  Precondition,
-  ProjectKey,
-  Store,
-  TotalPage,
-} from '../store/store.ts';
-import { afterCommit } from './after-commit.ts';
-import type { GroupDependencies } from './group-service.ts';
-import { type GroupNoun, groupNotFound, preconditionFailed, unknownUsers } from './refusals.ts';
-import { writeContext } from './write-context.ts';
+import { limits, type ValidationErrors } from '@rollcall/protocol';
+import type { MembershipChange } from '../store/ports/members.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { Store } from '../store/store.ts';
+import type { PageRequest, TotalPage } from '../values/page.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import { groupConditionFailed, groupNotFound, unknownUsers } from './errors.ts';
+import type { StoreWrites } from './store-writes.ts';
+import { andMore } from './validation-error.ts';
+
+interface Parts {
+  readonly store: Pick<Store, 'members'>;
+  readonly writes: StoreWrites;
+}
 
 /** Which users belong to which groups. */
 export class MembershipService {
-  readonly #store: Store;
-  readonly #dependencies: GroupDependencies;
+  readonly #parts: Parts;
 
-  constructor(dependencies: GroupDependencies) {
-    this.#store = dependencies.store;
-    this.#dependencies = dependencies;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @throws ServiceError `group_not_found` */
-  async list(project: ProjectKey, noun: GroupNoun, id: string, page: PageRequest): Promise<TotalPage> {
-    const members = await this.#store.listMembers(project, id, page);
-    if (members === null) throw groupNotFound(noun, id);
+  async list(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
+    const members = await this.#parts.store.members.list(project, id, page);
+    if (members === null) throw groupNotFound(id);
     return members;
   }
 
   /** Adds and removes. @throws ServiceError for an unknown group, unknown users among the added, a precondition */
   async change(
-    project: ProjectKey,
-    noun: GroupNoun,
+    writer: Writer,
     id: string,
     { add = [], remove = [] }: Partial<MembershipChange>,
     precondition: Precondition,
   ): Promise<void> {
-    const context = writeContext(this.#dependencies.clock, precondition);
-    const outcome = await this.#store.changeMembers(project, id, { add, remove }, context);
-    switch (outcome.kind) {
-      case 'absent':
-        throw groupNotFound(noun, id);
-      case 'stale':
-        throw preconditionFailed(`${noun} ${id}`);
-      case 'unknownUsers':
-        throw unknownUsers(outcome.users);
-    }
-    await afterCommit(this.#dependencies, project, outcome.effects);
+    await this.#parts.writes.run(
+      writer,
+      precondition,
+      (context) => this.#parts.store.members.change(writer.project, id, { add, remove }, context),
+      {
+        absent: () => groupNotFound(id),
+        stale: () => groupConditionFailed(id),
+        unknownUsers: ({ users }) => unknownUsers(users),
+      },
+    );
   }
 }
 
-/** Nobody can be added and removed in one change. Takes whatever arrived: lists of another type are found elsewhere. */
-export function inspectMembersChange(change: { add?: unknown; remove?: unknown }, findings: Findings): void {
+/** No user can be added and removed in one change. Accepts values of any type: the schema checks types. */
+export function inspectMembersChange(
+  change: { add?: unknown; remove?: unknown },
+  errors: ValidationErrors,
+): void {
   if (!Array.isArray(change.add) || !Array.isArray(change.remove)) return;
   const added = new Set(change.add.filter((id) => typeof id === 'string'));
   const both = [...new Set<string>(change.remove)].filter((id) => added.has(id));
   if (both.length === 0) return;
-  const named = both.slice(0, limits.PROBLEMS_NAMED).join(', ');
-  const more = both.length > limits.PROBLEMS_NAMED ? ` and ${both.length - limits.PROBLEMS_NAMED} more` : '';
-  findings.invalid.add('remove', `users that are not in add; in both: ${named}${more}`);
+  const named = both.slice(0, limits.PROBLEMS_NAMED);
+  const text = `${named.join(', ')}${andMore(both.length - named.length)}`;
+  errors.invalid.add('remove', `users that are not in add; in both: ${text}`);
 }

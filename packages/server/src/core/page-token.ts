@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** What a token is bound to: the project, the kind of list, and what else tells one list from another. */
+/** What a token is bound to: the project, the kind of list, and what else distinguishes one list from another. */
 export type ListName = readonly (string | number)[];
 
 const MAC_BYTES = 16;
@@ -8,7 +8,7 @@ const MAC_BYTES = 16;
 const TOKEN_MAX_LENGTH = 2_048;
 
 /**
- * Pagination tokens: opaque texts that carry the last ID of a page, signed for one list, so that a token works only
+ * Pagination tokens: opaque texts with the last ID of a page, signed for one list, so that a token works only
  * for the list and project that it came from and on every process that shares the store's key.
  */
 export class PageTokens {
@@ -33,7 +33,7 @@ export class PageTokens {
   }
 
   #mac(list: ListName, lastId: string): Buffer {
-    // No part can hold a NUL: IDs have no control characters, and JSON texts escape them.
+    // No part has a NUL: IDs have no control characters, and JSON texts escape them.
     const text = ['page', ...list, lastId].join('\0');
     return createHmac('sha256', this.#key).update(text).digest().subarray(0, MAC_BYTES);
   }

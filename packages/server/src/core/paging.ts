@@ -1,8 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Page, PageRequest } from '../store/store.ts';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { Page, PageRequest } from '../values/page.ts';
 import { ServiceError } from './service-error.ts';
 
-/** Entries taken from the store at a time. Small enough to hold and to read between other requests. */
+/** Entries read from the store at once. Few enough for memory, and for the other requests of the event loop. */
 export const CHUNK_ENTRIES = 500;
 
 export interface Chunk<P extends Page> {
@@ -12,9 +12,8 @@ export interface Chunk<P extends Page> {
 }
 
 /**
- * Reads a list chunk by chunk, up to `limit` entries or until they have more than `maxBytes`, and lets the event loop go in
- * between. `read` gets the bytes that are left, and ends its page with the entry that exceeds them. When what the list
- * belongs to is deleted meanwhile, the list ends there: its beginning may be on its way already.
+ * Reads a list chunk by chunk, up to `limit` entries or until they have more than `maxBytes`, one event-loop tick for each. `read` gets the bytes that are left, and ends its page with the entry that exceeds them. When what the list
+ * belongs to is deleted meanwhile, the list ends there: its beginning may be sent already.
  */
 export async function* chunks<P extends Page>(
   read: (request: PageRequest, maxBytes: number) => Promise<P>,
@@ -32,7 +31,7 @@ export async function* chunks<P extends Page>(
     const final = page.last === null || entriesLeft <= 0 || bytesLeft < 0;
     yield { page, final };
     if (final) return;
-    await nextTurn();
+    await nextIteration();
     page = await next(page.last).catch(endedAfter(page));
   }
 }
@@ -44,7 +43,7 @@ export async function* allChunks<P extends Page>(
   for await (const page of pages) yield { page, final: page.last === null };
 }
 
-/** What follows a page whose list is no more: nothing. Any other failure is one. */
+/** An empty page where the list was deleted after this page. Other errors are thrown. */
 function endedAfter<P extends Page>(page: P): (error: unknown) => P {
   return (error) => {
     if (error instanceof ServiceError) return { ...page, items: '', count: 0, last: null };

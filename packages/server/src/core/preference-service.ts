@@ -1,24 +1,38 @@
 import type { NotificationChannels } from '@rollcall/protocol';
-import type { ProjectKey, Store } from '../store/store.ts';
-import { userNotFound } from './refusals.ts';
+import type {} from '../store/ports/preferences.ts';
+import type { Store } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import { userNotFound } from './errors.ts';
+import type { StoreWrites } from './store-writes.ts';
 
-/** How users want to be reached. A user of either status has preferences. */
+interface Parts {
+  readonly store: Pick<Store, 'preferences'>;
+  readonly writes: StoreWrites;
+}
+
+/** How users want to be notified. A user of either status has preferences. */
 export class PreferenceService {
-  readonly #store: Store;
+  readonly #parts: Parts;
 
-  constructor(store: Store) {
-    this.#store = store;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, userId: string): Promise<Required<NotificationChannels>> {
-    const channels = await this.#store.findPreferences(project, userId);
+    const channels = await this.#parts.store.preferences.find(project, userId);
     if (channels === null) throw userNotFound(userId);
     return channels;
   }
 
-  /** Merges: a channel that is not supplied keeps its value. @throws ServiceError `user_not_found` */
-  async put(project: ProjectKey, userId: string, channels: NotificationChannels): Promise<void> {
-    if (!(await this.#store.putPreferences(project, userId, channels))) throw userNotFound(userId);
+  /** Merges: a channel that is not supplied does not change. @throws ServiceError `user_not_found` */
+  async put(writer: Writer, userId: string, channels: NotificationChannels): Promise<void> {
+    await this.#parts.writes.run(
+      writer,
+      {},
+      (context) => this.#parts.store.preferences.put(writer.project, userId, channels, context),
+      { absent: () => userNotFound(userId) },
+    );
   }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { compareCodePoints } from '@rollcall/protocol';
 import {
   type PresenceScope,
@@ -6,18 +6,17 @@ import {
   type PresentUsers,
   READING_MAX_BYTES,
 } from '../presence/presence-store.ts';
-import type {
-  DurablePresence,
-  Incarnation,
-  Json,
-  LocationFilter,
-  PageRequest,
-  Store,
-} from '../store/store.ts';
+import type { DurablePresence } from '../store/ports/durable-presence.ts';
+import { isEligible } from '../store/ports/eligibility.ts';
+import type { Store } from '../store/store.ts';
+import type { Incarnation } from '../values/incarnation.ts';
+import type { Json } from '../values/json.ts';
+import type { LocationFilter } from '../values/location-filter.ts';
+import type { PageRequest } from '../values/page.ts';
 import type { Clock } from './clock.ts';
-import { type GroupNoun, groupNotFound, userNotFound } from './refusals.ts';
+import { groupNotFound, userNotFound } from './errors.ts';
 
-/** Where one user is in one group: where they are right now, and the latest place that was set durably. */
+/** The presence of one user in one group: the ephemeral locations, and the latest durable one. */
 export interface Presence {
   readonly userId: string;
   readonly locations: readonly Json[];
@@ -35,56 +34,51 @@ export interface PresencePage {
   readonly last: string | null;
 }
 
-/** Where a user is, for one membership; null where only a durable place is known. */
+/** The presence of a user for one membership; null where the user has only durable presence. */
 interface Candidate extends Presence {
   readonly incarnation: Incarnation | null;
 }
 
-/** Users who have either kind of presence, whether or not they may be seen. */
+/** Users with either kind of presence, whether or not they may be seen. */
 interface Candidates {
   readonly entries: readonly Candidate[];
-  /** The user ID after which there may be others; null when nothing follows. */
+  /** The user ID after which there may be more; null when nothing follows. */
   readonly next: string | null;
 }
 
-/** How many users are read at a time to be counted. */
+/** How many users are read at a time for a count. */
 const COUNTED_AT_ONCE = 500;
 
-interface Dependencies {
-  readonly store: Store;
+interface Parts {
+  readonly store: Pick<Store, 'groups' | 'eligibility' | 'durablePresence'>;
   readonly presence: PresenceStore;
   readonly clock: Clock;
 }
 
-/** Who is where: ephemeral presence of the PresenceStore and durable presence of the Store, merged. */
+/** Reads presence: ephemeral presence of the PresenceStore and durable presence of the Store, merged. */
 export class PresenceReading {
-  readonly #store: Store;
-  readonly #presence: PresenceStore;
-  readonly #clock: Clock;
+  readonly #parts: Parts;
 
-  constructor({ store, presence, clock }: Dependencies) {
-    this.#store = store;
-    this.#presence = presence;
-    this.#clock = clock;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /**
-   * Users present in the group, in order of ID; a deleted group has nobody. A page has `limit` entries, or fewer where they
-   * have {@link READING_MAX_BYTES} of ephemeral locations before that. So one page takes twice that in memory at most, and
-   * the durable location of each of its users.
+   * The users present in the group, in order of ID; none in a deleted group. A page has `limit` entries, or fewer when they
+   * reach {@link READING_MAX_BYTES} of ephemeral locations. So a page takes at most twice that in memory, and the durable
+   * location of each of its users.
    * @throws ServiceError `group_not_found`
    */
   async ofGroup(
     scope: PresenceScope,
-    noun: GroupNoun,
     filter: PresenceFilter,
     { after, limit }: PageRequest,
   ): Promise<PresencePage> {
     const { project, groupId } = scope;
-    if (!(await this.#store.groupExists(project, groupId))) throw groupNotFound(noun, groupId);
+    if (!(await this.#parts.store.groups.exists(project, groupId))) throw groupNotFound(groupId);
     const visible: Presence[] = [];
-    // One more than asked for, so that a page knows whether anything follows; who may not be seen does not count.
-    for (let start = after; ; await nextTurn()) {
+    // One more than `limit` tells whether anything follows. Users who may not be seen do not count.
+    for (let start = after; ; await nextIteration()) {
       const { entries, next } = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
       visible.push(...(await this.#presentable(scope, entries)));
       if (next === null && visible.length <= limit) return { entries: visible, last: null };
@@ -96,31 +90,29 @@ export class PresenceReading {
     }
   }
 
-  /** How many {@link ofGroup} gives on all of its pages. @throws ServiceError `group_not_found` */
-  async countOfGroup(scope: PresenceScope, noun: GroupNoun, filter: PresenceFilter): Promise<number> {
+  /** How many entries {@link ofGroup} has on all of its pages. @throws ServiceError `group_not_found` */
+  async countOfGroup(scope: PresenceScope, filter: PresenceFilter): Promise<number> {
     let count = 0;
     for (let after: string | null = null; ; ) {
-      const { entries, last } = await this.ofGroup(scope, noun, filter, { after, limit: COUNTED_AT_ONCE });
+      const { entries, last } = await this.ofGroup(scope, filter, { after, limit: COUNTED_AT_ONCE });
       count += entries.length;
       if (last === null) return count;
       after = last;
-      await nextTurn();
+      await nextIteration();
     }
   }
 
-  /** One user's entry, empty where they may not be present. @throws ServiceError for an unknown user or group */
-  async ofUser(scope: PresenceScope, noun: GroupNoun, userId: string): Promise<Presence> {
+  /** One user's entry, empty where the user is not eligible. @throws ServiceError for an unknown user or group */
+  async ofUser(scope: PresenceScope, userId: string): Promise<Presence> {
     const { project, groupId } = scope;
-    const standing = await this.#store.standing(project, groupId, userId);
-    if (standing.user === null) throw userNotFound(userId);
-    if (standing.group === null) throw groupNotFound(noun, groupId);
-    const { incarnation } = standing;
-    if (standing.user !== 'active' || standing.group !== 'active' || incarnation === null) {
-      return { userId, locations: [], durable: null };
-    }
+    const eligibility = await this.#parts.store.eligibility.find(project, groupId, userId);
+    if (eligibility.user === null) throw userNotFound(userId);
+    if (eligibility.group === null) throw groupNotFound(groupId);
+    if (!isEligible(eligibility)) return { userId, locations: [], durable: null };
+    const { incarnation } = eligibility;
     const [locations, durable] = await Promise.all([
-      this.#presence.locationsOf({ ...scope, userId, incarnation, now: this.#clock.now() }),
-      this.#store.findDurablePresence(project, groupId, userId),
+      this.#parts.presence.locationsOf({ ...scope, userId, incarnation, now: this.#parts.clock.now() }),
+      this.#parts.store.durablePresence.find(project, groupId, userId),
     ]);
     return { userId, locations, durable };
   }
@@ -128,20 +120,22 @@ export class PresenceReading {
   async #candidates(scope: PresenceScope, filter: PresenceFilter, page: PageRequest): Promise<Candidates> {
     const { location, excludeDurable } = filter;
     const [present, durable] = await Promise.all([
-      this.#presence.find({ ...scope, filter: location, ...page, now: this.#clock.now() }),
-      excludeDurable ? [] : this.#store.listDurablePresence(scope.project, scope.groupId, location, page),
+      this.#parts.presence.find({ ...scope, filter: location, ...page, now: this.#parts.clock.now() }),
+      excludeDurable
+        ? []
+        : this.#parts.store.durablePresence.list(scope.project, scope.groupId, location, page),
     ]);
     return merged(present, durable, page.limit);
   }
 
-  /** What may be seen of them. Ephemeral presence of an earlier membership is not that of the present one. */
+  /** What may be seen of the candidates. Ephemeral presence of an earlier membership is left out. */
   async #presentable(
     { project, groupId }: PresenceScope,
     candidates: readonly Candidate[],
   ): Promise<readonly Presence[]> {
     if (candidates.length === 0) return candidates;
     const ids = candidates.map(({ userId }) => userId);
-    const presentable = await this.#store.presentable(project, groupId, ids);
+    const presentable = await this.#parts.store.eligibility.filter(project, groupId, ids);
     return candidates.flatMap(({ userId, incarnation, locations, durable }) => {
       if (!presentable.has(userId)) return [];
       const own = presentable.get(userId) === incarnation ? locations : [];
@@ -150,13 +144,13 @@ export class PresenceReading {
   }
 }
 
-/** The users of both parts, up to where each of them is complete. */
+/** The users of both readings, up to the user to which both are complete. */
 function merged(present: PresentUsers, durable: readonly DurablePresence[], limit: number): Candidates {
   const users = new Map<string, Candidate>();
   for (const user of present.users) users.set(user.userId, { ...user, durable: null });
-  for (const { userId, ...place } of durable) {
+  for (const { userId, ...latest } of durable) {
     const { incarnation = null, locations = [] } = users.get(userId) ?? {};
-    users.set(userId, { userId, incarnation, locations, durable: place });
+    users.set(userId, { userId, incarnation, locations, durable: latest });
   }
   const lastDurable = durable.length < limit ? null : (durable.at(-1)?.userId ?? null);
   const next = firstOf(present.next, lastDurable);
@@ -166,7 +160,7 @@ function merged(present: PresentUsers, durable: readonly DurablePresence[], limi
   return { entries: entries.sort((a, b) => compareCodePoints(a.userId, b.userId)), next };
 }
 
-/** The one that comes first; null stands for after all others. */
+/** The lesser ID; null is after all others. */
 function firstOf(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
   return compareCodePoints(one, other) < 0 ? one : other;

@@ -1,186 +1,191 @@
-import {
-  canonicalLocation,
-  type Findings,
-  isJsonObject,
-  locationMatches,
-  type PresenceWrite,
-} from '@rollcall/protocol';
-import type { PresenceScope, PresenceStore, ToldEvent } from '../presence/presence-store.ts';
-import type { Incarnation, Json, ProjectKey, Standing, Store } from '../store/store.ts';
-import type { GroupDependencies } from './group-service.ts';
-import { type GroupNoun, groupNotFound, userNotFound } from './refusals.ts';
+import { canonicalLocation, type PresenceWrite } from '@rollcall/protocol';
+import type { Logger } from 'pino';
+import { KeyedMutex } from '../concurrency/keyed-mutex.ts';
+import type { GroupEvent, PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { Eligibility } from '../store/ports/eligibility.ts';
+import type { Store } from '../store/store.ts';
+import type { Origin } from '../store/write-context.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
+import type { Incarnation } from '../values/incarnation.ts';
+import type { Json } from '../values/json.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import type { Clock } from './clock.ts';
+import type { EligibilityCache } from './eligibility-cache.ts';
+import { groupNotFound, notMember, userError } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
-export interface PresenceDependencies extends GroupDependencies {
+interface Parts {
+  readonly store: Pick<Store, 'eligibility' | 'durablePresence'>;
+  readonly presence: PresenceStore;
+  readonly eligibility: EligibilityCache;
+  readonly clock: Clock;
+  readonly log: Logger;
   readonly presenceTtlSeconds: number;
 }
+
+/** A checked presence update of one user in one group. */
+export type PresenceChange = Omit<PresenceWrite, 'groupID' | 'organizationID'> & { readonly groupID: string };
 
 /** A checked update with its locations in canonical form. */
 interface Update extends PresenceScope {
   readonly kind: 'ephemeral' | 'absent' | 'durable';
-  readonly noun: GroupNoun;
   readonly userId: string;
   readonly location: Json;
   readonly region: Json;
 }
 
-/** Setting users present and absent. Reading is `presence-reading.ts`, ending `presence-sweeps.ts`. */
+export interface UserPresenceChange {
+  readonly userId: string;
+  readonly write: PresenceChange;
+}
+
+/** The outcome of many updates. */
+export interface UpdatesApplied {
+  readonly updated: number;
+  /** The updates that were not applied, in order of their index in the list. */
+  readonly rejected: readonly { readonly index: number; readonly error: ServiceError }[];
+}
+
+/** An engine failed meanwhile: it is unknown which updates were applied. */
+export class PartlyAppliedError extends StoreUnavailableError {}
+
+/** Sets users present and absent. See `presence-reading.ts` for readings and `presence-sweeps.ts` for expiry. */
 export class PresenceService {
-  readonly #store: Store;
-  readonly #presence: PresenceStore;
-  readonly #dependencies: PresenceDependencies;
-  readonly #ttlMs: number;
+  readonly #parts: Parts;
 
-  constructor(dependencies: PresenceDependencies) {
-    this.#store = dependencies.store;
-    this.#presence = dependencies.presence;
-    this.#dependencies = dependencies;
-    this.#ttlMs = dependencies.presenceTtlSeconds * 1_000;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
-  /** @throws ServiceError when the user or the group may not act, or the user is no member (a rejection) */
-  put(project: ProjectKey, userId: string, write: PresenceWrite): Promise<void> {
+  /** Rejects with a ServiceError when the user or the group is not there or not active, or the user is not a member. */
+  put(writer: Writer, userId: string, write: PresenceChange): Promise<void> {
+    const { project } = writer;
     const update = toUpdate(project, userId, write);
-    if (update.kind === 'durable') return this.#putDurable(update);
-    // No promise more than it takes where nobody has to be asked: that is the way of nearly every update.
-    const remembered = this.#dependencies.standings.remembered(project, update);
-    if (remembered !== null) return this.#putEphemeral(update, remembered);
-    return this.#putAsked(update);
+    if (update.kind === 'durable') return this.#putDurable(writer, update);
+    // No promise more than needed where the user is in the cache.
+    const incarnation = this.#parts.eligibility.cached(project, update);
+    if (incarnation !== null) return this.#putEphemeral(update, incarnation);
+    return this.#putChecked(update);
   }
 
-  async #putAsked(update: Update): Promise<void> {
-    const standing = await this.#dependencies.standings.ask(update.project, update);
-    await this.#putEphemeral(update, requireStanding(standing, update));
+  async #putChecked(update: Update): Promise<void> {
+    const eligibility = await this.#parts.eligibility.read(update.project, update);
+    await this.#putEphemeral(update, requireEligible(eligibility, update));
   }
 
   /**
-   * The same for several users, each on its own: null for one that was done, its error for one that was refused. Those
-   * of one user in one group happen in order. An engine that fails rejects, with some of them done.
+   * Applies each update on its own; updates of one user in one group in their order.
+   * @throws PartlyAppliedError
    */
-  async putMany(
-    project: ProjectKey,
-    writes: readonly { readonly userId: string; readonly write: PresenceWrite }[],
-  ): Promise<(ServiceError | null)[]> {
-    const updates = writes.map(({ userId, write }) => toUpdate(project, userId, write));
-    const standings = await this.#store.standings(project, updates);
-    const lines = new Map<string, Promise<unknown>>();
-    const outcomes = updates.map((update, index) => {
-      const line = JSON.stringify([update.groupId, update.userId]);
-      const outcome = (lines.get(line) ?? Promise.resolve()).then(() =>
-        this.#putChecked(update, standings[index] as Standing),
+  async putMany(writer: Writer, changes: readonly UserPresenceChange[]): Promise<UpdatesApplied> {
+    const { project } = writer;
+    const updates = changes.map(({ userId, write }) => toUpdate(project, userId, write));
+    try {
+      const found = await this.#parts.store.eligibility.findMany(project, updates);
+      const mutex = new KeyedMutex();
+      const outcomes = await Promise.allSettled(
+        updates.map((update, index) =>
+          mutex.run(JSON.stringify([update.groupId, update.userId]), () =>
+            this.#putOne(writer, update, found[index] as Eligibility),
+          ),
+        ),
       );
-      lines.set(line, outcome);
-      return outcome;
-    });
-    // When the engine fails, none of them is still under way once this has rejected.
-    await Promise.allSettled(outcomes);
-    return Promise.all(outcomes);
+      const rejected = outcomes.flatMap((outcome, index) =>
+        outcome.status === 'fulfilled' ? [] : [{ index, error: serviceError(outcome.reason) }],
+      );
+      return { updated: updates.length - rejected.length, rejected };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      throw new PartlyAppliedError(error.message, { cause: error });
+    }
   }
 
-  async #putChecked(update: Update, standing: Standing): Promise<ServiceError | null> {
-    try {
-      const incarnation = requireStanding(standing, update);
-      await (update.kind === 'durable' ? this.#putDurable(update) : this.#putEphemeral(update, incarnation));
-      return null;
-    } catch (error) {
-      if (error instanceof ServiceError) return error;
-      throw error;
-    }
+  #putOne(writer: Origin, update: Update, eligibility: Eligibility): Promise<void> {
+    const incarnation = requireEligible(eligibility, update);
+    return update.kind === 'durable'
+      ? this.#putDurable(writer, update)
+      : this.#putEphemeral(update, incarnation);
   }
 
   async #putEphemeral(update: Update, incarnation: Incarnation): Promise<void> {
-    const now = this.#dependencies.clock.now();
+    const now = this.#parts.clock.now();
     if (update.kind === 'absent') {
-      await this.#presence.clear({ ...update, now });
+      await this.#parts.presence.clear({ ...update, now });
       return;
     }
-    const expiresAt = now + this.#ttlMs;
-    const { created } = await this.#presence.set({ ...update, incarnation, now, expiresAt });
-    if (created) await this.#confirm(update, incarnation);
+    const expiresAt = now + this.#parts.presenceTtlSeconds * 1_000;
+    const { created } = await this.#parts.presence.set({ ...update, incarnation, now, expiresAt });
+    if (created) await this.#recheckEligibility(update, incarnation);
   }
 
   /**
-   * A user may have left the group, on this process or another, between the look at their standing (a second ago, if it
-   * was remembered) and the presence that came of it, too late for the leaving to clear it. A presence that was there
-   * before would have been cleared.
+   * The membership can have ended, on this process or another, after eligibility was read (up to a second ago) and before the
+   * presence was set, so that the end of the membership did not clear it. A presence that existed before was cleared.
    */
-  async #confirm(update: Update, incarnation: Incarnation): Promise<void> {
+  async #recheckEligibility(update: Update, incarnation: Incarnation): Promise<void> {
     const { project, groupId, userId } = update;
-    const standing = await this.#dependencies.standings.ask(project, { groupId, userId });
-    if (standing.incarnation === incarnation) return;
-    await this.#presence.removeUsers({ project, groupId }, [userId], this.#dependencies.clock.now());
+    const eligibility = await this.#parts.eligibility.read(project, { groupId, userId });
+    if (eligibility.incarnation === incarnation) return;
+    await this.#parts.presence.removeUsers({ project, groupId }, [userId], this.#parts.clock.now());
     // The user may be a member again.
-    await this.#putEphemeral(update, requireStanding(standing, update));
+    await this.#putEphemeral(update, requireEligible(eligibility, update));
   }
 
-  async #putDurable(update: Update): Promise<void> {
+  async #putDurable(writer: Origin, update: Update): Promise<void> {
     const { project, groupId, userId, location, region } = update;
-    const stamp = writeContext(this.#dependencies.clock);
-    const place = { userId, groupId, region, location };
-    const outcome = await this.#store.putDurablePresence(project, place, stamp);
-    if (outcome.kind === 'refused') {
-      requireStanding(outcome.standing, update);
+    const context = writeContext(this.#parts.clock, writer);
+    const write = { userId, groupId, region, location };
+    const outcome = await this.#parts.store.durablePresence.put(project, write, context);
+    if (outcome.kind === 'rejected') {
+      requireEligible(outcome.eligibility, update);
       return;
     }
     const { previous, at, endedTo } = outcome;
-    const left = previous === location ? null : previous;
-    const event = { type: 'durable', userId, location, at, left } as const;
-    await this.#tell(update, endedTo === null ? event : { ...event, endedTo }, stamp.now);
+    const from = previous === location ? null : previous;
+    const event = { type: 'durable', userId, location, at, from } as const;
+    await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, context.now);
   }
 
-  /** The location is stored either way; who watches and misses this reads it again when the engine is back. */
-  async #tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
+  /** A failure is logged: the location is stored, and streams read it again when the engine is back. */
+  async #publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
     try {
-      await this.#presence.tell(scope, event, now);
+      await this.#parts.presence.publish(scope, event, now);
     } catch (err) {
-      this.#dependencies.log.error({ err }, 'a durable presence was not told to those who watch');
+      this.#parts.log.error({ err }, 'a durable presence was stored and not published to streams');
     }
   }
 }
 
-function toUpdate(project: ProjectKey, userId: string, write: PresenceWrite): Update {
-  const { groupID, organizationID, exclusiveWithin, durable, absent } = write;
+function toUpdate(project: ProjectKey, userId: string, write: PresenceChange): Update {
+  const { groupID, exclusiveWithin, durable, absent } = write;
   const location = canonicalLocation(write.location);
   return {
     project,
     kind: durable === true ? 'durable' : absent === true ? 'absent' : 'ephemeral',
-    noun: groupID === undefined ? 'organization' : 'group',
-    groupId: groupID ?? (organizationID as string),
+    groupId: groupID,
     userId,
     location,
     region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
   };
 }
 
-/** The membership of a user who may be present. @throws ServiceError */
-function requireStanding(
-  standing: Standing,
-  { noun, groupId, userId }: Pick<Update, 'noun' | 'groupId' | 'userId'>,
+/** The error of an update that was rejected. @throws any other error */
+function serviceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  throw error;
+}
+
+/** The membership of an eligible user. @throws ServiceError */
+function requireEligible(
+  eligibility: Eligibility,
+  { groupId, userId }: Pick<Update, 'groupId' | 'userId'>,
 ): Incarnation {
-  if (standing.user === null) throw userNotFound(userId);
-  if (standing.user === 'deleted') throw userNotFound(userId, 'is deleted');
-  if (standing.group === null) throw groupNotFound(noun, groupId);
-  if (standing.group === 'deleted') throw groupNotFound(noun, groupId, 'is deleted');
-  if (standing.incarnation === null) throw userNotFound(userId, `is not a member of ${noun} ${groupId}`);
-  return standing.incarnation;
+  const error = userError(userId, eligibility.user);
+  if (error !== null) throw error;
+  if (eligibility.group === null) throw groupNotFound(groupId);
+  if (eligibility.group === 'deleted') throw groupNotFound(groupId, 'is deleted');
+  if (eligibility.incarnation === null) throw notMember(userId, groupId);
+  return eligibility.incarnation;
 }
-
-/** What the fields of an update require of each other. Takes whatever arrived: wrong types are found elsewhere. */
-export function inspectPresence(write: Record<string, unknown>, findings: Findings): void {
-  const { groupID, organizationID, location, exclusiveWithin } = write;
-  if (groupID === undefined && organizationID === undefined) {
-    findings.missing.add('groupID', 'the ID of the group in which the presence applies');
-  }
-  if (groupID !== undefined && organizationID !== undefined) {
-    findings.invalid.add('organizationID', 'either groupID or its older name organizationID, not both');
-  }
-  if (write.absent === true && write.durable === true) {
-    findings.invalid.add('absent', 'absent or durable, not both: an absence cannot be durable');
-  }
-  if (isJsonObject(location) && isJsonObject(exclusiveWithin) && !matches(location, exclusiveWithin)) {
-    findings.invalid.add('location', 'a location that has every pair of exclusiveWithin');
-  }
-}
-
-const matches = locationMatches as (place: object, pattern: object) => boolean;

@@ -2,12 +2,9 @@ import type { Logger } from 'pino';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { Clock } from './clock.ts';
 
-/**
- * How often expired presence is dropped, in milliseconds. Readings leave it out before that; who watches hears of it
- * then, and within a second at the latest.
- */
+/** How often expired presence is swept, in milliseconds. Readings leave it out before that; streams report it then. */
 const SWEEP_INTERVAL_MS = 250;
-/** The ticks of a minute: after so many an engine that is still away is told of again, and one that did not fail is back. */
+/** The ticks of a minute: after so many, an engine that is still away is logged again, and one without failures is back. */
 const MINUTE_TICKS = 240;
 
 interface Parts {
@@ -17,16 +14,16 @@ interface Parts {
 }
 
 /**
- * Drops expired presence, until closed. What one sweep fails to drop, the next one does: while the engine is away, or comes
- * and goes, the log has one line when that begins, one each minute, and one when it has been over for a minute.
+ * Sweeps expired presence until closed. A failed sweep is repeated by the next one. While the engine is away, or comes and
+ * goes, the log has one line when that begins, one each minute, and one after a minute without failures.
  */
 export class PresenceSweeps {
   readonly #parts: Parts;
   readonly #stop: () => void;
   #isSweeping = false;
   #ticks = 0;
-  /** When it was told that the engine is away; null where it is not. */
-  #toldAt: number | null = null;
+  /** The tick of the last log line about an engine that is away; null where it is not away. */
+  #loggedAt: number | null = null;
   #failedAt = 0;
 
   constructor(parts: Parts) {
@@ -42,13 +39,16 @@ export class PresenceSweeps {
   }
 
   async #sweep(): Promise<void> {
-    // One at a time, however long it takes.
+    // One sweep at a time, however long it takes. What became due at a tick meanwhile is swept right after it.
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     const { presence, clock } = this.#parts;
     try {
-      await presence.sweep(clock.now());
-      this.#succeeded();
+      for (let tick = -1; tick !== this.#ticks; ) {
+        tick = this.#ticks;
+        await presence.sweep(clock.now());
+        this.#succeeded();
+      }
     } catch (err) {
       this.#failed(err);
     } finally {
@@ -58,14 +58,14 @@ export class PresenceSweeps {
 
   #failed(err: unknown): void {
     this.#failedAt = this.#ticks;
-    if (this.#toldAt !== null && this.#ticks - this.#toldAt < MINUTE_TICKS) return;
-    this.#toldAt = this.#ticks;
+    if (this.#loggedAt !== null && this.#ticks - this.#loggedAt < MINUTE_TICKS) return;
+    this.#loggedAt = this.#ticks;
     this.#parts.log.error({ err }, 'expired presence is not dropped');
   }
 
   #succeeded(): void {
-    if (this.#toldAt === null || this.#ticks - this.#failedAt < MINUTE_TICKS) return;
-    this.#toldAt = null;
+    if (this.#loggedAt === null || this.#ticks - this.#failedAt < MINUTE_TICKS) return;
+    this.#loggedAt = null;
     this.#parts.log.info('expired presence is dropped again');
   }
 }

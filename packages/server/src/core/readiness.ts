@@ -1,12 +1,6 @@
-import type { Broker } from '../broker/broker.ts';
-import type { PresenceStore } from '../presence/presence-store.ts';
-import type { Store } from '../store/store.ts';
+const NAMES = ['store', 'presence', 'broker'] as const;
 
-interface Ports {
-  readonly store: Store;
-  readonly presence: PresenceStore;
-  readonly broker: Broker;
-}
+type Ports = Readonly<Record<(typeof NAMES)[number], { ping(): Promise<void> }>>;
 
 /** Whether this process should get requests. */
 export class Readiness {
@@ -28,13 +22,7 @@ export class Readiness {
 
   /** The ports that do not answer; none when all is well. */
   async failing(): Promise<string[]> {
-    const { store, presence, broker } = this.#ports;
-    const checks = [
-      ['store', store],
-      ['presence', presence],
-      ['broker', broker],
-    ] as const;
-    const pings = await Promise.allSettled(checks.map(([, port]) => port.ping()));
-    return checks.filter((_, index) => pings[index]?.status === 'rejected').map(([name]) => name);
+    const pings = await Promise.allSettled(NAMES.map((name) => this.#ports[name].ping()));
+    return NAMES.filter((_, index) => pings[index]?.status === 'rejected');
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Revision } from '../store/store.ts';
+import type { Revision } from '../store/precondition.ts';
 
 const boot = randomBytes(9).toString('base64url');
 let count = 0;

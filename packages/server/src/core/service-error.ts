@@ -4,15 +4,18 @@ import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 export interface ErrorSituation {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Where the message has the word "group", so that it can be translated for callers who use its older name. */
+  readonly groupWordAt?: number;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }
 
-/** A refusal of the vocabulary. Its message is written for the caller: no stack, no SQL, no secret. */
+/** An error of the vocabulary. Its message is written for the caller: no stack, no SQL, no secret. */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  readonly groupWordAt: number | null;
 
   constructor(code: ErrorCode, message: string, situation: ErrorSituation = {}) {
     super(message, { cause: situation.cause });
@@ -20,5 +23,17 @@ export class ServiceError extends Error {
     this.code = code;
     this.status = situation.status ?? ERRORS[code].status;
     this.headers = situation.headers ?? {};
+    this.groupWordAt = situation.groupWordAt ?? null;
   }
 }
+
+/** How long a caller should wait for a part of the server that is away or overloaded, in seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** 503: the same request can succeed a moment later. */
+export const retryLater = (message: string, cause?: unknown): ServiceError =>
+  new ServiceError('error', message, {
+    status: 503,
+    headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` },
+    cause,
+  });

@@ -1,59 +1,68 @@
 import type { UserWrite } from '@rollcall/protocol';
-import type { PageRequest, Precondition, ProjectKey, Store, TotalPage, UserRecord } from '../store/store.ts';
-import { afterCommit } from './after-commit.ts';
-import type { GroupDependencies } from './group-service.ts';
-import { preconditionFailed, userExists, userNotFound } from './refusals.ts';
-import { writeContext } from './write-context.ts';
+import type { UserRecord } from '../store/ports/users.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { Store } from '../store/store.ts';
+import { toStored } from '../store/stored-write.ts';
+import type { PageRequest, TotalPage } from '../values/page.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import { userConditionFailed, userExists, userNotFound } from './errors.ts';
+import type { StoreWrites } from './store-writes.ts';
+
+interface Parts {
+  readonly store: Pick<Store, 'users' | 'members'>;
+  readonly writes: StoreWrites;
+}
 
 /** The rules of users. */
 export class UserService {
-  readonly #store: Store;
-  readonly #dependencies: GroupDependencies;
+  readonly #parts: Parts;
 
-  constructor(dependencies: GroupDependencies) {
-    this.#store = dependencies.store;
-    this.#dependencies = dependencies;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** @throws ServiceError `user_not_found` */
   async find(project: ProjectKey, id: string): Promise<UserRecord> {
-    const user = await this.#store.findUser(project, id);
+    const user = await this.#parts.store.users.find(project, id);
     if (user === null) throw userNotFound(id);
     return user;
   }
 
   list(project: ProjectKey, page: PageRequest): Promise<TotalPage> {
-    return this.#store.listUsers(project, page);
+    return this.#parts.store.users.list(project, page);
   }
 
   /** The groups a user belongs to. @throws ServiceError `user_not_found` */
   async listGroups(project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage> {
-    const groups = await this.#store.listUserGroups(project, id, page);
+    const groups = await this.#parts.store.members.listGroups(project, id, page);
     if (groups === null) throw userNotFound(id);
     return groups;
   }
 
-  /** Creates or updates, and says which. @throws ServiceError `user_already_exists`, or a precondition */
+  /** Creates or updates, and returns which. @throws ServiceError `user_already_exists`, or a precondition */
   async put(
-    project: ProjectKey,
+    writer: Writer,
     id: string,
     write: UserWrite,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
-    const context = writeContext(this.#dependencies.clock, precondition);
-    const outcome = await this.#store.putUser(project, id, write, context);
-    if (outcome.kind === 'exists') throw userExists(id);
-    if (outcome.kind === 'stale') throw preconditionFailed(`user ${id}`);
-    await afterCommit(this.#dependencies, project, outcome.effects);
-    return outcome.kind === 'created' ? 'created' : 'updated';
+    const { kind } = await this.#parts.writes.run(
+      writer,
+      precondition,
+      (context) => this.#parts.store.users.put(writer.project, id, toStored(write), context),
+      { exists: () => userExists(id), stale: () => userConditionFailed(id) },
+    );
+    return kind === 'created' ? 'created' : 'updated';
   }
 
   /** Removes the user for good, from all groups. @throws ServiceError `user_not_found`, or a precondition */
-  async remove(project: ProjectKey, id: string, precondition: Precondition): Promise<void> {
-    const context = writeContext(this.#dependencies.clock, precondition);
-    const outcome = await this.#store.deleteUser(project, id, context);
-    if (outcome.kind === 'absent') throw userNotFound(id);
-    if (outcome.kind === 'stale') throw preconditionFailed(`user ${id}`);
-    await afterCommit(this.#dependencies, project, outcome.effects);
+  async remove(writer: Writer, id: string, precondition: Precondition): Promise<void> {
+    await this.#parts.writes.run(
+      writer,
+      precondition,
+      (context) => this.#parts.store.users.delete(writer.project, id, context),
+      { absent: () => userNotFound(id), stale: () => userConditionFailed(id) },
+    );
   }
 }

@@ -1,8 +1,17 @@
-import type { Precondition, WriteContext } from '../store/store.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { ConditionalContext, Origin } from '../store/write-context.ts';
 import type { Clock } from './clock.ts';
 import { newRevision } from './revision.ts';
 
-/** What a write is given besides its content: the time, a revision of its own, and what the caller requires. */
-export function writeContext(clock: Clock, precondition: Precondition = {}): WriteContext {
-  return { ...precondition, now: clock.now(), revision: newRevision() };
+/** The origin of what the service writes by itself. */
+export const BY_SERVICE: Origin = { actor: { kind: 'service', id: null }, requestId: null };
+export const BY_COMMAND_LINE: Origin = { actor: { kind: 'command_line', id: null }, requestId: null };
+
+/** What a write is given besides its content: the time, a revision of its own, its origin, and what the caller requires. */
+export function writeContext(
+  clock: Pick<Clock, 'now'>,
+  { actor, requestId }: Origin,
+  precondition: Precondition = {},
+): ConditionalContext {
+  return { ...precondition, now: clock.now(), revision: newRevision(), actor, requestId };
 }

@@ -1,8 +1,9 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerRaw, errorBody, JSON_TYPE } from './answer.ts';
+import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
+import { Exchange } from './exchange.ts';
 import { closeLingering, stopReading } from './lingering-close.ts';
-import { newRequestId, requestId } from './plugins/request-context.ts';
+import { newRequestId } from './request-id.ts';
 
 const STATUSES: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -21,11 +22,14 @@ export function answerClientError(
 ): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+  } else if (latest !== null && isDone(latest) && !latest.shouldKeepAlive) {
+    // The answer before has closed the connection, so nothing may follow it.
+    closeLingering(socket);
   } else if (latest === null || isDone(latest) || isUnanswered(latest)) {
     socket.write(clientErrorText(code));
     closeLingering(socket);
   } else {
-    // Written now, the error would stand in the middle of an earlier answer. That one ends first, within the linger time.
+    // Written now, the error would become a part of an earlier answer. That one ends first, within the linger time.
     latest.shouldKeepAlive = false;
     latest.once('finish', () => closeLingering(socket));
     stopReading(socket);
@@ -51,6 +55,8 @@ function clientErrorText(code: string | undefined): string {
 
 /** Answers an `Expect` header other than `100-continue`, which Node hands over before any route sees it. */
 export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
-  const body = errorBody('invalid_request', 'Expect: only 100-continue is understood');
-  answerRaw(response, 417, requestId(request), body);
+  new Exchange(request, response).send(
+    417,
+    errorBody('invalid_request', 'Expect: only 100-continue is understood'),
+  );
 }

@@ -1,7 +1,6 @@
 /** Optimistic concurrency: ETags are revisions in quotes. */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyReply } from 'fastify';
-import type { Precondition, Revision } from '../store/store.ts';
+import type { Precondition, Revision } from '../store/precondition.ts';
 
 const UNCONDITIONAL: Precondition = Object.freeze({});
 
@@ -32,9 +31,4 @@ function revisions(header: string, weak: boolean): '*' | Revision[] {
   return [...header.matchAll(/(W\/)?"([^"]*)"/g)]
     .filter(([, isWeak]) => weak || isWeak === undefined)
     .map(([, , revision = '']) => revision);
-}
-
-/** The whole answer to a reader whose copy is fresh: no body, and nothing about one. */
-export function notModified(reply: FastifyReply): undefined {
-  reply.code(304).removeHeader('content-type');
 }

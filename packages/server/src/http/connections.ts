@@ -17,7 +17,7 @@ const SWEEP_MS = 50;
  * process that gets no processor time for a while has not read its sockets either.
  */
 const IDLE_SWEEPS = 20;
-/** How many connections the kernel holds at most that Node has not accepted yet: Node's default for `listen`. */
+/** Most connections in the kernel's queue that Node has not accepted yet: Node's default for `listen`. */
 const BACKLOG = 511;
 
 export interface ConnectionOptions {
@@ -66,40 +66,24 @@ export class HttpConnections {
         // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
         requireHostHeader: false,
       },
-      listener,
+      (request, response) => {
+        if (!this.#admit(request.socket, response)) return;
+        // Pipelined requests that arrived together are all admitted before the first of them is answered.
+        if (response.shouldKeepAlive) listener(request, response);
+        else nextTick(listener, request, response);
+      },
     );
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
     server.on('timeout', closeLingering);
+    server.on('clientError', (error, socket) => {
+      answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
+    });
     server.on('checkExpectation', (request, response) => {
       if (this.#admit(request.socket, response)) answerExpectation(request, response);
     });
     this.#servers.push(server);
     return server;
-  }
-
-  /** Puts itself before the one listener for requests that the server has. Call it when that one is there. */
-  guard(server: Server): void {
-    const [listener, ...others] = server.listeners('request') as [RequestListener, ...unknown[]];
-    if (others.length > 0) throw new Error('the server has several listeners for requests');
-    server.off('request', listener);
-    server.on('request', (request, response) => {
-      if (!this.#admit(request.socket, response)) return;
-      // Pipelined requests that arrived together are all admitted before the first of them is answered.
-      if (response.shouldKeepAlive) listener(request, response);
-      else nextTick(listener, request, response);
-    });
-  }
-
-  /** A second server of the same application, for another address. */
-  createTwin(server: Server): Server {
-    const twin = this.createServer((request, response) => server.emit('request', request, response));
-    return twin.on('clientError', (error, socket) => server.emit('clientError', error, socket));
-  }
-
-  /** Answers what cannot be read as a request. */
-  clientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    answerClientError(error, socket, this.#connections.get(socket)?.latest ?? null);
   }
 
   get isListening(): boolean {
@@ -172,7 +156,7 @@ export class HttpConnections {
   }
 
   /**
-   * False when the answer before this one closes the connection: a request behind it must not be carried out, for it cannot
+   * False when the answer before this one closes the connection: a request behind it must not be applied, because it cannot
    * be answered (RFC 9112, section 9.6).
    */
   #admit(socket: Socket, response: ServerResponse): boolean {

@@ -1,36 +1,23 @@
-import type { Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import type { GroupRecord, Json } from '../store/store.ts';
-import { bodyStream } from './body-stream.ts';
-import { groupAfterMembers, groupBeforeMembers } from './present.ts';
+import type { GroupRecord } from '../store/ports/groups.ts';
+import type { Json } from '../values/json.ts';
+import { groupAfterMembers, groupBeforeMembers } from '../wire/presenters.ts';
+import type { Pieces } from './reply.ts';
 
-/** A group as its reading shows it; streamed where its members are many. */
-export function groupBody(
-  group: GroupRecord,
-  request: FastifyRequest,
-  log: Logger,
-): string | Promise<Readable> {
+/** A group with its members; in pieces where they are many. */
+export function groupBody(group: GroupRecord): string | Promise<Pieces> {
   const { members } = group;
   if (typeof members === 'string') return groupBeforeMembers(group) + members + groupAfterMembers(group);
-  return streamedGroup(group, members, request, log);
+  return groupPieces(group, members);
 }
 
 /** The first piece is read here, so that a failure has a status. */
-async function streamedGroup(
-  group: GroupRecord,
-  members: AsyncIterable<Json>,
-  request: FastifyRequest,
-  log: Logger,
-): Promise<Readable> {
+async function groupPieces(group: GroupRecord, members: AsyncIterable<Json>): Promise<Pieces> {
   const iterator = members[Symbol.asyncIterator]();
   const { value: first = '' } = await iterator.next();
-  const stream = bodyStream(groupPieces(group, first, iterator), request, log);
-  // Also for a reader who leaves before the pieces have been asked for: what the store holds for them is given back.
-  return stream.once('close', () => void iterator.return?.());
+  return { pieces: pieces(group, first, iterator), release: () => iterator.return?.() };
 }
 
-async function* groupPieces(
+async function* pieces(
   group: GroupRecord,
   first: Json,
   rest: AsyncIterator<Json>,
@@ -40,8 +27,8 @@ async function* groupPieces(
   yield groupAfterMembers(group);
 }
 
-/** Gives back what the store holds for a member list that nobody is going to read. */
-export async function leaveUnread({ members }: GroupRecord): Promise<void> {
+/** Releases what the store retains for a member list that is not read. */
+export async function releaseMembers({ members }: GroupRecord): Promise<void> {
   if (typeof members === 'string') return;
   const iterator = members[Symbol.asyncIterator]();
   // An iterator that was never started has nothing to end.

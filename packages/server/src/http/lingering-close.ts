@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Longest time that a connection stays open after the server decided to close it, in milliseconds. A peer that keeps its
- * side open, or keeps sending, costs a file descriptor for this time; the bytes that it sends are dropped.
+ * Longest time that a connection stays open after the server decided to close it, in milliseconds. A peer that leaves its
+ * side open, or goes on sending, costs a file descriptor for this time; the bytes that it sends are dropped.
  */
 export const LINGER_MS = 5_000;
 

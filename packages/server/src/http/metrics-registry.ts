@@ -30,7 +30,7 @@ export interface Readings {
 /** The requests, streams and bodies of one application, and its process. */
 export function createRegistry(histogram: RequestHistogram, readings: Readings): MetricsRegistry {
   const requests = new Registry();
-  // The registry asks a metric for its name and its samples only; the type asks for a class of its own.
+  // The registry reads the name and the samples only; its type requires a class of prom-client.
   requests.registerMetric(histogram as unknown as Metric<string>);
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({

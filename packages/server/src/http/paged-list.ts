@@ -1,58 +1,24 @@
-import type { Readable } from 'node:stream';
-import { limits } from '@rollcall/protocol';
-import type { FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import type { ListName, PageTokens } from '../core/page-token.ts';
-import type { Chunk } from '../core/paging.ts';
-import type { Page, TotalPage } from '../store/store.ts';
-import { bodyStream } from './body-stream.ts';
-import type { RequestRule } from './fastify-types.ts';
-import { presentPagination } from './present.ts';
-import { type PageQuery, TOKEN_EXPECTED } from './schemas.ts';
+import type { PageTokens } from '../core/page-token.ts';
+import { type Chunk, chunks } from '../core/paging.ts';
+import type { Page, PageRequest, TotalPage } from '../values/page.ts';
+import { presentPagination } from '../wire/presenters.ts';
+import type { Exchange } from './exchange.ts';
+import type { Pieces } from './reply.ts';
 
-/** Names the list that a request is about within its project; null when the request is too wrong to say. */
-export type NameList = (request: FastifyRequest) => ListName | null;
-
-/** The list a token is bound to: names of lists are per project. */
-export const listOf = (request: FastifyRequest, name: ListName): ListName => [
-  request.caller.project,
-  ...name,
-];
-
-/** Reads `limit` and `token` of the query into `request.page`. */
-export function pageRule(
-  tokens: PageTokens,
-  name: NameList,
-  defaultLimit: number = limits.PAGE_DEFAULT_LIMIT,
-): RequestRule {
-  return (request, findings) => {
-    const { limit = defaultLimit, token } = request.query as PageQuery;
-    const list = name(request);
-    let after: string | null = null;
-    if (typeof token === 'string' && list !== null) {
-      after = tokens.read(listOf(request, list), token);
-      if (after === null) findings.invalid.add('query parameter token', TOKEN_EXPECTED);
-    }
-    request.page = { after, limit };
-  };
-}
-
-/** What is written around the entries of a list. */
+/** The text around the entries of a list. */
 export interface Frame<P extends Page> {
   readonly head: string;
   tail(last: P): string;
 }
 
 /**
- * The body of a list. One chunk is a text; a longer list is a stream that reads the next chunk when the socket has
- * taken the last one, and stops when the reader is gone. The first chunk is read here, so that a failure has a status.
+ * The body of a list. One chunk is a text; a longer list is written in pieces, and reading stops when the client disconnects.
+ * The first chunk is read here, so that a failure has a status.
  */
 export async function listBody<P extends Page>(
   source: AsyncGenerator<Chunk<P>, void, void>,
   frame: Frame<P>,
-  request: FastifyRequest,
-  log: Logger,
-): Promise<string | Readable> {
+): Promise<string | Pieces> {
   const first = await source.next();
   if (first.done === true) throw new Error('a list yields at least one chunk');
   const { page, final } = first.value;
@@ -60,9 +26,7 @@ export async function listBody<P extends Page>(
     await source.return();
     return frame.head + page.items + frame.tail(page);
   }
-  const stream = bodyStream(pieces(first.value, source, frame), request, log);
-  // A reader may leave before the next piece is asked for: what the store retains for the list is released then too.
-  return stream.once('close', () => void source.return());
+  return { pieces: pieces(first.value, source, frame), release: () => source.return() };
 }
 
 async function* pieces<P extends Page>(
@@ -81,10 +45,18 @@ async function* pieces<P extends Page>(
   }
 }
 
-/** The tail of a list that says how much there is in all, and where to go on. */
-export function totalTail(tokens: PageTokens, request: FastifyRequest, name: ListName) {
-  return ({ last, total }: TotalPage): string => {
-    const token = last === null ? null : tokens.issue(listOf(request, name), last);
-    return `],"pagination":${presentPagination(token, total)}}`;
-  };
+/**
+ * The body of a list with the token of its next page and its total; `read` reads a chunk of the requested page, which ends with
+ * the entry that makes it larger than `maxBytes`.
+ */
+export function totalListBody(
+  field: string,
+  { page, list }: Exchange,
+  tokens: PageTokens,
+  read: (request: PageRequest, maxBytes: number) => Promise<TotalPage>,
+  maxBytes?: number,
+): Promise<string | Pieces> {
+  const tail = ({ last, total }: TotalPage) =>
+    `],"pagination":${presentPagination(last === null ? null : tokens.issue(list, last), total)}}`;
+  return listBody(chunks(read, page, maxBytes), { head: `{"${field}":[`, tail });
 }

@@ -1,7 +1,7 @@
 /** The text of a query, decoded: a parameter that is repeated has all of its values. */
 export type RawQuery = Readonly<Record<string, string | string[]>>;
 
-/** Stands for a query with an escape that does not decode; it names the parameter. */
+/** A query with an escape that does not decode, in this parameter. */
 export class MalformedQuery {
   readonly parameter: string;
   constructor(parameter: string) {

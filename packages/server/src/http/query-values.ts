@@ -1,15 +1,15 @@
-import { type Findings, inspector, type ObjectSchema, parseJsonExactly } from '@rollcall/protocol';
+import { type ObjectSchema, parseJsonExactly, type ValidationErrors, validator } from '@rollcall/protocol';
 import type { RawQuery } from './query-string.ts';
 
 type Schema = { readonly type?: unknown };
 
-/** Reads a query by its schema: texts become the values they stand for, and what does not fit goes to `findings`. */
-export type QueryReader = (query: RawQuery, findings: Findings) => Record<string, unknown>;
+/** Reads a query by its schema: texts become values, and invalid ones are added to `errors`. */
+export type QueryReader = (query: RawQuery, errors: ValidationErrors) => Record<string, unknown>;
 
 export function queryReader(schema: ObjectSchema): QueryReader {
-  const inspect = inspector(schema);
+  const validate = validator(schema);
   const properties = schema.properties as Record<string, Schema>;
-  return (query, findings) => {
+  return (query, errors) => {
     // Without a prototype: `__proto__` is a parameter like any other, and none that we know.
     const values: Record<string, unknown> = Object.create(null);
     for (const name in query) {
@@ -20,12 +20,12 @@ export function queryReader(schema: ObjectSchema): QueryReader {
           ? typedValue(Object.hasOwn(properties, name) ? properties[name]?.type : undefined, text)
           : text;
     }
-    inspect(values, findings);
+    validate(values, errors);
     return values;
   };
 }
 
-/** A text that is not of the type stays a text, for the inspection to refuse. */
+/** A text that is not of the type stays a text, which the validation rejects. */
 function typedValue(type: unknown, text: string): unknown {
   switch (type) {
     case 'integer':

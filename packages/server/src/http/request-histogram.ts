@@ -43,7 +43,7 @@ export class RouteSeries {
 
 /**
  * A Prometheus histogram of request durations. prom-client's own hashes the labels at every observation, which costs
- * more than the request's whole share for it; here a route keeps its series. prom-client only asks for the samples.
+ * more than the rest of the request's metrics; here each route has its series. prom-client reads the samples.
  */
 export class RequestHistogram {
   readonly name = NAME;

@@ -1,4 +1,4 @@
-/** Schemas of what only HTTP has: paths, queries, and the answers that every endpoint shares. */
+/** Schemas that only HTTP has: of queries, and of the error body. */
 import {
   ERRORS,
   exactly,
@@ -8,17 +8,14 @@ import {
   Location,
   limits,
   maybe,
+  meaning,
   object,
   oneOf,
-  PresenceCount,
-  PresenceList,
   type Static,
   text,
 } from '@rollcall/protocol';
 
 export const NOTHING = exactly({});
-
-export const IdInPath = exactly({ id: Id });
 
 const Limit = integer({
   minimum: 1,
@@ -29,44 +26,74 @@ const Limit = integer({
 export const TOKEN_EXPECTED = 'the token of a previous page of this list';
 const Token = text({ description: TOKEN_EXPECTED });
 
-/** How a list is paged; `limit` is 1,000 unless the endpoint says otherwise. */
-export const PageQuery = exactly({ limit: maybe(Limit), token: maybe(Token) });
-export type PageQuery = { limit?: number; token?: string };
+/** How a list is paged; `limit` is 1,000 unless the operation has its own default. */
+export const PageQuery = exactly({
+  limit: meaning(maybe(Limit), 'How many entries at most.', {
+    default: limits.PAGE_DEFAULT_LIMIT,
+    'x-example': 100,
+  }),
+  token: meaning(maybe(Token), 'Where to continue: `pagination.token` of the page before.'),
+});
+export type PageQuery = Static<typeof PageQuery>;
+
+/** The same of a list that is answered whole where no limit is given. */
+export const WholeListQuery = exactly({
+  limit: meaning(maybe(Limit), 'How many entries at most. Absent: all of them, streamed.', {
+    'x-example': 100,
+  }),
+  token: meaning(maybe(Token), 'Where to continue: part of the `Link` header of the page before.'),
+});
 
 export const GroupPresenceQuery = exactly({
-  location: maybe(Location),
-  partial_match: maybe(Flag),
-  exclude_durable: maybe(Flag),
-  count_only: maybe(Flag),
-  limit: maybe(Limit),
-  token: maybe(Token),
+  location: meaning(
+    maybe(Location),
+    'Only who is exactly there. JSON, percent-encoded. Absent: everyone who is present.',
+    { 'x-example': { page: 'q3-report' } },
+  ),
+  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
+    default: false,
+    'x-example': true,
+  }),
+  exclude_durable: meaning(maybe(Flag), 'Leave durable presence out.', {
+    default: false,
+    'x-example': false,
+  }),
+  count_only: meaning(
+    maybe(Flag),
+    'Answer `{"count": …}`: how many all pages would list. Not together with `limit` and `token`.',
+    { default: false, 'x-example': false },
+  ),
+  ...PageQuery.properties,
 });
 export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
 
 /** The same of a group that is in the query, and may be left out where the token names it. */
-export const ClientPresenceQuery = exactly({ groupID: maybe(Id), ...GroupPresenceQuery.properties });
+export const ClientPresenceQuery = exactly({
+  groupID: meaning(maybe(Id), 'The group. Left out where the token names one.', {
+    'x-example': 'analysts',
+  }),
+  ...GroupPresenceQuery.properties,
+});
 export type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
 
-export const UserPresenceQuery = exactly({ groupID: Id });
-
-export const BatchQuery = exactly({ dry_run: maybe(Flag) });
-
-export const Failure = object({
-  error: oneOf(Object.keys(ERRORS), { description: 'a code of the error vocabulary' }),
-  message: text({ description: 'an explanation; names the fields or IDs in question' }),
+export const UserPresenceQuery = exactly({
+  groupID: meaning(Id, 'The group.', { 'x-example': 'analysts' }),
 });
 
-/** A reading of a group's presence: a page or a count, or who is there and what changes from then on. */
-export const PRESENCE_READING = {
-  content: {
-    'application/json': { schema: { anyOf: [PresenceList, PresenceCount] } },
-    'text/event-stream': { schema: text() },
+export const BatchQuery = exactly({
+  dry_run: meaning(maybe(Flag), 'Check and count, and apply nothing.', {
+    default: false,
+    'x-example': true,
+  }),
+});
+
+export const Failure = object(
+  {
+    error: meaning(oneOf(Object.keys(ERRORS)), 'What went wrong, for programs: these codes do not change.'),
+    message: meaning(
+      text(),
+      'What went wrong, for people: names the fields or IDs in question, and what is expected.',
+    ),
   },
-};
-
-/** The answers of an endpoint: its own success, and failures in one shape. */
-export const answers = (success: object, status = 200) => ({
-  [status]: success,
-  '4xx': Failure,
-  '5xx': Failure,
-});
+  { 'x-meaning': 'The body of every answer that is not a success.' },
+);

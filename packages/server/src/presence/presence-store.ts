@@ -1,38 +1,42 @@
 /**
- * The PresenceStore: who is where right now, ephemerally. This file is the contract; a driver implements it and the
- * suite in test/contract/presence-store-contract.ts holds every driver to it.
+ * The PresenceStore: ephemeral presence. This file is the contract; the suite in test/contract/presence-store-contract.ts
+ * tests every driver against it.
  *
- * - **Deadlines are absolute and filtered on read.** A presence ends at `expiresAt` whether or not it has been swept;
- *   sweeping late is harmless. `now` and `expiresAt` are milliseconds since the epoch, and a driver reads no clock.
- * - **Regions.** A user has one location per (user, group, region). The region is the canonical text of
- *   `exclusiveWithin`, or of the location itself where that was not given. The same location may be held in several
- *   regions; it is read once, and ends when the last of them does.
+ * - **Deadlines are absolute and filtered on read.** A presence ends at `expiresAt`, whether or not it has been swept; a late
+ *   sweep is harmless. `now` and `expiresAt` are milliseconds since the epoch. A driver reads no clock.
+ * - **Regions.** A user has one location per (user, group, region). The region is the canonical text of `exclusiveWithin`, or
+ *   of the location itself without it. A user can be at one location in several regions: a reading has it once, and it ends
+ *   when the last of these regions leaves it.
  * - **Locations** are canonical texts (`canonicalLocation` of the protocol): equal texts, equal locations.
  * - **Bounds.** A location has at most `limits.LOCATION_MAX_BYTES` of text. In one group a user has at most
  *   `limits.EPHEMERAL_LOCATIONS_MAX` regions with a location, and these locations have at most
- *   `limits.EPHEMERAL_LOCATIONS_MAX_BYTES` of text (UTF-8); one that is in two regions counts twice. A `set` that exceeds
- *   one of the two ends others of this user, those with the earliest deadline first, in the same atomic step. Of several
- *   with one deadline it may be any. An index names a region or a location by a text of bounded length, never by its own
- *   where that is long.
- * - **Atomic.** Each method is one atomic step; two racing updates leave the result of one of their orders.
- * - **Cost.** A reading costs what its answer holds and the depth of an index, not what else is in the group; a write
- *   does not cost more because many are present. No reading is unbounded: see {@link PresentUsers}.
- * - **Memberships.** Whether a user may be present is not checked here: readers filter by `Store.presentable`. Each presence
- *   belongs to the membership for which it was set, named by its incarnation, and all presences of a user in a group belong to
- *   one: a `set` for another ends those that are there, in the same atomic step, each with a `left` event. So what a user left
- *   behind, because the engine could not be reached when the membership ended, is never shown for a new membership.
- * - **Watching.** Whoever watches a group is told of its changes in one order, the same on every process: each has the
- *   next offset of the group, and a change and its offset are one atomic step. Offsets count within an epoch; a group
- *   that lost its count (a restart, an eviction) goes on in another epoch. The last {@link HISTORY_LENGTH} events (of long ones, fewer) of a
- *   watched group can be read again. A group that nobody watches keeps no history and pays for none; it is watched until
- *   {@link WATCH_LEASE_MS} after its last watcher was heard of, so that one who comes back soon misses nothing.
+ *   `limits.EPHEMERAL_LOCATIONS_MAX_BYTES` of text (UTF-8); a location in two regions counts twice. A `set` that exceeds a
+ *   bound ends other presences of the user in the same atomic step, the earliest deadline first. The order among equal
+ *   deadlines is open. An index names a region or a location by a text of bounded length.
+ * - **Atomic.** Each method is one atomic step. Two racing updates leave the result of one of their orders.
+ * - **Cost.** A reading costs what its answer has and the depth of an index, not what else is in the group. The cost of a
+ *   write does not grow with the number of present users. No reading is unbounded: see {@link PresentUsers}.
+ * - **Memberships.** Eligibility is not checked here; readers filter by `Store.presentable`. A presence belongs to the
+ *   membership for which it was set, named by its incarnation, and all presences of a user in a group belong to one
+ *   membership: a `set` for another membership ends the presences of the earlier one in the same atomic step, each with a
+ *   `departed` event. So presence of an ended membership is never shown for a new one, even when the engine could not be reached
+ *   at its end.
+ * - **Watching.** A watcher receives the changes of a group in one order, the same on every process. Each change has the next
+ *   offset of the group; the change and its offset are one atomic step. Offsets count within an epoch. A group that lost its
+ *   count (a restart, an eviction) begins another epoch. The last {@link HISTORY_LENGTH} events of a watched group can be
+ *   read again, fewer where events are long. A group without a watcher has no history and pays for none. The history lasts
+ *   {@link WATCH_LEASE_MS} after the last renewal of a watch, so a watcher who reconnects by then misses nothing.
  * - **A count that goes back.** An engine that loses its last writes (a failover, a restart from an older snapshot) counts
- *   the same offsets again within the epoch. A position therefore carries a checksum of the event at its offset, and
+ *   the same offsets again within the epoch. A position therefore has a checksum of the event at its offset, and
  *   `since` answers null where the engine has another event there.
  */
-import type { Incarnation, Json, LocationFilter, ProjectKey } from '../store/store.ts';
 
-/** A group of a project: what all presence is within. */
+import type { Incarnation } from '../values/incarnation.ts';
+import type { Json } from '../values/json.ts';
+import type { LocationFilter } from '../values/location-filter.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+
+/** A group of a project. All presence is within one. */
 export interface PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;
@@ -47,41 +51,43 @@ export interface PresenceUpdate extends PresenceScope {
   readonly now: number;
 }
 
-/** What an update changed for those who watch. A refresh of the same place changes nothing. */
+/** What an update changed for watchers. A refresh of the same location changes nothing. */
 export interface PresenceChange {
   /** The user was not at the location before. */
   readonly arrived: boolean;
-  /** The user had no live presence in this region before: whoever set it looks once more whether that was allowed. */
+  /** The user had no live presence in this region before, so the caller checks eligibility once more. */
   readonly created: boolean;
   /**
-   * The location that the region had and the user is no longer at, in any region; else null. It is told here also when
-   * its deadline had passed and no sweep had said so; then none will.
+   * The location that the region had and the user is no longer at, in any region; else null. It is reported here also when
+   * its deadline had passed unswept; no sweep reports it then.
    */
   readonly departed: Json | null;
 }
 
-/** A user and the locations at which they are, in ascending order of text. */
+export const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
+
+/** A user and the user's locations, in ascending order of text. */
 export interface PresentUser {
   readonly userId: string;
-  /** Of the membership for which they were set. */
+  /** The membership for which the locations were set. */
   readonly incarnation: Incarnation;
   readonly locations: readonly Json[];
 }
 
-/** With how many bytes of location text one reading ends, and those of one user more. */
+/** A reading ends once it has this many bytes of location text; the last user is read whole. */
 export const READING_MAX_BYTES = 1_048_576;
-/** With how many presences one reading ends that it went through, and those of one user more. */
+/** A reading ends once it went through this many presences; the last user is read whole. */
 export const READING_MAX_PRESENCES = 10_000;
 
 /**
- * A part of those who are present in a group. It ends with `limit` users, or before that when it has gone through
- * {@link READING_MAX_PRESENCES}, whether or not they passed the filter, or has {@link READING_MAX_BYTES}. So it may have
- * fewer users than `limit`, even none, and yet not be the last part. Each user in it is whole.
+ * Some of the users present in a group. A reading ends with `limit` users, or earlier after {@link READING_MAX_PRESENCES}
+ * presences, passing the filter or not, or {@link READING_MAX_BYTES}. So it may have fewer users than `limit`, even none, and
+ * not be the last one. Each user in it is whole.
  */
 export interface PresentUsers {
   /** In ascending order of ID by code point. */
   readonly users: readonly PresentUser[];
-  /** The user ID after which the next part starts; null when nothing follows. */
+  /** The user ID after which the next reading starts; null when nothing follows. */
   readonly next: string | null;
 }
 
@@ -91,66 +97,68 @@ export interface Expiry extends PresenceScope {
   readonly location: Json;
 }
 
-/** How many events of a watched group are kept for those who come back. */
+/** How many events of a watched group can be read again. */
 export const HISTORY_LENGTH = 1_000;
-/** With how many characters of text the oldest of these go, but for the last event. */
+/** Above this much text (characters, or bytes of UTF-8 on Redis) the oldest are dropped; the last event stays. */
 export const HISTORY_MAX_LENGTH = 1_048_576;
-/** How long a group goes on being watched without a sign of life of a watcher, in milliseconds. */
+/** How long a group stays watched without a renewal, in milliseconds. */
 export const WATCH_LEASE_MS = 60_000;
 
-/** How far a reader has followed a group's events: `offset` is the last one that the reader knows. */
+/** How far a reader has followed a group's events: `offset` is the last event that the reader has. */
 export interface PresencePosition {
   /** 1 to 64 characters of `A-Za-z0-9_`. */
   readonly epoch: string;
   readonly offset: number;
   /**
    * Of the event at the offset: 1 to 64 characters of `0-9a-f`. Absent where no event is known there, or where the engine
-   * never loses a write while it keeps the epoch; then the position is believed.
+   * never loses a write within an epoch; the position is then taken as it is.
    */
   readonly checksum?: string;
 }
 
-/** Why a user is at a location no more. */
+/** Why a user is no longer at a location. */
 export type LeaveReason = 'absent' | 'expired' | 'removed';
 
-/** A change of who is where in a group, as far as those who watch can tell. */
+/** A change of a group's presence, as its watchers receive it. */
 export type PresenceEvent =
   /**
-   * The user is at the location. `left` is the location that the region had and the user is at no more (they moved);
-   * null where they came. The user may have been at the location before, by another region.
+   * The user is at the location. `from` is the location that the region had and the user has left (a move); null where
+   * there is none. The user may have been at the location before, in another region.
    */
   | {
-      readonly type: 'placed';
+      readonly type: 'arrived';
       readonly userId: string;
       readonly incarnation: Incarnation;
       readonly location: Json;
-      readonly left: Json | null;
+      readonly from: Json | null;
     }
-  /** The user is at the location no more. With `removed`, a bound or a new membership of the user ended it. */
+  /** The user has left the location. With `removed`, a bound or a new membership of the user ended it. */
   | {
-      readonly type: 'left';
+      readonly type: 'departed';
       readonly userId: string;
       readonly location: Json;
       readonly reason: LeaveReason;
     }
-  | ToldEvent
-  /** The users are no members any more: their presence ended, the durable too. Large sets come as several events. */
-  | { readonly type: 'removed'; readonly userIds: readonly string[] }
-  /** The group is no more, and all presence in it. */
-  | { readonly type: 'gone' };
+  | GroupEvent
+  /** The users are no longer members: their presence ended, the durable too. A large set comes as several events. */
+  | { readonly type: 'usersRemoved'; readonly userIds: readonly string[] }
+  /** The group was removed, and all presence in it. */
+  | { readonly type: 'groupRemoved' };
 
-/** What happens in the Store and is told to those who watch a group: see {@link PresenceStore.tell}. */
-export type ToldEvent =
-  /** The user's durable location was set, in place of `left` where the region had another one. */
+export type NumberedEvent = readonly [offset: number, event: PresenceEvent];
+
+/** A change in the Store that concerns the watchers of a group: see {@link PresenceStore.publish}. */
+export type GroupEvent =
+  /** The user's durable location was set, in place of `from` where the region had another one. */
   | {
       readonly type: 'durable';
       readonly userId: string;
       readonly location: Json;
       readonly at: number;
-      readonly left: Json | null;
+      readonly from: Json | null;
       /**
-       * Only where the user had too many durable locations: the latest time of those that ended. It stands for all of
-       * them, since they are the oldest ones, so the event stays small however many ended.
+       * Only where a bound ended durable locations of the user: the latest of their times. The oldest ones end, so this
+       * time names all of them and the event stays small.
        */
       readonly endedTo?: number;
     }
@@ -159,36 +167,37 @@ export type ToldEvent =
   /** The group was set deleted, or active again. */
   | { readonly type: 'group'; readonly active: boolean };
 
-/** Who hears of a group's events. Neither function may throw. */
+/** Receives a group's events. Neither function may throw. */
 export interface PresenceWatcher {
   /**
    * Called in order, without a gap: the first has the offset after the watch's position. The checksum is that of a
    * {@link PresencePosition}, where the engine has one.
    */
   onEvent(offset: number, event: PresenceEvent, checksum?: string): void;
-  /** The order is broken (the engine was away, or the group is in a new epoch): nothing more comes; close and watch anew. */
+  /** The order is broken (the engine was away, or the group is in a new epoch). Nothing more comes: close, and watch again. */
   onLost(): void;
 }
 
 export interface PresenceWatch {
-  /** Where the group was when the watch began: every change before it can be read, every later one is told. */
+  /** The group's position when the watch began: every earlier change can be read, every later one is an event. */
   readonly position: PresencePosition;
-  /** The events after the position up to now, in order; null when they are not all kept, or the position is of a lost past. */
-  since(
-    position: PresencePosition,
-  ): Promise<readonly (readonly [offset: number, event: PresenceEvent])[] | null>;
+  /** The events after the position, in order; null when some are dropped, or the position is not of this history. */
+  since(position: PresencePosition): Promise<readonly NumberedEvent[] | null>;
   /**
-   * Renews the lease, and compares the watch with the engine: a watch that missed something, or whose group the engine has
-   * lost, gets `onLost`. Due every few seconds, which bounds how long a lost message goes unnoticed.
+   * Renews the lease and compares the watch with the engine: a watch that missed an event, or whose group the engine has
+   * lost, gets `onLost`. Call it every few seconds: the interval bounds how long a lost message goes unnoticed.
    */
   renew(now: number): Promise<void>;
   /** Ends the calls at once. The history stays until the lease runs out. Idempotent. */
   close(): void;
 }
 
-/** A part of all that is present in a group, at one moment of its events. */
+/** Most users of one snapshot. */
+export const SNAPSHOT_MAX = 10_000;
+
+/** Some of the users present in a group, at one position of its events. */
 export interface PresenceSnapshot extends PresentUsers {
-  /** The position of the group at which this was read; 0 where nobody watches. */
+  /** The group's offset at which this was read; 0 without a watcher. */
   readonly offset: number;
 }
 
@@ -199,14 +208,14 @@ export interface PresenceStore {
   close(): Promise<void>;
 
   /**
-   * Sets the user present at the location until `expiresAt`, in place of where the region had them. Where that exceeds the
-   * bounds, other locations of the user end after it, each with a `left` event when no other region has it: `expired` where
-   * its deadline has passed (no sweep reports it again), else `removed`.
+   * Sets the user present at the location until `expiresAt`; it replaces the region's earlier location. Where that exceeds
+   * the bounds, other locations of the user end after it, each with a `departed` event when no other region has it: `expired`
+   * where its deadline has passed (no sweep reports it again), else `removed`.
    */
   set(update: PresenceUpdate): Promise<PresenceChange>;
-  /** Ends the user's presence at exactly this location, in every region. True when they were there. */
+  /** Ends the user's presence at exactly this location, in every region. True when the user was there. */
   clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean>;
-  /** Users present in the group at locations that pass the filter, after `after`; of each, the locations that pass. */
+  /** Users after `after` who are present at locations that pass the filter; of each, the locations that pass. */
   find(
     reading: PresenceScope & { filter: LocationFilter; after: string | null; limit: number; now: number },
   ): Promise<PresentUsers>;
@@ -215,16 +224,16 @@ export interface PresenceStore {
     reading: PresenceScope & { userId: string; incarnation: Incarnation; now: number },
   ): Promise<Json[]>;
 
-  /** Ends all presence of these users in the group, who stopped being members: a `removed` event names them all. */
+  /** Ends all presence of users who stopped being members of the group. A `usersRemoved` event names them all. */
   removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void>;
-  /** Ends all presence in the group, which is no more: a `gone` event. */
+  /** Ends all presence in a removed group: a `groupRemoved` event. */
   removeGroup(scope: PresenceScope, now: number): Promise<void>;
-  /** Ends all presence in the project, which is no more; each watched group of it has a `gone` event. */
+  /** Ends all presence in a removed project; each watched group of it has a `groupRemoved` event. */
   removeProject(project: ProjectKey, now: number): Promise<void>;
 
   /**
-   * Drops what reached its deadline by `now`, and says what it was; each presence once, whoever sweeps, in order of
-   * deadline second. Each is also a `left` event of its group. Told by `set` already means not told here.
+   * Drops the presences that reached their deadline by `now` and returns them in order of deadline second: each once among
+   * all sweeping processes, and none that a `set` reported. Each is also a `departed` event of its group.
    */
   sweep(now: number): Promise<Expiry[]>;
 
@@ -233,11 +242,11 @@ export interface PresenceStore {
   /** The groups of the project that are watched, on any process; in no order. */
   watchedGroups(project: ProjectKey, now: number): Promise<string[]>;
   /**
-   * Tells those who watch the group what happened in the Store, in its order among the group's other events. Told twice,
-   * it is an event twice.
+   * Publishes a change in the Store to the group's watchers, in order with the group's other events. Published twice, it
+   * is two events.
    */
-  tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void>;
-  /** Like {@link find} without a filter, in one atomic step with the position. At most `limit` users, 10,000 at most. */
+  publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void>;
+  /** Like {@link find} without a filter, in one atomic step with the position. At most `limit` users, {@link SNAPSHOT_MAX} at most. */
   snapshot(
     reading: PresenceScope & { after: string | null; limit: number; now: number },
   ): Promise<PresenceSnapshot>;

@@ -1,75 +1,80 @@
 import type { Logger } from 'pino';
 import type { Broker, Change } from '../broker/broker.ts';
-import { ServiceError } from '../core/service-error.ts';
+import { Semaphore } from '../concurrency/semaphore.ts';
+import { retryLater } from '../core/service-error.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
-import type { FollowedParts } from './followed-group.ts';
-import { GroupFeed } from './group-feed.ts';
-import { HeldTexts } from './held-texts.ts';
-import { Interruptions } from './interruptions.ts';
-import { ReadingTurns } from './reading-turns.ts';
-import { Rounds } from './rounds.ts';
-import { StreamPermits } from './stream-permits.ts';
-import type { StreamRequest } from './stream-request.ts';
-import { type SessionOwner, StreamSession } from './stream-session.ts';
-import { TellingQueue } from './telling-queue.ts';
-import { requireWatchable } from './watch-rights.ts';
-import { WriteBudget } from './write-budget.ts';
+import { SendQueue } from './channels/send-queue.ts';
+import { WriteBudget } from './channels/write-budget.ts';
+import type { FollowedParts } from './feed/followed-group.ts';
+import { GroupFeed } from './feed/group-feed.ts';
+import { InterruptionLog } from './feed/interruption-log.ts';
+import { CredentialChecks } from './sessions/credential-checks.ts';
+import { StreamPermits } from './sessions/stream-permits.ts';
+import type { StreamRequest } from './sessions/stream-request.ts';
+import { type SessionOwner, StreamSession } from './sessions/stream-session.ts';
+import { UnsentTexts } from './sessions/unsent-texts.ts';
+import { requireAccess } from './sessions/watch-access.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 
-export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'turns'> {
+export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
   readonly broker: Broker;
   readonly log: Logger;
-  /** How long a change may wait to be told together with others, in milliseconds; 0 tells each at once. */
+  /** How long an event may wait to be sent together with others, in milliseconds; 0 sends each at once. */
   readonly mergeMs: number;
-  /** How many socket writes a second there are to spend before changes are merged. Default: what a process makes easily. */
+  /** How many socket writes a second are made before events are merged. Default: what a process makes easily. */
   readonly writesPerSecond?: number;
 }
 
+/**
+ * How many readings a process has under way at once. After an outage every group is read anew: with thousands of readings
+ * at once, each request of that moment would wait behind them.
+ */
+const READS_AT_ONCE = 32;
+
 /** All presence streams of this process. */
 export class PresenceHub implements SessionOwner {
-  readonly held = new HeldTexts();
-  /** What bounds the streams of each user; whoever takes one gives it along with the request. */
+  readonly unsent = new UnsentTexts();
+  /** Bounds the streams of each user. The caller takes a permit and passes it with the request. */
   readonly permits = new StreamPermits();
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #sessions = new Set<StreamSession>();
-  readonly #queue: TellingQueue;
+  readonly #queue: SendQueue;
   readonly #stops: readonly (() => void)[];
-  readonly #interruptions: Interruptions;
-  readonly #turns = new ReadingTurns();
-  readonly #rounds: Rounds;
+  readonly #interruptions: InterruptionLog;
+  readonly #reads = new Semaphore({ permits: READS_AT_ONCE });
+  readonly #credentials: CredentialChecks;
   #isClosed = false;
 
   constructor(parts: HubParts) {
     const { clock, broker, mergeMs, writesPerSecond } = parts;
     this.#parts = parts;
-    this.#interruptions = new Interruptions(parts.log);
-    this.#rounds = new Rounds(parts, this.#sessions);
-    this.#queue = new TellingQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
+    this.#interruptions = new InterruptionLog(parts.log);
+    this.#credentials = new CredentialChecks(parts, this.#sessions);
+    this.#queue = new SendQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
     this.#stops = [
       clock.every(TICK_MS, () => this.#tick()),
-      clock.every(HEARTBEAT_MS, () => this.#beat()),
-      broker.subscribe((change) => this.#hear(change)),
+      clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
+      broker.subscribe((change) => this.#onChange(change)),
     ];
   }
 
-  /** How many streams are open. */
   get streamCount(): number {
     return this.#sessions.size;
   }
 
   /**
-   * A reader, told nothing before it is started, who goes on from a position where that can be.
-   * @throws ServiceError when they may not watch; StoreUnavailableError
+   * Adds a reader, who resumes from a position where that can be. Nothing is sent before the session is started.
+   * @throws ServiceError when the reader may not watch; StoreUnavailableError
    */
-  async open(asked: StreamRequest, position: PresencePosition | null): Promise<StreamSession> {
-    // Asked before the group is watched for it, and again when it is.
-    await requireWatchable(this.#parts.store, asked);
+  async open(request: StreamRequest, position: PresencePosition | null): Promise<StreamSession> {
+    // Before the group is watched for this reader; access is checked again once it is.
+    await requireAccess(this.#parts.store, request);
     if (this.#isClosed) throw stopping();
-    const feed = this.#feedOf({ project: asked.caller.project, groupId: asked.groupId });
-    const session = new StreamSession(asked, feed);
+    const feed = this.#feedOf({ project: request.caller.project, groupId: request.groupId });
+    const session = new StreamSession(request, this);
     this.#sessions.add(session);
     await feed.join(session, position);
     if (session.ending === null) return session;
@@ -78,11 +83,11 @@ export class PresenceHub implements SessionOwner {
 
   ended(session: StreamSession): void {
     this.#sessions.delete(session);
-    session.asked.viewer?.permit?.release();
+    session.request.viewer?.permit?.release();
   }
 
-  /** As with a request: whoever asked is none the wiser, and the log has it. The reader comes back and goes on. */
-  failed({ asked: { groupId } }: StreamSession, err: unknown): void {
+  /** The reader gets no message, reconnects and resumes; the log has the error. */
+  failed({ request: { groupId } }: StreamSession, err: unknown): void {
     this.#parts.log.error({ err, groupId }, 'a presence stream failed');
   }
 
@@ -92,7 +97,7 @@ export class PresenceHub implements SessionOwner {
     for (const session of this.#sessions) session.stop();
   }
 
-  /** Gives everything back. Idempotent. */
+  /** Releases everything. Idempotent. */
   close(): void {
     this.stop();
     this.#queue.close();
@@ -108,11 +113,8 @@ export class PresenceHub implements SessionOwner {
       feed = new GroupFeed(scope, {
         ...this.#parts,
         interruptions: this.#interruptions,
-        turns: this.#turns,
-        held: this.held,
-        offer: (channel) => this.#queue.offer(channel),
-        ended: (session) => this.ended(session),
-        failed: (session, defect) => this.failed(session, defect),
+        reads: this.#reads,
+        sendSoon: (channel) => this.#queue.add(channel),
       });
       this.#feeds.set(key, feed);
     }
@@ -128,28 +130,24 @@ export class PresenceHub implements SessionOwner {
       this.#feeds.delete(key);
     }
     this.#interruptions.tick();
-    this.#rounds.tick();
+    this.#credentials.tick();
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     for (const feed of this.#feeds.values()) {
-      for (const channel of feed.channels) void channel.beat();
+      for (const channel of feed.channels) void channel.heartbeat();
     }
   }
 
-  #hear(change: Change): void {
-    if (change.type === 'standing') return;
-    const concerned = [...this.#sessions].filter(({ asked: { caller } }) =>
+  #onChange(change: Change): void {
+    if (change.type === 'eligibility' || change.type === 'conversation') return;
+    const concerned = [...this.#sessions].filter(({ request: { caller } }) =>
       change.type === 'project'
         ? caller.projectId === change.projectId
         : caller.sessionId === change.sessionId,
     );
-    void this.#rounds.ask(concerned);
+    void this.#credentials.check(concerned);
   }
 }
 
-const stopping = () =>
-  new ServiceError('error', 'the server is stopping; nothing was opened, try again', {
-    status: 503,
-    headers: { 'Retry-After': '1' },
-  });
+const stopping = () => retryLater('the server is stopping; nothing was opened, try again');

@@ -1,19 +1,19 @@
 import type { Redis } from 'ioredis';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { closeClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
 
-/** Who hears a channel. Neither function may throw. */
+/** What a subscription of a channel calls. Neither function may throw. */
 export interface ChannelListener {
   onMessage(text: string): void;
-  /** Messages may have been missed, and none come any more. */
+  /** Messages may have been missed, and no more come. */
   onLost(): void;
 }
 
-/** How often a server that has nothing to say is asked whether it is still there. */
+/** How often the server is pinged, in milliseconds. */
 const PING_INTERVAL_MS = 1_000;
 
-/** The channels that one connection listens to. When it breaks, all of them are lost; who still wants one asks anew. */
+/** The channels that one connection is subscribed to. When it breaks, all subscriptions are lost; nothing renews them. */
 export class ChannelLink {
   readonly #client: Redis;
   readonly #isSharded: boolean;
@@ -33,7 +33,7 @@ export class ChannelLink {
   }
 
   /** @throws StoreUnavailableError */
-  async listen(channel: string, listener: ChannelListener): Promise<void> {
+  async subscribe(channel: string, listener: ChannelListener): Promise<void> {
     this.#listeners.set(channel, listener);
     try {
       await (this.#isSharded ? this.#client.ssubscribe(channel) : this.#client.subscribe(channel));
@@ -44,10 +44,12 @@ export class ChannelLink {
     if (this.#listeners.get(channel) !== listener) throw new StoreUnavailableError('Redis: connection lost');
   }
 
-  leave(channel: string): void {
+  unsubscribe(channel: string): void {
     if (!this.#listeners.delete(channel)) return;
-    const left = this.#isSharded ? this.#client.sunsubscribe(channel) : this.#client.unsubscribe(channel);
-    left.catch(() => {});
+    const unsubscribed = this.#isSharded
+      ? this.#client.sunsubscribe(channel)
+      : this.#client.unsubscribe(channel);
+    unsubscribed.catch(() => {});
   }
 
   /** See {@link RedisChannels.drain}: a server answers in order, messages and pings alike. */
@@ -67,7 +69,7 @@ export class ChannelLink {
     for (const listener of lost) listener.onLost();
   }
 
-  /** A connection that is silent after this is closed by the client. */
+  /** The client closes a connection on which a ping is not answered. */
   async #ping(): Promise<void> {
     if (this.#isPinging || this.#client.status !== 'ready') return;
     this.#isPinging = true;

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { ChannelLink, type ChannelListener } from './channel-link.ts';
 import { connected, nodeClient, serverClient } from './redis-clients.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -6,11 +6,11 @@ import { slotOf } from './slot.ts';
 
 export type { ChannelListener } from './channel-link.ts';
 
-/** The channels of a Redis, heard over connections of their own. A channel has one listener at a time. */
+/** The channels of a Redis, on connections of their own. A channel has one listener at a time. */
 export interface RedisChannels {
-  /** Resolves when every later message will be heard. @throws StoreUnavailableError */
-  listen(channel: string, listener: ChannelListener): Promise<void>;
-  leave(channel: string): void;
+  /** Resolves when every later message will be received. @throws StoreUnavailableError */
+  subscribe(channel: string, listener: ChannelListener): Promise<void>;
+  unsubscribe(channel: string): void;
   /** Resolves when every message of the channel that was published before the call has been received, or the channel is lost. */
   drain(channel: string): Promise<void>;
   close(): void;
@@ -23,7 +23,7 @@ export async function openChannels(connection: RedisConnection): Promise<RedisCh
   return new ChannelLink(await connected(serverClient(target), target), false);
 }
 
-/** In a cluster, a channel is heard at the node that has its slot. */
+/** In a cluster, a message of a channel is received from the node that has its slot. */
 class ShardedChannels implements RedisChannels {
   readonly #connection: RedisConnection;
   readonly #links = new Map<string, Promise<ChannelLink>>();
@@ -33,24 +33,24 @@ class ShardedChannels implements RedisChannels {
     this.#connection = connection;
   }
 
-  async listen(channel: string, listener: ChannelListener): Promise<void> {
+  async subscribe(channel: string, listener: ChannelListener): Promise<void> {
     const node = this.#connection.cluster?.slots[slotOf(channel)]?.[0];
     try {
       if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
       const link = await this.#link(node);
       this.#nodes.set(channel, node);
-      await link.listen(channel, listener);
+      await link.subscribe(channel, listener);
     } catch (error) {
-      // Another node may have the slot by now. Who only listens is told of it by nothing else.
+      // Another node may have the slot by now. A process that only subscribes notices that in no other way.
       this.#connection.cluster?.refreshSlotsCache();
       throw error;
     }
   }
 
-  leave(channel: string): void {
+  unsubscribe(channel: string): void {
     const link = this.#links.get(this.#nodes.get(channel) ?? '');
     this.#nodes.delete(channel);
-    void link?.then((open) => open.leave(channel));
+    void link?.then((open) => open.unsubscribe(channel));
   }
 
   async drain(channel: string): Promise<void> {
@@ -82,7 +82,7 @@ class ShardedChannels implements RedisChannels {
       this.#links.delete(node);
       link.close();
     });
-    // A slot has moved to another node, and its channels with it. Once: each of them is told of.
+    // A slot has moved to another node, and its channels with it. Once: the event comes for each channel.
     client.once('moved', () => {
       cluster?.refreshSlotsCache();
       client.disconnect();

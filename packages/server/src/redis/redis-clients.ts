@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { withinTime } from './redis-failure.ts';
 import type { RedisHost, RedisTarget } from './redis-url.ts';
 
@@ -7,8 +7,8 @@ const RETRY_MAX_MS = 500;
 const retryDelay = (attempt: number) => Math.min(attempt * 50, RETRY_MAX_MS);
 
 /**
- * How every connection behaves: nothing waits for a connection that is not there, nothing is sent twice, and a server
- * that is silent for `timeoutMs` while something is asked of it is given up, with all that was asked.
+ * Options of every connection: no command waits for a connection, no command is sent twice, and a connection on which the
+ * server is silent for `timeoutMs` while commands are under way is closed, with all of them.
  */
 function commonOptions(target: RedisTarget) {
   return {
@@ -24,7 +24,7 @@ function commonOptions(target: RedisTarget) {
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
-    // A master that became a replica: connect anew, perhaps to another.
+    // The master became a replica: connect again, perhaps to another server.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
@@ -45,30 +45,30 @@ export function serverClient(target: RedisTarget): Redis {
     enableTLSForSentinelMode: target.tls !== undefined,
     failoverDetector: true,
   });
-  // A failover that comes while it asks a sentinel makes it give up for good.
+  // A failover during a request to a sentinel ends the client.
   client.on('end', () => setTimeout(() => reopen(client), RETRY_MAX_MS).unref());
   return client;
 }
 
-/** Those that are not to connect again. */
+/** Clients that are not to connect again. */
 const closed = new WeakSet<Redis | Cluster>();
 
 function reopen(client: Redis): void {
   if (!closed.has(client)) client.connect().catch(() => {});
 }
 
-/** Ends a client of whatever kind for good. */
+/** Ends a client of whatever kind; it does not connect again. */
 export function closeClient(client: Redis | Cluster): void {
   closed.add(client);
   client.disconnect();
 }
 
-/** A client of a cluster node's channels: once its connection is gone, so is the client. */
+/** A client of a cluster node's channels. It ends with its connection. */
 export function nodeClient(target: RedisTarget, host: RedisHost): Redis {
   return new Redis({ ...commonOptions(target), ...host, retryStrategy: () => null });
 }
 
-/** A client of all nodes. It queues while it is not ready, so whoever asks it looks at that first. */
+/** A client of all nodes. It queues commands while it is not ready, so callers check that first. */
 export function clusterClient(target: RedisTarget): Cluster {
   const { enableOfflineQueue, ...redisOptions } = commonOptions(target);
   return new Cluster([...target.hosts], {
@@ -76,7 +76,7 @@ export function clusterClient(target: RedisTarget): Cluster {
     // A node's connection is made when the first command for it comes.
     enableOfflineQueue: true,
     clusterRetryStrategy: retryDelay,
-    // A command that may have been carried out is not sent again.
+    // A command that may have been applied is not sent again.
     retryDelayOnFailover: 0,
     // While a slot moves, a group's keys may be on two nodes for a moment. With the redirections between the tries, a call
     // waits for half a second at most.
@@ -86,13 +86,13 @@ export function clusterClient(target: RedisTarget): Cluster {
   });
 }
 
-/** Connects a client, or gives it up. @throws StoreUnavailableError */
+/** Connects a client, or closes it. @throws StoreUnavailableError */
 export async function connected<Client extends Redis | Cluster>(
   client: Client,
   target: RedisTarget,
 ): Promise<Client> {
   let reason: unknown;
-  // Later on, what is wrong is told by the calls that fail.
+  // Later errors are reported by the calls that fail.
   client.on('error', (error) => {
     reason = error;
   });
@@ -108,7 +108,7 @@ export async function connected<Client extends Redis | Cluster>(
   }
 }
 
-/** Of several addresses that failed there is no message but a code. */
+/** When several addresses failed, the error has a code and no message. */
 function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   return message === '' ? String(code) : message;

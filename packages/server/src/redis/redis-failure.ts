@@ -1,14 +1,14 @@
 import { ReplyError } from 'ioredis';
-import { StoreUnavailableError } from '../store/store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
 
-/** What Redis answers while it cannot serve, but will again; as opposed to what it answers to a mistake of ours. */
+/** Errors of a Redis that cannot serve now. All other errors of Redis are defects of Rollcall. */
 const PASSING =
   /^(LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|TRYAGAIN|BUSY|MISCONF|OOM|NOREPLICAS|MOVED|ASK|NOAUTH|WRONGPASS|ERR max number of clients)\b/;
-/** How the client says that there is no connection on which to ask, or that it broke before there was an answer. */
+/** Messages of the client without a connection, or with one that broke before the answer. */
 const NO_CONNECTION =
   /^(Stream isn't writeable|Connection is closed|Cluster isn't ready|Reached the max retries)/;
 
-/** What to reject with for what the client failed with: {@link StoreUnavailableError}, unless it is a defect. */
+/** Maps an error of the client: {@link StoreUnavailableError}, unless it is a defect. */
 export function redisFailure(error: unknown): Error {
   if (error instanceof StoreUnavailableError) return error;
   const { message } = error as Error;
@@ -18,7 +18,7 @@ export function redisFailure(error: unknown): Error {
   });
 }
 
-/** The reply, or a failure when it takes longer. */
+/** The reply. @throws StoreUnavailableError when it takes longer */
 export async function withinTime<Reply>(reply: Promise<Reply>, timeoutMs: number): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const timeUp = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** A Lua script and the name by which Redis knows it once it has seen it. */
+/** A Lua script, and the SHA-1 by which EVALSHA names it. */
 export interface RedisScript {
   readonly source: string;
   readonly sha: string;

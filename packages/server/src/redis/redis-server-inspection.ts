@@ -11,7 +11,7 @@ export interface RedisServerInspection {
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 
-/** Asks the server that a URL names first about itself, and changes nothing. @throws RedisUrlError, StoreUnavailableError */
+/** Reads the state of the first server of a URL. @throws RedisUrlError, StoreUnavailableError */
 export async function inspectRedisServer(url: string): Promise<RedisServerInspection> {
   const target = parseRedisUrl(url);
   const client = serverClient(target);
@@ -40,7 +40,7 @@ export async function inspectRedisServer(url: string): Promise<RedisServerInspec
 
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 
-/** Valkey says which Redis it can stand for, and its own version beside it. */
+/** Valkey reports the Redis version that it is compatible with, and its own. */
 function versionOf(server: string): string {
   const valkey = fieldOf(server, 'valkey_version');
   return valkey === undefined ? `${fieldOf(server, 'redis_version')}` : `Valkey ${valkey}`;
@@ -51,6 +51,7 @@ function concernOf(memory: string): RedisServerInspection['concern'] {
   if (policy === undefined || policy === 'noeviction') return null;
   return {
     found: `maxmemory-policy ${policy}`,
-    advice: 'Set noeviction: where memory is short, others let presence vanish before its time.',
+    advice:
+      'Set noeviction: with other policies, presence is evicted before its deadline when memory is short.',
   };
 }

@@ -5,15 +5,15 @@ export interface RedisHost {
   readonly port: number;
 }
 
-/** Where Redis is and how to speak with it. */
+/** The servers of a Redis, and the options of its connections. */
 export interface RedisTarget {
-  /** One server, or several of which any leads to the others: nodes of a cluster, or sentinels. */
+  /** One server, or several of which each names the others: nodes of a cluster, or sentinels. */
   readonly hosts: readonly RedisHost[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
-  /** The name under which the sentinels know the master; null where `hosts` are servers. */
+  /** The name of the master for the sentinels; null where `hosts` are servers. */
   readonly sentinel: string | null;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
@@ -24,7 +24,7 @@ export interface RedisTarget {
   readonly timeoutMs: number;
 }
 
-/** A URL that names no Redis. The message is one line, without the URL: that has a password in it. */
+/** A URL that names no Redis. The message is one line and leaves out the URL, which has a password in it. */
 export class RedisUrlError extends Error {}
 
 const URL_SHAPE = /^(rediss?):\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
@@ -44,10 +44,10 @@ const PARAMETERS = [
 
 /**
  * Reads `redis://user:password@host:port/db` (`rediss:` for TLS; several hosts with commas between them). A cluster is
- * found to be one when it is connected to. Parameters:
+ * recognised when it is connected to. Parameters:
  * - `prefix` (`rollcall`): what all keys and channels begin with, so that several Rollcalls can share a server
  * - `sentinel`: the hosts are sentinels (port 26379), and this is the name of the master that they watch; with
- *   `sentinel_username` and `sentinel_password` where they ask for them
+ *   `sentinel_username` and `sentinel_password` where the sentinels require them
  * - `ca`, `cert`, `key`: paths of PEM files, for a private authority and a client certificate
  * - `connect_timeout_ms` (1500), `timeout_ms` (2500)
  * @throws RedisUrlError

@@ -1,58 +1,61 @@
 /**
  * Reads the body of a batch: the same for every engine, on whichever thread the engine reads it. Schema checks happen
- * here; what needs the store (does a nameless group exist?) is asked of the engine.
+ * here; the engine reads what needs the store (does a nameless group exist?).
  */
 import {
   Batch,
-  Findings,
-  inspector,
   isJsonObject,
   JsonObjectError,
   limits,
   parseJsonObject,
+  ValidationErrors,
+  validator,
 } from '@rollcall/protocol';
-import type { BatchOutcome } from './store.ts';
+import type { BatchOutcome } from './ports/batches.ts';
 
-type Refused = Extract<BatchOutcome, { kind: 'malformed' | 'misfit' }>;
+type Rejected = Extract<BatchOutcome, { kind: 'malformed' | 'invalid' }>;
 
 /** A parsed batch and what is wrong with it so far. */
 export interface BatchDocument {
   readonly value: unknown;
-  readonly findings: Findings;
+  readonly errors: ValidationErrors;
   /** Groups that have no name of their own nor from an earlier item: each is an error unless the store has it. */
   readonly nameless: readonly { readonly index: number; readonly id: string }[];
 }
 
-const inspectBatch = inspector(Batch);
+const validateBatch = validator(Batch);
 
-/** Parses and checks the bytes; the engine then reports the nameless groups that it lacks with {@link settleBatch}. */
-export function readBatch(body: Uint8Array): BatchDocument | Refused {
+/** Parses and checks the bytes; the engine then reports the nameless groups that it lacks with {@link completeBatch}. */
+export function readBatch(body: Uint8Array): BatchDocument | Rejected {
   try {
     const value = parseJsonObject(body);
-    const findings = new Findings();
-    inspectBatch(value, findings);
-    return { value, findings, nameless: namelessGroups(value.groups) };
+    const errors = new ValidationErrors();
+    validateBatch(value, errors);
+    return { value, errors, nameless: namelessGroups(value.groups) };
   } catch (error) {
     if (error instanceof JsonObjectError) return { kind: 'malformed', message: error.message };
     throw error;
   }
 }
 
-/** The checked batch, or why it is refused. `groupExists` is asked for each nameless group, before any of it applies. */
-export function settleBatch(document: BatchDocument, groupExists: (id: string) => boolean): Batch | Refused {
-  const { findings } = document;
+/** The checked batch, or why it is rejected. `groupExists` is called for each nameless group. */
+export function completeBatch(
+  document: BatchDocument,
+  groupExists: (id: string) => boolean,
+): Batch | Rejected {
+  const { errors } = document;
   for (const { index, id } of document.nameless) {
-    if (!groupExists(id)) findings.missing.add(`groups[${index}].name`, 'a name, which a new group needs');
+    if (!groupExists(id)) errors.missing.add(`groups[${index}].name`, 'a name, which a new group needs');
   }
-  return findings.clean ? (document.value as Batch) : { kind: 'misfit', findings };
+  return errors.clean ? (document.value as Batch) : { kind: 'invalid', errors };
 }
 
-export function isRefused(read: object): read is Refused {
-  return 'kind' in read && (read.kind === 'malformed' || read.kind === 'misfit');
+export function isRejected(read: object): read is Rejected {
+  return 'kind' in read && (read.kind === 'malformed' || read.kind === 'invalid');
 }
 
 function namelessGroups(groups: unknown): { index: number; id: string }[] {
-  // Of a list that is too long nothing but its length is looked at.
+  // Of a list that is too long only the length is checked.
   if (!Array.isArray(groups) || groups.length > limits.BATCH_MAX_GROUPS) return [];
   const named = new Set<string>();
   const nameless: { index: number; id: string }[] = [];

@@ -19,16 +19,12 @@ export function packIds(ids: readonly string[]): PackedIds {
 export const isPacked = (list: IdList | undefined): list is PackedIds =>
   list !== undefined && !Array.isArray(list);
 
-/** Whether a parameter of a write holds a packed list. */
-export const holdsPackedList = ({
-  members,
-  add,
-  remove,
-}: {
-  readonly members?: IdList;
-  readonly add?: IdList;
-  readonly remove?: IdList;
-}): boolean => isPacked(members) || isPacked(add) || isPacked(remove);
+/** Whether a parameter of a write has a packed list. */
+export const hasPackedList = (parameter: unknown): boolean =>
+  typeof parameter === 'object' && parameter !== null && Object.values(parameter).some(isPackedList);
+
+const isPackedList = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'bytes' in value && value.bytes instanceof Uint8Array;
 
 /** The IDs themselves. For the thread that applies the write: it takes some 0.5 ms for each 1,000 IDs. */
 export function unpackIds(list: IdList): readonly string[] {

@@ -1,16 +1,12 @@
-import type { UserWrite } from '@rollcall/protocol';
-import type { GroupChange, Json } from './store.ts';
+import type { Json } from '../values/json.ts';
 
 /**
- * A write with its metadata as the text that is stored. To SQLite's writer thread it goes like this: copying an object
- * there gives up on deep nesting, and would take every other write of the same message with it.
+ * A write with its metadata as the text that is stored. It can go to another thread like this: copying an object there
+ * fails on deep nesting.
  */
 export type Stored<Write extends { metadata?: unknown }> = Omit<Write, 'metadata'> & {
   readonly metadata?: Json;
 };
-
-export type StoredUserWrite = Stored<UserWrite>;
-export type StoredGroupWrite = Stored<GroupChange>;
 
 export function toStored<Write extends { metadata?: unknown }>(write: Write): Stored<Write> {
   if (write.metadata === undefined) return write as Stored<Write>;

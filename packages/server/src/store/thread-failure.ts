@@ -1,5 +1,5 @@
 /** A failure on its way from one thread to another: an error that is copied there loses its class. */
-import { ProjectGoneError, StoreUnavailableError } from './store.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../values/engine-errors.ts';
 
 export interface ThreadFailure {
   readonly kind: 'unavailable' | 'projectGone' | 'defect';

@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import type { ErrorCode } from '@rollcall/protocol';
 import { mintAccessToken } from '../../src/auth/sign.ts';
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
-import { createTokenService } from '../../src/core/token-service.ts';
+import { TokenService } from '../../src/core/token-service.ts';
 import type { Store } from '../../src/store/store.ts';
+import { BY_TEST, CONTEXT } from '../support/origin.ts';
 import { type AuthCase, assertTokenFailure, CUSTOMER, PROJECT, withAuth } from './auth-case.ts';
 import { type Forgery, forgedToken } from './forged-token.ts';
 
@@ -23,6 +24,7 @@ test('an app token is exchanged for an access token, which opens the same projec
     const caller = await authenticator.authenticate(header);
     assert.deepEqual([caller.projectId, caller.project], [PROJECT.id, project.key]);
     assert.equal(typeof caller.sessionId, 'string');
+    assert.deepEqual(caller.actor, { kind: 'access_token', id: caller.sessionId });
     clock.move(DAY_MS);
     assert.equal((await authenticator.authenticate(header)).projectId, PROJECT.id);
     clock.move(30_000);
@@ -50,7 +52,7 @@ test('every exchange is a session of its own', () =>
 test('an access token outlives the rotation of the secret with which it was asked for', () =>
   withAuth(async (auth) => {
     const { accessToken } = await auth.tokens.authorize(appToken(auth));
-    await auth.projects.rotateSecret({ customerId: CUSTOMER.id }, PROJECT.id, 0);
+    await auth.projects.rotateSecret({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id, 0);
     assert.equal((await auth.authenticator.authenticate(`Bearer ${accessToken}`)).projectId, PROJECT.id);
   }));
 
@@ -125,11 +127,11 @@ test('only an access token can be revoked', () =>
 test('an access token whose session is unknown, or whose project is gone, is invalid', () =>
   withAuth(async (auth) => {
     const { authenticator, tokens, projects, store, seconds } = auth;
-    const unknown = await mintAccessToken('unknown', await store.serviceKey(), seconds());
+    const unknown = await mintAccessToken('unknown', await store.sessions.serviceKey(), seconds());
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${unknown}`), 'invalid_access_token');
     const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
     await authenticator.authenticate(header);
-    await projects.remove({ customerId: CUSTOMER.id }, PROJECT.id);
+    await projects.remove({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id);
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
   }));
 
@@ -165,26 +167,26 @@ test('ended sessions are forgotten within the hour after the tolerance, and only
     clock.move(HOUR_MS);
     await writesDone(store);
     assert.notEqual(
-      await store.findSession(ended.sessionId ?? ''),
+      await store.sessions.find(ended.sessionId ?? ''),
       null,
       'its token is still within the tolerance',
     );
     assert.equal((await authenticator.authenticate(ended.header)).projectId, PROJECT.id);
     clock.move(HOUR_MS);
     await writesDone(store);
-    assert.equal(await store.findSession(ended.sessionId ?? ''), null);
-    assert.notEqual(await store.findSession(running.sessionId ?? ''), null);
+    assert.equal(await store.sessions.find(ended.sessionId ?? ''), null);
+    assert.notEqual(await store.sessions.find(running.sessionId ?? ''), null);
     await assertTokenFailure(() => authenticator.authenticate(ended.header), 'expired_access_token');
   }));
 
 /** Writes are done in order, so that a sweep which the clock set off has ended when this has. */
-const writesDone = (store: Store) => store.revokeSession('unknown');
+const writesDone = (store: Store) => store.sessions.revoke(1, 'unknown', CONTEXT);
 
-test('a token is revoked even when the broker cannot tell the others, who see it within a second', () =>
+test('an access token is revoked even when the broker cannot notify the other processes, which see it within a second', () =>
   withAuth(async (auth) => {
     const { store, clock, authenticator } = auth;
     const cutOff = { ...auth.broker, publish: () => Promise.reject(new Error('cut off')) };
-    const tokens = createTokenService({ store, clock, broker: cutOff, issuer: createTokenIssuer(store) });
+    const tokens = new TokenService({ store, clock, broker: cutOff, issuer: createTokenIssuer(store) });
     const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
     await tokens.revoke(await authenticator.authenticate(header));
     clock.move(1_000);

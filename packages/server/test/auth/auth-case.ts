@@ -8,13 +8,14 @@ import { type Authenticator, createAuthenticator } from '../../src/auth/authenti
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
 import type { Broker } from '../../src/broker/broker.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
-import { createProjectService, type ProjectService } from '../../src/core/project-service.ts';
+import { ProjectService } from '../../src/core/project-service.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
-import { createTokenService, type TokenService } from '../../src/core/token-service.ts';
+import { TokenService } from '../../src/core/token-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
+import type { ProjectRecord } from '../../src/store/ports/projects.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ProjectRecord, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme', name: 'Acme', createdAt: 0 };
@@ -48,12 +49,12 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
   const broker = createMemoryBroker();
   const presence = createMemoryPresence();
   const authenticator = createAuthenticator({ store, broker, clock });
-  const tokens = createTokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
+  const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const log = pino({ level: 'silent' });
-  const projects = createProjectService({ store, presence, broker, clock, log });
+  const projects = new ProjectService({ store, presence, broker, clock, log });
   try {
-    await store.createCustomer(CUSTOMER);
-    const made = await store.createProject(PROJECT);
+    await store.customers.create(CUSTOMER);
+    const made = await store.projects.create(PROJECT);
     assert.equal(made.kind, 'created');
     const { project } = made as { project: ProjectRecord };
     const seconds = () => Math.floor(clock.now() / 1_000);
@@ -67,21 +68,21 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
   assert.equal(clock.timers, 0, 'a timer was left behind');
 }
 
-/** Sees that `attempt` is refused as a token failure: the code, 401, and the header that tells it from other 401s. */
+/** Asserts that `attempt` is rejected as a token failure: the code, 401, and the header that other 401s do not have. */
 export async function assertTokenFailure(
   attempt: () => unknown,
   code: ErrorCode,
   what: string = code,
 ): Promise<ServiceError> {
-  const error = await refusal(attempt, what);
+  const error = await rejection(attempt, what);
   assert.equal(error.code, code, what);
   assert.equal(error.status, 401, what);
   assert.deepEqual(error.headers, { 'WWW-Authenticate': 'Bearer' }, what);
   return error;
 }
 
-/** The ServiceError with which `attempt` is refused, whether it throws or rejects. */
-export async function refusal(attempt: () => unknown, what = 'the attempt'): Promise<ServiceError> {
+/** The ServiceError that `attempt` throws or rejects with. */
+export async function rejection(attempt: () => unknown, what = 'the attempt'): Promise<ServiceError> {
   try {
     await attempt();
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { assertTokenFailure, PROJECT, refusal, withAuth } from './auth-case.ts';
+import { assertTokenFailure, PROJECT, rejection, withAuth } from './auth-case.ts';
 import { forgedToken } from './forged-token.ts';
 
 const part = (text: string | Uint8Array) => Buffer.from(text).toString('base64url');
@@ -123,7 +123,7 @@ test('whatever arrives as a header is answered with 401 and nothing else', () =>
     await fc.assert(
       fc.asyncProperty(header, async (text) => {
         for (const attempt of [authenticator.authenticate, authenticator.authenticateCustomer]) {
-          assert.equal((await refusal(() => attempt(text))).status, 401);
+          assert.equal((await rejection(() => attempt(text))).status, 401);
         }
       }),
       { numRuns: 500, examples: [[`Bearer ${unprintable}`]] },

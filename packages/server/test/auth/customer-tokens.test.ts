@@ -11,7 +11,8 @@ test('a customer token signed with HS512, HS384 or HS256 opens the projects endp
     for (const alg of ['HS512', 'HS384', 'HS256']) {
       const token = forgedToken({ customer_id: CUSTOMER.id, iat: seconds() }, { ...signed, alg });
       const caller = await authenticator.authenticateCustomer(`Bearer ${token}`);
-      assert.deepEqual(caller, { customerId: CUSTOMER.id }, alg);
+      const actor = { kind: 'customer_token', id: CUSTOMER.id };
+      assert.deepEqual(caller, { actor, customerId: CUSTOMER.id }, alg);
     }
   }));
 

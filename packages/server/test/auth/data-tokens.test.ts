@@ -14,7 +14,9 @@ test('project and app tokens signed with HS512, HS384 or HS256 open the project'
       for (const claim of ['project_id', 'app_id']) {
         const token = forgedToken({ [claim]: PROJECT.id, exp: seconds() + 60 }, { ...signed, alg });
         const caller = await authenticator.authenticate(`Bearer ${token}`);
-        assert.deepEqual(caller, { projectId: PROJECT.id, project: project.key, sessionId: null }, alg);
+        const actor = { kind: claim === 'app_id' ? 'app_token' : 'project_token', id: PROJECT.id };
+        const expected = { actor, projectId: PROJECT.id, project: project.key, sessionId: null };
+        assert.deepEqual(caller, expected, alg);
       }
     }
   }));
@@ -170,14 +172,14 @@ test('claims that are not asked for are ignored', () =>
 test('the key is the UTF-8 of the secret', () =>
   withAuth(async ({ authenticator, store, seconds }) => {
     const secret = 'Schlüssel 🔑';
-    await store.createProject({ ...PROJECT, id: 'umlaut', secret });
+    await store.projects.create({ ...PROJECT, id: 'umlaut', secret });
     const header = `Bearer ${forgedToken({ project_id: 'umlaut', iat: seconds() }, { secret: Buffer.from(secret, 'utf8') })}`;
     assert.equal((await authenticator.authenticate(header)).projectId, 'umlaut');
   }));
 
 test('a project with an empty secret opens for nobody', () =>
   withAuth(async ({ authenticator, store, seconds }) => {
-    await store.createProject({ ...PROJECT, id: 'open', secret: '' });
+    await store.projects.create({ ...PROJECT, id: 'open', secret: '' });
     const header = `Bearer ${forgedToken({ project_id: 'open', iat: seconds() }, { secret: '' })}`;
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
@@ -185,6 +187,8 @@ test('a project with an empty secret opens for nobody', () =>
 test('a customer token opens the projects endpoints and no data', () =>
   withAuth(async ({ authenticator, clock }) => {
     const header = `Bearer ${await mintCustomerToken(CUSTOMER.id, CUSTOMER.secret, clock.now())}`;
-    assert.deepEqual(await authenticator.authenticateCustomer(header), { customerId: CUSTOMER.id });
+    const actor = { kind: 'customer_token', id: CUSTOMER.id };
+    const caller = await authenticator.authenticateCustomer(header);
+    assert.deepEqual(caller, { actor, customerId: CUSTOMER.id });
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
   }));

@@ -11,7 +11,7 @@ export interface Forgery {
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /**
- * A JWT made by hand, so that the service's own way of signing is not what its verifying is held against, and so that
+ * A JWT made by hand, so that verification is not tested with the service's own signing code, and so that
  * a test can make one that no library would. Unknown algorithms are signed as HS512.
  */
 export function forgedToken(claims: object, forgery: Forgery = {}): string {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mintProjectToken } from '../../src/auth/sign.ts';
 import type { Change } from '../../src/broker/broker.ts';
-import { assertTokenFailure, CUSTOMER, PROJECT, refusal, withAuth } from './auth-case.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { assertTokenFailure, CUSTOMER, PROJECT, rejection, withAuth } from './auth-case.ts';
 
-const owner = { customerId: CUSTOMER.id };
-const stranger = { customerId: 'globex' };
+const owner = { customerId: CUSTOMER.id, ...BY_TEST };
+const stranger = { customerId: 'globex', ...BY_TEST };
 const DAY_MS = 86_400_000;
 
 test('a customer creates, lists, reads and renames projects', () =>
@@ -40,7 +41,7 @@ test('two projects never share an ID or a secret', () =>
 
 test("another customer's project is project_not_found, as one that does not exist, and stays as it is", () =>
   withAuth(async ({ projects, store }) => {
-    await store.createCustomer({ ...CUSTOMER, id: stranger.customerId });
+    await store.customers.create({ ...CUSTOMER, id: stranger.customerId });
     assert.deepEqual(await projects.list(stranger), []);
     const attempts = [
       (caller: typeof owner, id: string) => projects.get(caller, id),
@@ -53,11 +54,11 @@ test("another customer's project is project_not_found, as one that does not exis
         [stranger, PROJECT.id],
         [owner, 'nobody'],
       ] as const) {
-        const error = await refusal(() => attempt(caller, id));
+        const error = await rejection(() => attempt(caller, id));
         assert.deepEqual([error.code, error.status, error.headers], ['project_not_found', 401, {}]);
       }
     }
-    const { secret, name } = (await store.findProject(PROJECT.id)) ?? {};
+    const { secret, name } = (await store.projects.find(PROJECT.id)) ?? {};
     assert.deepEqual([secret, name], [PROJECT.secret, PROJECT.name]);
   }));
 

@@ -5,15 +5,17 @@ import { mintProjectToken } from '../../src/auth/sign.ts';
 import { VerifiedCache } from '../../src/auth/verified-cache.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Store } from '../../src/store/store.ts';
+import { altered } from '../http/app-case.ts';
+import { BY_TEST, CONTEXT } from '../support/origin.ts';
 import { type AuthCase, assertTokenFailure, CUSTOMER, PROJECT, withAuth } from './auth-case.ts';
 import { forgedToken } from './forged-token.ts';
 
-const owner = { customerId: CUSTOMER.id };
+const owner = { customerId: CUSTOMER.id, ...BY_TEST };
 
 const bearer = async ({ clock }: AuthCase) =>
   `Bearer ${await mintProjectToken(PROJECT.id, PROJECT.secret, clock.now())}`;
 
-test('a header that was verified is answered without a promise, for a second', () =>
+test('a verified header is answered without a promise for a second', () =>
   withAuth(async (auth) => {
     const { authenticator, clock } = auth;
     const header = await bearer(auth);
@@ -29,17 +31,21 @@ test('a header that was verified is answered without a promise, for a second', (
     assert.deepEqual(await again, caller);
   }));
 
-test('what another process changed takes effect within a second', () =>
+test('a change of another process takes effect within a second', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, store, project } = auth;
     const header = await bearer(auth);
     await authenticator.authenticate(header);
-    await store.rotateSecret(project.key, 'a new secret', clock.now());
+    await store.projects.rotateSecret(
+      project.key,
+      { secret: 'a new secret', previousValidUntil: clock.now() },
+      CONTEXT,
+    );
     clock.move(1_000);
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('what this process changed takes effect at once', () =>
+test('a change of this process takes effect at once', () =>
   withAuth(async (auth) => {
     const { authenticator, projects } = auth;
     const header = await bearer(auth);
@@ -50,7 +56,7 @@ test('what this process changed takes effect at once', () =>
     await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
   }));
 
-test('a remembered token does not outlive its end, nor that of the previous secret', () =>
+test('a cached token ends with its exp, and with its previous secret', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, projects, seconds } = auth;
     const ending = `Bearer ${forgedToken({ project_id: PROJECT.id, exp: seconds() - 30 + 0.5 }, { secret: PROJECT.secret })}`;
@@ -66,7 +72,7 @@ test('a remembered token does not outlive its end, nor that of the previous secr
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('a clock that is set back does not prolong what is remembered', () =>
+test('a clock that is set back empties the cache', () =>
   withAuth(async (auth) => {
     const { authenticator, clock } = auth;
     const header = await bearer(auth);
@@ -75,12 +81,16 @@ test('a clock that is set back does not prolong what is remembered', () =>
     assert.ok(authenticator.authenticate(header) instanceof Promise);
   }));
 
-test('a verification that a change overtakes is not remembered', () =>
+test('a token whose project changes while it is verified is not cached', () =>
   withAuth(async (auth) => {
     const { broker, clock, projects } = auth;
     const gate = Promise.withResolvers<void>();
     const reading = Promise.withResolvers<void>();
-    const authenticator = createAuthenticator({ store: heldStore(auth.store, reading, gate), broker, clock });
+    const authenticator = createAuthenticator({
+      store: delayedStore(auth.store, reading, gate),
+      broker,
+      clock,
+    });
     const header = await bearer(auth);
     const overtaken = authenticator.authenticate(header);
     await reading.promise;
@@ -91,38 +101,35 @@ test('a verification that a change overtakes is not remembered', () =>
     authenticator.close();
   }));
 
-/** The store itself, but what it read of a project waits at the gate before it is handed on. */
-function heldStore(
+/** The store, but each project that it read waits at the gate before it is returned. */
+function delayedStore(
   store: Store,
   reading: PromiseWithResolvers<void>,
   gate: PromiseWithResolvers<void>,
 ): Store {
-  return new Proxy(store, {
-    get(target, name) {
-      const member = Reflect.get(target, name, target);
-      if (name !== 'findProject') return typeof member === 'function' ? member.bind(target) : member;
-      return async (id: string) => {
-        const project = await target.findProject(id);
-        reading.resolve();
-        await gate.promise;
-        return project;
-      };
+  const projects = altered(store.projects, {
+    async find(id: string) {
+      const project = await store.projects.find(id);
+      reading.resolve();
+      await gate.promise;
+      return project;
     },
   });
+  return altered(store, { projects });
 }
 
-test('refusals are not remembered', () =>
+test('a token that is rejected with project_not_found is verified again', () =>
   withAuth(async (auth) => {
     const { authenticator, store } = auth;
     const header = `Bearer ${await mintProjectToken('later', PROJECT.secret, auth.clock.now())}`;
     await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
-    await store.createProject({ ...PROJECT, id: 'later' });
+    await store.projects.create({ ...PROJECT, id: 'later' });
     assert.equal((await authenticator.authenticate(header)).projectId, 'later');
   }));
 
-test('memory is bounded: the oldest make room, and long headers are not kept', () => {
+test('the cache has at most 10,000 headers of 2,048 characters: the oldest are removed, longer ones are not stored', () => {
   const cache = new VerifiedCache<Caller>();
-  const caller = { projectId: PROJECT.id, project: 1, sessionId: null };
+  const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
   const verified = { caller, endsAt: 5_000 };
   for (let index = 0; index <= 10_000; index += 1)
     cache.put(`header ${index}`, verified, 1_000, cache.generation);

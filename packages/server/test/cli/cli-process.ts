@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
+import { type Answer, send } from '../support/http-client.ts';
+import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
 
 const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -17,6 +20,38 @@ export const KNOWN = [
   ...['--customer-id', CUSTOMER.id, '--customer-secret', CUSTOMER.secret],
   ...['--project-id', PROJECT.id, '--project-secret', PROJECT.secret],
 ];
+
+/** The headers of a request with a token of {@link PROJECT}. */
+export const headersOfProject = () => ({
+  authorization: `Bearer ${jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret)}`,
+  'content-type': 'application/json',
+});
+
+/** Sends a request with a token of {@link PROJECT}; a body is sent as JSON. */
+export type Request = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+export function requestsTo(url: string, agent?: Agent): Request {
+  const headers = headersOfProject();
+  return (method, path, body) =>
+    send(url, method, path, {
+      headers,
+      ...(agent !== undefined && { agent }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+}
+
+/** Runs `use` with requests on connections that stay open. */
+export async function withRequests<Result>(
+  url: string,
+  use: (request: Request) => Promise<Result>,
+): Promise<Result> {
+  const agent = new Agent({ keepAlive: true });
+  try {
+    return await use(requestsTo(url, agent));
+  } finally {
+    agent.destroy();
+  }
+}
 
 export interface Ended {
   readonly code: number | null;
@@ -31,7 +66,7 @@ export interface CommandOptions {
 }
 
 /** No command takes a tenth of this; one that should have ended and has not is ended. */
-const COMMAND_LIMIT_MS = 60_000;
+const COMMAND_LIMIT_MS = 180_000;
 
 /** The program sees none of the settings that the test run itself may have. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {

@@ -34,17 +34,17 @@ async function parse(args: readonly string[]): Promise<{ code: number; stdout: s
   return { code: await runCommand(program, args), ...printed };
 }
 
-describe('every command', () => {
+describe('every command of rollcall', () => {
   for (const [path, command] of allCommands(buildCli())) {
     const name = ['rollcall', ...path].join(' ');
-    test(`${name} --help explains it, with examples where it does something`, async () => {
+    test(`${name} --help describes the command, with examples where it has an action`, async () => {
       const { code, stdout } = await parse([...path, '--help']);
       assert.equal(code, 0);
       assert.ok(stdout.startsWith(`Usage: ${name}`), stdout);
       if (command.commands.length === 0) assert.match(stdout, /\nExamples:\n {2}\$ .*rollcall/);
     });
 
-    test(`${name} with an unknown option ends with 2`, async () => {
+    test(`${name} with an unknown option is exit code 2`, async () => {
       const required = command.options
         .filter((option) => option.mandatory)
         .flatMap(({ long }) => [long ?? '', 'x']);
@@ -55,13 +55,13 @@ describe('every command', () => {
     });
   }
 
-  test('an unknown command ends with 2 and names the nearest', async () => {
+  test('an unknown command is exit code 2 and one line that names the nearest command', async () => {
     const { code, stderr } = await rollcall(['projcet', 'list']);
     assert.equal(code, 2);
     assert.match(stderr, /unknown command 'projcet'\n\(Did you mean project\?\)/);
   });
 
-  test('no command at all ends with 2 and shows the help', async () => {
+  test('rollcall without a command is exit code 2 and shows the help', async () => {
     const { code, stderr } = await rollcall([]);
     assert.equal(code, 2);
     assert.match(stderr, /^Usage: rollcall/);
@@ -78,7 +78,7 @@ describe('every command', () => {
     ['group', 'connect', 'g', '--workspace', 'w'],
   ];
   for (const args of opening) {
-    test(`rollcall ${args.join(' ')} where there is no store says so, ends with 1 and makes none`, () =>
+    test(`rollcall ${args.join(' ')} without a store is exit code 1 and creates no store`, () =>
       withDataDir(undefined, async (parent) => {
         const dataDir = join(parent, 'data');
         const { code, stdout, stderr } = await rollcall([...args, '--data-dir', dataDir]);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { describe, test } from 'node:test';
 import type { Viewer } from '@rollcall/protocol';
 import { send } from '../support/http-client.ts';
 import { jwtPart, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
+import { suiteResource } from '../support/suite-resource.ts';
+import { until } from '../support/waiting.ts';
 import {
   CUSTOMER,
   KNOWN,
@@ -18,37 +19,15 @@ import {
   withServe,
 } from './cli-process.ts';
 
-describe('beside a running server', () => {
-  let server: ServeProcess;
-  let dataDir: string;
-  let finish: () => void;
-  let done: Promise<void>;
+describe('commands beside a running server', () => {
+  const running = suiteResource<{ server: ServeProcess; dataDir: string }>((use) =>
+    withDataDir(undefined, (dataDir) => withServe(dataDir, KNOWN, (server) => use({ server, dataDir }))),
+  );
 
-  before(async () => {
-    await new Promise<void>((started, fail) => {
-      done = withDataDir(undefined, (directory) =>
-        withServe(directory, KNOWN, async (running) => {
-          server = running;
-          dataDir = directory;
-          const stopped = new Promise<void>((resolve) => {
-            finish = resolve;
-          });
-          started();
-          await stopped;
-        }),
-      );
-      done.catch(fail);
-    });
-  });
-  after(() => {
-    finish();
-    return done;
-  });
-
-  const ok = (...args: string[]) => rollcallOk([...args, '--data-dir', dataDir]);
-  const refused = (...args: string[]) => rollcall([...args, '--data-dir', dataDir]);
+  const ok = (...args: string[]) => rollcallOk([...args, '--data-dir', running.value.dataDir]);
+  const failing = (...args: string[]) => rollcall([...args, '--data-dir', running.value.dataDir]);
   const get = (path: string, token: string) =>
-    send(server.url, 'GET', path, { headers: { authorization: `Bearer ${token.trim()}` } });
+    send(running.value.server.url, 'GET', path, { headers: { authorization: `Bearer ${token.trim()}` } });
 
   test('rollcall token prints a token of the only project and nothing else', async () => {
     const token = await ok('token');
@@ -56,9 +35,9 @@ describe('beside a running server', () => {
     assert.equal((await get('/v1/groups', token)).status, 200);
   });
 
-  test('rollcall token --app is what /v1/authorize takes', async () => {
+  test('rollcall token --app prints an app token that POST /v1/authorize takes', async () => {
     const signed = (await ok('token', '--app')).trim();
-    const answer = await send(server.url, 'POST', '/v1/authorize', {
+    const answer = await send(running.value.server.url, 'POST', '/v1/authorize', {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ signed_app_token: signed }),
     });
@@ -66,12 +45,12 @@ describe('beside a running server', () => {
     assert.equal((await get('/v1/groups', answer.json<{ access_token: string }>().access_token)).status, 200);
   });
 
-  test('rollcall token --user is for a browser of that user, --group for that group only', async () => {
+  test('rollcall token --user prints a client token of that user, with --group for that group only', async () => {
     const token = (await ok('token')).trim();
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const groups = ['a', 'b'].map((id) => ({ id, name: `Name of ${id}`, members: ['ada'] }));
     const body = JSON.stringify({ users: [{ id: 'ada' }], groups });
-    assert.equal((await send(server.url, 'POST', '/v1/batch', { headers, body })).status, 200);
+    assert.equal((await send(running.value.server.url, 'POST', '/v1/batch', { headers, body })).status, 200);
     const viewer = async (...args: string[]) => {
       const answer = await get('/v1/client/viewer', await ok('token', '--user', 'ada', ...args));
       assert.equal(answer.status, 200, answer.text);
@@ -81,12 +60,12 @@ describe('beside a running server', () => {
     assert.deepEqual(await viewer('--group', 'b'), ['b']);
   });
 
-  test('rollcall token --customer opens /v1/projects', async () => {
+  test('rollcall token --customer prints a customer token that opens /v1/projects', async () => {
     assert.equal((await get('/v1/projects', await ok('token', '--customer'))).status, 200);
     assert.equal((await get('/v1/projects', await ok('token', '--customer', CUSTOMER.id))).status, 200);
   });
 
-  test('rollcall token --ttl-seconds --json says when it ends, and so does the token', async () => {
+  test('rollcall token --ttl-seconds --json prints when the token expires, as its exp claim does', async () => {
     const before = seconds(Date.now());
     const printed = JSON.parse(await ok('token', '--ttl-seconds', '600', '--json'));
     const after = seconds(Date.now());
@@ -108,7 +87,7 @@ describe('beside a running server', () => {
 
   const badUsage: [string, string[], RegExp][] = [
     ['a life above 24 hours', ['token', '--ttl-seconds', '86401'], /from 1 to 86400/],
-    ['a secret of nobody', ['token', '--secret', PROJECT.secret], /--secret needs the ID/],
+    ['a secret without an ID', ['token', '--secret', PROJECT.secret], /--secret needs the ID/],
     ['a customer’s project token', ['token', '--customer', '--app'], /--customer goes with none/],
     ['a customer’s client token', ['token', '--customer', '--user', 'u'], /--customer goes with none/],
     ['an app’s client token', ['token', '--app', '--user', 'u'], /--user does not go with --app/],
@@ -120,8 +99,8 @@ describe('beside a running server', () => {
     ['deleting without --yes', ['project', 'delete', PROJECT.id], /--yes/],
   ];
   for (const [what, args, line] of badUsage) {
-    test(`${what} is bad usage: exit code 2`, async () => {
-      const { code, stdout, stderr } = await refused(...args);
+    test(`${what} is bad usage, with exit code 2`, async () => {
+      const { code, stdout, stderr } = await failing(...args);
       assert.equal(code, 2, stderr);
       assert.match(stderr, line);
       assert.equal(stdout, '');
@@ -142,21 +121,21 @@ describe('beside a running server', () => {
     ],
   ];
   for (const [what, args, line] of failures) {
-    test(`${what} of what is not there fails: exit code 1`, async () => {
-      const { code, stdout, stderr } = await refused(...args);
+    test(`${what} of a resource that does not exist fails with exit code 1`, async () => {
+      const { code, stdout, stderr } = await failing(...args);
       assert.equal(code, 1, stderr);
       assert.match(stderr, line);
       assert.equal(stdout, '');
     });
   }
 
-  test('a project is created, renamed, rotated and deleted, and the server goes by it', async () => {
+  test('a project is created, renamed, rotated and deleted by the command line, and the running server applies it', async () => {
     const created = JSON.parse(await ok('project', 'create', 'Second', '--id', 'second', '--json'));
     assert.deepEqual(Object.keys(created), ['id', 'secret', 'name', 'created_at']);
     const token = await rollcallOk(['token', '--project', 'second', '--secret', created.secret]);
-    await until(async () => (await get('/v1/groups', token)).status === 200);
+    await until('the token is accepted', async () => (await get('/v1/groups', token)).status === 200);
 
-    const taken = await refused('project', 'create', 'Again', '--id', 'second');
+    const taken = await failing('project', 'create', 'Again', '--id', 'second');
     assert.equal(taken.code, 1);
     assert.match(taken.stderr, /the project second already exists/);
 
@@ -172,7 +151,7 @@ describe('beside a running server', () => {
     assert.ok(!JSON.stringify(listed).includes('secret'));
     assert.match(await ok('project', 'list'), /^ID +NAME +CUSTOMER +CREATED\nsecond +Renamed +acme +\S+Z\n/);
 
-    const several = await refused('token');
+    const several = await failing('token');
     assert.equal(several.code, 2);
     assert.match(several.stderr, /there are 2 projects \(second, staging\): choose one with --project/);
 
@@ -180,30 +159,32 @@ describe('beside a running server', () => {
       await ok('project', 'rotate-secret', 'second', '--overlap-seconds', '0', '--json'),
     );
     assert.deepEqual(Object.keys(rotated), ['secret', 'previous_valid_until']);
-    await until(async () => (await get('/v1/groups', token)).status === 401);
+    await until('the old secret has ended', async () => (await get('/v1/groups', token)).status === 401);
     const fresh = await ok('token', '--project', 'second');
     assert.equal((await get('/v1/groups', fresh)).status, 200);
 
     assert.equal(await ok('project', 'delete', 'second', '--yes'), 'deleted project second\n');
-    await until(async () => (await get('/v1/groups', fresh)).text.includes('project_not_found'));
+    await until('the project has ended', async () =>
+      (await get('/v1/groups', fresh)).text.includes('project_not_found'),
+    );
   });
 
-  test('a group is connected and disconnected', async () => {
+  test('rollcall group connect and disconnect set connectedToMessenger', async () => {
     const token = (await ok('token')).trim();
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    await send(server.url, 'PUT', '/v1/groups/g%2F1', { headers, body: '{"name": "G"}' });
+    await send(running.value.server.url, 'PUT', '/v1/groups/g%2F1', { headers, body: '{"name": "G"}' });
     const connected = async () => (await get('/v1/groups/g%2F1', token)).json<Record<string, unknown>>();
 
     assert.equal(
       await ok('group', 'connect', 'g/1', '--workspace', 'T1'),
       'connected group g/1 to workspace T1\n',
     );
-    await until(async () => (await connected()).connectedToMessenger === true);
+    await until('the group is connected', async () => (await connected()).connectedToMessenger === true);
     assert.equal(await ok('group', 'disconnect', 'g/1'), 'disconnected group g/1\n');
-    await until(async () => (await connected()).connectedToMessenger === false);
+    await until('the group is disconnected', async () => (await connected()).connectedToMessenger === false);
   });
 
-  test('a customer is created with its secret shown once', async () => {
+  test('rollcall customer create shows the secret once', async () => {
     const created = JSON.parse(await ok('customer', 'create', 'Other Inc.', '--id', 'other', '--json'));
     assert.deepEqual(Object.keys(created), ['id', 'secret', 'name', 'created_at']);
     const listed = await ok('customer', 'list', '--json');
@@ -215,16 +196,16 @@ describe('beside a running server', () => {
       ],
     );
     assert.ok(!listed.includes(created.secret));
-    const again = await refused('customer', 'create', 'Other Inc.', '--id', 'other');
+    const again = await failing('customer', 'create', 'Other Inc.', '--id', 'other');
     assert.equal(again.code, 1);
     assert.match(again.stderr, /the customer other already exists/);
-    const several = await refused('project', 'create', 'x');
+    const several = await failing('project', 'create', 'x');
     assert.equal(several.code, 2);
-    assert.match(several.stderr, /there are 2 customers: choose one with --customer/);
+    assert.match(several.stderr, /there are 2 customers \(acme, other\): choose one with --customer/);
   });
 
-  test('rollcall doctor finds nothing wrong', async () => {
-    const checks = JSON.parse(await ok('doctor', '--url', server.url, '--json'));
+  test('rollcall doctor finds nothing wrong with a running server', async () => {
+    const checks = JSON.parse(await ok('doctor', '--url', running.value.server.url, '--json'));
     assert.deepEqual(
       checks.map(({ name, outcome }: Record<string, string>) => `${name}: ${outcome}`),
       [
@@ -238,12 +219,12 @@ describe('beside a running server', () => {
         'server clock',
       ].map((name) => `${name}: ok`),
     );
-    assert.match(await ok('doctor', '--url', server.url), /^ok {7}Node: /);
+    assert.match(await ok('doctor', '--url', running.value.server.url), /^ok {7}Node: /);
   });
 });
 
 describe('rollcall config check', () => {
-  test('shows every setting, its value and where it comes from, but no secret', async () => {
+  test('config check shows every setting, its value and its source, but no secret', async () => {
     const { code, stdout, stderr } = await rollcall(['config', 'check', '--port', '9000'], {
       env: { ROLLCALL_PROJECT_ID: 'p', ROLLCALL_PROJECT_SECRET: PROJECT.secret, ROLLCALL_PROT: '1' },
     });
@@ -257,7 +238,7 @@ describe('rollcall config check', () => {
     assert.ok(!stdout.includes(PROJECT.secret));
   });
 
-  test('--json shows the same', async () => {
+  test('config check --json prints the same settings', async () => {
     const { settings, warnings } = JSON.parse(
       await rollcallOk(['config', 'check', '--json', '--port', '9000']),
     );
@@ -265,14 +246,14 @@ describe('rollcall config check', () => {
     assert.deepEqual(warnings, []);
   });
 
-  test('ends as the start would: 2, with the same line', async () => {
+  test('config check with a bad setting is exit code 2, with the line of a start', async () => {
     const bad = await rollcall(['config', 'check', '--port', 'x']);
     assert.equal(bad.code, 2);
     assert.equal(bad.stderr, (await rollcall(['serve', '--port', 'x'])).stderr);
     assert.equal((await rollcall(['config', 'check', '--redis-url', 'http://cache'])).code, 2);
   });
 
-  test("reads what an engine's URL says, and repeats no password", async () => {
+  test("config check reads an engine's URL and prints no password", async () => {
     const password = 'hunter2hunter2';
     const wrong = {
       'ROLLCALL_DATABASE_URL: .*sslmode': `postgres://rollcall:${password}@db/rollcall?sslmode=maybe`,
@@ -291,7 +272,7 @@ describe('rollcall config check', () => {
 });
 
 describe('rollcall doctor', () => {
-  test('where nothing is yet skips the store and the server, and makes nothing', () =>
+  test('rollcall doctor without a store and a server skips both and creates nothing', () =>
     withDataDir(undefined, async (parent) => {
       const args = ['doctor', '--json', '--data-dir', join(parent, 'data')];
       const checks = JSON.parse(await rollcallOk(args, { env: { ROLLCALL_PORT: '1' } }));
@@ -309,7 +290,7 @@ describe('rollcall doctor', () => {
       assert.deepEqual(readdirSync(parent), []);
     }));
 
-  test('with a server that must be there and is not, says what to do and ends with 1', () =>
+  test('rollcall doctor without the server that it was given is exit code 1 and says what to do', () =>
     withSeededStore(async (dataDir) => {
       const args = ['doctor', '--data-dir', dataDir, '--url', 'http://127.0.0.1:1'];
       const { code, stdout, stderr } = await rollcall(args);
@@ -322,14 +303,3 @@ describe('rollcall doctor', () => {
       assert.match(stderr, /^rollcall: 1 of 6 checks failed\n$/);
     }));
 });
-
-const POLL_MS = 20;
-
-/** Waits for what a running server notices by itself, within the second that the contract gives it (and a slow machine ten). */
-async function until(reached: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await reached())) {
-    assert.ok(performance.now() < end, 'the server did not notice');
-    await setTimeout(POLL_MS);
-  }
-}

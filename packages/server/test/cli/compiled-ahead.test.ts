@@ -13,10 +13,9 @@ import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
-import { KNOWN, PROJECT } from './cli-process.ts';
+import { headersOfProject, KNOWN } from './cli-process.ts';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const SERVER = 'packages/server';
@@ -51,8 +50,7 @@ async function useServer(url: string): Promise<void> {
   for (const path of ['/openapi.json', '/docs', '/metrics', '/readyz']) {
     assert.equal((await send(url, 'GET', path)).status, 200, path);
   }
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const headers = headersOfProject();
   const users = Array.from({ length: LARGE_BATCH_USERS }, (_, index) => ({ id: `u${index}`, name: 'N' }));
   const body = JSON.stringify({ users, groups: [{ id: 'g', name: 'G', members: ['u1'] }] });
   const batch = await send(url, 'POST', '/v1/batch', { headers, body });
@@ -83,9 +81,9 @@ async function sourcesOf(directory: string, settings: Record<string, string>) {
     child.kill('SIGTERM');
   }
   assert.deepEqual(await ended, [0, null]);
-  const told = await said;
+  const output = await said;
   const sources = (pattern: RegExp) =>
-    [...told.matchAll(pattern)].map(([, file = '']) => file.replace(/^.*\/src\//, ''));
+    [...output.matchAll(pattern)].map(([, file = '']) => file.replace(/^.*\/src\//, ''));
   return {
     found: sources(
       /^\[compile cache\] retrieving transpile cache for StrippedTypeScript (\S+?)\.{3}success$/gm,
@@ -119,9 +117,10 @@ async function assertCompiledAhead(settings: Record<string, string>, ...expected
 const withoutServers = skipsPostgres || (await skipsRedis());
 
 describe('a server that starts for the first time compiles nothing', () => {
-  test('on the embedded engine', () => assertCompiledAhead({}, 'store/sqlite/sqlite-writer-thread.ts'));
+  test('a first start on the embedded engine loads compiled sources only', () =>
+    assertCompiledAhead({}, 'store/sqlite/sqlite-writer-thread.ts'));
 
-  test('on PostgreSQL and Redis', { skip: withoutServers }, () =>
+  test('a first start on PostgreSQL and Redis loads compiled sources only', { skip: withoutServers }, () =>
     withDatabase((url) =>
       assertCompiledAhead(
         { ROLLCALL_DATABASE_URL: url, ROLLCALL_REDIS_URL: freshRedisUrl() },

@@ -1,58 +1,86 @@
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, chownSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import process from 'node:process';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { DataDirectoryError, takeDataDirectory } from '../../src/data-directory.ts';
+import { DataDirectoryError, lockDataDirectory } from '../../src/data-directory.ts';
 import { withDataDir } from '../support/server.ts';
 import { rollcall } from './cli-process.ts';
+import { embedded, makeSmallStore } from './stores.ts';
 
 const noProc = existsSync('/proc/self') ? false : 'this system has no /proc';
 
 const notRoot = process.geteuid?.() === 0 ? false : 'only root can give a file to another account';
 
-test('a directory is made with those above it, for nobody but this account', () =>
+test('a data directory is created with the directories above it, for this account alone', () =>
   withDataDir(undefined, async (parent) => {
     const dataDir = join(parent, 'a', 'b');
-    takeDataDirectory(dataDir)();
+    lockDataDirectory(dataDir)();
     for (const made of [join(parent, 'a'), dataDir]) assert.equal(statSync(made).mode & 0o777, 0o700, made);
-    takeDataDirectory(dataDir)();
+    lockDataDirectory(dataDir)();
   }));
 
-test('a directory is taken by one at a time', () =>
+test('a data directory is locked by one process at a time', () =>
   withDataDir(undefined, async (dataDir) => {
-    const giveBack = takeDataDirectory(dataDir);
-    assert.throws(() => takeDataDirectory(dataDir), DataDirectoryError);
-    giveBack();
-    takeDataDirectory(dataDir)();
+    const unlock = lockDataDirectory(dataDir);
+    assert.throws(() => lockDataDirectory(dataDir), DataDirectoryError);
+    unlock();
+    lockDataDirectory(dataDir)();
   }));
 
-test('the lock file can be opened by this account alone, in a directory that is open to others', () =>
+test('serve.lock can be opened by this account alone in a data directory that is open to others', () =>
   withDataDir(undefined, async (dataDir) => {
     chmodSync(dataDir, 0o755);
     const file = join(dataDir, 'serve.lock');
-    takeDataDirectory(dataDir)();
+    lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);
     // As an earlier version made it.
     chmodSync(file, 0o644);
-    takeDataDirectory(dataDir)();
+    lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);
   }));
 
-test('a lock file of another account: one line that names the account, exit code 1', { skip: notRoot }, () =>
+test('a serve.lock whose mode cannot be changed is locked all the same, with a warning', (context) =>
   withDataDir(undefined, async (dataDir) => {
     const file = join(dataDir, 'serve.lock');
-    writeFileSync(file, '', { mode: 0o600 });
-    chownSync(file, 4_321, 4_321);
-    const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
-    assert.equal(ended.code, 1);
-    assert.match(ended.stderr, /^rollcall: the data directory [^\n]+ belongs to account 4321[^\n]+\n$/);
-  }),
+    writeFileSync(file, '', { mode: 0o644 });
+    const { mock } = context.mock.method(fs, 'chmodSync', () => {
+      throw Object.assign(new Error('operation not permitted'), { code: 'EPERM' });
+    });
+    syncBuiltinESMExports();
+    try {
+      const warnings: string[] = [];
+      const unlock = lockDataDirectory(dataDir, (message) => warnings.push(message));
+      assert.throws(() => lockDataDirectory(dataDir), DataDirectoryError);
+      unlock();
+      assert.match(warnings.join(), /^other accounts can open .*serve\.lock.*\(EPERM\)$/);
+    } finally {
+      mock.restore();
+      syncBuiltinESMExports();
+    }
+  }));
+
+test(
+  'a start with a serve.lock of another account fails with one line that names the account',
+  { skip: notRoot },
+  () =>
+    withDataDir(undefined, async (dataDir) => {
+      const file = join(dataDir, 'serve.lock');
+      writeFileSync(file, '', { mode: 0o600 });
+      chownSync(file, 4_321, 4_321);
+      const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
+      assert.equal(ended.code, 1);
+      assert.match(ended.stderr, /^rollcall: the data directory [^\n]+ belongs to account 4321[^\n]+\n$/);
+    }),
 );
 
 // In a process that can be killed: asked to make these, Node's own recursive way never returns.
 for (const dataDir of ['/proc/rollcall', '/proc/rollcall/data', '/proc/self/rollcall']) {
-  test(`${dataDir}, where nothing can be made: one line, exit code 1`, { skip: noProc }, async () => {
+  test(`a start with the data directory ${dataDir}, where none can be created, fails with one line`, {
+    skip: noProc,
+  }, async () => {
     const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
     assert.equal(ended.code, 1);
     assert.match(
@@ -61,3 +89,29 @@ for (const dataDir of ['/proc/rollcall', '/proc/rollcall/data', '/proc/self/roll
     );
   });
 }
+
+test('a command does not migrate a store whose directory another process has locked, but reads a current one', () =>
+  withDataDir(undefined, async (dataDir) => {
+    await makeSmallStore(embedded(dataDir));
+    const version = (change = '') => {
+      const database = new DatabaseSync(join(dataDir, 'rollcall.db'));
+      try {
+        if (change !== '') database.exec(change);
+        return Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0];
+      } finally {
+        database.close();
+      }
+    };
+    const latest = Number(version());
+    version(`PRAGMA user_version = ${latest - 1}`);
+    const unlock = lockDataDirectory(dataDir);
+    const ended = await rollcall(['project', 'list', '--data-dir', dataDir]);
+    unlock();
+    assert.equal(ended.code, 1);
+    assert.match(ended.stderr, /^rollcall: another server uses the data directory [^\n]+\n$/);
+    assert.equal(version(), latest - 1);
+    version(`PRAGMA user_version = ${latest}`);
+    const unlockAgain = lockDataDirectory(dataDir);
+    assert.equal((await rollcall(['project', 'list', '--data-dir', dataDir])).code, 0);
+    unlockAgain();
+  }));

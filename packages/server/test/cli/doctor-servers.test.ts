@@ -22,7 +22,7 @@ const outcomes = (checks: readonly Check[]) => checks.map(({ name, outcome }) =>
 const found = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name);
 
 describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (await skipsRedis()) }, () => {
-  test('says which versions answer, and whether clocks and schema are right', () =>
+  test('rollcall doctor reports the versions, clocks and schema of PostgreSQL and Redis', () =>
     withDatabase(async (databaseUrl) => {
       const { code, checks } = await doctor({
         ROLLCALL_DATABASE_URL: databaseUrl,
@@ -48,7 +48,7 @@ describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (a
       );
     }));
 
-  test('fails where nothing answers, and shows no password', async () => {
+  test('rollcall doctor fails where PostgreSQL and Redis do not answer, and prints no password', async () => {
     const { code, checks } = await doctor({
       ROLLCALL_DATABASE_URL: 'postgres://rollcall:hunter2@127.0.0.1:1/rollcall',
       ROLLCALL_REDIS_URL: 'redis://:hunter2@127.0.0.1:1',
@@ -61,7 +61,7 @@ describe('rollcall doctor, of PostgreSQL and Redis', { skip: skipsPostgres || (a
     assert.ok(!JSON.stringify(checks).includes('hunter2'), JSON.stringify(checks));
   });
 
-  test('fails where Redis would let presence vanish', async () => {
+  test('rollcall doctor fails where Redis would evict presence', async () => {
     const server = await OwnRedis.start('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru');
     const { code, checks } = await doctor({ ROLLCALL_REDIS_URL: server.url });
     assert.equal(code, 1);

@@ -42,13 +42,13 @@ const older = olderNode();
 const noOlder = older === undefined ? 'this machine has no Node from 20 to 23' : false;
 
 describe('the launcher', () => {
-  test('runs the command line on the Node that runs it, where that is new enough', async () => {
+  test('the launcher runs the command line on its own Node where that is new enough', async () => {
     const { code, stdout } = await launch(process.execPath, [LAUNCHER, '--version']).ended;
     assert.equal(code, 0);
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
   });
 
-  test('on an older Node takes the one that npm installed, with output and exit code', {
+  test('the launcher on an older Node runs the Node that npm installed, with its output and exit code', {
     skip: noOlder,
   }, async () => {
     const version = await launch(older ?? '', [LAUNCHER, '--version']).ended;
@@ -58,7 +58,7 @@ describe('the launcher', () => {
     assert.match(unknown.stderr, /unknown command/);
   });
 
-  test('on an older Node passes signals on, and ends as the server does', { skip: noOlder }, () =>
+  test('the launcher on an older Node passes signals on and ends as the server does', { skip: noOlder }, () =>
     withDataDir(undefined, async (dataDir) => {
       const args = [LAUNCHER, 'serve', '--port', '0', '--data-dir', dataDir, ...KNOWN];
       const { child, ended } = launch(older ?? '', args);
@@ -71,27 +71,33 @@ describe('the launcher', () => {
     }),
   );
 
-  test('with no newer Node in reach says what is needed: exit code 2', { skip: noOlder }, () =>
-    withDataDir(undefined, async (directory) => {
-      const alone = join(directory, 'rollcall.mjs');
-      copyFileSync(LAUNCHER, alone);
-      const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
-      assert.equal(code, 2);
-      assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v2\d[^\n]+\n$/);
-    }),
+  test(
+    'the launcher without a newer Node is exit code 2 and names the Node that is needed',
+    { skip: noOlder },
+    () =>
+      withDataDir(undefined, async (directory) => {
+        const alone = join(directory, 'rollcall.mjs');
+        copyFileSync(LAUNCHER, alone);
+        const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
+        assert.equal(code, 2);
+        assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v2\d[^\n]+\n$/);
+      }),
   );
 
-  test('where the newer Node does not run, says what it says: exit code 2', { skip: noOlder }, () =>
-    withDataDir(undefined, async (directory) => {
-      const alone = join(directory, 'rollcall.mjs');
-      copyFileSync(LAUNCHER, alone);
-      const bin = join(directory, 'node_modules/.bin');
-      mkdirSync(bin, { recursive: true });
-      const words = 'libatomic.so.1: cannot open shared object file';
-      writeFileSync(join(bin, 'node'), `#!/bin/sh\necho '${words}' >&2\nexit 127\n`, { mode: 0o755 });
-      const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
-      assert.equal(code, 2);
-      assert.match(stderr, new RegExp(`node_modules/.bin/node does not run here: ${words}\n$`));
-    }),
+  test(
+    'the launcher with a newer Node that does not run is exit code 2 and prints its error',
+    { skip: noOlder },
+    () =>
+      withDataDir(undefined, async (directory) => {
+        const alone = join(directory, 'rollcall.mjs');
+        copyFileSync(LAUNCHER, alone);
+        const bin = join(directory, 'node_modules/.bin');
+        mkdirSync(bin, { recursive: true });
+        const words = 'libatomic.so.1: cannot open shared object file';
+        writeFileSync(join(bin, 'node'), `#!/bin/sh\necho '${words}' >&2\nexit 127\n`, { mode: 0o755 });
+        const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
+        assert.equal(code, 2);
+        assert.match(stderr, new RegExp(`node_modules/.bin/node does not run here: ${words}\n$`));
+      }),
   );
 });

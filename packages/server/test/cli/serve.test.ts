@@ -8,17 +8,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
-import { KNOWN, PROJECT, rollcall, withServe } from './cli-process.ts';
+import { headersOfProject, KNOWN, requestsTo, rollcall, withServe } from './cli-process.ts';
 import { halfSent } from './half-sent.ts';
 
-const bearer = () => `Bearer ${jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret)}`;
-const json = () => ({ authorization: bearer(), 'content-type': 'application/json' });
 const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
 
-describe('a start that cannot be', () => {
-  const refusals: [string, string[], Record<string, string>, RegExp][] = [
+describe('starts of rollcall serve that fail', () => {
+  const rejections: [string, string[], Record<string, string>, RegExp][] = [
     ['a bad value', ['--port', 'http'], {}, /^rollcall: --port: expected a whole number/],
     [
       'a bad variable',
@@ -39,8 +36,8 @@ describe('a start that cannot be', () => {
       /^rollcall: ROLLCALL_DATABASE_URL: expected a URL/,
     ],
   ];
-  for (const [what, args, env, line] of refusals) {
-    test(`${what}: one line, exit code 2, nothing made`, () =>
+  for (const [what, args, env, line] of rejections) {
+    test(`a start with ${what} is one line and exit code 2, and creates nothing`, () =>
       withFreshDir(async (dataDir) => {
         const ended = await rollcall(['serve', '--data-dir', dataDir, ...args], { env });
         assert.equal(ended.code, 2);
@@ -52,13 +49,13 @@ describe('a start that cannot be', () => {
       }));
   }
 
-  test('an unknown flag: exit code 2', async () => {
+  test('a start with an unknown flag is exit code 2', async () => {
     const ended = await rollcall(['serve', '--prot', '1']);
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /unknown option '--prot'/);
   });
 
-  test('a port that is in use: one line, exit code 1', () =>
+  test('a start on a port that is in use is one line and exit code 1', () =>
     withFreshDir(async (dataDir) => {
       const other = createServer().listen(0, '127.0.0.1');
       await once(other, 'listening');
@@ -69,7 +66,7 @@ describe('a start that cannot be', () => {
       assert.match(ended.stderr, new RegExp(`^rollcall: port ${port} of 127.0.0.1 is in use: [^\\n]+\\n$`));
     }));
 
-  test('a data directory that cannot be made: one line, exit code 1', async () => {
+  test('a start with a data directory that cannot be created is one line and exit code 1', async () => {
     const ended = await rollcall(['serve', '--port', '0', '--data-dir', '/dev/null/data']);
     assert.equal(ended.code, 1);
     assert.match(ended.stderr, /^rollcall: the data directory \/dev\/null\/data cannot be used: [^\n]+\n$/);
@@ -80,7 +77,7 @@ describe('a start that cannot be', () => {
     ['Redis', { ROLLCALL_REDIS_URL: 'redis://u:hunter2@127.0.0.1:1' }],
   ];
   for (const [name, env] of servers) {
-    test(`${name} that is not there: one line that names it, exit code 1`, () =>
+    test(`a start with ${name} that does not answer is one line that names it and exit code 1`, () =>
       withFreshDir(async (dataDir) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir], { env });
         assert.equal(ended.code, 1);
@@ -94,7 +91,7 @@ describe('a start that cannot be', () => {
     ['a newer version wrote', writeNewerStore, /schema version 999 .* run the newer Rollcall/],
   ];
   for (const [what, write, line] of stores) {
-    test(`a store that ${what}: one line, exit code 1, and the doctor says it too`, () =>
+    test(`a start with a store that ${what} is one line and exit code 1, and rollcall doctor reports the same`, () =>
       withFreshDir(async (dataDir) => {
         write(join(dataDir, 'rollcall.db'));
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
@@ -107,7 +104,7 @@ describe('a start that cannot be', () => {
       }));
   }
 
-  test('a data directory that another server uses: one line, exit code 1, and the other goes on', () =>
+  test('a start with a data directory that another server has locked is one line and exit code 1, and the other server goes on', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
@@ -118,8 +115,8 @@ describe('a start that cannot be', () => {
     ));
 });
 
-describe('a running server', () => {
-  test('warns once of variables that look like settings and are none', () =>
+describe('a server of rollcall serve', () => {
+  test('a server warns once about ROLLCALL_ variables that are not settings', () =>
     withFreshDir((dataDir) =>
       withServe(
         dataDir,
@@ -132,10 +129,10 @@ describe('a running server', () => {
     ));
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal} lets a request in flight finish, and its write is kept`, () =>
+    test(`${signal} lets a request in flight finish, and its write is durable`, () =>
       withFreshDir(async (dataDir) => {
         await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
-          const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+          const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
           server.signal(signal);
           await server.output(/"msg":"stopping"/);
           const answer = await upload.finish();
@@ -149,10 +146,10 @@ describe('a running server', () => {
       }));
   }
 
-  test('a signal that npm and the launcher pass on once more is still one signal', () =>
+  test('a signal that npm and the launcher repeat at once counts as one signal', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url, process: server }) => {
-        const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+        const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
         server.signal('SIGINT');
         server.signal('SIGTERM');
         await server.output(/"msg":"stopping"/);
@@ -161,10 +158,10 @@ describe('a running server', () => {
       }),
     ));
 
-  test('a later signal ends it at once, whatever is in flight', () =>
+  test('a second signal ends the server at once, whatever is in flight', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url, process: server }) => {
-        const upload = await halfSent(`${url}/v1/users/ada`, json(), '{"name": "Ada"}');
+        const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');
         const signalling = setInterval(() => server.signal('SIGTERM'), 20);
         const ended = await server.ended;
         clearInterval(signalling);
@@ -174,10 +171,13 @@ describe('a running server', () => {
       }),
     ));
 
-  test('killed with SIGKILL, starts again on the same directory with what it acknowledged', () =>
+  test('a server killed with SIGKILL starts again on its data directory with every acknowledged write', () =>
     withFreshDir(async (dataDir) => {
       await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
-        const answer = await send(url, 'PUT', '/v1/users/ada', { headers: json(), body: '{"name": "Ada"}' });
+        const answer = await send(url, 'PUT', '/v1/users/ada', {
+          headers: headersOfProject(),
+          body: '{"name": "Ada"}',
+        });
         assert.equal(answer.status, 200, answer.text);
         server.signal('SIGKILL');
         assert.equal((await server.ended).signal, 'SIGKILL');
@@ -185,10 +185,10 @@ describe('a running server', () => {
       await expectUser(dataDir, 'ada', 'Ada');
     }));
 
-  test('never logs a secret or a token, at any level', () =>
+  test('a server logs no secret and no token at any level', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, [...KNOWN, '--log-level', 'trace'], async ({ url, process: server }) => {
-        const headers = json();
+        const headers = headersOfProject();
         await send(url, 'GET', '/v1/users', { headers });
         await send(url, 'GET', '/v1/users', { headers: { authorization: `${headers.authorization}x` } });
         server.signal('SIGTERM');
@@ -204,7 +204,7 @@ describe('a running server', () => {
 const noCurl = spawnSync('curl', ['--version']).error === undefined ? false : 'this machine has no curl';
 
 describe('a first start', () => {
-  test('prints one customer and one project, once', () =>
+  test('a first start prints one customer and one project, once', () =>
     withFreshDir(async (dataDir) => {
       const first = await withServe(dataDir, [], async ({ process: server }) => {
         server.signal('SIGTERM');
@@ -225,7 +225,7 @@ describe('a first start', () => {
       for (const line of second.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line);
     }));
 
-  test('logs none of the secrets that it prints', () =>
+  test('a first start logs none of the secrets that it prints', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, ['--log-level', 'trace'], async ({ process: server }) => {
         server.signal('SIGTERM');
@@ -238,7 +238,7 @@ describe('a first start', () => {
       }),
     ));
 
-  test('prints lines that work as they are pasted', { skip: noCurl }, () =>
+  test('a first start prints lines that work as pasted into a shell', { skip: noCurl }, () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, [], async ({ process: server }) => {
         const [pasted] = await server.output(/^TOKEN=.*\n(?:curl .*\n)+/m);
@@ -271,7 +271,7 @@ function writeNewerStore(file: string): void {
 
 async function expectUser(dataDir: string, id: string, name: string): Promise<void> {
   await withServe(dataDir, KNOWN, async ({ url }) => {
-    const answer = await send(url, 'GET', `/v1/users/${id}`, { headers: { authorization: bearer() } });
+    const answer = await requestsTo(url)('GET', `/v1/users/${id}`);
     assert.equal(answer.json<{ name: string }>().name, name);
   });
 }

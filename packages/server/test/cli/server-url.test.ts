@@ -37,25 +37,25 @@ const serverChecks = (stdout: string) =>
     name.startsWith('server'),
   );
 
-describe('the server that a command talks to', () => {
+describe('the server that a command sends requests to', () => {
   for (const command of [['sync', 'roster.jsonl'], ['export']]) {
     const [name] = command;
 
-    test(`${name} finds it at ROLLCALL_URL, else at ROLLCALL_HOST and ROLLCALL_PORT`, async () => {
+    test(`${name} sends requests to ROLLCALL_URL, else to ROLLCALL_HOST and ROLLCALL_PORT`, async () => {
       for (const env of descriptions(await server.project())) {
         const { code, stderr } = await run([...command, '--quiet'], env);
         assert.equal(code, 0, `${JSON.stringify(env)}: ${stderr}`);
       }
     });
 
-    test(`${name} prefers --url to both`, async () => {
+    test(`${name} prefers --url to ROLLCALL_URL and to ROLLCALL_HOST`, async () => {
       const { url, token } = await server.project();
       const env = { ROLLCALL_TOKEN: token, ROLLCALL_PORT: '1', ROLLCALL_URL: NOWHERE };
       const { code, stderr } = await run([...command, '--quiet', '--url', url], env);
       assert.equal(code, 0, stderr);
     });
 
-    test(`${name} without a port or with a bad address ends with 2 and names the variable`, async () => {
+    test(`${name} with ROLLCALL_PORT 0 or a bad URL is exit code 2 and names the variable`, async () => {
       for (const [env, expected] of [
         [{ ROLLCALL_PORT: '0' }, /ROLLCALL_PORT is 0: .*--url or ROLLCALL_URL/],
         [{ ROLLCALL_PORT: 'x' }, /ROLLCALL_PORT: expected a whole number/],
@@ -68,7 +68,7 @@ describe('the server that a command talks to', () => {
       }
     });
 
-    test(`${name} is not concerned by other settings`, async () => {
+    test(`${name} ignores bad values of other settings`, async () => {
       const [env = {}] = descriptions(await server.project());
       const { code, stderr } = await run([...command, '--quiet'], {
         ...env,
@@ -78,7 +78,7 @@ describe('the server that a command talks to', () => {
     });
   }
 
-  test('doctor finds it in the same places', async () => {
+  test('doctor reads --url, ROLLCALL_URL, ROLLCALL_HOST and ROLLCALL_PORT in the same order', async () => {
     for (const env of descriptions(await server.project())) {
       const checks = serverChecks((await run(['doctor', '--json'], env)).stdout);
       assert.deepEqual(
@@ -89,7 +89,7 @@ describe('the server that a command talks to', () => {
     }
   });
 
-  test('doctor requires a server that ROLLCALL_URL names, and no other', async () => {
+  test('doctor requires a server that ROLLCALL_URL names, and no other server', async () => {
     const named = await run(['doctor', '--json'], { ROLLCALL_URL: NOWHERE });
     assert.equal(named.code, 1);
     assert.equal(serverChecks(named.stdout)[0]?.outcome, 'failed');

@@ -5,7 +5,7 @@ import { loadSettings, SettingsError } from '../../src/config/settings.ts';
 import { describeUnknown, unknownVariables } from '../../src/config/unknown-variables.ts';
 
 /** Runs the reader and gives the one line that it fails with. */
-function refusal(
+function rejection(
   environment: Record<string, string>,
   flags: Parameters<typeof loadSettings>[1] = {},
 ): string {
@@ -38,6 +38,7 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
     bad: ['cache:6379'],
   },
   presenceTtlSeconds: { good: { '1': 1, '86400': 86_400 }, bad: ['0', '86401', '30s'] },
+  changesSeconds: { good: { '60': 60, '315360000': 315_360_000 }, bad: ['59', '315360001', '30d'] },
   presenceMergeMs: { good: { '0': 0, '10000': 10_000 }, bad: ['-1', '10001', '500ms'] },
   bodyLimitBytes: { good: { '1024': 1_024, '536870912': 536_870_912 }, bad: ['1023', '536870913', '32MiB'] },
   bodiesMemoryBytes: {
@@ -79,8 +80,8 @@ const PARTNERS: Partial<Record<SettingName, [SettingName, string]>> = {
   projectSecret: ['projectId', 'p'],
 };
 
-describe('settings', () => {
-  test('every default is the contract’s', () => {
+describe('settings of the server', () => {
+  test('every setting has the default of the contract', () => {
     assert.deepEqual(loadSettings({}), {
       host: '127.0.0.1',
       port: 8080,
@@ -88,6 +89,7 @@ describe('settings', () => {
       databaseUrl: null,
       redisUrl: null,
       presenceTtlSeconds: 30,
+      changesSeconds: 2_592_000,
       presenceMergeMs: 500,
       bodyLimitBytes: 32 * 1_024 * 1_024,
       bodiesMemoryBytes: 256 * 1_024 * 1_024,
@@ -102,7 +104,7 @@ describe('settings', () => {
     });
   });
 
-  test('a flag has the name of its variable, and both have the name of the setting', () => {
+  test('the flag and the variable of a setting have its name', () => {
     for (const name of SETTING_NAMES) {
       const words = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       assert.equal(SETTINGS[name].flag, `--${words}`);
@@ -115,25 +117,25 @@ describe('settings', () => {
     const partner = PARTNERS[name];
     const others = partner === undefined ? {} : { [SETTINGS[partner[0]].env]: partner[1] };
 
-    test(`${env} takes what fits, from the environment and from ${flag}`, () => {
+    test(`${env} takes valid values from the environment and from ${flag}`, () => {
       for (const [text, value] of Object.entries(CASES[name].good)) {
         assert.deepEqual(loadSettings({ ...others, [env]: text })[name], value);
         assert.deepEqual(loadSettings(others, { [name]: text })[name], value);
       }
     });
 
-    test(`${env} refuses what does not fit, naming itself and what is expected`, () => {
+    test(`${env} rejects other values with one line that names it and what is expected`, () => {
       for (const text of CASES[name].bad) {
         const expected = SETTINGS[name].kind.expected;
-        const fromEnvironment = refusal({ ...others, [env]: text });
+        const fromEnvironment = rejection({ ...others, [env]: text });
         assert.ok(fromEnvironment.startsWith(`${env}: expected ${expected}`), fromEnvironment);
-        const fromFlag = refusal(others, { [name]: text });
+        const fromFlag = rejection(others, { [name]: text });
         assert.ok(fromFlag.startsWith(`${flag}: expected ${expected}`), fromFlag);
       }
     });
   }
 
-  test('a flag wins over its variable, also over a bad one', () => {
+  test('a flag wins over its variable, also over a variable with a bad value', () => {
     assert.equal(loadSettings({ ROLLCALL_PORT: '1' }, { port: '2' }).port, 2);
     assert.equal(loadSettings({ ROLLCALL_PORT: 'x' }, { port: '2' }).port, 2);
   });
@@ -141,28 +143,28 @@ describe('settings', () => {
   test('an empty variable counts as absent, an empty flag is a bad value', () => {
     const empty = Object.fromEntries(SETTING_NAMES.map((name) => [SETTINGS[name].env, '']));
     assert.deepEqual(loadSettings(empty), loadSettings({}));
-    assert.match(refusal({}, { dataDir: '' }), /^--data-dir: expected a directory/);
+    assert.match(rejection({}, { dataDir: '' }), /^--data-dir: expected a directory/);
   });
 
-  test('all bad values are named in one line', () => {
-    const line = refusal({ ROLLCALL_PORT: 'x', ROLLCALL_LOG_LEVEL: 'loud' }, { presenceTtlSeconds: '0' });
+  test('all bad settings are named in one line', () => {
+    const line = rejection({ ROLLCALL_PORT: 'x', ROLLCALL_LOG_LEVEL: 'loud' }, { presenceTtlSeconds: '0' });
     assert.match(line, /ROLLCALL_PORT.*; --presence-ttl-seconds.*; ROLLCALL_LOG_LEVEL/);
   });
 
-  test('half of a bootstrap pair is refused', () => {
+  test('a bootstrap ID without its secret, or a secret without its ID, is rejected', () => {
     assert.match(
-      refusal({ ROLLCALL_PROJECT_ID: 'p' }),
+      rejection({ ROLLCALL_PROJECT_ID: 'p' }),
       /ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET go together/,
     );
     assert.match(
-      refusal({ ROLLCALL_CUSTOMER_SECRET: SECRET }),
+      rejection({ ROLLCALL_CUSTOMER_SECRET: SECRET }),
       /ROLLCALL_CUSTOMER_ID and ROLLCALL_CUSTOMER_SECRET/,
     );
   });
 
-  test('a refusal repeats no secret', () => {
+  test('the error about a setting repeats no secret', () => {
     const hidden = 'hunter2';
-    const line = refusal({
+    const line = rejection({
       ROLLCALL_PROJECT_SECRET: hidden,
       ROLLCALL_CUSTOMER_SECRET: hidden,
       ROLLCALL_DATABASE_URL: `mysql://root:${hidden}@db`,
@@ -172,22 +174,22 @@ describe('settings', () => {
   });
 });
 
-describe('variables that are no settings', () => {
+describe('ROLLCALL_ variables that are not settings', () => {
   const lines = (...names: string[]) =>
     unknownVariables(Object.fromEntries(names.map((name) => [name, 'x']))).map(describeUnknown);
 
-  test('are told with the setting that is nearest', () => {
+  test('an unknown variable is reported with the setting of the nearest name', () => {
     assert.deepEqual(lines('ROLLCALL_PROT', 'ROLLCALL_DATADIR'), [
       'ROLLCALL_DATADIR is not a setting: did you mean ROLLCALL_DATA_DIR?',
       'ROLLCALL_PROT is not a setting: did you mean ROLLCALL_PORT?',
     ]);
   });
 
-  test('are told without one where none is near', () => {
+  test('an unknown variable is reported without a setting where no name is near', () => {
     assert.deepEqual(lines('ROLLCALL_FAVOURITE_COLOUR'), ['ROLLCALL_FAVOURITE_COLOUR is not a setting']);
   });
 
-  test('of others, of the test suites, and settings themselves are not told', () => {
+  test('variables of other programs, of the test suites, and of settings are not reported', () => {
     assert.deepEqual(
       lines('PATH', 'ROLL', 'ROLLCALL_TOKEN', 'ROLLCALL_URL', 'ROLLCALL_TEST_DATABASE_URL', 'ROLLCALL_PORT'),
       [],

@@ -5,16 +5,15 @@ import { pino } from 'pino';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
 import { DataDirectoryError } from '../../src/data-directory.ts';
 import { ListenError, start } from '../../src/start.ts';
-import type { Store } from '../../src/store/store.ts';
-import { openStore } from '../../src/wiring.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { testSettings, withDataDir, withServer } from '../support/server.ts';
 import { halfSent } from './half-sent.ts';
+import { embedded, ownersOf, withOpenStore } from './stores.ts';
 
 const SECRET = 'a secret of sufficient length';
 const OTHER_SECRET = 'another secret of sufficient length';
-const NOBODY = { customerId: null, customerSecret: null, projectId: null, projectSecret: null };
+const NO_CREDENTIALS = { customerId: null, customerSecret: null, projectId: null, projectSecret: null };
 const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
 
 /** Starts and stops a server; gives what it announced. */
@@ -28,31 +27,13 @@ async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise
   return announced;
 }
 
-async function reading<Result>(dataDir: string, read: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openStore({ ...loadSettings({}), dataDir });
-  try {
-    return await read(store);
-  } finally {
-    await store.close();
-  }
-}
-
-/** Who owns which projects: `customer: project, project`. */
-const owners = (dataDir: string) =>
-  reading(dataDir, async (store) => {
-    const customers = await store.listCustomers();
-    const lines = customers.map(async ({ id }) => {
-      const projects = await store.listProjects(id);
-      return `${id}: ${projects.map((project) => project.id).join(', ')}`;
-    });
-    return Promise.all(lines);
-  });
+const owners = (dataDir: string) => withOpenStore(embedded(dataDir), ownersOf);
 
 const secretOf = (dataDir: string, project: string) =>
-  reading(dataDir, async (store) => (await store.findProject(project))?.secret);
+  withOpenStore(embedded(dataDir), async (store) => (await store.projects.find(project))?.secret);
 
 describe('the customer and the project of the settings', () => {
-  test('are made when they are missing, the project for that customer', () =>
+  test('the customer and the project of the settings are created when missing, the project for that customer', () =>
     withFreshDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       assert.deepEqual(await startOnce(dataDir, both), []);
@@ -66,17 +47,17 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(await owners(dataDir), ['c: p', 'd: q']);
     }));
 
-  test('keep their secrets when they exist', () =>
+  test('a customer and a project that exist keep their secrets', () =>
     withFreshDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       await startOnce(dataDir, both);
       await startOnce(dataDir, { ...both, customerSecret: OTHER_SECRET, projectSecret: OTHER_SECRET });
       assert.equal(await secretOf(dataDir, 'p'), SECRET);
-      const customer = await reading(dataDir, (store) => store.findCustomer('c'));
+      const customer = await withOpenStore(embedded(dataDir), (store) => store.customers.find('c'));
       assert.equal(customer?.secret, SECRET);
     }));
 
-  test('a project alone goes to the first customer', () =>
+  test('a project of the settings without a customer belongs to the first customer', () =>
     withFreshDir(async (dataDir) => {
       await startOnce(dataDir, { customerId: 'b', customerSecret: SECRET });
       await startOnce(dataDir, { customerId: 'a', customerSecret: SECRET });
@@ -84,7 +65,7 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(await owners(dataDir), ['a: p', 'b: ']);
     }));
 
-  test('a project alone on a new store goes to a new customer, and nothing is announced', () =>
+  test('a project of the settings without a customer belongs to a new customer on a new store, and nothing is announced', () =>
     withFreshDir(async (dataDir) => {
       assert.deepEqual(await startOnce(dataDir, { projectId: 'p', projectSecret: SECRET }), []);
       const [only, ...others] = await owners(dataDir);
@@ -92,7 +73,7 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(others, []);
     }));
 
-  test('an ID longer than a name can be gives the name its first 256 characters', () =>
+  test('a project whose ID is longer than a name is named by its first 256 characters', () =>
     withFreshDir(async (dataDir) => {
       const id = '🦉'.repeat(320);
       await startOnce(dataDir, {
@@ -102,16 +83,16 @@ describe('the customer and the project of the settings', () => {
         projectSecret: SECRET,
       });
       assert.deepEqual(await owners(dataDir), [`${id}: ${id}`]);
-      const names = await reading(dataDir, async (store) => [
-        (await store.findCustomer(id))?.name,
-        (await store.findProject(id))?.name,
+      const names = await withOpenStore(embedded(dataDir), async (store) => [
+        (await store.customers.find(id))?.name,
+        (await store.projects.find(id))?.name,
       ]);
       assert.deepEqual(names, ['🦉'.repeat(256), '🦉'.repeat(256)]);
     }));
 });
 
 describe('a first start without settings', () => {
-  test('makes one customer with one project and announces their secrets, once', () =>
+  test('a first start without settings creates one customer with one project and announces their secrets, once', () =>
     withFreshDir(async (dataDir) => {
       const [text = '', ...more] = await startOnce(dataDir, {});
       assert.deepEqual(more, []);
@@ -123,7 +104,7 @@ describe('a first start without settings', () => {
       assert.equal((await owners(dataDir)).length, 1);
     }));
 
-  test('that fails to listen leaves the announcement to the next', () =>
+  test('a first start that fails to listen leaves the announcement to the next start', () =>
     withServer({}, (running) =>
       withFreshDir(async (dataDir) => {
         const port = Number(new URL(running.url).port);
@@ -134,11 +115,11 @@ describe('a first start without settings', () => {
 });
 
 describe('a start that fails', () => {
-  test('at listening gives everything back', () =>
+  test('a start that fails to listen closes everything that it opened', () =>
     withServer({}, (running) =>
       withFreshDir(async (dataDir) => {
         const port = Number(new URL(running.url).port);
-        await assert.rejects(startOnce(dataDir, { ...NOBODY, port }), ListenError);
+        await assert.rejects(startOnce(dataDir, { ...NO_CREDENTIALS, port }), ListenError);
         // The directory is free again, for a server that checks what it leaves open.
         await withServer({ dataDir }, async ({ request }) => {
           assert.equal((await request('GET', '/healthz')).status, 200);
@@ -146,14 +127,14 @@ describe('a start that fails', () => {
       }),
     ));
 
-  test('because the directory is taken leaves the other server alone', () =>
+  test('a start on a locked data directory leaves the other server alone', () =>
     withServer({}, async ({ dataDir, request }) => {
       await assert.rejects(startOnce(dataDir, {}), DataDirectoryError);
       assert.equal((await request('GET', '/readyz')).status, 200);
     }));
 });
 
-test('closing twice is closing once', () =>
+test('closing a server twice closes it once', () =>
   withFreshDir(async (dataDir) => {
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }) });
     await Promise.all([server.close(), server.close()]);
@@ -167,7 +148,7 @@ const json = () => ({
   'content-type': 'application/json',
 });
 
-test('closing waits no longer than it was told for a request that does not end', () =>
+test('closing a server waits for drainMs at most for a request that does not end', () =>
   withFreshDir(async (dataDir) => {
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs: 1 });
     const upload = await halfSent(`${server.url}/v1/users/ada`, json(), '{"name": "Ada"}');
@@ -175,7 +156,7 @@ test('closing waits no longer than it was told for a request that does not end',
     await assert.rejects(upload.finish());
   }));
 
-test('closing does not wait for connections that are kept alive', { timeout: 20_000 }, () =>
+test('closing a server does not wait for idle keep-alive connections', () =>
   withFreshDir(async (dataDir) => {
     const drainMs = 2 ** 31 - 1;
     const server = await start(testSettings(dataDir), { log: pino({ level: 'silent' }), drainMs });
@@ -186,5 +167,4 @@ test('closing does not wait for connections that are kept alive', { timeout: 20_
     assert.equal((await upload.finish()).status, 200);
     await closed;
     agent.destroy();
-  }),
-);
+  }));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rollcallOk } from '../cli/cli-process.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { Presence } from '../support/presence-client.ts';
@@ -10,7 +10,7 @@ import { customerHeaders, oneCluster, skip, withinASecond } from './cluster-case
 
 const INTRO = { page: 'intro' };
 
-describe('what one process did, another', { skip }, () => {
+describe('a write on one process', { skip }, () => {
   const cluster = oneCluster(2);
 
   /** A project with ada and bob in the group g, as each of the two processes has it. */
@@ -30,7 +30,7 @@ describe('what one process did, another', { skip }, () => {
   const viewer = (project: Project, token: string) =>
     send(project.url, 'GET', '/v1/client/viewer', { headers: { authorization: `Bearer ${token}` } });
 
-  test('reads at once: groups, users, preferences, presence of both kinds', async () => {
+  test('groups, users, preferences and presence are read on another process at once', async () => {
     const [here, there] = await two();
     assert.deepEqual(await there.group('g'), await here.group('g'));
     expectDone(await here.put('/v1/users/ada', { name: 'Ada' }));
@@ -49,15 +49,15 @@ describe('what one process did, another', { skip }, () => {
     assert.deepEqual(await new Presence(here).ephemeral(), {});
   });
 
-  test('moves the user out of a region that it has in common', async () => {
+  test('a presence update on another process moves the user within the exclusive region', async () => {
     const [here, there] = await two();
     const exclusiveWithin = INTRO;
     await new Presence(here).set('ada', { ...INTRO, paragraph: '1' }, { exclusiveWithin });
     await new Presence(there).set('ada', { ...INTRO, paragraph: '2' }, { exclusiveWithin });
-    assert.deepEqual(await new Presence(here).placesOf('ada'), [{ ...INTRO, paragraph: '2' }]);
+    assert.deepEqual(await new Presence(here).locationsOf('ada'), [{ ...INTRO, paragraph: '2' }]);
   });
 
-  test('pages on where the first one ended', async () => {
+  test('a pagination token of one process works on another', async () => {
     const [here, there] = await two();
     const first = expectOk<{ users: { id: string }[]; pagination: { token: string } }>(
       await here.get('/v1/groups/g/members?limit=1'),
@@ -72,18 +72,14 @@ describe('what one process did, another', { skip }, () => {
     assert.equal(next.pagination.token, null);
   });
 
-  test('knows the revision by, and refuses one that is stale', async () => {
+  test('another process accepts the ETag, and rejects a stale one with 412', async () => {
     const [here, there] = await two();
     const etag = `${(await here.get('/v1/groups/g')).headers.etag}`;
     expectDone(await there.put('/v1/groups/g', { name: 'H' }, { 'if-match': etag }));
-    expectRefused(
-      await here.put('/v1/groups/g', { name: 'I' }, { 'if-match': etag }),
-      412,
-      'invalid_request',
-    );
+    expectError(await here.put('/v1/groups/g', { name: 'I' }, { 'if-match': etag }), 412, 'invalid_request');
   });
 
-  test('user set deleted: can no more be present, is not read, and cannot log in', async () => {
+  test('a user set deleted on one process is rejected on another, for presence, readings and client tokens', async () => {
     const [here, there] = await two();
     const token = clientToken(here);
     await new Presence(there).set('ada', INTRO);
@@ -99,7 +95,7 @@ describe('what one process did, another', { skip }, () => {
     await withinASecond('an active user', async () => (await viewer(there, token)).status === 200);
   });
 
-  test('membership removed: is present no more, and cannot be', async () => {
+  test('a member removed on one process has no presence on another, and cannot be set present', async () => {
     const [here, there] = await two();
     await new Presence(there).set('ada', INTRO);
     expectDone(await here.post('/v1/groups/g/members', { remove: ['ada'] }));
@@ -113,7 +109,7 @@ describe('what one process did, another', { skip }, () => {
     assert.deepEqual(await new Presence(there).ephemeral(), {}, 'presence came back with the membership');
   });
 
-  test('group set deleted: takes no presence', async () => {
+  test('presence in a group set deleted on one process is rejected on another', async () => {
     const [here, there] = await two();
     await new Presence(there).set('ada', INTRO);
     expectDone(await here.put('/v1/groups/g', { status: 'deleted' }));
@@ -126,7 +122,7 @@ describe('what one process did, another', { skip }, () => {
     ['by the API', rotateByApi],
     ['by the command line', rotateByCommand],
   ] as const) {
-    test(`secret rotated ${how}: takes the old one no more`, async () => {
+    test(`a secret rotated ${how} on one process ends tokens of the old one on another`, async () => {
       const [here, there] = await two();
       // Both remember the token by now.
       for (const project of [here, there]) assert.equal((await project.get('/v1/groups/g')).status, 200);
@@ -148,14 +144,14 @@ describe('what one process did, another', { skip }, () => {
     return expectOk<{ secret: string }>(answer).secret;
   }
 
-  /** Beside the processes: none of them is told. */
+  /** Beside the processes, which get no message. */
   async function rotateByCommand({ id }: Project): Promise<string> {
     const args = ['project', 'rotate-secret', id, '--overlap-seconds', '0', '--json'];
     const env = { ROLLCALL_DATABASE_URL: cluster.servers.databaseUrl };
     return (JSON.parse(await rollcallOk(args, { env })) as { secret: string }).secret;
   }
 
-  test('access token issued: takes it; revoked: takes it no more', async () => {
+  test('an access token issued on one process is accepted on another until it is revoked', async () => {
     const [here, there] = await two();
     const appToken = jwt({ app_id: here.id, iat: seconds(Date.now()) }, here.secret);
     const issued = await send(here.url, 'POST', '/v1/authorize', {
@@ -167,19 +163,19 @@ describe('what one process did, another', { skip }, () => {
     assert.equal((await there.get('/v1/groups/g', headers)).status, 200);
     expectDone(await send(here.url, 'DELETE', '/v1/authorize', { headers }));
     await withinASecond('a revoked token', () => isRefused(there.get('/v1/groups/g', headers)));
-    expectRefused(await there.get('/v1/groups/g', headers), 401, 'expired_access_token');
+    expectError(await there.get('/v1/groups/g', headers), 401, 'expired_access_token');
   });
 
-  test('project deleted: knows its tokens no more', async () => {
+  test('the tokens of a project deleted on one process are rejected on another', async () => {
     const [here, there] = await two();
     await new Presence(there).set('ada', INTRO);
     const answer = await send(here.url, 'DELETE', `/v1/projects/${here.id}`, { headers: customerHeaders() });
     expectDone(answer);
     await withinASecond('a deleted project', () => isRefused(there.get('/v1/groups/g')));
-    expectRefused(await there.get('/v1/groups/g'), 401, 'project_not_found');
+    expectError(await there.get('/v1/groups/g'), 401, 'project_not_found');
   });
 
-  test('takes part in, when a client meets another of them at every request', async () => {
+  test('a client whose every request goes to another process gets consistent answers', async () => {
     const [here] = await two();
     const balanced = new Project(cluster.running.url, here.id, here.secret, here.token);
     const presence = new Presence(balanced);
@@ -187,7 +183,7 @@ describe('what one process did, another', { skip }, () => {
       expectDone(await balanced.put('/v1/groups/g', { name: `G${paragraph}` }));
       assert.equal((await balanced.group('g')).name, `G${paragraph}`);
       await presence.set('ada', { ...INTRO, paragraph }, { exclusiveWithin: INTRO });
-      assert.deepEqual(await presence.placesOf('ada'), [{ ...INTRO, paragraph }]);
+      assert.deepEqual(await presence.locationsOf('ada'), [{ ...INTRO, paragraph }]);
     }
     balanced.close();
   });

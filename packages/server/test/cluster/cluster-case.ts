@@ -1,19 +1,18 @@
 /** Rollcall processes on the PostgreSQL and the Redis of the tests: on a database and a key prefix of their own. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import process from 'node:process';
-import { after, before } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../../../../cluster/start-cluster.ts';
-import { send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
+import { isRequired } from '../support/programs.ts';
 import { Project } from '../support/project-client.ts';
 import { freshRedisUrl } from '../support/redis.ts';
 import { absentServers } from '../support/servers.ts';
+import { suiteResource } from '../support/suite-resource.ts';
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
 
-/** Processes that are told these have nothing to announce. */
+/** Processes with these settings print no secrets. */
 export const KNOWN = {
   ROLLCALL_CUSTOMER_ID: CUSTOMER.id,
   ROLLCALL_CUSTOMER_SECRET: CUSTOMER.secret,
@@ -24,10 +23,9 @@ export const showFailures = (line: string, process: number): void => {
   if (/^\{"level":(?:50|60)|^rollcall: /.test(line)) console.error(`process ${process}: ${line}`);
 };
 
-const isRequired = /postgres|redis/.test(process.env.ROLLCALL_TEST_REQUIRE ?? '');
-
 /** Why tests of several processes are skipped, or false: where their servers are required, absence fails the tests. */
-export const skip = isRequired ? false : (await absentServers()).join('; ') || false;
+export const skip =
+  isRequired('postgres') || isRequired('redis') ? false : (await absentServers()).join('; ') || false;
 
 /** The servers that processes are to share. */
 export interface SharedServers {
@@ -58,40 +56,29 @@ export interface OneCluster {
 
 /** Starts a cluster before the tests of the calling suite, and stops it after them. */
 export function oneCluster(processes: number, settings: Readonly<Record<string, string>> = {}): OneCluster {
-  const started = Promise.withResolvers<{ cluster: Cluster; servers: SharedServers }>();
-  const finished = Promise.withResolvers<void>();
   const projects: Project[] = [];
-  let now: { cluster: Cluster; servers: SharedServers } | undefined;
-  let bracket: Promise<void>;
-  before(async () => {
-    bracket = withSharedServers(async (servers) => {
-      const all = { ...KNOWN, ...settings };
-      const options = { processes, port: 0, ...servers, settings: all, onLine: showFailures };
-      await using cluster = await startCluster(options);
-      started.resolve({ cluster, servers });
-      await finished.promise;
-    });
-    bracket.catch(started.reject);
-    now = await started.promise;
-  });
-  after(async () => {
+  const closeProjects = () => {
     for (const project of projects) project.close();
-    finished.resolve();
-    await bracket;
-  });
-  const current = () => {
-    assert.ok(now !== undefined, 'the cluster has not been started yet');
-    return now;
   };
+  const resource = suiteResource<{ cluster: Cluster; servers: SharedServers }>(
+    (use) =>
+      withSharedServers(async (servers) => {
+        const all = { ...KNOWN, ...settings };
+        const options = { processes, port: 0, ...servers, settings: all, onLine: showFailures };
+        await using cluster = await startCluster(options);
+        await use({ cluster, servers });
+      }),
+    closeProjects,
+  );
   return {
     get running() {
-      return current().cluster;
+      return resource.value.cluster;
     },
     get servers() {
-      return current().servers;
+      return resource.value.servers;
     },
     async project() {
-      const urls = current().cluster.nodes.map(({ url }) => url);
+      const urls = resource.value.cluster.nodes.map(({ url }) => url);
       const made = await createProject(urls);
       projects.push(...made);
       return made;
@@ -99,43 +86,30 @@ export function oneCluster(processes: number, settings: Readonly<Record<string, 
   };
 }
 
+const customerToken = () => jwt({ customer_id: CUSTOMER.id, iat: seconds(Date.now()) }, CUSTOMER.secret);
+
 export const customerHeaders = () => ({
-  authorization: `Bearer ${jwt({ customer_id: CUSTOMER.id, iat: seconds(Date.now()) }, CUSTOMER.secret)}`,
+  authorization: `Bearer ${customerToken()}`,
   'content-type': 'application/json',
 });
 
 /** The same new project, as it is reached at each of the URLs. */
 export async function createProject(urls: readonly string[]): Promise<Project[]> {
-  const answer = await send(urls[0] as string, 'POST', '/v1/projects', {
-    headers: customerHeaders(),
-    body: JSON.stringify({ name: 'one of the tests' }),
-  });
-  assert.equal(answer.status, 201, answer.text);
-  const { id, secret } = answer.json<{ id: string; secret: string }>();
-  const token = jwt({ project_id: id, iat: seconds(Date.now()) }, secret);
-  return urls.map((url) => new Project(url, id, secret, token));
+  const [first, ...others] = urls;
+  const project = await Project.create(first as string, customerToken());
+  const { id, secret, token } = project;
+  return [project, ...others.map((url) => new Project(url, id, secret, token))];
 }
 
 const POLL_MS = 20;
 
-/** Holds a change to what the contract promises: whoever asks a second later, or after that, meets it. */
+/** Checks that a change is effective within a second, as the contract promises. */
 export async function withinASecond(what: string, isEffective: () => Promise<boolean>): Promise<void> {
   const changedAt = performance.now();
   for (;;) {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     if (await isEffective()) return;
-    assert.ok(askedAt - changedAt < 1_000, `${what}: not effective after a second`);
+    assert.ok(requestedAt - changedAt < 1_000, `${what}: not effective after a second`);
     await delay(POLL_MS);
-  }
-}
-
-/** Waits for what happens by itself; fails where it has not within the time. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limitMs = 30_000,
-): Promise<void> {
-  for (const end = performance.now() + limitMs; !(await holds()); await delay(POLL_MS)) {
-    assert.ok(performance.now() < end, `waited for: ${what}`);
   }
 }

@@ -1,4 +1,4 @@
-/** `npm run cluster`, as somebody who tries it meets it. */
+/** `npm run cluster` from outside. */
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,7 +9,8 @@ import { describe, test } from 'node:test';
 import { ROOT } from '../docs/markdown.ts';
 import { runInBash } from '../docs/page-examples.ts';
 import { withDataDir } from '../support/server.ts';
-import { type SharedServers, skip, until, withSharedServers } from './cluster-case.ts';
+import { until } from '../support/waiting.ts';
+import { type SharedServers, skip, withSharedServers } from './cluster-case.ts';
 
 /** The script in a process of its own, without npm in between, which would not hand on how it ended. */
 class ClusterCommand {
@@ -85,7 +86,7 @@ function isThere(pid: number): boolean {
 const noCurl = spawnSync('curl', ['--version']).error === undefined ? false : 'this machine has no curl';
 
 describe('npm run cluster', { skip: skip || noCurl }, () => {
-  test('prints lines that work as pasted, also when a process is killed; a signal ends all', () =>
+  test('npm run cluster prints commands that work as pasted, also after a process is killed, and a signal ends all', () =>
     withSharedServers((servers) =>
       withCommand(servers, [], async (command) => {
         const lines = await command.pasted();
@@ -101,7 +102,7 @@ describe('npm run cluster', { skip: skip || noCurl }, () => {
       }),
     ));
 
-  test('signs its token with the secret that the project has, when it starts again', () =>
+  test('npm run cluster signs its token with the current secret of the project when it starts again', () =>
     withSharedServers(async (servers) => {
       for (const done of ['created', 'updated']) {
         await withCommand(servers, ['--processes', '1'], async (command) => {
@@ -115,7 +116,7 @@ describe('npm run cluster', { skip: skip || noCurl }, () => {
     ['Redis', { redisUrl: 'redis://:hunter2@127.0.0.1:1' }],
   ];
   for (const [name, elsewhere] of missing) {
-    test(`says that ${name} is missing`, () =>
+    test(`npm run cluster reports that ${name} cannot be reached, and exits with 1`, () =>
       withSharedServers((servers) =>
         withCommand({ ...servers, ...elsewhere }, ['--processes', '1'], async (command) => {
           assert.equal(await command.ended(), 1);

@@ -4,8 +4,7 @@ import { describe, test } from 'node:test';
 import type { RollcallProcess } from '../../../../cluster/rollcall-process.ts';
 import { startProcesses } from '../../../../cluster/start-cluster.ts';
 import { createFirst } from '../../src/bootstrap.ts';
-import type { Store } from '../../src/store/store.ts';
-import { openStore } from '../../src/wiring.ts';
+import { embedded, ownersOf, withOpenStore } from '../cli/stores.ts';
 import { withDataDir } from '../support/server.ts';
 import { KNOWN, skip, withSharedServers } from './cluster-case.ts';
 
@@ -26,39 +25,21 @@ async function meet(settings: Readonly<Record<string, string>>): Promise<Met> {
       await Promise.all(processes.map(({ listening }) => listening));
       await Promise.all(processes.map((started) => started.end('SIGTERM')));
       for (const started of processes) assert.equal(await started.ended(), 0, started.printed.join('\n'));
-      return { processes, owners: await reading(servers.databaseUrl, ownersOf) };
+      return {
+        processes,
+        owners: await withOpenStore({ databaseUrl: servers.databaseUrl, dataDir: '' }, ownersOf),
+      };
     } finally {
       await Promise.all(processes.map((started) => started.end('SIGKILL')));
     }
   });
 }
 
-async function reading<Result>(
-  databaseUrl: string,
-  read: (store: Store) => Promise<Result>,
-): Promise<Result> {
-  const store = await openStore({ databaseUrl, dataDir: '' });
-  try {
-    return await read(store);
-  } finally {
-    await store.close();
-  }
-}
-
-async function ownersOf(store: Store): Promise<string[]> {
-  const customers = await store.listCustomers();
-  const lines = customers.map(async ({ id }) => {
-    const projects = await store.listProjects(id);
-    return `${id}: ${projects.map((project) => project.id).join(', ')}`;
-  });
-  return Promise.all(lines);
-}
-
 const announced = ({ processes }: Met) =>
   processes.filter(({ printed }) => printed.some((line) => line.includes('project secret')));
 
 describe(`${PROCESSES} processes that start at once on an empty database`, { skip }, () => {
-  test('make one customer with one project, and one of them shows the secrets', async () => {
+  test('processes that start at once create one customer with one project, and one of them prints the secrets', async () => {
     const met = await meet({});
     const [announcer, ...others] = announced(met);
     assert.ok(announcer !== undefined);
@@ -71,13 +52,13 @@ describe(`${PROCESSES} processes that start at once on an empty database`, { ski
     assert.ok(!text.includes('postgres://'), text);
   });
 
-  test('make the customer and the project that they are told, and show nothing', async () => {
+  test('processes that start at once create the configured customer and project, and print no secret', async () => {
     const met = await meet({ ...KNOWN, ...PROJECT });
     assert.deepEqual(met.owners, ['acme: staging']);
     assert.deepEqual(announced(met), []);
   });
 
-  test('make one customer for the project that they are told', async () => {
+  test('processes that start at once create one customer for the configured project', async () => {
     const met = await meet(PROJECT);
     assert.equal(met.owners.length, 1);
     assert.match(met.owners[0] ?? '', /^cus_\S+: staging$/);
@@ -85,15 +66,12 @@ describe(`${PROCESSES} processes that start at once on an empty database`, { ski
   });
 });
 
-test('of first starts that meet on one store, one makes the customer and the project', () =>
-  withDataDir(undefined, async (dataDir) => {
-    const store = await openStore({ databaseUrl: null, dataDir });
-    try {
+test('one of several first starts on one store creates the customer and the project', () =>
+  withDataDir(undefined, (dataDir) =>
+    withOpenStore(embedded(dataDir), async (store) => {
       const made = await Promise.all(Array.from({ length: PROCESSES }, () => createFirst(store, Date.now())));
       const [first, ...others] = made.filter((credentials) => credentials !== null);
       assert.deepEqual(others, []);
       assert.deepEqual(await ownersOf(store), [`${first?.customer.id}: ${first?.project.id}`]);
-    } finally {
-      await store.close();
-    }
-  }));
+    }),
+  ));

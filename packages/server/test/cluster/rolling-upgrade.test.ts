@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { type ClusterNode, startCluster, startProcesses } from '../../../../cluster/start-cluster.ts';
-import type { ToldEvent } from '../../src/presence/presence-store.ts';
+import type { GroupEvent } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { parseRedisUrl } from '../../src/redis/redis-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -11,17 +11,17 @@ import { withClient } from '../support/postgres.ts';
 import { Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
 import { withDataDir } from '../support/server.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
 import {
   createProject,
   KNOWN,
   type SharedServers,
   showFailures,
   skip,
-  until,
   withinASecond,
   withSharedServers,
 } from './cluster-case.ts';
-import { EventReader } from './event-reader.ts';
 import { makeNextVersion, NEXT_SCHEMA_VERSION } from './next-version.ts';
 
 const STREAM = '/v1/groups/g/presence';
@@ -46,16 +46,16 @@ async function seed(project: Project | undefined): Promise<void> {
   await project?.seed({ users, groups: [{ id: 'g', name: 'G', members: ['ann', 'bob'] }] });
 }
 
-/** What a host does all day, in turn; the answers that are no success. */
+/** The requests of a host, one after the other; returns the answers that are errors. */
 async function work(project: Project, isOver: () => boolean): Promise<string[]> {
   const failures: string[] = [];
   const presence = new Presence(project);
-  for (let turn = 0; !isOver(); turn += 1) {
+  for (let round = 0; !isOver(); round += 1) {
     const answers = [
-      await project.put(`/v1/users/u${turn % 7}`, { name: `U${turn}` }),
-      await project.put('/v1/groups/g', { name: `G${turn}`, members: ['ann', 'bob'] }),
-      await project.post('/v1/batch', { users: [{ id: 'ann', name: `Ann ${turn}` }] }),
-      await presence.put('ann', { location: { page: `${turn}` }, durable: turn % 2 === 0 }),
+      await project.put(`/v1/users/u${round % 7}`, { name: `U${round}` }),
+      await project.put('/v1/groups/g', { name: `G${round}`, members: ['ann', 'bob'] }),
+      await project.post('/v1/batch', { users: [{ id: 'ann', name: `Ann ${round}` }] }),
+      await presence.put('ann', { location: { page: `${round}` }, durable: round % 2 === 0 }),
       await project.get('/v1/groups/g/presence'),
       await project.get('/v1/groups/g/members'),
     ];
@@ -65,7 +65,7 @@ async function work(project: Project, isOver: () => boolean): Promise<string[]> 
 }
 
 describe('an upgrade, one process after the other', { skip }, () => {
-  test('the old processes go on while the first new one changes the schema, and beside it; none starts anew', () =>
+  test('processes of the older version go on during and after the migration, without a restart', () =>
     withSharedServers((servers) =>
       withDataDir(undefined, async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 2, port: 0 });
@@ -88,7 +88,7 @@ describe('an upgrade, one process after the other', { skip }, () => {
       }),
     ));
 
-  test('a change of the schema gives way to who is in the middle of a longer write, and comes after it', () =>
+  test('a migration waits for a long write that is under way', () =>
     withSharedServers((servers) =>
       withDataDir(undefined, async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 1, port: 0 });
@@ -117,31 +117,31 @@ describe('an upgrade, one process after the other', { skip }, () => {
       }),
     ));
 
-  test('what a newer version tells, and this one does not know, is no reason to stop listening', () =>
+  test('an unknown event of a newer version does not end a subscription', () =>
     withSharedServers(async (servers) => {
       await using cluster = await startCluster({ ...options(servers), processes: 2, port: 0 });
       const [here, there] = (await projectsOf(cluster.nodes)) as [Project, Project];
       await seed(here);
-      const reader = new EventReader(there, STREAM);
-      const returning: EventReader[] = [];
+      const reader = await StreamReader.open(there, STREAM);
+      const returning: StreamReader[] = [];
       try {
-        await until('the snapshot', () => reader.of('snapshot').length === 1);
-        await tellUnknown(servers, here.id);
+        const { id } = await reader.snapshot();
+        await publishUnknown(servers, here.id);
         await new Presence(here).set('ann', { page: 'after' });
-        const knows = (who: EventReader) => JSON.stringify(who.events).includes('after');
-        await until('a reader hears what comes after it', () => knows(reader));
-        returning.push(new EventReader(there, STREAM, reader.of('snapshot')[0]?.id));
-        await until('one who missed both is told what is so', () => returning.every(knows));
+        const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
+        await until('a reader has what comes after it', () => hasAll(reader));
+        returning.push(await StreamReader.open(there, STREAM, { 'last-event-id': id }));
+        await until('a reader who missed both has the present state', () => returning.every(hasAll));
         await here.put('/v1/users/ann', { status: 'deleted' });
         await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
-        await until('readers hear of it', () => reader.of('departed').length > 0);
+        await until('the departure is published', () => reader.of('departed').length > 0);
       } finally {
         for (const each of [reader, ...returning]) each.close();
       }
     }));
 });
 
-/** Whether somebody waits for a table that is to change. */
+/** Whether a connection waits for a table that is to change. */
 async function isWaitedFor({ databaseUrl }: SharedServers, table: string): Promise<boolean> {
   const waiting = `SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted AND relation = $1::regclass`;
   return withClient(databaseUrl, async (client) => (await client.query(waiting, [table])).rowCount === 1);
@@ -156,8 +156,8 @@ async function assertOneService(old: readonly Project[], young: readonly Cluster
     await new Presence(first).set('bob', { page: 'old' });
     assert.deepEqual((await new Presence(seen).ephemeral()).bob, [{ page: 'old' }]);
     await new Presence(seen).set('bob', { page: 'new' });
-    const places = (await new Presence(first).ephemeral()).bob ?? [];
-    assert.ok(places.some(({ page }) => page === 'new'));
+    const locations = (await new Presence(first).ephemeral()).bob ?? [];
+    assert.ok(locations.some(({ page }) => page === 'new'));
     assert.equal((await seen.put('/v1/users/cid', { name: 'Cid' })).status, 200);
     assert.equal((await first.get('/v1/users/cid')).status, 200);
   } finally {
@@ -165,16 +165,20 @@ async function assertOneService(old: readonly Project[], young: readonly Cluster
   }
 }
 
-/** Tells a change and a group's event of kinds that there may be one day. */
-async function tellUnknown({ databaseUrl, redisUrl }: SharedServers, projectId: string): Promise<void> {
+/** Publishes a change and a group's event of unknown kinds. */
+async function publishUnknown({ databaseUrl, redisUrl }: SharedServers, projectId: string): Promise<void> {
   const store = await openPostgresStore({ url: databaseUrl });
   const presence = await openRedisPresence({ url: redisUrl });
   const redis = new Redis(redisUrl);
   try {
-    const project = await store.findProject(projectId);
+    const project = await store.projects.find(projectId);
     assert.ok(project !== null);
     const event = { type: 'waved', userIds: ['ann'], at: { x: 1 } };
-    await presence.tell({ project: project.key, groupId: 'g' }, event as unknown as ToldEvent, Date.now());
+    await presence.publish(
+      { project: project.key, groupId: 'g' },
+      event as unknown as GroupEvent,
+      Date.now(),
+    );
     const { prefix, db } = parseRedisUrl(redisUrl);
     const message = JSON.stringify({ publisher: 'newer', change: { type: 'party', guests: [1] } });
     assert.equal(await redis.publish(`${prefix}:${db}:{changes}`, message), 2);

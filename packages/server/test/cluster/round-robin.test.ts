@@ -54,7 +54,7 @@ async function stopped(server: Server): Promise<void> {
 const sayName: Answerer = (_, outgoing, name) => void outgoing.end(name);
 
 describe('the balancer', () => {
-  test('sends the requests of one connection to the servers in turn', () =>
+  test('the balancer sends the requests of one connection to the servers in turn', () =>
     withBalanced(3, sayName, async ({ balancer }) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const met: string[] = [];
@@ -65,7 +65,7 @@ describe('the balancer', () => {
       assert.equal(met.join(''), '012012');
     }));
 
-  test('passes over a server that is gone, also for a request with a body', () =>
+  test('the balancer skips a server that is gone, also for a request with a body', () =>
     withBalanced(3, sayName, async ({ balancer, servers }) => {
       await stopped(servers[1] as Server);
       const met: string[] = [];
@@ -75,7 +75,7 @@ describe('the balancer', () => {
       assert.equal(met.join(''), '0220');
     }));
 
-  test('answers 502 when all are gone', () =>
+  test('the balancer answers 502 when all servers are gone', () =>
     withBalanced(2, sayName, async ({ balancer, servers }) => {
       await Promise.all(servers.map(stopped));
       const answer = await send(balancer.url, 'GET', '/');
@@ -83,7 +83,7 @@ describe('the balancer', () => {
       assert.equal(answer.json<{ error: string }>().error, 'error');
     }));
 
-  test('sends a reading again when its server dies, and no write', () =>
+  test('the balancer repeats a read whose server dies, and no write', () =>
     withBalanced(
       2,
       (incoming, outgoing, name) => {
@@ -98,7 +98,7 @@ describe('the balancer', () => {
       },
     ));
 
-  test('passes path, headers and body on as they are, and who asked', () =>
+  test('the balancer forwards path, headers and body unchanged, and adds the address of the client', () =>
     withBalanced(
       1,
       async (incoming, outgoing) => {
@@ -124,7 +124,7 @@ describe('the balancer', () => {
       },
     ));
 
-  test('passes a body on whose length nobody knows yet', () =>
+  test('the balancer forwards a body of unknown length', () =>
     withBalanced(
       1,
       async (incoming, outgoing) => void outgoing.end((await buffer(incoming)).toString()),
@@ -140,7 +140,7 @@ describe('the balancer', () => {
       },
     ));
 
-  test('hands on a stream of events as they come, and tells the server when the reader leaves', async () => {
+  test('the balancer forwards the events of a stream at once, and closes it when the client leaves', async () => {
     const left = Promise.withResolvers<void>();
     const events = Promise.withResolvers<ServerResponse>();
     await withBalanced(
@@ -166,7 +166,7 @@ describe('the balancer', () => {
     );
   });
 
-  test('breaks an answer off where its server dies in the middle', async () => {
+  test('the balancer breaks an answer off when its server dies in the middle', async () => {
     await withBalanced(
       1,
       (incoming, outgoing) => {

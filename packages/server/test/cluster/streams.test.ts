@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { StreamEvent } from '../support/event-parser.ts';
 import { expectDone } from '../support/expect.ts';
 import { Presence } from '../support/presence-client.ts';
 import type { Project } from '../support/project-client.ts';
-import { oneCluster, skip, until } from './cluster-case.ts';
-import { EventReader, type StreamEvent } from './event-reader.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
+import { oneCluster, skip } from './cluster-case.ts';
 
 const STREAM = '/v1/groups/g/presence';
 const USERS = ['ada', 'bob', 'cyd', 'dan'];
 const CHANGES_EACH = 10;
 
-/** What a reader was told after its snapshot. */
-const told = (reader: EventReader) => reader.events.filter(({ type }) => type !== 'snapshot');
 const byOffset = ({ type, id, data }: StreamEvent) => JSON.stringify([id, type, data]);
 
 describe('streams on several processes', { skip }, () => {
-  // Each change is told by itself: merging them is a matter of each process's load.
+  // Each change is sent by itself: merging depends on the load of each process.
   const cluster = oneCluster(3, { ROLLCALL_PRESENCE_MERGE_MS: '0' });
 
   async function seeded(): Promise<Project[]> {
@@ -29,21 +29,21 @@ describe('streams on several processes', { skip }, () => {
 
   async function withReaders(
     projects: readonly Project[],
-    use: (readers: readonly EventReader[]) => Promise<void>,
+    use: (readers: readonly StreamReader[]) => Promise<void>,
   ): Promise<void> {
-    const readers = projects.map((project) => new EventReader(project, STREAM));
+    const readers = await Promise.all(projects.map((project) => StreamReader.open(project, STREAM)));
     try {
-      await until('the snapshots', () => readers.every((reader) => reader.of('snapshot').length === 1));
+      for (const reader of readers) await reader.snapshot();
       await use(readers);
     } finally {
       for (const reader of readers) reader.close();
     }
   }
 
-  test('are told the same in the same order, whoever changes it where', async () => {
+  test('streams on all processes have the same events in the same order', async () => {
     const projects = await seeded();
     await withReaders(projects, async (readers) => {
-      const changes = USERS.map(async (user, index) => {
+      const updates = USERS.map(async (user, index) => {
         const presence = new Presence(projects[index % projects.length] as Project);
         for (let step = 0; step < CHANGES_EACH; step += 1) {
           await presence.set(
@@ -53,16 +53,16 @@ describe('streams on several processes', { skip }, () => {
           );
         }
       });
-      await Promise.all(changes);
+      await Promise.all(updates);
       const all = USERS.length * CHANGES_EACH;
-      await until('all changes', () => readers.every((reader) => told(reader).length >= all));
-      const [first, ...others] = readers.map((reader) => told(reader).map(byOffset));
+      const changed = await Promise.all(readers.map((reader) => reader.changes(all)));
+      const [first, ...others] = changed.map((events) => events.map(byOffset));
       assert.equal(first?.length, all);
       for (const other of others) assert.deepEqual(other, first);
     });
   });
 
-  test('tell of users set deleted and of members removed on another process', async () => {
+  test('a stream has departed events for users set deleted and members removed on another process', async () => {
     const projects = await seeded();
     const [here, there] = projects as [Project, Project];
     await withReaders(projects, async (readers) => {
@@ -78,20 +78,19 @@ describe('streams on several processes', { skip }, () => {
     });
   });
 
-  test('go on at another process where they were at the first', async () => {
+  test('a stream resumes on another process after its Last-Event-ID', async () => {
     const projects = await seeded();
     const [here, there] = projects as [Project, Project];
     const presence = new Presence(here);
     await withReaders([here], async ([reader]) => {
       assert.ok(reader !== undefined);
       await presence.set('ada', { page: 'intro' });
-      await until('an arrival', () => reader.of('arrived').length === 1);
-      const last = reader.events.at(-1)?.id;
+      const [arrival] = await reader.changes(1);
       reader.close();
       await presence.set('bob', { page: 'intro' });
-      const next = new EventReader(there, STREAM, last);
+      const next = await StreamReader.open(there, STREAM, { 'last-event-id': arrival?.id ?? '' });
       try {
-        await until('what was missed', () => next.events.length > 0);
+        await next.changes(1);
         assert.deepEqual(
           next.events.map(({ type, data }) => `${type} ${data.id}`),
           ['arrived bob'],

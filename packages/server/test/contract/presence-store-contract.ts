@@ -31,7 +31,7 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   watching: watchContract,
   bounds: boundsContract,
   memberships: membershipContract,
-  'what is told': watchEventContract,
+  'published events': watchEventContract,
   history: watchHistoryContract,
   snapshots: snapshotContract,
 };

@@ -4,16 +4,18 @@
  */
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
-import { batchRefusalContract } from './store/batch-refusal-contract.ts';
-import { carryContract } from './store/carry-contract.ts';
+import { batchErrorContract } from './store/batch-error-contract.ts';
+import { changeContract } from './store/change-contract.ts';
+import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
-import { effectsContract } from './store/effects-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
+import { messageAppendContract } from './store/message-append-contract.ts';
+import { messageContract } from './store/message-contract.ts';
 import { packedContract, withPackedLists } from './store/packed-contract.ts';
 import { pageContract } from './store/page-contract.ts';
 import { preconditionContract } from './store/precondition-contract.ts';
@@ -24,6 +26,9 @@ import { revisionContract } from './store/revision-contract.ts';
 import { sessionContract } from './store/session-contract.ts';
 import { type MakeStoreSpace, StoreLab } from './store/store-lab.ts';
 import { textContract } from './store/text-contract.ts';
+import { threadContract } from './store/thread-contract.ts';
+import { threadListContract } from './store/thread-list-contract.ts';
+import { transferContract } from './store/transfer-contract.ts';
 import { userContract } from './store/user-contract.ts';
 import { wholeListContract } from './store/whole-list-contract.ts';
 
@@ -34,7 +39,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   memberships: membershipContract,
   users: userContract,
   'the batch': batchContract,
-  'refused batches': batchRefusalContract,
+  'rejected batches': batchErrorContract,
   preferences: preferencesContract,
   'durable presence': presenceContract,
   'filters of durable presence': durableFilterContract,
@@ -43,23 +48,43 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'whole lists': wholeListContract,
   preconditions: preconditionContract,
   revisions: revisionContract,
-  effects: effectsContract,
+  changes: changeContract,
   'large groups': largeGroupContract,
   'packed lists': packedContract,
   races: raceContract,
   texts: textContract,
   durability: durabilityContract,
-  'moving to another store': carryContract,
+  'transfers of a whole store': transferContract,
+};
+
+/** Called by {@link conversationContract}. */
+const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
+  threads: threadContract,
+  'lists of threads': threadListContract,
+  messages: messageContract,
+  'texts that are appended to messages': messageAppendContract,
 };
 
 /** What has lists of members, which may be packed. */
-const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'effects', 'large groups', 'races'];
+const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes', 'large groups', 'races'];
 
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */
 export function storeContract(name: string, makeSpace: MakeStoreSpace): void {
   suite(`the Store contract: ${name}`, makeSpace, Object.entries(SUBJECTS));
   const withLists = Object.entries(SUBJECTS).filter(([subject]) => WITH_LISTS.includes(subject));
   suite(`the Store contract with packed lists: ${name}`, withPackedLists(makeSpace), withLists);
+}
+
+/** The part of the contract that streams of messages depend on. */
+export function conversationFeedSuite(name: string, makeSpace: MakeStoreSpace): void {
+  suite(`the Store contract of streams of messages: ${name}`, makeSpace, [
+    ['streams of messages', conversationFeedContract],
+  ]);
+}
+
+/** The part of the contract that is about threads and messages. */
+export function conversationContract(name: string, makeSpace: MakeStoreSpace): void {
+  suite(`the Store contract of conversations: ${name}`, makeSpace, Object.entries(CONVERSATIONS));
 }
 
 function suite(

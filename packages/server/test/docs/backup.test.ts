@@ -1,40 +1,40 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
-import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
+import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
 import { runInBash } from './page-examples.ts';
 import { shellBlocks } from './shell-blocks.ts';
 
-const [backup = '', restore = ''] = shellBlocks('docs/operations.md', '### The embedded store');
+const [backup = '', restore = '', copy = '', replace = '', ...others] = shellBlocks(
+  'docs/operations.md',
+  '### The embedded store',
+);
 
-test('docs/operations.md: a copy that is made beside a running server brings back what there was', () =>
-  withDataDir(undefined, async (directory) => {
-    const dataDir = join(directory, 'data');
-    await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
-      await putUser(url, 'before');
-      await runInBash([backup], { url, directory });
-      await putUser(url, 'after');
-      // Killed, so that the log beside the database is not empty when the copy takes its place.
-      server.signal('SIGKILL');
-      await server.ended;
-    });
-    await runInBash([restore], { url: 'http://127.0.0.1', directory });
-    await withServe(dataDir, KNOWN, async ({ url }) => {
-      assert.equal((await asProject(url, 'GET', '/v1/users/before')).status, 200);
-      assert.equal((await asProject(url, 'GET', '/v1/users/after')).status, 401);
-      await putUser(url, 'again');
-    });
-  }));
-
-async function putUser(url: string, id: string): Promise<void> {
-  assert.equal((await asProject(url, 'PUT', `/v1/users/${id}`, '{}')).status, 200);
+const ways = { 'a backup': [backup, restore], 'a copy of the file': [copy, replace] };
+for (const [what, [save = '', bringBack = '']] of Object.entries(ways)) {
+  test(`docs/operations.md: ${what} that is made beside a running server restores the store`, () =>
+    withDataDir(undefined, async (directory) => {
+      assert.deepEqual(others, []);
+      const dataDir = join(directory, 'data');
+      await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
+        await putUser(url, 'before');
+        await runInBash([save], { url, directory });
+        await putUser(url, 'after');
+        // Killed, so that the log beside the database is not empty when the files are replaced.
+        server.signal('SIGKILL');
+        await server.ended;
+      });
+      await runInBash([bringBack], { url: 'http://127.0.0.1', directory });
+      await withServe(dataDir, KNOWN, async ({ url }) => {
+        assert.equal((await requestsTo(url)('GET', '/v1/users/before')).status, 200);
+        assert.equal((await requestsTo(url)('GET', '/v1/users/after')).status, 401);
+        await putUser(url, 'again');
+      });
+    }));
 }
 
-function asProject(url: string, method: string, path: string, body?: string) {
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return send(url, method, path, { headers, ...(body !== undefined && { body }) });
+async function putUser(url: string, id: string): Promise<void> {
+  const answer = await requestsTo(url)('PUT', `/v1/users/${id}`, {});
+  assert.equal(answer.status, 200, answer.text);
 }

@@ -1,4 +1,4 @@
-/** What of compose.yaml can be held against the program without Docker. */
+/** Compares compose.yaml with the program, as far as that needs no Docker. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What of the image can be held against the program without Docker. */
+/** Compares the image's files with the program, as far as that needs no Docker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

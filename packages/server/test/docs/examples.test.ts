@@ -54,7 +54,10 @@ for (const page of ['README.md', 'docs/api.md', 'docs/errors.md']) {
 
 /** As pages write it: `GET /v1/groups/<ID>`. */
 const endpoint = (method: string, path: string) =>
-  `${method.toUpperCase()} ${path.replace('{user_id}', '<USER_ID>').replace(/\{\w+\}/, '<ID>')}`;
+  `${method.toUpperCase()} ${path
+    .replace('{user_id}', '<USER_ID>')
+    .replace('{message_id}', '<MESSAGE_ID>')
+    .replace(/\{\w+\}/, '<ID>')}`;
 
 function expectAnswered({ code, shown, after }: Example, output: string): void {
   if (shown?.language === 'json') expectJson(output, shown.code);

@@ -1,4 +1,4 @@
-/** Reads the parts of our Markdown pages that tests hold against the code: code blocks, tables, headings and links. */
+/** Reads the parts of our Markdown pages that tests compare with the code: code blocks, tables, headings and links. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -12,12 +12,7 @@ import { withDataDir } from '../support/server.ts';
 import { runInBash } from './page-examples.ts';
 import { shellBlocks } from './shell-blocks.ts';
 
-const [carry = '', copy = '', again = '', ...others] = shellBlocks(
-  'docs/operations.md',
-  '## Moving to PostgreSQL',
-);
-/** Where the page has the new server. */
-const NEW = '127.0.0.1:8081';
+const [copy = '', ...others] = shellBlocks('docs/operations.md', '## Moving to PostgreSQL');
 
 const hostOf = (url: string) => {
   const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
@@ -31,7 +26,7 @@ async function readings(host: Project, accessToken: string): Promise<unknown> {
   const { members, metadata, status, connectedToMessenger } = await host.group('g');
   return {
     group: { members, metadata, status, connectedToMessenger },
-    users: (await host.users()).map(({ created_at, updated_at, ...user }) => user),
+    users: await host.users(),
     preferences: expectOk(await host.get('/v1/users/ada/preferences')),
     durable,
     byAccessToken: (await host.get('/v1/groups', bearer)).status,
@@ -55,7 +50,6 @@ test(
       withDataDir(undefined, (directory) =>
         withServe(join(directory, 'data'), KNOWN, async ({ url }) => {
           assert.deepEqual(others, []);
-          const variables = `DATABASE='${databaseUrl}' PROJECT='${PROJECT.id}'`;
           const old = hostOf(url);
           await old.seed({
             users: [
@@ -69,22 +63,14 @@ test(
           await new Presence(old).set('ada', { page: 'intro' }, { durable: true });
           const accessToken = await accessTokenOf(old);
 
-          await runInBash([variables, carry], { url, directory });
+          await runInBash([`DATABASE='${databaseUrl}'`, copy], { url, directory });
           const env = { ROLLCALL_DATABASE_URL: databaseUrl };
           await withServe(
             join(directory, 'none'),
             [],
             async (target) => {
-              const toNew = (code: string) => code.replaceAll(NEW, new URL(target.url).host);
-              await runInBash([variables, toNew(copy)], { url, directory });
-              await old.seed({ users: [{ id: 'late' }] });
-              const outputs = await runInBash([variables, toNew(copy), toNew(again)], { url, directory });
-              assert.match(outputs[2] ?? '', /^preferences +1 +0$/m);
-              assert.match(outputs[2] ?? '', /^durable presence +1 +0$/m);
-              assert.doesNotMatch(outputs[2] ?? '', /^[a-z ]+ +\d+ +[1-9]\d*$/m);
               const moved = hostOf(target.url);
               assert.deepEqual(await readings(moved, accessToken), await readings(old, accessToken));
-              assert.equal((await moved.userIds()).join(), 'ada,bob,late');
               moved.close();
             },
             { env },

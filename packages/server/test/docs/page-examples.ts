@@ -12,7 +12,7 @@ const LAUNCHER = join(ROOT, 'packages/server/bin/rollcall.mjs');
 const ADDRESS = '127.0.0.1:8080';
 /** What is an example: it asks the server, or sets the variables for what does. */
 const EXAMPLE = /\bcurl\b|=\$\(npx /;
-const SCRIPT_LIMIT_MS = 60_000;
+const SCRIPT_LIMIT_MS = 180_000;
 
 export interface Example {
   /** File and line, as editors take them. */

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
-import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
+import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
 import { runInBash } from './page-examples.ts';
@@ -29,8 +27,8 @@ test('docs/operations.md: a copy of a database that is in use brings back what t
       });
       await runInBash([variables, restore, analyze], { url: 'http://127.0.0.1', directory });
       await serving(async (url) => {
-        assert.equal((await asProject(url, 'GET', '/v1/users/before')).status, 200);
-        assert.equal((await asProject(url, 'GET', '/v1/users/after')).status, 401);
+        assert.equal((await requestsTo(url)('GET', '/v1/users/before')).status, 200);
+        assert.equal((await requestsTo(url)('GET', '/v1/users/after')).status, 401);
         await putUser(url, 'again');
       });
     }),
@@ -38,12 +36,6 @@ test('docs/operations.md: a copy of a database that is in use brings back what t
 );
 
 async function putUser(url: string, id: string): Promise<void> {
-  const answer = await asProject(url, 'PUT', `/v1/users/${id}`, '{}');
+  const answer = await requestsTo(url)('PUT', `/v1/users/${id}`, {});
   assert.equal(answer.status, 200, answer.text);
-}
-
-function asProject(url: string, method: string, path: string, body?: string) {
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return send(url, method, path, { headers, ...(body !== undefined && { body }) });
 }

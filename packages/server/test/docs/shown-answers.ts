@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 
-/** Fails unless `output` holds the JSON values that the page shows, in their order. */
+/** Fails unless `output` has the JSON values that the page shows, in their order. */
 export function expectJson(output: string, shown: string): void {
   const expected = jsonValues(shown);
   const actual = jsonValues(output);

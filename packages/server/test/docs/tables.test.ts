@@ -4,7 +4,7 @@ import { ERRORS, limits } from '@rollcall/protocol';
 import { SETTINGS, type SettingDefinition } from '../../src/config/setting-definitions.ts';
 import { anchorsOf, tableOf } from './markdown.ts';
 
-test('docs/errors.md has every code of the vocabulary with its status and whether a retry helps, and no other', () => {
+test('docs/errors.md has every error code with its status and whether it is retryable, and no other', () => {
   const listed = tableOf('docs/errors.md', 'Code').map(([code = '', status, retry]) => [
     /^\[`(\w+)`\]\(#\1\)$/.exec(code)?.[1],
     Number(status),
@@ -36,7 +36,7 @@ test('docs/operations.md has every setting with its flag and its default, and no
   assert.deepEqual(listed, defined);
 });
 
-/** What docs/api.md calls each limit. */
+/** The name of each limit in docs/api.md. */
 const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   ID_MAX_LENGTH: 'ID',
   NAME_MAX_LENGTH: 'name, short name',
@@ -52,13 +52,21 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   USER_STREAMS_MAX: 'open streams of a user with client tokens',
   DURABLE_LOCATIONS_MAX: 'durable locations of a user in a group',
   DURABLE_LOCATIONS_MAX_BYTES: 'text of these locations',
+  CONTENT_MAX_NODES: 'nodes at the top level of content',
+  CONTENT_MAX_LEVELS: 'levels of content',
+  CONTENT_MAX_BYTES: 'content of a message',
+  PARTICIPANTS_SHOWN: 'participants that a thread shows',
+  CONVERSATION_PAGE_DEFAULT_LIMIT: 'threads or messages of a page, by default',
+  CONVERSATION_PAGE_MAX_LIMIT: 'threads or messages of a page, at most',
+  CONVERSATION_PAGE_MAX_BYTES: 'bytes of a page of threads or messages',
+  UNREAD_MAX: 'unread messages that are counted',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   PRESENCE_PAGE_MAX_BYTES: 'bytes of a page of presence',
   BATCH_MAX_USERS: 'users of a batch',
   BATCH_MAX_GROUPS: 'groups of a batch',
   PRESENCE_UPDATES_MAX: 'presence updates of one call',
-  PROBLEMS_NAMED: 'places that one message names',
+  PROBLEMS_NAMED: 'JSON paths that one message names',
   BODY_DEFAULT_LIMIT_BYTES: 'body of a batch, a group or a list of members, by default',
   PRESENCE_UPDATES_BODY_LIMIT_BYTES: 'body of `PUT /v1/presence`',
   SMALL_BODY_LIMIT_BYTES: 'body of every other request',

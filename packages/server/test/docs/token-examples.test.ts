@@ -38,7 +38,7 @@ const server = oneServer();
 const examples = fencesOf('docs/api.md').filter(({ language }) => language === 'js' || language === 'py');
 
 describe('the tokens that docs/api.md signs', () => {
-  test('are signed in Node without and with a library, and in Python', () => {
+  test('the tokens that docs/api.md signs are signed in Node without and with a library, and in Python', () => {
     assert.deepEqual(
       examples.map(({ language }) => language),
       ['js', 'js', 'py'],

@@ -3,7 +3,7 @@ import { PresenceKeys } from '../../src/presence/redis/presence-keys.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { PAGE_1, PresenceScene, SCOPE, START } from '../contract/presence/presence-scene.ts';
-import { until } from '../support/own-redis.ts';
+import { until } from '../support/waiting.ts';
 import { assertPassing, PresenceFollower } from './presence-follower.ts';
 
 /** More than land on one node by chance. */

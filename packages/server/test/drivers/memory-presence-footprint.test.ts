@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { limits } from '@rollcall/protocol';
@@ -19,15 +19,15 @@ const START = 1_900_000_000_000;
 const SCOPE = { project: 1, groupId: 'group' };
 /** What one ephemeral presence may take, in bytes. */
 const PRESENCE_MAX = 500;
-/** What an engine in which nothing is may hold on to, in bytes: far less than one leaked object for each of them. */
+/** What an empty engine may retain, in bytes: far less than one leaked object for each presence. */
 const REMAINS_MAX = 400_000;
 
 type Shape = (index: number) => Partial<PresenceUpdate>;
 
-const place = (page: string, paragraph: string) => `{"page":"${page}","paragraph":"${paragraph}"}`;
+const locationAt = (page: string, paragraph: string) => `{"page":"${page}","paragraph":"${paragraph}"}`;
 const numbered = (name: string, index: number) => `${name}-${String(index).padStart(6, '0')}`;
 
-/** Users arrive in no order of their IDs. */
+/** Users arrive in no particular order. */
 function update(index: number, shape: Shape): PresenceUpdate {
   const userId = numbered('user', (index * 7_919) % COUNT);
   const { location = '{"page":"1"}', region = location, ...rest } = shape(index);
@@ -47,47 +47,50 @@ async function fill(store: PresenceStore, shape: Shape, count = COUNT): Promise<
   for (let index = 0; index < count; index += 1) await store.set(update(index, shape));
 }
 
-/** What is freed by one collection may be forgotten by the test runner a turn later, which frees more. */
+/** Several collections: the test runner releases some objects a tick after a collection. */
 async function heapBytes(): Promise<number> {
   for (let pass = 0; pass < 3; pass += 1) {
     collectGarbage();
-    await nextTurn();
+    await nextIteration();
   }
   return process.memoryUsage().heapUsed;
 }
 
-const ownPlace: Shape = (index) => ({
-  location: place(numbered('page', index), numbered('paragraph', index)),
+const ownLocation: Shape = (index) => ({
+  location: locationAt(numbered('page', index), numbered('paragraph', index)),
 });
-const ownParagraph: Shape = (index) => ({ location: place('1', numbered('paragraph', index)) });
+const ownParagraph: Shape = (index) => ({ location: locationAt('1', numbered('paragraph', index)) });
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  'everybody at one place': () => ({ location: place('1', '1') }),
-  'everybody at their own place of two pairs': ownPlace,
-  'everybody at their own paragraph of one page, exclusive within the page': (index) => ({
+  'all users at one location': () => ({ location: locationAt('1', '1') }),
+  'each user at a location of two pairs': ownLocation,
+  'each user at a paragraph of one page, exclusive within the page': (index) => ({
     ...ownParagraph(index),
     region: '{"page":"1"}',
   }),
-  'everybody at their own place, exclusive within their own page': (index) => ({
-    ...ownPlace(index),
+  'each user at a location, exclusive within a page of its own': (index) => ({
+    ...ownLocation(index),
     region: `{"page":"${numbered('page', index)}"}`,
   }),
-  'three at each place': (index) => ownPlace(Math.floor(index / 3)),
-  'three paragraphs to a page': (index) => ({
-    location: place(numbered('page', Math.floor(index / 3)), numbered('paragraph', index)),
+  'three users at each location': (index) => ownLocation(Math.floor(index / 3)),
+  'three paragraphs on each page': (index) => ({
+    location: locationAt(numbered('page', Math.floor(index / 3)), numbered('paragraph', index)),
   }),
-  'groups of one': (index) => ({ ...ownPlace(index), groupId: numbered('group', index) }),
-  'groups of three': (index) => ({ ...ownPlace(index), groupId: numbered('group', Math.floor(index / 3)) }),
-  'groups of twenty-five': (index) => ({
-    ...ownPlace(index),
+  'groups of one user': (index) => ({ ...ownLocation(index), groupId: numbered('group', index) }),
+  'groups of three users': (index) => ({
+    ...ownLocation(index),
+    groupId: numbered('group', Math.floor(index / 3)),
+  }),
+  'groups of twenty-five users': (index) => ({
+    ...ownLocation(index),
     groupId: numbered('group', Math.floor(index / 25)),
   }),
 };
 
-describe('one ephemeral presence takes at most 500 bytes', () => {
+describe('the memory of one ephemeral presence', () => {
   for (const [name, shape] of Object.entries(SHAPES)) {
-    test(name, async () => {
-      // What the code itself takes once it has run is not the presence's.
+    test(`an ephemeral presence takes at most 500 bytes with ${name}`, async () => {
+      // The code itself takes memory once it has run.
       await fill(createMemoryPresence(), shape, 2_000);
       const before = await heapBytes();
       const store = createMemoryPresence();
@@ -102,7 +105,7 @@ describe('one ephemeral presence takes at most 500 bytes', () => {
 /** What one user in one group may take at most, in bytes. */
 const USER_MAX = 300_000;
 
-describe('one user takes a bounded amount, whatever they send', () => {
+describe('the memory of one user', () => {
   const users = 20;
   /** 16 pairs and so many bytes of text, in a region of 8 KiB. */
   const manyPairs = (bytes: number, index: number) => {
@@ -114,7 +117,7 @@ describe('one user takes a bounded amount, whatever they send', () => {
     ['of many pairs', limits.EPHEMERAL_LOCATIONS_MAX_BYTES / limits.EPHEMERAL_LOCATIONS_MAX],
     ['of the largest size', limits.LOCATION_MAX_BYTES],
   ] as const) {
-    test(`locations ${what}`, async (t) => {
+    test(`the ephemeral locations of a user take at most 300 KB, with locations ${what}`, async (t) => {
       const shape: Shape = (index) => ({
         userId: numbered('user', index % users),
         location: manyPairs(bytes, index),
@@ -133,36 +136,36 @@ describe('one user takes a bounded amount, whatever they send', () => {
   }
 });
 
-/** Users at one place more than once, and regions that are no places: whatever the engine keeps, it keeps here. */
+/** Users at one location in two regions, and regions that are not locations: everything that the engine can store. */
 const everything: Shape = (index) => ({
   userId: numbered('user', Math.floor(index / 2)),
-  location: place(`${Math.floor(index / 2) % 3}`, `${(Math.floor(index / 2) * 3) % 50_021}`),
+  location: locationAt(`${Math.floor(index / 2) % 3}`, `${(Math.floor(index / 2) * 3) % 50_021}`),
   ...(index % 2 === 0 ? {} : { region: `{"paragraph":"${Math.floor(index / 2)}"}` }),
 });
 
 const ENDINGS: Readonly<Record<string, (store: PresenceStore) => Promise<unknown>>> = {
-  'by its deadline': async (store) => {
+  expired: async (store) => {
     assert.equal((await store.sweep(START + 120_000)).length, COUNT);
   },
-  'by absence': async (store) => {
+  'was cleared': async (store) => {
     for (let index = 0; index < 2 * COUNT; index += 2) await store.clear(update(index, everything));
   },
-  'with its users': (store) =>
+  'ended with its memberships': (store) =>
     store.removeUsers(
       SCOPE,
       Array.from({ length: COUNT }, (_, index) => numbered('user', index)),
       START,
     ),
-  'with its group': (store) => store.removeGroup(SCOPE, START),
-  'with its project': (store) => store.removeProject(SCOPE.project, START),
+  'ended with its group': (store) => store.removeGroup(SCOPE, START),
+  'ended with its project': (store) => store.removeProject(SCOPE.project, START),
 };
 
-/** A few who stay, so that the group does, with whatever it should have dropped. */
+/** A few users who stay, so that the group stays with everything that it should have dropped. */
 const staying: Shape = (index) => ({ userId: numbered('stays', index), expiresAt: START + 600_000 });
 
-describe('nothing is kept of what has ended', () => {
+describe('the memory of ended presence', () => {
   for (const [name, end] of Object.entries(ENDINGS)) {
-    test(name, async () => {
+    test(`presence that ${name} leaves nothing in memory`, async () => {
       const store = createMemoryPresence();
       await fill(store, staying, 50);
       await fill(store, everything, 2 * COUNT);
@@ -174,7 +177,7 @@ describe('nothing is kept of what has ended', () => {
     });
   }
 
-  test('groups that were left by everybody are forgotten', async () => {
+  test('groups whose last user has left take no memory', async () => {
     const store = createMemoryPresence();
     const inOwnGroup: Shape = (index) => ({ groupId: numbered('group', index) });
     await fill(store, inOwnGroup);
@@ -186,14 +189,14 @@ describe('nothing is kept of what has ended', () => {
   });
 });
 
-test('groups that nobody watches any more are forgotten, with their events', async () => {
+test('groups whose last watch has ended take no memory for their events', async () => {
   const store = createMemoryPresence();
   const watcher = { onEvent() {}, onLost() {} };
   for (let index = 0; index < 2_000; index += 1) {
     const scope = { project: 1, groupId: numbered('group', index) };
     (await store.watch(scope, START, watcher)).close();
-    const told = { type: 'users', userIds: [numbered('user', index)], active: true } as const;
-    for (let event = 0; event < 20; event += 1) await store.tell(scope, told, START);
+    const event = { type: 'users', userIds: [numbered('user', index)], active: true } as const;
+    for (let count = 0; count < 20; count += 1) await store.publish(scope, event, START);
   }
   await store.sweep(START + WATCH_LEASE_MS);
   const before = await heapBytes();
@@ -202,11 +205,11 @@ test('groups that nobody watches any more are forgotten, with their events', asy
   assert.ok(left <= REMAINS_MAX, `${left} bytes`);
 });
 
-test('a crowd that has thinned out takes the room of those who are left', async () => {
+test('a large group whose users have mostly left takes the memory of the remaining users', async () => {
   const tries = [await bytesOfThinnedCrowd(), await bytesOfThinnedCrowd(), await bytesOfThinnedCrowd()];
-  // Of so few, what the test runner lets go of meanwhile is a good part; it does not every time.
+  // Memory that the test runner releases meanwhile counts among so few users; it does not each time.
   const bytes = Math.min(...tries);
-  // The engine's maps give room back by halves, so up to a few times as much as in a crowd that grew.
+  // Maps shrink by halves, so each user takes up to a few times as much as in a group that grew.
   assert.ok(bytes <= 2 * PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
 });
 
@@ -221,9 +224,9 @@ async function bytesOfThinnedCrowd(): Promise<number> {
   return (before - (await heapBytes())) / (ids.length - gone.length);
 }
 
-test('a group of many that has become one of few is kept as such', async () => {
+test('a large group that has become small takes the memory of a small group', async () => {
   const groups = 1_000;
-  const grown: Shape = (index) => ({ ...ownPlace(index), groupId: numbered('group', index % groups) });
+  const grown: Shape = (index) => ({ ...ownLocation(index), groupId: numbered('group', index % groups) });
   const store = createMemoryPresence();
   await fill(store, grown);
   for (let index = 3 * groups; index < COUNT; index += 1) await store.clear(update(index, grown));
@@ -233,18 +236,18 @@ test('a group of many that has become one of few is kept as such', async () => {
   assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
 });
 
-test('a sweep of a crowd lets others have their turn', async () => {
+test('other work of the process runs during a sweep of many presences', async () => {
   const store = createMemoryPresence();
-  await fill(store, ownPlace);
-  let turns = 0;
+  await fill(store, ownLocation);
+  let ticks = 0;
   let isSweeping = true;
-  const takeTurn = () => {
-    turns += 1;
-    if (isSweeping) setImmediate(takeTurn);
+  const onTick = () => {
+    ticks += 1;
+    if (isSweeping) setImmediate(onTick);
   };
-  setImmediate(takeTurn);
+  setImmediate(onTick);
   const expiries = await store.sweep(START + 120_000);
   isSweeping = false;
   assert.equal(expiries.length, COUNT);
-  assert.ok(turns >= 100, `only ${turns} turns`);
+  assert.ok(ticks >= 100, `only ${ticks} ticks`);
 });

@@ -1,18 +1,20 @@
 /** The bounds of durable presence on PostgreSQL: several processes, those of an older version, and what is left behind. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
-import { pairKeys, placeKey } from '../../src/store/postgres/postgres-place-keys.ts';
+import { locationKey, pairKeys } from '../../src/store/postgres/postgres-location-keys.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
 const FIVE: DurableBounds = { locations: 5, bytes: 1_000 };
 const MINUTE = 60_000;
 
-/** Bytes that a location with 16 pairs takes beside its text, indexes included: as docs/operations.md says. */
+/** Bytes that a location with 16 pairs takes beside its text, indexes included: see docs/operations.md. */
 const BYTES_PER_LOCATION = 24 * 1_024;
 
 interface Scene {
@@ -45,7 +47,7 @@ const page = (name: string | number) => canonicalLocation({ page: `${name}` });
 async function put({ roster, stores }: Scene, location: string, now: number, process = 0, region = location) {
   const update = { userId: 'ann', groupId: 'g', region, location };
   const store = stores[process] as Store;
-  const outcome = await store.putDurablePresence(roster.key, update, { now, revision: 'p' });
+  const outcome = await store.durablePresence.put(roster.key, update, { now, revision: 'p', ...BY_TEST });
   assert.ok(outcome.kind === 'set');
   return outcome;
 }
@@ -54,7 +56,7 @@ async function put({ roster, stores }: Scene, location: string, now: number, pro
 function putUncounted({ url, roster }: Scene, first: number, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => first + index);
   const locations = numbers.map(page);
-  const hashes = locations.map(placeKey);
+  const hashes = locations.map(locationKey);
   const pairs = locations.flatMap(pairKeys);
   return withClient(url, async (client) => {
     await client.query(
@@ -97,14 +99,14 @@ const usage = ({ url }: Scene) =>
   });
 
 describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }, () => {
-  test('hold while two processes with clocks of their own write, and the last of all commits is the latest', () =>
+  test('the bounds are met while two processes with different clocks write, and the last of all commits is the latest', () =>
     withScene(FIVE, 2, async (scene) => {
-      const lanes = [0, 1].map(async (process) => {
+      const writers = [0, 1].map(async (process) => {
         const times: [name: string, at: number][] = [];
-        for (let turn = 0; turn < 40; turn += 1) {
-          const name = `${process} ${turn}`;
-          const within = turn % 4 === 3 ? canonicalLocation({ site: 's' }) : page(name);
-          const { at } = await put(scene, page(name), 10_000 + turn - 900 * process, process, within);
+        for (let number = 0; number < 40; number += 1) {
+          const name = `${process} ${number}`;
+          const within = number % 4 === 3 ? canonicalLocation({ site: 's' }) : page(name);
+          const { at } = await put(scene, page(name), 10_000 + number - 900 * process, process, within);
           times.push([name, at]);
         }
         assert.deepEqual(
@@ -114,7 +116,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
         );
         return times;
       });
-      const times = (await Promise.all(lanes)).flat();
+      const times = (await Promise.all(writers)).flat();
       assert.equal(new Set(times.map(([, at]) => at)).size, times.length, 'no two have the same time');
       const found = await pages(scene);
       assert.equal(found.length, 5);
@@ -124,7 +126,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('take in what was there before anything was counted', () =>
+  test('locations from before anything was counted end when a bound is exceeded', () =>
     withScene(FIVE, 1, async (scene) => {
       await putUncounted(scene, 1, 30);
       const { at, endedTo } = await put(scene, page('new'), 5);
@@ -134,7 +136,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('take in what an older version writes beside this one, when they are exceeded the next time', () =>
+  test('locations of an older version, which does not count, end when a bound is exceeded the next time', () =>
     withScene(FIVE, 1, async (scene) => {
       await put(scene, page('first'), 1_000);
       await putUncounted(scene, 1, 30);
@@ -146,7 +148,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('end nothing too early when an older version has removed what was counted', () =>
+  test('no location ends too early when an older version has removed locations that were counted', () =>
     withScene(FIVE, 1, async (scene) => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) await put(scene, page(name), 1_000);
       await withClient(scene.url, async (client) => {
@@ -160,7 +162,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(await pages(scene), ['f', 'g', 'h']);
     }));
 
-  test('come back in steps where very many locations are left, each write with an end of its cost', () =>
+  test('very many locations beyond a bound end in steps, so that the cost of each write is bounded', () =>
     withScene(FIVE, 1, async (scene) => {
       await putUncounted(scene, 1, 4_100);
       const left: number[] = [];
@@ -172,7 +174,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(await pages(scene), ['4099', '4100', 'a', 'b', 'c']);
     }));
 
-  test('take at most 24 KiB of disk for each location beside the text, with as many pairs as there can be', () =>
+  test('a location with the most pairs takes at most 24 KiB of disk beside its text', () =>
     withScene(
       { locations: limits.DURABLE_LOCATIONS_MAX, bytes: limits.DURABLE_LOCATIONS_MAX_BYTES },
       1,

@@ -1,13 +1,16 @@
 /** What is true of PostgreSQL alone, beyond the Store's contract. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { canonicalLocation } from '@rollcall/protocol';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { ProjectGoneError, type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { idsOf } from '../contract/store/entries.ts';
 import { newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
 /** Stores of several processes, as it were, on one database. */
@@ -32,7 +35,7 @@ const each = <Result>(
 ) => stores.map((store, index) => run(new View(store, key), index));
 
 describe('the database URL', () => {
-  test('has defaults, and says what the parameters say', () => {
+  test('the database URL has defaults, and all its parameters are read', () => {
     const plain = parsePostgresUrl('postgres://localhost/rollcall');
     assert.deepEqual(
       [plain.host, plain.port, plain.database, plain.poolSize, plain.statementTimeoutMs, plain.tls],
@@ -62,7 +65,7 @@ describe('the database URL', () => {
     'postgres://localhost/x?sslmode=maybe',
     'postgres://us:hunter2@localhost/x?sslmode=verify-ca&sslrootcert=/nowhere',
   ]) {
-    test(`is refused in one line that says why: ${wrong}`, () => {
+    test(`a wrong database URL is rejected with a message of one line: ${wrong}`, () => {
       assert.throws(
         () => parsePostgresUrl(wrong),
         (error) => error instanceof StoreUnavailableError && !/\n|hunter2/.test(error.message),
@@ -71,40 +74,40 @@ describe('the database URL', () => {
   }
 });
 
-describe('several processes', { skip: skipsPostgres }, () => {
-  test('see what one of them wrote as soon as it is acknowledged', () =>
+describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
+  test('every process reads a write as soon as it is acknowledged', () =>
     withStores(3, async (stores) => {
       const roster = await newRoster(stores[0] as Store);
       await roster.users('ann');
-      for (let round = 0; round < 10; round += 1) {
+      for (let number = 0; number < 10; number += 1) {
         const views = each(stores, roster, (view) => view);
-        const writer = views[round % 3] as Roster;
-        const context = { now: round, revision: `v${round}` };
-        await writer.store.putGroup(
+        const writer = views[number % 3] as Roster;
+        const context = { now: number, revision: `v${number}`, ...BY_TEST };
+        await writer.store.groups.put(
           roster.key,
           'g',
-          { name: `N${round}`, members: round % 2 ? ['ann'] : [] },
+          { name: `N${number}`, members: number % 2 ? ['ann'] : [] },
           context,
         );
         for (const view of views) {
-          assert.equal((await view.group('g')).name, `N${round}`);
-          assert.deepEqual(await view.members('g'), round % 2 ? ['ann'] : []);
+          assert.equal((await view.group('g')).name, `N${number}`);
+          assert.deepEqual(await view.members('g'), number % 2 ? ['ann'] : []);
         }
       }
     }));
 
-  test('that change a user and their memberships at once do not deadlock', () =>
+  test('processes that change a user and their memberships at once do not deadlock', () =>
     withDatabase(async (url) => {
       const stores = await Promise.all([openPostgresStore({ url }), openPostgresStore({ url })]);
       const roster = await newRoster(stores[0] as Store);
       await roster.groupOf('g', 'ann');
-      const lanes = each([...stores, ...stores, ...stores, ...stores], roster, async (view, lane) => {
-        for (let turn = 0; turn < 100; turn += 1) {
-          if (lane % 3 > 0) await view.putUser('ann', { name: `N${lane}-${turn}` });
-          else await view.changeMembers('g', turn % 2 === 0 ? { remove: ['ann'] } : { add: ['ann'] });
+      const writers = each([...stores, ...stores, ...stores, ...stores], roster, async (view, writer) => {
+        for (let number = 0; number < 100; number += 1) {
+          if (writer % 3 > 0) await view.putUser('ann', { name: `N${writer}-${number}` });
+          else await view.changeMembers('g', number % 2 === 0 ? { remove: ['ann'] } : { add: ['ann'] });
         }
       });
-      await Promise.all(lanes);
+      await Promise.all(writers);
       // What a connection did is counted when it ends.
       await Promise.all(stores.map((store) => store.close()));
       const { rows } = await withClient(url, (client) =>
@@ -113,7 +116,7 @@ describe('several processes', { skip: skipsPostgres }, () => {
       assert.deepEqual(rows, [{ deadlocks: 0 }]);
     }));
 
-  test('that write the same at once lose nothing, and make one of everything', () =>
+  test('processes that write the same rows at once lose no write, and create each row once', () =>
     withStores(3, async (stores) => {
       const roster = await newRoster(stores[0] as Store);
       const ids = numbered('u', 60);
@@ -125,7 +128,9 @@ describe('several processes', { skip: skipsPostgres }, () => {
       await Promise.all(
         each(stores, roster, (view, index) =>
           Promise.all(
-            ids.filter((_, place) => place % 3 === index).map((id) => view.changeMembers('g', { add: [id] })),
+            ids
+              .filter((_, position) => position % 3 === index)
+              .map((id) => view.changeMembers('g', { add: [id] })),
           ),
         ).flat(),
       );
@@ -135,7 +140,11 @@ describe('several processes', { skip: skipsPostgres }, () => {
       const batches = each(stores, roster, ({ store, key }, index) => {
         const users = ids.map((id) => ({ id, name: `N${index}` }));
         const body = Buffer.from(JSON.stringify({ users, groups: [{ id: 'g', members: [] }] }));
-        return store.applyBatch(key, { body, dryRun: false }, { now: index, revision: `batch ${index}` });
+        return store.batches.apply(
+          key,
+          { body, dryRun: false },
+          { now: index, revision: `batch ${index}`, ...BY_TEST },
+        );
       });
       assert.deepEqual(
         (await Promise.all(batches)).map(({ kind }) => kind),
@@ -144,13 +153,13 @@ describe('several processes', { skip: skipsPostgres }, () => {
       assert.equal(new Set(await Promise.all(ids.map(async (id) => (await roster.user(id)).name))).size, 1);
     }));
 
-  test('know at once that one of them deleted a project, and any of them removes its data', () =>
+  test('every process rejects writes of a deleted project at once, and any of them removes its data', () =>
     withStores(2, async (stores, url) => {
       const roster = await newRoster(stores[0] as Store);
       await roster.groupOf('g', ...numbered('u', 5_000));
-      const place = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
-      await roster.store.putDurablePresence(roster.key, place, roster.next());
-      assert.equal(await stores[0]?.deleteProject(roster.key), true);
+      const update = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+      await roster.store.durablePresence.put(roster.key, update, roster.next());
+      assert.equal(await stores[0]?.projects.delete(roster.key), true);
       await assert.rejects(new Roster(stores[1] as Store, roster.key).putUser('late', {}), ProjectGoneError);
       await withClient(url, async (client) => {
         const left = `SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM memberships)
@@ -162,12 +171,12 @@ describe('several processes', { skip: skipsPostgres }, () => {
           assert.ok(performance.now() < deadline, 'its data goes');
           await delay(20);
         }
-        // Long after, it is looked at once more, and forgotten.
+        // Long after, it is purged once more, and its row is removed.
         await client.query(`UPDATE deleted_projects SET deleted_at = now() - interval '1 hour'`);
         await client.query(`INSERT INTO users (project_id, id, status, metadata, created_at, updated_at, revision)
           VALUES ('${roster.key}', 'late', 'active', '{}', 0, 0, 'r')`);
         const other = await newRoster(stores[1] as Store);
-        assert.equal(await stores[1]?.deleteProject(other.key), true);
+        assert.equal(await stores[1]?.projects.delete(other.key), true);
         while (
           (await client.query('SELECT 1 FROM deleted_projects WHERE project_id = $1', [roster.key])).rowCount
         ) {
@@ -179,8 +188,8 @@ describe('several processes', { skip: skipsPostgres }, () => {
     }));
 });
 
-describe('sizes', { skip: skipsPostgres }, () => {
-  test('the longest IDs, locations and regions are kept, found and removed', () =>
+describe('the longest values on PostgreSQL', { skip: skipsPostgres }, () => {
+  test('the longest IDs, locations and regions are stored, found and removed', () =>
     withStores(1, async ([store]) => {
       const roster = await newRoster(store as Store);
       // Texts that do not compress: nothing may depend on it.
@@ -196,19 +205,19 @@ describe('sizes', { skip: skipsPostgres }, () => {
       );
       await roster.applied({ users: [{ id: user }], groups: [{ id: group, name: 'G', members: [user] }] });
       const update = { userId: user, groupId: group, region: location, location };
-      assert.equal((await roster.store.putDurablePresence(roster.key, update, roster.next())).kind, 'set');
+      assert.equal((await roster.store.durablePresence.put(roster.key, update, roster.next())).kind, 'set');
       const found = { userId: user, location, at: 0 };
       for (const partial of [true, false]) {
-        const [place] = await roster.store.listDurablePresence(
+        const [presence] = await roster.store.durablePresence.list(
           roster.key,
           group,
           { location, partial },
           { after: null, limit: 5 },
         );
-        assert.deepEqual({ ...place, at: 0 }, found);
+        assert.deepEqual({ ...presence, at: 0 }, found);
       }
       assert.deepEqual(await idsOf(roster.groupsOf(user)), [group]);
       await roster.deleteUser(user);
-      assert.equal(await roster.store.findDurablePresence(roster.key, group, user), null);
+      assert.equal(await roster.store.durablePresence.find(roster.key, group, user), null);
     }));
 });

@@ -1,8 +1,9 @@
 /**
- * The work of a statement depends on its lists, never on what PostgreSQL believes of its tables: where these were never
+ * The work of a statement depends on its lists, never on what PostgreSQL estimates of its tables: where these were never
  * analysed (a restore without autovacuum), where the statistics are of a far smaller store, and on connections whose plans
  * are as old as that. Each statement is run on a connection of the driver, as the driver sends it.
  */
+
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
@@ -10,13 +11,16 @@ import { applyBatch } from '../../src/store/postgres/batch/postgres-batch.ts';
 import { PostgresConnection } from '../../src/store/postgres/connections/postgres-connection.ts';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
+import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import type { CarriedRecord, ProjectKey, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
 import { Recorder, type Sent } from './statement-recorder.ts';
-import { MORE_READS, type Operation, READS, SINGLE, WRITES } from './store-operations.ts';
+import { converse, MORE_READS, type Operation, READS, SINGLE, WRITES } from './store-operations.ts';
 
 /** Entries of the lists in the statements. */
 const LISTED = 300;
@@ -25,6 +29,8 @@ const USERS = 40_000;
 const GROUPS = 20_000;
 const LARGE_GROUP = 30_000;
 const DURABLE = 10_000;
+const THREADS = 20_000;
+const MESSAGES = 20_000;
 /**
  * Most rows that one step of a plan may produce or discard: a few for each entry of a list, two thousand for a slice of a
  * deleted project. There is more of everything in the project.
@@ -40,51 +46,28 @@ const groups = numbered('g', 40);
 const WITH_LISTS: readonly Operation[] = [
   (roster) => roster.changeMembers('g', { remove: users }),
   (roster) => roster.changeMembers('g', { add: users }),
-  ({ store, key }) => store.presentable(key, 'g', users),
+  ({ store, key }) => store.eligibility.filter(key, 'g', users),
   ({ store, key }) =>
-    store.standings(
+    store.eligibility.findMany(
       key,
       users.map((userId) => ({ groupId: 'g', userId })),
     ),
   (roster) => roster.batch({ groups: groups.map((id) => ({ id, name: id, members: users.slice(0, 20) })) }),
   (roster) => roster.batch({ groups: groups.map((id) => ({ id, members: [] })) }),
-  // It is asked which groups exist before this is rejected.
+  // Which groups exist is read before this is rejected.
   (roster) => roster.batch({ groups: groups.map((id) => ({ id, metadata: 1 })) }),
-  ({ store, key }) => carryInto(store, key, durable(users)),
+  ({ store, key }) => presentAll(store, key, users),
 ];
 
-function durable(userIds: readonly string[]): CarriedRecord[] {
-  return userIds.map((userId, index) => {
+/** Each of these members of `g` is somewhere in it. */
+async function presentAll(store: Store, key: ProjectKey, userIds: readonly string[]): Promise<void> {
+  const put = (userId: string, index: number) => {
     const location = JSON.stringify({ p: `${index % 50}` });
-    return {
-      type: 'durablePresence',
-      projectId: '',
-      groupId: 'g',
-      userId,
-      region: location,
-      location,
-      at: 1,
-    };
-  });
-}
-
-/** Transfers records into the project, whichever they name. */
-async function carryInto(store: Store, key: ProjectKey, records: readonly CarriedRecord[]): Promise<void> {
-  const projectId = (await store.listProjects(null)).find((project) => project.key === key)?.id as string;
-  const preferences = {
-    type: 'preferences',
-    projectId,
-    sendViaMessenger: true,
-    sendViaEmail: false,
-  } as const;
-  await store.carryIn(
-    [
-      ...users.map((userId) => ({ ...preferences, userId })),
-      ...groups.map((groupId) => ({ type: 'workspace' as const, projectId, groupId, workspace: 'W' })),
-      ...records.map((record) => ({ ...record, projectId }) as CarriedRecord),
-    ],
-    { now: 1, revision: 'r' },
-  );
+    const update = { userId, groupId: 'g', region: location, location };
+    return store.durablePresence.put(key, update, { now: 1, revision: 'r', ...BY_TEST });
+  };
+  for (let from = 0; from < userIds.length; from += 200)
+    await Promise.all(userIds.slice(from, from + 200).map(put));
 }
 
 /** Statements about whole tables that are small, or that answer all of what they read. */
@@ -105,16 +88,20 @@ async function recordAll(url: string): Promise<{ roster: Roster; statements: Sen
   const store: Store = {
     ...(await openPostgresStore({ url })),
     // On this thread, where it is recorded.
-    applyBatch: (project, batch, stamp) => applyBatch(batches, project, batch, stamp, 'large'),
+    batches: {
+      apply: (project, batch, context) => applyBatch(batches, project, batch, context),
+    },
   };
   try {
     const [roster, deleted] = [await newRoster(store), await newRoster(store)];
     await roster.groupOf('g', ...users);
+    await converse(roster);
     recorder.start();
     const all = [...Object.values({ ...READS, ...SINGLE, ...WRITES }), ...MORE_READS, ...WITH_LISTS];
     for (const size of [1, LISTED]) for (const run of all) await run(roster, size);
-    await store.deleteProject(deleted.key);
+    await store.projects.delete(deleted.key);
     while (await purgeSlice(batches));
+    while (await purgeConversationSlice(batches));
     const byText = new Map(recorder.sent.filter(isOfTables).map((sent) => [sent.text, sent]));
     const statements = [...byText.values()].map((sent) => ({
       ...sent,
@@ -127,6 +114,43 @@ async function recordAll(url: string): Promise<{ roster: Roster; statements: Sen
     await store.close();
   }
 }
+
+/** Many groups with a thread each, many threads of the group `g`, of which `t` has many messages and participants. */
+const CONVERSATIONS = [
+  `INSERT INTO conversations (project_id, conversation_no, group_id)
+   SELECT $1, 1000000 + n, 'g' || lpad(n::text, 6, '0') FROM generate_series(0, ${GROUPS} - 1) n`,
+  `INSERT INTO threads (project_id, thread_no, conversation_no, group_id, id, name, list_keys, metadata, created_at, revision)
+   SELECT $1, conversation_no, conversation_no, group_id, 'x' || conversation_no, 'X', '{0}', '{}', conversation_no, 'r'
+   FROM conversations WHERE project_id = $1 AND conversation_no >= 1000000`,
+  `INSERT INTO threads (project_id, thread_no, conversation_no, group_id, id, name, list_keys, metadata, created_at, revision)
+   SELECT $1, 2000000 + n, conversation_no, group_id, 'y' || n, 'Y', '{0}', '{}', n, 'r'
+   FROM conversations, generate_series(0, ${THREADS} - 1) n WHERE project_id = $1 AND group_id = 'g'`,
+  `INSERT INTO thread_ids (project_id, id, thread_no)
+   SELECT project_id, id, thread_no FROM threads WHERE project_id = $1 AND thread_no >= 1000000`,
+  `INSERT INTO thread_lists (project_id, conversation_no, location_key, resolved, activity, thread_no)
+   SELECT project_id, no, 0, FALSE, created_at, thread_no
+   FROM threads CROSS JOIN LATERAL (VALUES (0), (conversation_no)) AS list(no) WHERE project_id = $1 AND thread_no >= 1000000`,
+  `INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, metadata, created_at, deleted, revision, content,
+     content_bytes, position, written_position)
+   SELECT $1, thread_no, 1000 + n, 'z' || n, 'u', 'user_message', '{}', n, FALSE, 'r', '[]', 2, 1000 + n, 1000 + n
+   FROM thread_ids, generate_series(0, ${MESSAGES} - 1) n WHERE project_id = $1 AND id = 't'`,
+  `INSERT INTO message_ids (project_id, thread_no, created_at, seq, id)
+   SELECT project_id, thread_no, created_at, seq, id FROM messages WHERE project_id = $1 AND seq >= 1000`,
+  `INSERT INTO message_positions (project_id, thread_no, position, created_at, seq)
+   SELECT project_id, thread_no, position, created_at, seq FROM messages WHERE project_id = $1 AND seq >= 1000`,
+  // No thread has many: the last 1,000 are stored.
+  `INSERT INTO removed_messages (project_id, thread_no, position, id)
+   SELECT project_id, thread_no, position, 'gone' || seq FROM messages
+   WHERE project_id = $1 AND seq BETWEEN 1000 AND 1999`,
+  `INSERT INTO removed_messages (project_id, thread_no, position, id)
+   SELECT $1, 2000000 + n, 1, 'gone' FROM generate_series(0, ${THREADS} - 1) n`,
+  `INSERT INTO message_pieces (project_id, thread_no, seq, piece_no, text)
+   SELECT project_id, thread_no, seq, 1, 'text' FROM messages WHERE project_id = $1 AND seq >= 1000`,
+  `INSERT INTO participants (project_id, thread_no, user_id, last_seen_at)
+   SELECT project_id, thread_no, 'v' || seq, created_at FROM messages WHERE project_id = $1 AND seq >= 1000`,
+  `INSERT INTO participant_times (project_id, thread_no, user_id, last_seen_at)
+   SELECT project_id, thread_no, user_id, last_seen_at FROM participants WHERE project_id = $1 ON CONFLICT DO NOTHING`,
+];
 
 /** Makes the project large, without any statistics of it. */
 async function fill(url: string, key: ProjectKey): Promise<void> {
@@ -157,11 +181,10 @@ async function fill(url: string, key: ProjectKey): Promise<void> {
       LARGE_GROUP,
     );
     await run(`UPDATE groups SET member_count = $2::int WHERE project_id = $1 AND id = 'g'`, LARGE_GROUP);
+    for (const sql of CONVERSATIONS) await run(sql);
   });
   const store = await openPostgresStore({ url });
-  const members = numbered('u', DURABLE);
-  for (let from = 0; from < members.length; from += 1_000)
-    await carryInto(store, key, durable(members.slice(from, from + 1_000)));
+  await presentAll(store, key, numbered('u', DURABLE));
   await store.close();
 }
 
@@ -250,7 +273,7 @@ const STATISTICS = {
     withClient(url, async (client) => void (await client.query('VACUUM ANALYZE'))),
 };
 
-for (const [kind, gatherStatistics] of Object.entries(STATISTICS)) {
+for (const [kind, collectStatistics] of Object.entries(STATISTICS)) {
   describe(`statements in a large project with statistics: ${kind}`, { skip: skipsPostgres }, () => {
     let database: Awaited<ReturnType<typeof ownDatabase>>;
     let statements: Sent[] = [];
@@ -266,7 +289,7 @@ for (const [kind, gatherStatistics] of Object.entries(STATISTICS)) {
         for (const { tablename } of rows)
           await client.query(`ALTER TABLE ${tablename} SET (autovacuum_enabled = FALSE)`);
       });
-      await gatherStatistics(url);
+      await collectStatistics(url);
       old = await DriverConnection.open(url);
       for (const [index, sent] of statements.entries())
         if (isKept(sent)) await old.prepare(sent, `s${index}`);
@@ -294,7 +317,7 @@ for (const [kind, gatherStatistics] of Object.entries(STATISTICS)) {
 
     const isKept = ({ name }: Sent) => name !== undefined;
 
-    test('visit the rows that their lists name, on a new connection', async () => {
+    test('statements visit the rows that their lists name, on a new connection', async () => {
       assert.ok(statements.length > 50, 'enough was recorded to mean something');
       const fresh = await DriverConnection.open(database.url);
       for (const [index, sent] of statements.entries()) await fresh.prepare(sent, `s${index}`);
@@ -303,7 +326,7 @@ for (const [kind, gatherStatistics] of Object.entries(STATISTICS)) {
       await fresh.close();
     });
 
-    test('visit the rows that their lists name, by plans of when the project was small', async () => {
+    test('statements visit the rows that their lists name, by plans of when the project was small', async () => {
       assert.ok(statements.filter(isKept).length > 40);
       assert.deepEqual(await tooManyRows(old, 'for any parameters', isKept), []);
     });

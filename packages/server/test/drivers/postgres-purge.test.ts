@@ -1,4 +1,4 @@
-/** The data of a deleted project on PostgreSQL: it is found by its key, not behind the rows of everybody else. */
+/** The data of a deleted project on PostgreSQL: it is found by its key, not behind the rows of other projects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
@@ -40,14 +40,14 @@ const COUNTS = `
   SELECT relname AS table, seq_tup_read::int AS scanned, n_tup_del::int AS removed FROM pg_stat_user_tables
   WHERE relname IN ('memberships', 'users') ORDER BY relname`;
 
-/** Of tables as small as these a join by scan would be right; what is looked at here is how the rows of a slice are found. */
+/** Of tables as small as these a join by scan would be right; the test is about how the rows of a slice are found. */
 const JOIN_BY_INDEX = `
   DO $$ BEGIN
     EXECUTE format('ALTER DATABASE %I SET enable_hashjoin = off', current_database());
     EXECUTE format('ALTER DATABASE %I SET enable_mergejoin = off', current_database());
   END $$`;
 
-test('a deleted project is removed without a look at the rows of others', { skip: skipsPostgres }, () =>
+test('a deleted project is removed without reading the rows of other projects', { skip: skipsPostgres }, () =>
   withDatabase(async (url) => {
     const { staying, leaving } = await twoProjects(url);
     const counts = () => withClient(url, async (client) => (await client.query(COUNTS)).rows);

@@ -1,4 +1,4 @@
-/** What the schema keeps to, so that databases that spread a project's rows by its key take it too. */
+/** Rules of the schema, so that databases that distribute a project's rows by its key accept it too. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
@@ -12,7 +12,7 @@ const OF_NO_PROJECT: ReadonlyMap<string, string> = new Map([
   ['store_secrets', 'is of the whole store'],
   ['customers', 'a customer has several projects'],
   ['projects', 'a project is found by the ID that callers know'],
-  ['sessions', 'a token says which session it is, and nothing of a project'],
+  ['sessions', 'a token names its session, and no project'],
 ]);
 
 const INDEXES = `
@@ -31,7 +31,7 @@ const sources = () =>
   );
 
 describe('the schema', { skip: skipsPostgres }, () => {
-  test('has the key of the project first in each index of what is in a project', () =>
+  test('each index of rows of a project begins with the key of the project', () =>
     withDatabase(async (url) => {
       await (await openPostgresStore({ url })).close();
       const { rows } = await withClient(url, (client) => client.query(INDEXES));
@@ -45,7 +45,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
       );
     }));
 
-  test('says of text that is a key that it compares by code point, but for a server that refuses to hear it', () =>
+  test('text keys compare by code point, and the collation is omitted for a server that rejects it', () =>
     withDatabase(async (url) => {
       const collated = () =>
         withClient(url, async (client) => (await client.query(COLLATED)).rows.map(({ column }) => column));

@@ -1,4 +1,4 @@
-/** Ended sessions on PostgreSQL: however many there are, each statement removes a few, and nobody waits for anybody. */
+/** Ended sessions on PostgreSQL: each statement removes a few, and no statement waits for another. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client } from 'pg';
@@ -12,7 +12,7 @@ const ENDED = 7_300;
 const MOST_AT_ONCE = 1_000;
 
 /** Sessions that ended at various times, some of them many at the same, and two that did not. */
-const STOCK = `
+const INSERT_SESSIONS = `
   INSERT INTO sessions (id, project_id, expires_at)
   SELECT 'ended ' || n, $1::uuid, CASE WHEN n % 3 = 0 THEN 500 ELSE n END FROM generate_series(1, ${ENDED}) AS n
   UNION ALL SELECT 'at the end', $1::uuid, ${NOW} UNION ALL SELECT 'alive', $1::uuid, ${NOW + 1}`;
@@ -34,7 +34,7 @@ async function withEndedSessions(
     try {
       const { key } = await newRoster(stores[0] as Store);
       await withClient(url, async (client) => {
-        await client.query(STOCK, [key]);
+        await client.query(INSERT_SESSIONS, [key]);
         await client.query(WATCH);
         await use(stores, client);
       });
@@ -57,32 +57,32 @@ async function removals(client: Client): Promise<number[]> {
 const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
 
 describe('ended sessions', { skip: skipsPostgres }, () => {
-  test('are removed in slices until none is left', () =>
+  test('ended sessions are removed in slices until none is left', () =>
     withEndedSessions(1, async ([store], client) => {
-      await store?.removeExpiredSessions(NOW);
+      await store?.sessions.removeExpired(NOW);
       assert.deepEqual(await left(client), ['alive', 'at the end']);
       const slices = await removals(client);
       assert.equal(sum(slices), ENDED);
       assert.ok(Math.max(...slices) <= MOST_AT_ONCE, `${slices}`);
     }));
 
-  test('are removed once when several processes do it at once', () =>
+  test('ended sessions are removed once when several processes do it at once', () =>
     withEndedSessions(3, async (stores, client) => {
-      await Promise.all([...stores, ...stores].map((store) => store.removeExpiredSessions(NOW)));
+      await Promise.all([...stores, ...stores].map((store) => store.sessions.removeExpired(NOW)));
       assert.deepEqual(await left(client), ['alive', 'at the end']);
       assert.equal(sum(await removals(client)), ENDED);
     }));
 
-  test('that somebody else holds are not waited for, and are removed another time', () =>
+  test('ended sessions that another transaction has locked are skipped, and removed another time', () =>
     withEndedSessions(1, async ([store], client) => {
       await client.query('BEGIN');
       await client.query(
         `SELECT 1 FROM sessions WHERE id IN ('ended 1', 'ended 3000', 'ended 7300') FOR UPDATE`,
       );
-      await store?.removeExpiredSessions(NOW);
+      await store?.sessions.removeExpired(NOW);
       assert.deepEqual(await left(client), ['alive', 'at the end', 'ended 1', 'ended 3000', 'ended 7300']);
       await client.query('ROLLBACK');
-      await store?.removeExpiredSessions(NOW);
+      await store?.sessions.removeExpired(NOW);
       assert.deepEqual(await left(client), ['alive', 'at the end']);
     }));
 });

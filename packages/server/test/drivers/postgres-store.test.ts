@@ -1,10 +1,13 @@
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { storeContract } from '../contract/store-contract.ts';
+import { conversationContract, conversationFeedSuite, storeContract } from '../contract/store-contract.ts';
 import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
 
 if (skipsPostgres === false) {
-  storeContract('PostgreSQL', async () => {
+  const makeSpace = async () => {
     const { url, remove } = await ownDatabase();
     return { open: () => openPostgresStore({ url }), remove };
-  });
+  };
+  storeContract('PostgreSQL', makeSpace);
+  conversationContract('PostgreSQL', makeSpace);
+  conversationFeedSuite('PostgreSQL', makeSpace);
 }

@@ -1,149 +1,103 @@
-/** On PostgreSQL, what waits for others: large writes for large writes, readers of long lists for those who stop reading. */
+/** What waits on PostgreSQL: writes for locks, and readers of long lists for snapshots. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
+import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { type ProjectKey, type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { joined } from '../contract/store/entries.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
-import { untilSeen, untilWaiting } from '../support/postgres-waiting.ts';
-import { SlowProxy } from '../support/slow-proxy.ts';
+import { untilWaiting } from '../support/postgres-waiting.ts';
 
-/** More members than a write has that is not large. */
 const MANY = numbered('u', 1_001);
+const LIMIT_MS = 5_000;
 
-/** Keeps this thread busy for longer than connecting may take, and than a server may be silent. */
-const stayBusy = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_600);
+/** Blocks this thread for longer than a server may be silent. */
+const stayBusy = () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
 
-/** Resolves when somebody has looked whether another large write is at work. */
-const untilLooked = (url: string) => untilSeen(url, 1, `state = 'idle' AND query LIKE '%xact_start <%'`);
-
-describe('a large write that waits', { skip: skipsPostgres }, () => {
-  /** Locks a group as a large write of that project, or of all, does in another process that is at work until `use` is done. */
-  async function workAtLength(
-    url: string,
-    project: ProjectKey | '',
-    use: () => Promise<void>,
-  ): Promise<void> {
-    await withClient(url, async (client) => {
-      await client.query(`SET application_name = 'rollcall large write ${project}'`);
-      await client.query('BEGIN');
-      await client.query(`SELECT 1 FROM groups WHERE id = 'g' FOR UPDATE`);
-      const working = client.query('SELECT pg_sleep(60)').catch((error) => error);
-      await use();
-      await withClient(url, (other) =>
-        other.query(
-          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()`,
-        ),
-      );
-      await working;
-      await client.query('ROLLBACK');
-    });
-  }
-
-  test('for another one at work goes on when that is done, whatever it is, though no read goes through meanwhile', () =>
+describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
+  /** A group of one member, whose row another transaction has locked. */
+  const whileLocked = (use: (roster: Roster, locker: Client, url: string) => Promise<void>): Promise<void> =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = await newRoster(store);
       await roster.groupOf('g', 'ann');
       await roster.users(...MANY);
-      let writes: Promise<unknown> = Promise.resolve();
-      await withClient(url, async (client) => {
-        await workAtLength(url, roster.key, async () => {
-          writes = Promise.all([
-            roster.applied({ groups: [{ id: 'g', name: 'New' }] }),
-            roster.putGroup('g', { members: MANY }),
-            roster.changeMembers('g', { add: MANY }),
-          ]);
-          writes.catch(() => {});
-          // Longer than anybody waits for the turn at a row. Longer than any question may take, and than a lock is waited for at once.
-          await client.query('BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE');
-          const reads = Array.from({ length: 200 }, () => store.findSession('s'));
-          for (const settled of await Promise.allSettled(reads)) {
-            assert.ok(settled.status === 'rejected' && settled.reason instanceof StoreUnavailableError);
-          }
-          await client.query('ROLLBACK');
-        });
+      await withClient(url, async (locker) => {
+        await locker.query('BEGIN');
+        await locker.query(`SELECT 1 FROM groups WHERE id = 'g' FOR UPDATE`);
+        await use(roster, locker, url);
       });
-      await writes;
+      await store.close();
+    });
+
+  const writes = (roster: Roster): Promise<unknown>[] => [
+    roster.applied({ groups: [{ id: 'g', name: 'New' }] }),
+    roster.putGroup('g', { members: MANY }),
+    roster.changeMembers('g', { add: MANY }),
+  ];
+
+  test('a write is applied when the lock is released before the limit', () =>
+    whileLocked(async (roster, locker, url) => {
+      const written = Promise.all(writes(roster));
+      written.catch(() => {});
+      await untilWaiting(url, 2, 1_000);
+      await locker.query('ROLLBACK');
+      await written;
       assert.equal((await roster.group('g')).name, 'New');
       assert.deepEqual(await roster.members('g'), MANY);
-      await store.close();
     }));
 
-  /** That it is written once the other one, of the roster's project or of all, is done. */
-  const waits = (
-    other: 'of the project' | 'of all',
-    write: (roster: Roster, store: Store) => Promise<unknown>,
-  ): Promise<void> =>
-    withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
-      const roster = await newRoster(store);
-      await roster.groupOf('g', 'ann');
-      await roster.users(...MANY);
-      let written: Promise<unknown> = Promise.resolve();
-      await workAtLength(url, other === 'of all' ? '' : roster.key, async () => {
-        written = write(roster, store);
-        written.catch(() => {});
-        await Promise.race([written, untilLooked(url)]);
-      });
-      await written;
-      await store.close();
-    });
-
-  test('of one project for records that are carried in goes on when those are written', () =>
-    waits('of all', (roster) => roster.putGroup('g', { members: MANY })));
-
-  test('of carried records for a large write of one project goes on when that is done', () =>
-    waits('of the project', async (_, store) => {
-      const [project] = await store.listProjects(null);
-      assert.ok(project);
-      const workspace = { projectId: project.id, groupId: 'g', workspace: 'W' };
-      return store.carryIn([{ type: 'workspace', ...workspace }], { now: 1, revision: 'carried' });
+  test('a write that waits beyond the limit is unavailable within 5 s, and changes nothing later', () =>
+    whileLocked(async (roster, locker) => {
+      const begun = performance.now();
+      for (const settled of await Promise.allSettled(writes(roster))) {
+        assert.ok(settled.status === 'rejected' && settled.reason instanceof StoreUnavailableError);
+      }
+      assert.ok(performance.now() - begun < LIMIT_MS);
+      await locker.query('ROLLBACK');
+      assert.deepEqual(await roster.members('g'), ['ann']);
     }));
 
-  test('for another one at work goes on when connecting to look for signs of life takes seconds', () =>
-    withDatabase((url) =>
-      SlowProxy.with(url, async (proxy, through) => {
-        const store = await openPostgresStore({ url: through });
-        const roster = await newRoster(store);
-        await roster.groupOf('g', 'ann');
-        await roster.users(...MANY);
-        let write: Promise<unknown> = Promise.resolve();
-        await workAtLength(url, roster.key, async () => {
-          proxy.delayMs = 2_000;
-          write = roster.putGroup('g', { members: MANY });
-          write.catch(() => {});
-          await Promise.race([write, untilLooked(url)]);
-        });
-        assert.equal(((await write) as { kind: string }).kind, 'updated');
-        await store.close();
-      }),
-    ));
+  test('a write takes the answers that came while its process was busy for seconds', () =>
+    whileLocked(async (roster, locker, url) => {
+      const released = locker.query('SELECT pg_sleep(1); ROLLBACK');
+      const written = roster.putGroup('g', { members: MANY });
+      written.catch(() => {});
+      await untilWaiting(url, 1);
+      stayBusy();
+      assert.equal((await written).kind, 'updated');
+      await released;
+    }));
+});
 
-  test('for another one at work goes on when its own process was busy for seconds', () =>
+describe('a single statement', { skip: skipsPostgres }, () => {
+  test('a single statement is not part of a transaction that leases its connection while it is opened', () =>
     withDatabase(async (url) => {
-      const store = await openPostgresStore({ url });
-      const roster = await newRoster(store);
-      await roster.groupOf('g', 'ann');
-      await roster.users(...MANY);
-      let write: Promise<unknown> = Promise.resolve();
-      await workAtLength(url, roster.key, async () => {
-        write = roster.putGroup('g', { members: MANY });
-        write.catch(() => {});
-        // When the first check is due.
-        await delay(500);
-        stayBusy();
-        await untilWaiting(url, 1);
-      });
-      assert.equal(((await write) as { kind: string }).kind, 'updated');
-      await store.close();
+      await withClient(url, (client) => client.query('CREATE TABLE numbers (number integer)'));
+      const database = new PostgresDatabase(parsePostgresUrl(`${url}?pool_size=4`));
+      const INSERT = 'INSERT INTO numbers VALUES ($1)';
+      const single = (number: number) => database.operation((attempt) => attempt.run(INSERT, number));
+      const rolledBack = (number: number) =>
+        database.operation((attempt) =>
+          attempt.transaction(async (transaction) => {
+            await transaction.run([INSERT, number]);
+            throw new Error('rolled back');
+          }),
+        );
+      await Promise.allSettled([single(1), single(2), single(3), rolledBack(4), rolledBack(5)]);
+      const { rows } = await withClient(url, (client) =>
+        client.query('SELECT number FROM numbers ORDER BY 1'),
+      );
+      assert.deepEqual(rows, [{ number: 1 }, { number: 2 }, { number: 3 }]);
+      await database.close();
     }));
 });
 
 describe('a deletion that takes long', { skip: skipsPostgres }, () => {
-  test('takes as long as it needs, also after it waited for a lock', () =>
+  test('a deletion that takes long gets the time that it needs, also after it waited for a lock', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url: `${url}?statement_timeout_ms=600` });
       const roster = await newRoster(store);
@@ -159,20 +113,20 @@ describe('a deletion that takes long', { skip: skipsPostgres }, () => {
         await client.query('SELECT 1 FROM groups FOR UPDATE');
         const deletion = roster.deleteGroup('g');
         deletion.catch(() => {});
-        // Longer than in company.
+        // Longer than a pipelined statement waits.
         await untilWaiting(url, 1, 100);
         await client.query('ROLLBACK');
         await deletion;
       });
-      assert.equal(await store.findGroup(roster.key, 'g'), null);
+      assert.equal(await store.groups.find(roster.key, 'g'), null);
       await store.close();
     }));
 });
 
-describe('readers of long lists who stop reading', { skip: skipsPostgres }, () => {
+describe('a reader of a long list that stops reading', { skip: skipsPostgres }, () => {
   const SIZE = 10_500;
 
-  test('leave it to others, and go on where the group has not changed', () =>
+  test('a reader that stops loses its snapshot to another reader, and continues where the group has not changed', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = await newRoster(store);
@@ -190,7 +144,7 @@ describe('readers of long lists who stop reading', { skip: skipsPostgres }, () =
           return async () => begun.join('') + (await joined(rest));
         }),
       );
-      // Four more, who stop too: each takes the place of one.
+      // Four more readers that stop too: each takes the snapshot of one.
       const later = await Promise.all(Array.from({ length: 4 }, () => roster.group('same')));
       await roster.changeMembers('changed', { remove: ['u000001', 'u010000'] });
       assert.deepEqual(

@@ -6,7 +6,7 @@ import type {
   PresenceStore,
   PresenceWatch,
 } from '../../src/presence/presence-store.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 
 /** How soon a watch that was lost is tried again. */
 const RETRY_MS = 20;
@@ -57,7 +57,7 @@ export class PresenceFollower {
   #hear(offset: number, event: PresenceEvent): void {
     if (offset !== this.#offset + 1) return;
     this.#offset = offset;
-    if (event.type === 'left') this.left.push(`${event.userId} ${this.#scope.groupId}`);
+    if (event.type === 'departed') this.left.push(`${event.userId} ${this.#scope.groupId}`);
   }
 
   async #followAgain(): Promise<void> {

@@ -5,9 +5,9 @@ import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { PresenceKeys } from '../../src/presence/redis/presence-keys.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PAGE_2, PresenceScene, SCOPE, START, TTL } from '../contract/presence/presence-scene.ts';
-import { type OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
+import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import {
   closeSlot,
   moveKeys,
@@ -17,6 +17,7 @@ import {
   startCluster,
   takeOver,
 } from '../support/redis-cluster.ts';
+import { until } from '../support/waiting.ts';
 import { Crowd } from './cluster-crowd.ts';
 
 /** The group whose slot is left in the middle of a move, and others. */
@@ -24,12 +25,12 @@ const GROUPS = Array.from({ length: 12 }, (_, index) => `g${index}`);
 
 let cluster: OwnCluster;
 
-describe('a Redis Cluster that changes hands', { skip: skipsOwnRedis }, () => {
+describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
   before(async () => {
     cluster = await startCluster();
   });
 
-  test('slots move while users come and go: all goes on, and each departure is told once', () =>
+  test('users arrive and depart while slots move, and each departure is published once', () =>
     Crowd.with(cluster.url, 'moving', async (crowd) => {
       await crowd.whileAtWork(async () => {
         for (const slot of crowd.slots) await moveToNext(slot);
@@ -37,7 +38,7 @@ describe('a Redis Cluster that changes hands', { skip: skipsOwnRedis }, () => {
       await crowd.assertToldOnce();
     }));
 
-  test('a slot stays in the middle of a move: its group is refused, the others go on, and so does it after', async () => {
+  test('while the move of a slot is stuck calls for its group are unavailable, and other groups go on', async () => {
     const url = `${cluster.url}?prefix=between`;
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -56,7 +57,7 @@ describe('a Redis Cluster that changes hands', { skip: skipsOwnRedis }, () => {
       assert.deepEqual(ended.map(({ groupId }) => groupId).sort(), others.toSorted());
       await closeSlot(slot, to, [from, ...rest]);
       await until(
-        'its departure is told too',
+        'its departure is published too',
         async () => (await scene.store.sweep(START + 2 * TTL)).length === 1,
       );
       await scene.set('bob', PAGE_2, { groupId: stuck });
@@ -66,23 +67,23 @@ describe('a Redis Cluster that changes hands', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('a replica takes over from its living master: nothing is lost, and each departure is told once', () =>
+  test('nothing is lost when a replica takes over from a living master, and each departure is published once', () =>
     Crowd.with(cluster.url, 'taken', async (crowd) => {
       await crowd.whileAtWork(() => takeOver(cluster.replica));
       await crowd.assertToldOnce();
     }));
 
-  test('a process that only listens hears changes again once another node has the channel', async () => {
+  test('a process that only subscribes receives changes again once another node has the channel', async () => {
     const url = `${cluster.url}?prefix=listening`;
     const [speaker, listener] = [await openRedisBroker({ url }), await openRedisBroker({ url })];
     try {
-      const heard = new Set<string>();
-      listener.subscribe((change) => void heard.add(`${'projectId' in change ? change.projectId : ''}`));
+      const received = new Set<string>();
+      listener.subscribe((change) => void received.add(`${'projectId' in change ? change.projectId : ''}`));
       const say = async (projectId: string) => {
         await speaker.publish({ type: 'project', projectId });
-        return heard.has(projectId);
+        return received.has(projectId);
       };
-      await until('changes are heard', () => say('first'));
+      await until('changes are received', () => say('first'));
       const slot = slotOf('listening:0:{changes}');
       await moveToNext(slot);
       await until('they are, of another master', () => say('second'));

@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { WATCH_LEASE_MS } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
-import type { Json } from '../../src/store/store.ts';
+import type { Json } from '../../src/values/json.ts';
 import {
   at,
   PAGE_1,
@@ -55,15 +55,15 @@ async function useAll(scene: PresenceScene): Promise<void> {
   await scene.locationsOf('u1');
   await scene.clear('u2', PAGE_1);
   await scene.store.removeUsers(SCOPE, ['u3'], START);
-  await scene.store.tell(SCOPE, { type: 'group', active: true }, START);
+  await scene.store.publish(SCOPE, { type: 'group', active: true }, START);
   await scene.store.snapshot({ ...SCOPE, after: null, limit: 10, now: START });
   await scene.store.watchedGroups(SCOPE.project, START);
   await scene.store.sweep(START + 1);
   await scene.store.removeProject('another', START);
 }
 
-describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
-  test('a refresh is one call, and so are 16 that come at once, whoever is there; so is a reading', (t) =>
+describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
+  test('a refresh is one call, 16 refreshes of one tick are one call, and a reading is one call', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await redis.command('CONFIG', 'RESETSTAT');
@@ -79,10 +79,10 @@ describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
       assert.equal(calls.get('eval'), 1, 'the first time, with its text');
     }));
 
-  test('of those that are set at once, what fails fails alone', (t) =>
+  test('an update that fails in a batch fails alone', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1, { groupId: 'broken' });
-      for (const key of (await keysOf(redis)).filter((name) => name.endsWith(':broken}:places')))
+      for (const key of (await keysOf(redis)).filter((name) => name.endsWith(':broken}:locations')))
         await redis.command('SET', key, 'not a hash');
       const groups = ['one', 'broken', 'two'];
       const set = groups.map((groupId) => scene.set('ann', PAGE_2, { groupId }));
@@ -93,7 +93,7 @@ describe('what presence asks of Redis', { skip: skipsOwnRedis }, () => {
       assert.deepEqual(await scene.ids({ groupId: 'two' }), ['ann']);
     }));
 
-  test('nothing is looked for by going through all keys', (t) =>
+  test('no command scans all keys', (t) =>
     withScene(t, async (scene, redis) => {
       await useAll(scene);
       const names = [...(await callsOf(redis)).keys()];
@@ -125,8 +125,8 @@ async function bytesOf(redis: OwnRedis): Promise<number> {
 /** What one user in one group can take at most, in bytes, with an ID of 3 characters. */
 const USER_MAX_BYTES = 700_000;
 
-describe('what presence takes in Redis', { skip: skipsOwnRedis }, () => {
-  test('the text of a location stands in no index, however long it and its region are', (t) =>
+describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
+  test('no index has the text of a location, however long it and its region are', (t) =>
     withScene(t, async (scene, redis) => {
       const [first, second, region] = ['1', '2', 'region'].map((name) => sized(name, 8_192)) as [
         Json,
@@ -149,7 +149,7 @@ describe('what presence takes in Redis', { skip: skipsOwnRedis }, () => {
     ['of many pairs', limits.EPHEMERAL_LOCATIONS_MAX_BYTES / limits.EPHEMERAL_LOCATIONS_MAX],
     ['of the largest size', limits.LOCATION_MAX_BYTES],
   ] as const) {
-    test(`one user takes a bounded amount, whatever they send: locations ${what}`, (t) =>
+    test(`the presence of one user takes bounded memory: locations ${what}`, (t) =>
       withScene(t, async (scene, redis) => {
         const locations = Array.from({ length: 300 }, (_, index) => sized(`${index}`, Math.floor(bytes)));
         const grown: number[] = [];
@@ -172,8 +172,8 @@ describe('what presence takes in Redis', { skip: skipsOwnRedis }, () => {
   }
 });
 
-describe('what presence leaves in Redis', { skip: skipsOwnRedis }, () => {
-  test('nothing, once all of it has ended and been swept', (t) =>
+describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () => {
+  test('no key is left once all presence has ended and been swept', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await scene.set('u1', at({ page: '2', role: 'editor' }), { region: SITE });
@@ -183,7 +183,7 @@ describe('what presence leaves in Redis', { skip: skipsOwnRedis }, () => {
       assert.deepEqual(await keysOf(redis), []);
     }));
 
-  test('keys that vanish by themselves, after the last deadline in them, should nobody sweep', (t) =>
+  test('keys expire after their last deadline when no process sweeps', (t) =>
     withScene(t, async (scene, redis) => {
       await useAll(scene);
       await scene.set('late', PAGE_1, { until: START + 30 * DAY_MS });
@@ -195,7 +195,7 @@ describe('what presence leaves in Redis', { skip: skipsOwnRedis }, () => {
       }
     }));
 
-  test('keys that are made again when a group was empty vanish too', (t) =>
+  test('keys that are made again after a group was empty expire too', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await scene.clear('ann', PAGE_1);
@@ -204,7 +204,7 @@ describe('what presence leaves in Redis', { skip: skipsOwnRedis }, () => {
         assert.ok(((await redis.command('PTTL', key)) as number) > 0, key);
     }));
 
-  test('of a watched group no more than its lease: whoever watched it last', (t) =>
+  test('the keys of a watched group expire after the lease of its last watch', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.watch();
       await scene.set('ann', PAGE_1);

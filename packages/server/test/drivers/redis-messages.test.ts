@@ -4,15 +4,15 @@ import { type GroupMessage, readMessage } from '../../src/presence/redis/group-w
 
 const read = (event: unknown) => readMessage(`epoch 7 ${JSON.stringify(event)}`);
 
-test('every kind of event is read as it was told', () => {
+test('every kind of event is read as it was published', () => {
   for (const event of [
-    { type: 'placed', userId: 'u', incarnation: 7, location: '{}', left: null },
-    { type: 'left', userId: 'u', location: '{}', reason: 'expired' },
-    { type: 'durable', userId: 'u', location: '{}', at: 1, left: null },
-    { type: 'removed', userIds: ['u'] },
+    { type: 'arrived', userId: 'u', incarnation: 7, location: '{}', from: null },
+    { type: 'departed', userId: 'u', location: '{}', reason: 'expired' },
+    { type: 'durable', userId: 'u', location: '{}', at: 1, from: null },
+    { type: 'usersRemoved', userIds: ['u'] },
     { type: 'users', userIds: ['u'], active: false },
     { type: 'group', active: true },
-    { type: 'gone' },
+    { type: 'groupRemoved' },
   ]) {
     const { checksum, ...message } = read(event) as GroupMessage;
     assert.deepEqual(message, { epoch: 'epoch', offset: 7, event });
@@ -24,12 +24,12 @@ test('every kind of event is read as it was told', () => {
   assert.deepEqual(readMessage('epoch 7 '), { epoch: 'epoch', offset: 7, event: null, checksum: '' });
 });
 
-test('what a stranger publishes is no message: it would throw far from where it was read', () => {
-  const durable = { type: 'durable', userId: 'u', location: '{}', left: null };
+test('a foreign message on a channel is ignored', () => {
+  const durable = { type: 'durable', userId: 'u', location: '{}', from: null };
   const strange = [
     durable,
     { ...durable, at: 1e20 },
-    { type: 'placed', userId: 7 },
+    { type: 'arrived', userId: 7 },
     { type: 'users' },
     {},
     [],

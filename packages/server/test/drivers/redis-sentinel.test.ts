@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
-import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
+import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { until } from '../support/waiting.ts';
 
 const NAME = 'main';
 
@@ -18,7 +19,7 @@ async function startSentinel(master: OwnRedis): Promise<OwnRedis> {
 }
 
 describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
-  test('the master is found, and its replica when it takes over', async (t) => {
+  test('the client connects to the master, and to its replica when that takes over', async (t) => {
     const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
     t.after(() => master.remove());
     const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
@@ -48,7 +49,7 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
     await master.stop();
     await assert.rejects(scene.set('bob', PAGE_1), StoreUnavailableError);
     await recorder.lost();
-    await until('the replica has taken over', () => scene.set('bob', PAGE_1).then(() => true), 20_000);
+    await until('the replica has taken over', () => scene.set('bob', PAGE_1).then(() => true));
     await until('there too', () => scene.ids().then((ids) => ids.length === 2));
     let again = recorder;
     await until('it can be watched', async () => {
@@ -63,7 +64,7 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
     });
   });
 
-  test('a sentinel that knows no such master is said so', async (t) => {
+  test('opening is rejected with one line when the sentinel does not know the master', async (t) => {
     const sentinel = await OwnRedis.startSentinel();
     t.after(() => sentinel.remove());
     const url = `redis://127.0.0.1:${sentinel.port}?sentinel=nobody&connect_timeout_ms=300&timeout_ms=300`;

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 
@@ -24,7 +24,7 @@ async function makeCertificate(dir: string): Promise<{ cert: string; key: string
 }
 
 describe('Redis over TLS', { skip: skipsOwnRedis }, () => {
-  test('presence, watching and telling work with a certificate on both sides; strangers are kept out', async (t) => {
+  test('presence, watches and the Broker work with certificates on both sides, and other clients are rejected', async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'rollcall-tls-'));
     t.after(() => rm(dir, { recursive: true }));
     const { cert, key } = await makeCertificate(dir);

@@ -68,7 +68,7 @@ describe('the URL of a Redis', () => {
   }
 
   for (const url of REFUSED) {
-    test(`"${url}" is refused in one line`, () =>
+    test(`"${url}" is rejected in one line`, () =>
       assert.throws(
         () => parseRedisUrl(url),
         (error) => error instanceof RedisUrlError && !error.message.includes('\n'),

@@ -1,52 +1,25 @@
-/** Durable presence in the embedded engine: what it takes on the disk, and stores from before it had bounds. */
+/** Durable presence in the embedded engine: its space on disk, and stores of versions without bounds. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { canonicalLocation, limits } from '@rollcall/protocol';
-import { placeKeys } from '../../src/store/sqlite/sqlite-place-keys.ts';
-import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ProjectKey, Store } from '../../src/store/store.ts';
+import { locationKeys } from '../../src/store/sqlite/sqlite-location-keys.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster } from '../contract/store/roster.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 
 const KIB = 1_024;
 const { DURABLE_LOCATIONS_MAX: MOST, DURABLE_LOCATIONS_MAX_BYTES: MOST_BYTES } = limits;
 
-async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-bounds-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
-
-async function withStore<Result>(dataDir: string, use: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openSqliteStore({ dataDir });
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
-function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(join(dataDir, STORE_FILE));
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
-}
-
 const put = (store: Store, key: ProjectKey, location: string, now: number) =>
-  store.putDurablePresence(
+  store.durablePresence.put(
     key,
     { userId: 'ann', groupId: 'g', region: location, location },
-    { now, revision: 'p' },
+    { now, revision: 'p', ...BY_TEST },
   );
 
 /** A location with a text of 8 KiB in 16 pairs. */
@@ -64,8 +37,8 @@ function wide(number: number): string {
   return canonicalLocation(Object.fromEntries(pairs));
 }
 
-describe('what durable presence takes on the disk', () => {
-  /** The bytes of the store's file after so many updates, each with a location of its own. */
+describe('the disk space of durable presence', () => {
+  /** The bytes of the store's file, without recorded changes, after so many updates, each with a location of its own. */
   async function bytesAfter(dataDir: string, key: ProjectKey, first: number, count: number, of = large) {
     await withStore(dataDir, async (store) => {
       for (let start = first; start < first + count; start += 500) {
@@ -78,7 +51,8 @@ describe('what durable presence takes on the disk', () => {
     });
     return withFile(dataDir, (database) => {
       const one = (sql: string) => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-      return one('PRAGMA page_count') * one('PRAGMA page_size');
+      const recorded = one("SELECT sum(pgsize) FROM dbstat WHERE name = 'changes'");
+      return one('PRAGMA page_count') * one('PRAGMA page_size') - recorded;
     });
   }
 
@@ -90,7 +64,7 @@ describe('what durable presence takes on the disk', () => {
     });
   }
 
-  test('has an end however many locations are set, since those that end give their space to new ones', () =>
+  test('is bounded however many locations are set, since new locations reuse the space of those that end', () =>
     withDirectory(async (dataDir) => {
       const key = await emptyGroup(dataDir);
       const full = await bytesAfter(dataDir, key, 0, 200);
@@ -111,7 +85,7 @@ describe('what durable presence takes on the disk', () => {
     }));
 });
 
-describe('a store of the schema before the bounds', () => {
+describe('a store of the schema without bounds', () => {
   const MIGRATIONS = new URL('../../src/store/sqlite/migrations/', import.meta.url);
   const MEMBERS = ['ann', 'bob', 'cid'] as const;
   type Row = readonly [user: (typeof MEMBERS)[number], location: string, at: number];
@@ -119,7 +93,7 @@ describe('a store of the schema before the bounds', () => {
   /** A group with these locations, as the version before kept them. */
   function makeSecond(dataDir: string, rows: readonly Row[]): void {
     withFile(dataDir, (database) => {
-      database.function('place_keys', (location) => JSON.stringify([...placeKeys(String(location))]));
+      database.function('place_keys', (location) => JSON.stringify([...locationKeys(String(location))]));
       for (const name of ['0001-initial.sql', '0002-durable-places.sql'])
         database.exec(readFileSync(new URL(name, MIGRATIONS), 'utf8'));
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = 2; BEGIN;
@@ -138,7 +112,7 @@ describe('a store of the schema before the bounds', () => {
       const place = database.prepare('INSERT INTO durable_places VALUES (5, ?, ?, ?)');
       for (const [user, location, at] of rows) {
         const { lastInsertRowid } = presence.run(user, location, MEMBERS.indexOf(user) + 7, location, at);
-        for (const key of placeKeys(location)) place.run(key, user, lastInsertRowid);
+        for (const key of locationKeys(location)) place.run(key, user, lastInsertRowid);
       }
       database.exec('COMMIT');
     });
@@ -147,7 +121,7 @@ describe('a store of the schema before the bounds', () => {
   const page = (number: number) => canonicalLocation({ page: `${number}` });
 
   test(
-    'keeps the newest that the bounds allow, counts them, and gives back what the others took',
+    'has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
     { timeout: 120_000 },
     () =>
       withDirectory(async (dataDir) => {
@@ -158,28 +132,35 @@ describe('a store of the schema before the bounds', () => {
         ];
         makeSecond(dataDir, rows);
         await withStore(dataDir, async (store) => {
-          const key = (await store.findProject('p'))?.key as ProjectKey;
-          const records = (await Array.fromAsync(store.carryOut())).flat();
+          const key = (await store.projects.find('p'))?.key as ProjectKey;
+          const records = (await Array.fromAsync(store.transfer.export())).flat();
           const of = (user: string) =>
-            records.flatMap((each) =>
-              each.type === 'durablePresence' && each.userId === user ? [each] : [],
-            );
+            records.flatMap((each) => (each.type === 'durable_presence' && each.user === user ? [each] : []));
           const sorted = (user: string) =>
             of(user)
-              .map(({ at }) => at)
+              .map(({ updated_at }) => updated_at)
               .sort((a, b) => a - b);
           assert.deepEqual([sorted('ann').length, sorted('ann')[0]], [MOST, 1_020]);
           assert.deepEqual([sorted('bob').length, sorted('bob')[0]], [128, 5_000 - 127]);
-          assert.ok(of('bob').every(({ region, location }) => region === location));
+          assert.ok(of('bob').every(({ region, location }) => isDeepStrictEqual(region, location)));
           assert.deepEqual(sorted('cid'), [7]);
           const at = async (location: string) => {
             const filter = { location, partial: true };
-            const found = await store.listDurablePresence(key, 'g', filter, { after: null, limit: 10 });
+            const found = await store.durablePresence.list(key, 'g', filter, { after: null, limit: 10 });
             return found.map(({ userId }) => userId);
           };
           assert.deepEqual([await at(page(0)), await at(page(20))], [['cid'], ['ann']]);
           const ann = await put(store, key, page(MOST + 20), 1);
-          assert.deepEqual(ann, { kind: 'set', previous: null, at: 1_000 + MOST + 20, endedTo: 1_020 });
+          assert.deepEqual(ann, {
+            kind: 'set',
+            previous: null,
+            at: 1_000 + MOST + 20,
+            endedTo: 1_020,
+            changes: [
+              { type: 'durable_presence.moved', group: 'g', user: 'ann' },
+              { type: 'durable_presence.removed', group: 'g', user: 'ann' },
+            ],
+          });
         });
         withFile(dataDir, (database) => {
           const orphans =

@@ -1,49 +1,24 @@
-/** Durable presence in the embedded engine: what a reading costs, what a write leaves, and older stores. */
+/** Durable presence in the embedded engine: the cost of a read, the rows of a write, and older stores. */
+
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation } from '@rollcall/protocol';
-import { SqliteConnection, type Statement } from '../../src/store/sqlite/sqlite-connection.ts';
-import { placeKeys } from '../../src/store/sqlite/sqlite-place-keys.ts';
-import { presenceReads } from '../../src/store/sqlite/sqlite-presence.ts';
-import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import type { LocationFilter, ProjectKey, Store } from '../../src/store/store.ts';
+import { type Row, SqliteConnection, type Statement } from '../../src/store/sqlite/sqlite-connection.ts';
+import { durablePresenceReads } from '../../src/store/sqlite/sqlite-durable-presence.ts';
+import { locationKeys } from '../../src/store/sqlite/sqlite-location-keys.ts';
+import { STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { LocationFilter } from '../../src/values/location-filter.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 
 const BY_SITE = canonicalLocation({ site: 's' });
-
-async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-durable-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
-
-async function withStore<Result>(dataDir: string, use: (store: Store) => Promise<Result>): Promise<Result> {
-  const store = await openSqliteStore({ dataDir });
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
-
-function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(join(dataDir, STORE_FILE));
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
-}
 
 const pageAt = (page: string) => canonicalLocation({ app: 'a', page, site: 's' });
 
@@ -55,14 +30,14 @@ function put(
   now: number,
   region = location,
 ) {
-  return store.putDurablePresence(
+  return store.durablePresence.put(
     key,
     { userId, groupId: 'g', region, location },
-    { now, revision: `p${now}` },
+    { now, revision: `p${now}`, ...BY_TEST },
   );
 }
 
-describe('what a reading costs', () => {
+describe('the cost of a read of durable presence', () => {
   /** Many users on pages of a site, one of them on very many, and ten on a page of their own; all of it twice as large, or not. */
   async function stock(store: Store, size: number): Promise<Roster> {
     const roster = await newRoster(store);
@@ -82,8 +57,8 @@ describe('what a reading costs', () => {
   function countedReads(file: string) {
     const connection = new SqliteConnection(file, { readOnly: true });
     let rows = 0;
-    const prepare = (sql: string): Statement => {
-      const statement = connection.prepare(sql);
+    const prepare = <Columns extends Row>(sql: string): Statement<Columns> => {
+      const statement = connection.prepare<Columns>(sql);
       return {
         ...statement,
         get(...parameters) {
@@ -99,18 +74,18 @@ describe('what a reading costs', () => {
         },
       };
     };
-    const reads = presenceReads({ prepare });
+    const reads = durablePresenceReads({ prepare });
     return {
       close: () => connection.close(),
-      rowsOf(run: (presence: typeof reads) => unknown): [answer: unknown, rows: number] {
+      async rowsOf<Answer>(run: (presence: typeof reads) => Promise<Answer>): Promise<[Answer, number]> {
         rows = 0;
-        return [run(reads), rows];
+        return [await run(reads), rows];
       },
     };
   }
 
   const readings: readonly [name: string, filter: LocationFilter, limit: number, after: string | null][] = [
-    ['the place itself', { location: pageAt('rare'), partial: false }, 1_000, null],
+    ['the location itself', { location: pageAt('rare'), partial: false }, 1_000, null],
     ['a rare pair', { location: '{"page":"rare"}', partial: true }, 1_000, null],
     ['a rare pair and one that all have', { location: pageAt('rare'), partial: true }, 1_000, null],
     [
@@ -120,46 +95,46 @@ describe('what a reading costs', () => {
       null,
     ],
     [
-      'two pairs that nobody has at once',
+      'two pairs that no location has at once',
       { location: '{"site":"s","zone":"z"}', partial: true },
       1_000,
       null,
     ],
-    ['a pair that nobody has', { location: '{"site":"t"}', partial: true }, 1_000, null],
-    ['a page of those who have a pair that all have', { location: BY_SITE, partial: true }, 20, null],
-    ['such a page far on', { location: BY_SITE, partial: true }, 20, 'u000150'],
-    ['a page of everybody, with somebody at very many places', null, 20, null],
-    ['a page of everybody far on', null, 20, 'u000150'],
+    ['a pair that no location has', { location: '{"site":"t"}', partial: true }, 1_000, null],
+    ['a page of the users with a pair that all have', { location: BY_SITE, partial: true }, 20, null],
+    ['a later page of these users', { location: BY_SITE, partial: true }, 20, 'u000150'],
+    ['a page of all users, one of them with very many locations', null, 20, null],
+    ['a later page of all users', null, 20, 'u000150'],
   ];
 
-  test('does not grow with what is in the group beside the answer', () =>
+  test('does not grow with the locations of the group that are not in the answer', () =>
     withDirectory(async (directory) => {
       const costs: unknown[][] = [];
       for (const size of [200, 2_000]) {
         const dataDir = join(directory, `${size}`);
         const { key } = await withStore(dataDir, (store) => stock(store, size));
         const reads = countedReads(join(dataDir, STORE_FILE));
-        costs.push(
-          readings.map(([name, filter, limit, after]) => {
-            const [found, rows] = reads.rowsOf((presence) =>
-              presence.listDurable(key, 'g', filter, { after, limit }),
-            );
-            const users = (found as { userId: string }[]).map(({ userId }) => userId);
-            const { length } = users;
-            assert.ok(rows <= 4 * length + 30, `${name}: ${rows} rows for ${length}`);
-            return [name, users, rows];
-          }),
-          [reads.rowsOf((presence) => presence.findDurable(key, 'g', 'u000000-many'))[1]],
-        );
+        const costsOfLists: unknown[] = [];
+        for (const [name, filter, limit, after] of readings) {
+          const [found, rows] = await reads.rowsOf((presence) =>
+            presence.list(key, 'g', filter, { after, limit }),
+          );
+          const users = found.map(({ userId }) => userId);
+          const { length } = users;
+          assert.ok(rows <= 4 * length + 30, `${name}: ${rows} rows for ${length}`);
+          costsOfLists.push([name, users, rows]);
+        }
+        const [, rows] = await reads.rowsOf((presence) => presence.find(key, 'g', 'u000000-many'));
+        costs.push(costsOfLists, [rows]);
         reads.close();
       }
       assert.deepEqual(costs.slice(2), costs.slice(0, 2));
     }));
 });
 
-describe('what a write leaves', () => {
-  /** The rows by which places are found, as they are and as they should be. */
-  function placesOf(dataDir: string) {
+describe('the rows of a durable location', () => {
+  /** The rows by which locations are found, as they are and as they should be. */
+  function locationRowsOf(dataDir: string) {
     return withFile(dataDir, (database) => {
       const rows = database
         .prepare('SELECT group_no, place_key, user_id, presence_no FROM durable_places')
@@ -168,7 +143,12 @@ describe('what a write leaves', () => {
         .prepare('SELECT group_no, user_id, presence_no, location FROM durable_presence')
         .all();
       const derived = presence.flatMap(({ group_no, user_id, presence_no, location }) =>
-        [...placeKeys(String(location))].map((place_key) => ({ group_no, place_key, user_id, presence_no })),
+        [...locationKeys(String(location))].map((place_key) => ({
+          group_no,
+          place_key,
+          user_id,
+          presence_no,
+        })),
       );
       const texts = (list: readonly object[]) =>
         list.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
@@ -179,7 +159,7 @@ describe('what a write leaves', () => {
   const USERS = ['ann', 'bob', 'cid', 'dan', 'eve'] as const;
   const SEED = 7;
 
-  /** One of the ways in which places end. */
+  /** Ends some locations in one of the possible ways. */
   function endSome(roster: Roster, random: Random): Promise<unknown> {
     const user = random.pick(USERS);
     const ways = [
@@ -192,7 +172,7 @@ describe('what a write leaves', () => {
     return random.pick(ways)();
   }
 
-  test('whatever is done, places are found by the keys of their locations and by nothing else', () =>
+  test('are those of its keys, no more and no fewer, after any sequence of writes', () =>
     withDirectory(async (dataDir) => {
       await withStore(dataDir, async (store) => {
         const [roster, random] = [await newRoster(store), new Random(SEED)];
@@ -207,16 +187,16 @@ describe('what a write leaves', () => {
             ];
             await put(store, roster.key, random.pick(USERS), location, move, region);
           }
-          const { actual, derived, presence } = placesOf(dataDir);
+          const { actual, derived, presence } = locationRowsOf(dataDir);
           assert.deepEqual(actual, derived, `seed ${SEED}, round ${round}`);
           most = Math.max(most, presence);
           await endSome(roster, random);
         }
-        assert.ok(most >= 8, `${most} places at the most: too few to mean something`);
+        assert.ok(most >= 8, `${most} locations at most: too few for this test`);
       });
     }));
 
-  test('a place that is only renewed keeps its rows as they are; a move changes those of the pairs that changed', () =>
+  test('do not change when the location is renewed, and change for the changed pairs alone when it moves', () =>
     withDirectory(async (dataDir) => {
       const key = await withStore(dataDir, async (store) => {
         const roster = await newRoster(store);
@@ -245,7 +225,7 @@ describe('what a write leaves', () => {
       });
     }));
 
-  test('a deleted project leaves nothing behind', { timeout: 60_000 }, () =>
+  test('are removed with the project', { timeout: 60_000 }, () =>
     withDirectory(async (dataDir) => {
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
@@ -257,11 +237,11 @@ describe('what a write leaves', () => {
           await put(store, roster.key, 'ann', pageAt('1'), 1);
           await put(store, roster.key, 'bob', pageAt('1'), 1);
         }
-        await store.deleteProject(gone.key);
-        while (count('deleted_projects') !== 0) await nextTurn();
+        await store.projects.delete(gone.key);
+        while (count('deleted_projects') !== 0) await nextIteration();
       });
       assert.equal(count('durable_presence'), 2);
-      const { actual, derived } = placesOf(dataDir);
+      const { actual, derived } = locationRowsOf(dataDir);
       assert.deepEqual(actual, derived);
     }),
   );
@@ -270,10 +250,10 @@ describe('what a write leaves', () => {
 describe('a store of the first schema', () => {
   const MIGRATIONS = new URL('../../src/store/sqlite/migrations/', import.meta.url);
 
-  /** A group of users with places, as the first version kept them. */
+  /** A group of users with locations, as the first version stored them. */
   function makeFirst(
     dataDir: string,
-    places: readonly (readonly [user: string, region: string, location: string, at: number])[],
+    locations: readonly (readonly [user: string, region: string, location: string, at: number])[],
   ) {
     withFile(dataDir, (database) => {
       database.exec(readFileSync(new URL('0001-initial.sql', MIGRATIONS), 'utf8'));
@@ -289,12 +269,12 @@ describe('a store of the first schema', () => {
           INSERT INTO user_groups VALUES (${index + 7}, 'g', 5)`);
       }
       const insert = database.prepare('INSERT INTO durable_presence VALUES (5, ?, ?, ?, ?, ?)');
-      for (const [user, region, location, at] of places)
+      for (const [user, region, location, at] of locations)
         insert.run(user, region, user === 'ann' ? 7 : 8, location, at);
     });
   }
 
-  test('keeps its durable presence, which is found as if it had been written now', () =>
+  test('has its durable presence after the migration, which reads find like newly written one', () =>
     withDirectory(async (dataDir) => {
       const odd = canonicalLocation({ 'a"b': '\0', lone: '\ud800', emoji: '\u{1f600}', '': '' });
       makeFirst(dataDir, [
@@ -303,11 +283,11 @@ describe('a store of the first schema', () => {
         ['bob', odd, odd, 30],
       ]);
       await withStore(dataDir, async (store) => {
-        const project = await store.findProject('p');
+        const project = await store.projects.find('p');
         assert.ok(project);
         const { key } = project;
         const list = (filter: LocationFilter) =>
-          store.listDurablePresence(key, 'g', filter, { after: null, limit: 10 });
+          store.durablePresence.list(key, 'g', filter, { after: null, limit: 10 });
         const ann = { userId: 'ann', location: pageAt('2'), at: 20 };
         const bob = { userId: 'bob', location: odd, at: 30 };
         assert.deepEqual(await list(null), [ann, bob]);
@@ -322,12 +302,13 @@ describe('a store of the first schema', () => {
           previous: pageAt('2'),
           at: 40,
           endedTo: null,
+          changes: [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }],
         });
         assert.deepEqual(await list({ location: '{"page":"2"}', partial: true }), []);
       });
     }));
 
-  test('is left as it was when the upgrade cannot be finished', () =>
+  test('does not change when the migration fails', () =>
     withDirectory(async (dataDir) => {
       makeFirst(dataDir, [['ann', '{"a":"b"}', 'this is no JSON', 1]]);
       await assert.rejects(withStore(dataDir, async () => {}));

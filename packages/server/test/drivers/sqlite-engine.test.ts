@@ -1,45 +1,25 @@
-/** What is true of the embedded engine alone, beyond the Store's contract. */
+/** Rules of the embedded engine alone, beyond the Store's contract. */
 import assert from 'node:assert/strict';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { SchemaTooNewError } from '../../src/store/migration-files.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { inspectSqliteStore } from '../../src/store/sqlite/sqlite-inspection.ts';
 import { migrate, migrations } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { idsOf, joined } from '../contract/store/entries.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
-
-async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-engine-'));
-  try {
-    await use(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
-
-/** Looks at, or changes, a store's file behind its back. */
-function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(join(dataDir, STORE_FILE));
-  try {
-    return use(database);
-  } finally {
-    database.close();
-  }
-}
+import { withDirectory, withFile } from './sqlite-directory.ts';
 
 const pragma = (database: DatabaseSync, name: string) =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
-describe('the file', () => {
-  test('is in WAL mode, whole, and has the version of the last migration', () =>
+describe('the file of the store', () => {
+  test('is sound, in WAL mode, and has the version of the last migration', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       withFile(dataDir, (database) => assert.equal(pragma(database, 'journal_mode'), 'wal'));
@@ -62,7 +42,7 @@ describe('the file', () => {
       }
     }));
 
-  test('a connection that reads cannot write', () =>
+  test('cannot be written by a connection that reads', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: true });
@@ -73,14 +53,14 @@ describe('the file', () => {
       }
     }));
 
-  test('the data directory is made when it is missing', () =>
+  test('is created with its data directory when that is missing', () =>
     withDirectory(async (directory) => {
       const dataDir = join(directory, 'not', 'there', 'yet');
       await (await openSqliteStore({ dataDir })).close();
       assert.ok(statSync(join(dataDir, STORE_FILE)).size > 0);
     }));
 
-  test('nothing is left in the log after closing: the one file is the store', () =>
+  test('has the whole store after close: the log is empty', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir });
       await (await newRoster(store)).users('ann');
@@ -91,7 +71,7 @@ describe('the file', () => {
 });
 
 describe('migrations', () => {
-  test('are numbered from 1 without a gap, and each says what it does', () => {
+  test('are numbered from 1 without a gap, and each has a name', () => {
     for (const [index, { number, file }] of migrations().entries()) {
       assert.equal(number, index + 1);
       assert.match(file, /^\d{4}(-[a-z0-9]+)+\.sql$/);
@@ -99,7 +79,7 @@ describe('migrations', () => {
     assert.ok(migrations().length > 0);
   });
 
-  test('run once: a store that is up to date is left as it is', () =>
+  test('run once: a store that is up to date does not change', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       withFile(dataDir, (database) => {
@@ -110,15 +90,15 @@ describe('migrations', () => {
       });
     }));
 
-  test('are safe when several start at once on a fresh directory', () =>
+  test('run once when several stores are opened at once in an empty directory', () =>
     withDirectory(async (dataDir) => {
       const stores = await Promise.all([1, 2, 3, 4, 5].map(() => openSqliteStore({ dataDir })));
-      const keys = await Promise.all(stores.map((store) => store.serviceKey()));
+      const keys = await Promise.all(stores.map((store) => store.sessions.serviceKey()));
       await Promise.all(stores.map((store) => store.close()));
       assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 1);
     }));
 
-  test('an older program refuses a newer schema with a clear message, and leaves the file alone', () =>
+  test('of a newer version are rejected with a clear message, and the file does not change', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       const newer = migrations().length + 1;
@@ -134,7 +114,7 @@ describe('migrations', () => {
       });
     }));
 
-  test('one that fails leaves the store at the version it had', () =>
+  test('are rolled back when one of them fails', () =>
     withDirectory(async (dataDir) => {
       mkdirSync(dataDir, { recursive: true });
       // A table in the way makes the first migration fail in its middle.
@@ -151,8 +131,8 @@ describe('migrations', () => {
     }));
 });
 
-describe('what cannot be opened', () => {
-  test('a file that is no database is refused with its name', () =>
+describe('opening a store', () => {
+  test('rejects a file that is no database, with its name', () =>
     withDirectory(async (dataDir) => {
       writeFileSync(
         join(dataDir, STORE_FILE),
@@ -165,7 +145,7 @@ describe('what cannot be opened', () => {
       });
     }));
 
-  test('a directory in place of the file is refused with its name', () =>
+  test('rejects a directory with the name of the file, with that name', () =>
     withDirectory(async (dataDir) => {
       mkdirSync(join(dataDir, STORE_FILE));
       await assert.rejects(openSqliteStore({ dataDir }), (error: Error) => {
@@ -180,7 +160,7 @@ describe('the write-ahead log', () => {
   const CHECKPOINT_BYTES = 128 * 1_024;
   const logBytes = (dataDir: string) => statSync(join(dataDir, `${STORE_FILE}-wal`)).size;
 
-  test('is folded back while readers read: it stays near its limit, and nobody sees anything old', () =>
+  test('is folded into the file while readers read: it stays near its limit, and each read sees the newest write', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
       try {
@@ -200,7 +180,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('a long read keeps its state while the log is folded back around it', () =>
+  test('does not change the state of a long read when it is folded into the file', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
       try {
@@ -221,7 +201,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('a list is one state of the store in each of its pages, also while the log is folded back', () =>
+  test('does not change the state of a page when it is folded into the file', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
       try {
@@ -232,11 +212,11 @@ describe('the write-ahead log', () => {
         const churn = (async () => {
           while (churning) {
             await roster.users('u000200-between');
-            await store.deleteUser(roster.key, 'u000200-between', roster.next());
+            await store.users.delete(roster.key, 'u000200-between', roster.next());
           }
         })();
         for (let round = 0; round < 100; round += 1) {
-          const listed = await idsOf((page) => store.listUsers(roster.key, page), 7);
+          const listed = await idsOf((page) => store.users.list(roster.key, page), 7);
           const stable = listed.filter((id) => id !== 'u000200-between');
           assert.deepEqual(stable, ids);
         }
@@ -247,7 +227,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('a reader of another process does not hold up writes when the log is folded back', () =>
+  test('is folded into the file without a wait for a reader of another process', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
       const reader = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
@@ -264,7 +244,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('is folded back also when it holds the removal of a deleted project', { timeout: 60_000 }, () =>
+  test('is folded into the file also when it has the removal of a deleted project', { timeout: 60_000 }, () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
       try {
@@ -272,11 +252,11 @@ describe('the write-ahead log', () => {
         const ids = numbered('u', 5_000);
         await roster.users(...ids);
         for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
-        await store.deleteProject(roster.key);
+        await store.projects.delete(roster.key);
         const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
-        while (left() !== undefined) await nextTurn();
+        while (left() !== undefined) await nextIteration();
         // Nothing is written any more: without being folded, the log would stay as long as it got.
-        while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextTurn();
+        while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextIteration();
       } finally {
         await store.close();
       }
@@ -285,7 +265,7 @@ describe('the write-ahead log', () => {
 });
 
 describe('long reads', () => {
-  test('end when they are left, however many: the next one need not wait', () =>
+  test('end when their readers stop, so the next long read does not wait', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir });
       try {

@@ -9,24 +9,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { CARRIED_KINDS } from '../../src/store/sqlite/sqlite-carry.ts';
+import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
-import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
-import { RollBack, type WriteOperations, writeOperations } from '../../src/store/sqlite/sqlite-operations.ts';
+import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import type { CarriedRecord, Store } from '../../src/store/store.ts';
+import { ANY_THREAD, TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import { joined } from '../contract/store/entries.ts';
-import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
+import { newRoster, numbered, Roster } from '../contract/store/roster.ts';
+import { converse, MORE_READS, methodsOf, type Operation, READS, WRITES } from './store-operations.ts';
 
-/** Statements that answer, or look for one row of, a whole small table; each with the reason why that is right. */
+/** Statements that read a whole small table, or any row of it; each with the reason why that is right. */
 const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
-  ['FROM customers ORDER BY id', 'listCustomers answers every customer'],
-  ['FROM projects p ORDER BY p.id', 'listProjects(null) answers every project'],
+  ['FROM customers ORDER BY id', 'customers.list answers every customer'],
+  ['FROM projects p ORDER BY p.id', 'projects.list(null) answers every project'],
   ['SELECT project_no FROM deleted_projects LIMIT 1', 'takes any row, so the first it meets'],
-  ...CARRIED_KINDS.map(({ sql }) => [sql, 'carryOut hands over the whole store'] as const),
+  ['FROM customers UNION ALL', 'an import reads whether there is any row'],
+  [ANY_THREAD, 'an export reads whether there is any row'],
+  ...Object.values(TRANSFER_ROWS).map((sql) => [sql, 'transfer.export reads the whole store'] as const),
 ]);
 
-/** All that the readings of durable presence, and the writes that look before they write, may do to find it. */
+/** All searches that reads of durable presence, and the reads of its writes, may do. */
 const DURABLE_SEARCHES = [
   'SEARCH d USING INDEX durable_presence_by_time (group_no=? AND user_id=?)',
   'SEARCH d USING INDEX durable_presence_by_time (group_no=? AND user_id>?)',
@@ -53,12 +57,13 @@ before(async () => {
   };
   try {
     const store = await openSqliteStore({ dataDir });
+    const roster = await newRoster(store);
     try {
-      await readEverything(store);
+      await readEverything(roster);
     } finally {
       await store.close();
     }
-    writeEverything();
+    await writeEverything(roster.key);
   } finally {
     DatabaseSync.prototype.prepare = prepare;
   }
@@ -66,127 +71,55 @@ before(async () => {
 
 after(() => rmSync(dataDir, { recursive: true }));
 
+/** The reads that are prepared when they run, on a connection of their own. */
+const ON_SNAPSHOTS: Readonly<Record<string, Operation>> = {
+  'groups.find': async (roster) => joined((await roster.group('g')).members),
+  'groups.listAll': ({ store, key }) => Array.fromAsync(store.groups.listAll(key, { after: null, limit: 1 })),
+  'transfer.export': ({ store }) => Array.fromAsync(store.transfer.export()),
+  'transfer.import': ({ store }) => importInto(join(dataDir, 'copy'), store),
+};
+
 /** Every read of the port, on the main thread, where it is recorded. */
-async function readEverything(store: Store): Promise<void> {
-  const roster = await newRoster(store);
+async function readEverything(roster: Roster): Promise<void> {
+  const { store } = roster;
   const ids = numbered('u', 10_001);
   await roster.users(...ids.slice(0, 5_001));
   await roster.users(...ids.slice(5_001));
   await roster.putGroup('g', { name: 'G', members: ids });
-  const { key } = roster;
-  const page = { after: null, limit: 10 };
-  const filters = [null, { location: '{"a":"b"}', partial: false }, { location: '{"a":"b"}', partial: true }];
-  const reads: Partial<Record<keyof Store, () => Promise<unknown>>> = {
-    ping: () => store.ping(),
-    findCustomer: () => store.findCustomer('c'),
-    listCustomers: () => store.listCustomers(),
-    findProject: () => store.findProject('p'),
-    listProjects: async () => [await store.listProjects(null), await store.listProjects('c')],
-    serviceKey: () => store.serviceKey(),
-    findSession: () => store.findSession('s'),
-    findGroup: async () => joined((await roster.group('g')).members),
-    groupExists: () => store.groupExists(key, 'g'),
-    listGroups: () => store.listGroups(key, page),
-    listAllGroups: () => Array.fromAsync(store.listAllGroups(key, page)),
-    listMembers: () => store.listMembers(key, 'g', page),
-    findUser: () => store.findUser(key, 'u'),
-    listUsers: () => store.listUsers(key, page),
-    listUserGroups: () => store.listUserGroups(key, 'u000001', page),
-    findPreferences: () => store.findPreferences(key, 'u'),
-    standing: () => store.standing(key, 'g', 'u'),
-    standings: () => store.standings(key, [{ groupId: 'g', userId: 'u' }]),
-    presentable: () => store.presentable(key, 'g', ['u']),
-    listDurablePresence: () =>
-      Promise.all(filters.map((filter) => store.listDurablePresence(key, 'g', filter, page))),
-    findDurablePresence: () => store.findDurablePresence(key, 'g', 'u'),
-    carryOut: () => Array.fromAsync(store.carryOut()),
-  };
-  for (const read of Object.values(reads)) await read();
-  const written = new Set(Object.keys(writesOf(roster)));
-  const others = Object.keys(store).filter(
-    (name) => !['close', 'isInProcess'].includes(name) && !(name in reads) && !written.has(name),
+  await roster.putGroup('after g', { name: 'H' });
+  for (const read of Object.values(ON_SNAPSHOTS)) await read(roster, 1);
+  await converse(roster);
+  for (const read of [...Object.values(READS), ...MORE_READS]) await read(roster, 1);
+  const run = new Set(['close', 'projects.delete', ...[READS, ON_SNAPSHOTS, WRITES].flatMap(Object.keys)]);
+  assert.deepEqual(
+    methodsOf(store).filter((name) => !run.has(name)),
+    [],
+    'every method of a port runs here',
   );
-  assert.deepEqual(others, [], 'every method of the port runs here');
 }
 
-/** A record of each kind that is carried. */
-const CARRIED: readonly CarriedRecord[] = [
-  { type: 'serviceKey', key: 'a2V5' },
-  { type: 'customer', id: 'c', secret: 's', name: 'C', createdAt: 1 },
-  {
-    ...{ type: 'project', id: 'p', customerId: 'c', name: 'P', createdAt: 1 },
-    ...{ secret: 's', previousSecret: null, previousValidUntil: null },
-  },
-  { type: 'session', id: 's', projectId: 'p', expiresAt: 1, revoked: false },
-  { type: 'preferences', projectId: 'p', userId: 'a', sendViaMessenger: false, sendViaEmail: true },
-  { type: 'workspace', projectId: 'p', groupId: 'g', workspace: 'W' },
-  { type: 'durablePresence', projectId: 'p', groupId: 'g', userId: 'a', region: '{}', location: '{}', at: 1 },
-];
-
-type Runs = { readonly [Name in keyof WriteOperations]: () => Parameters<WriteOperations[Name]>[] };
-
-/** Every write, here without its thread, in an order in which each finds what it needs. */
-function writesOf({ key }: Pick<Roster, 'key'>): Runs {
-  const context = { now: 1, revision: 'r' };
-  const body = Buffer.from(
-    '{"users":[{"id":"a"},{"id":"b"}],"groups":[{"id":"g","name":"G","members":["a","b"]}]}',
-  );
-  const place = { userId: 'a', groupId: 'g', region: '{}', location: '{}' };
-  return {
-    createCustomer: () => [[{ id: 'c', secret: 's', name: 'C', createdAt: 1 }]],
-    createProject: () => [[{ id: 'p', customerId: 'c', name: 'P', secret: 's', createdAt: 1 }]],
-    renameProject: () => [[key, 'N']],
-    rotateSecret: () => [[key, 's', 1]],
-    serviceKey: () => [[]],
-    createSession: () => [[{ id: 's', project: key, expiresAt: 1 }]],
-    revokeSession: () => [['s']],
-    removeExpiredSessions: () => [[2]],
-    applyBatch: () => [[key, { body, dryRun: false }, context]],
-    putGroup: () => [
-      [key, 'g', { name: 'N', members: ['a'] }, context],
-      [key, 'h', { name: 'H', members: ['a'] }, context],
-    ],
-    connectGroup: () => [[key, 'g', 'W', context]],
-    changeMembers: () => [
-      [key, 'g', { add: ['b'], remove: ['a'] }, context],
-      [key, 'g', { add: ['a'], remove: [] }, context],
-    ],
-    putUser: () => [[key, 'a', { name: 'N' }, context]],
-    putPreferences: () => [[key, 'a', { sendViaEmail: false }]],
-    putDurablePresence: () => [[key, place, context]],
-    carryIn: () => [[CARRIED, context]],
-    deleteUser: () => [[key, 'a', context]],
-    deleteGroup: () => [[key, 'g', context]],
-    deleteProject: () => [[key]],
-    purge: () => Array.from({ length: 20 }, () => []),
-  };
-}
-
-function writeEverything(): void {
-  const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
+async function importInto(directory: string, from: Store): Promise<void> {
+  const store = await openSqliteStore({ dataDir: directory });
   try {
-    migrate(connection.database);
-    const operations = writeOperations(connection);
-    const key = connection.database.prepare('SELECT max(project_no) AS key FROM projects').get()
-      ?.key as number;
-    const runs = writesOf({ key });
-    assert.deepEqual(Object.keys(operations).sort(), Object.keys(runs).sort(), 'every write runs here');
-    connection.database.exec('BEGIN');
-    for (const [name, parameters] of Object.entries(runs)) {
-      const operation = operations[name as keyof WriteOperations] as (...parameters: unknown[]) => unknown;
-      for (const each of parameters()) runKept(() => operation(...each));
-    }
-    connection.database.exec('COMMIT');
+    await store.transfer.import(from.transfer.export());
   } finally {
-    connection.close();
+    await store.close();
   }
 }
 
-function runKept(run: () => unknown): void {
+/** Every write of the port, here without its thread, and the removal of the project. */
+async function writeEverything(key: ProjectKey): Promise<void> {
+  const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
   try {
-    run();
-  } catch (error) {
-    assert.fail(error instanceof RollBack ? `refused: ${JSON.stringify(error.answer)}` : String(error));
+    const writes = sqliteWrites(connection, DURABLE_BOUNDS);
+    const roster = new Roster(writes as unknown as Store, key);
+    connection.database.exec('BEGIN');
+    for (const write of Object.values(WRITES)) await write(roster, 1);
+    writes.projects.delete(key);
+    while (writes.purge.run());
+    connection.database.exec('COMMIT');
+  } finally {
+    connection.close();
   }
 }
 
@@ -221,6 +154,13 @@ describe('query plans', () => {
       'user_groups',
       'durable_presence',
       'durable_places',
+      'conversations',
+      'threads',
+      'thread_lists',
+      'participants',
+      'messages',
+      'message_pieces',
+      'removed_messages',
     ]) {
       for (const verb of ['FROM', 'INTO'])
         assert.match(text, new RegExp(`${verb} ${table}\\b`), `${verb} ${table}`);
@@ -239,6 +179,23 @@ describe('query plans', () => {
         return found.map((line) => `${line} in ${sql}`);
       });
       assert.deepEqual(scans, []);
+    }));
+
+  test('threads and messages are found by the keys that lead to them, and never sorted', () =>
+    withDatabase((database) => {
+      const lines = planned()
+        .filter((sql) =>
+          /\b(conversations|threads|thread_lists|participants|messages|message_pieces)\b/.test(sql),
+        )
+        .flatMap((sql) => planOf(database, sql).map((line) => `${line} in ${sql}`));
+      assert.deepEqual(
+        lines.filter((line) => line.startsWith('USE TEMP B-TREE')),
+        [],
+      );
+      const count = lines.filter(
+        (line) => line.includes('SELECT count(*)') && line.includes('messages_by_time'),
+      );
+      assert.match(count.join(), /COVERING INDEX messages_by_time \(thread_no=\? AND created_at>\?\)/);
     }));
 
   test('durable presence is searched by the whole key that leads to it, and never sorted', () =>

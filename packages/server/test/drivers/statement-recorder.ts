@@ -21,8 +21,8 @@ export class Recorder {
     const query = this.#query as unknown as Send;
     const awaited = new WeakMap<object, number>();
     function record(this: object, config: Sent, callback: Parameters<Send>[1]): unknown {
-      // Nobody waits for a rollback, for the setting of a new connection, or for the sign of life during a large write.
-      if (typeof callback !== 'function' || /^ROLLBACK|AS alive$/.test(config.text))
+      // No caller waits for a rollback or for the settings of a new connection.
+      if (typeof callback !== 'function' || /^ROLLBACK/.test(config.text))
         return query.call(this, config, callback);
       const before = awaited.get(this) ?? 0;
       if (before === 0) recorder.roundTrips += 1;

@@ -1,59 +1,113 @@
 /** One call of each method of the Store, for tests of what a driver sends. */
+
 import type { Store } from '../../src/store/store.ts';
 import { numbered, type Roster } from '../contract/store/roster.ts';
+import { BY_TEST, CONTEXT } from '../support/origin.ts';
 
 const PAGE = { after: null, limit: 10 };
+const WITHIN = { ...PAGE, maxBytes: 1_000_000 };
+const ANY_THREAD = { groupId: null, location: null, resolved: null };
 export const PLACE = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
 const SITE_PAGE = '{"p":"1","s":"2"}';
 
 export type Operation = (roster: Roster, size: number) => Promise<unknown>;
-type Operations = Partial<Record<keyof Store, Operation>>;
+type Operations = Readonly<Record<string, Operation>>;
+
+/** A text node; what `appendable` has can be appended to. */
+const content = { json: '[{"text":"said"}]', markdownLength: null, userIds: ['u000002'] };
+const appendable = {
+  json: '[{"type":"markdown","children":[{"text":"said"}]}]',
+  markdownLength: 4,
+  userIds: [],
+};
+const BY = { authorId: 'u000001' };
+
+const write = (size: number) => ({ ...CONTEXT, now: size, revision: `r${size}` });
+const location = (size: number) => JSON.stringify({ p: `${size}`, s: '2' });
+
+/** Makes the thread `t` of the group `g`, with the messages `m` and `n`, for the operations below. */
+export async function converse({ store, key }: Roster): Promise<void> {
+  const thread = { groupId: 'g', name: 'T', location: SITE_PAGE };
+  await store.threads.put(key, 't', thread, CONTEXT);
+  await store.messages.put(key, 't', 'm', { ...BY, content: appendable }, CONTEXT);
+  await store.messages.put(key, 't', 'n', { ...BY, content }, CONTEXT);
+  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 19_000 });
+}
+
+/** The methods of a store and of its ports, as `groups.put`. */
+export const methodsOf = (store: Store): string[] =>
+  Object.entries(store).flatMap(([name, member]) => {
+    if (typeof member === 'function') return [name];
+    return typeof member === 'object' ? Object.keys(member).map((method) => `${name}.${method}`) : [];
+  });
 
 export const READS: Operations = {
   ping: ({ store }) => store.ping(),
-  findCustomer: ({ store }) => store.findCustomer('c'),
-  listCustomers: ({ store }) => store.listCustomers(),
-  findProject: ({ store }) => store.findProject('p'),
-  listProjects: ({ store }) => store.listProjects('c'),
-  findSession: ({ store }) => store.findSession('s'),
-  findGroup: ({ store, key }) => store.findGroup(key, 'g'),
-  groupExists: ({ store, key }) => store.groupExists(key, 'g'),
-  listGroups: ({ store, key }) => store.listGroups(key, PAGE),
-  listMembers: ({ store, key }) => store.listMembers(key, 'g', PAGE),
-  findUser: ({ store, key }) => store.findUser(key, 'u000001'),
-  listUsers: ({ store, key }) => store.listUsers(key, PAGE),
-  listUserGroups: ({ store, key }) => store.listUserGroups(key, 'u000001', PAGE),
-  findPreferences: ({ store, key }) => store.findPreferences(key, 'u000001'),
-  standing: ({ store, key }) => store.standing(key, 'g', 'u000001'),
-  standings: ({ store, key }) => store.standings(key, [{ groupId: 'g', userId: 'u000001' }]),
-  presentable: ({ store, key }) => store.presentable(key, 'g', ['u000001']),
-  listDurablePresence: ({ store, key }) =>
-    store.listDurablePresence(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
-  findDurablePresence: ({ store, key }) => store.findDurablePresence(key, 'g', 'u000001'),
+  'customers.find': ({ store }) => store.customers.find('c'),
+  'customers.list': ({ store }) => store.customers.list(),
+  'projects.find': ({ store }) => store.projects.find('p'),
+  'projects.list': ({ store }) => store.projects.list('c'),
+  'sessions.find': ({ store }) => store.sessions.find('s'),
+  'groups.find': ({ store, key }) => store.groups.find(key, 'g'),
+  'groups.exists': ({ store, key }) => store.groups.exists(key, 'g'),
+  'groups.list': ({ store, key }) => store.groups.list(key, PAGE),
+  'members.list': ({ store, key }) => store.members.list(key, 'g', PAGE),
+  'users.find': ({ store, key }) => store.users.find(key, 'u000001'),
+  'users.list': ({ store, key }) => store.users.list(key, PAGE),
+  'members.listGroups': ({ store, key }) => store.members.listGroups(key, 'u000001', PAGE),
+  'preferences.find': ({ store, key }) => store.preferences.find(key, 'u000001'),
+  'eligibility.find': ({ store, key }) => store.eligibility.find(key, 'g', 'u000001'),
+  'eligibility.findMany': ({ store, key }) =>
+    store.eligibility.findMany(key, [{ groupId: 'g', userId: 'u000001' }]),
+  'eligibility.filter': ({ store, key }) => store.eligibility.filter(key, 'g', ['u000001']),
+  'durablePresence.list': ({ store, key }) =>
+    store.durablePresence.list(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
+  'changes.list': ({ store, key }) => store.changes.list(key, 0, 10),
+  'threads.find': ({ store, key }) => store.threads.find(key, 't', 'u000002'),
+  'threads.list': ({ store, key }) =>
+    store.threads.list(key, { filter: ANY_THREAD, ...WITHIN, viewer: 'u000002' }),
+  'messages.find': ({ store, key }) => store.messages.find(key, 't', 'm'),
+  'conversationFeed.positions': ({ store, key }) => store.conversationFeed.positions(key, ['t']),
+  'conversationFeed.changesSince': ({ store, key }) => store.conversationFeed.changesSince(key, 't', 0),
+  'messages.list': ({ store, key }) => store.messages.list(key, 't', { order: 'descending', ...WITHIN }),
+  'durablePresence.find': ({ store, key }) => store.durablePresence.find(key, 'g', 'u000001'),
 };
 
 /** Other forms of reads, for their plans. */
 export const MORE_READS: readonly Operation[] = [
-  ({ store }) => store.listProjects(null),
-  ({ store, key }) => store.listDurablePresence(key, 'g', null, PAGE),
-  ({ store, key }) => store.listDurablePresence(key, 'g', { location: PLACE.location, partial: false }, PAGE),
+  ({ store }) => store.projects.list(null),
+  ({ store, key }) => store.durablePresence.list(key, 'g', null, PAGE),
+  ({ store, key }) =>
+    store.durablePresence.list(key, 'g', { location: PLACE.location, partial: false }, PAGE),
+  ({ store, key }) => store.messages.list(key, 't', { order: 'ascending', ...WITHIN }),
+  ...[false, true].map(
+    (partial): Operation =>
+      ({ store, key }) => {
+        const filter = { groupId: 'g', location: { location: SITE_PAGE, partial }, resolved: false };
+        return store.threads.list(key, { filter, ...WITHIN, viewer: null });
+      },
+  ),
 ];
 
 /** Each changes something, about so many items. */
 export const WRITES: Operations = {
-  createCustomer: ({ store }) => store.createCustomer({ id: 'c', secret: 's', name: 'C', createdAt: 1 }),
-  createProject: ({ store }, size) =>
-    store.createProject({ id: `p${size}`, customerId: 'c', name: 'P', secret: 's', createdAt: 1 }),
-  renameProject: ({ store, key }) => store.renameProject(key, 'N'),
-  rotateSecret: ({ store, key }) => store.rotateSecret(key, 's', 1),
-  serviceKey: ({ store }) => store.serviceKey(),
-  createSession: ({ store, key }, size) =>
-    store.createSession({ id: `s${size}`, project: key, expiresAt: 1 }),
-  revokeSession: ({ store }) => store.revokeSession('s1'),
-  removeExpiredSessions: ({ store }) => store.removeExpiredSessions(2),
-  putUser: (roster, size) => roster.putUser(`new${size}`, { name: 'N' }),
-  putPreferences: ({ store, key }) => store.putPreferences(key, 'u000001', { sendViaEmail: false }),
-  applyBatch: (roster, size) =>
+  'customers.create': ({ store }) =>
+    store.customers.create({ id: 'c', secret: 's', name: 'C', createdAt: 1 }),
+  'projects.create': ({ store }, size) =>
+    store.projects.create({ id: `p${size}`, customerId: 'c', name: 'P', secret: 's', createdAt: 1 }),
+  'projects.rename': ({ store, key }) => store.projects.rename(key, 'N', CONTEXT),
+  'projects.rotateSecret': ({ store, key }) =>
+    store.projects.rotateSecret(key, { secret: 's', previousValidUntil: 1 }, CONTEXT),
+  'sessions.serviceKey': ({ store }) => store.sessions.serviceKey(),
+  'sessions.create': ({ store, key }, size) =>
+    store.sessions.create(key, { id: `s${size}`, expiresAt: 1 }, CONTEXT),
+  'sessions.revoke': ({ store, key }, size) => store.sessions.revoke(key, `s${size}`, CONTEXT),
+  'sessions.removeExpired': ({ store }) => store.sessions.removeExpired(2),
+  'changes.removeBefore': ({ store }) => store.changes.removeBefore(0),
+  'users.put': (roster, size) => roster.putUser(`new${size}`, { name: 'N' }),
+  'preferences.put': ({ store, key }) =>
+    store.preferences.put(key, 'u000001', { sendViaEmail: false }, CONTEXT),
+  'batches.apply': (roster, size) =>
     roster.batch({
       users: numbered('u', size).map((id) => ({ id, name: `name of ${size}` })),
       groups: numbered('g', Math.min(size, 1_000)).map((id) => ({
@@ -62,42 +116,56 @@ export const WRITES: Operations = {
         members: numbered('u', Math.min(size, 50)),
       })),
     }),
-  putGroup: (roster, size) =>
+  'groups.put': (roster, size) =>
     roster.putGroup('h', { name: 'H', members: size === 1 ? ['u000002'] : numbered('u', size) }),
-  changeMembers: (roster, size) =>
+  'members.change': (roster, size) =>
     roster.changeMembers('h', {
       add: ['u000001', 'u000003'],
       remove: size === 1 ? ['u000002'] : numbered('u', size).slice(5),
     }),
-  connectGroup: (roster, size) => roster.connectGroup('g', `W${size}`),
-  putDurablePresence: ({ store, key }, size) =>
-    store.putDurablePresence(
+  'groups.connect': (roster, size) => roster.connectGroup('g', `W${size}`),
+  'durablePresence.put': ({ store, key }, size) =>
+    store.durablePresence.put(
       key,
       { ...PLACE, region: '{"s":"2"}', location: SITE_PAGE },
-      { now: size, revision: 'r' },
+      { now: size, revision: 'r', ...BY_TEST },
     ),
-  deleteUser: (roster, size) => roster.deleteUser(`new${size}`),
-  deleteGroup: (roster) => roster.deleteGroup('h'),
-  carryIn: ({ store, key }, size) =>
-    store.carryIn(
-      numbered('c', size).map((id) => ({
-        type: 'customer',
-        id,
-        secret: 's',
-        name: String(key),
-        createdAt: 1,
-      })),
-      { now: 1, revision: 'r' },
-    ),
+  'threads.put': ({ store, key }, size) =>
+    store.threads.put(key, `t${size}`, { groupId: 'g', name: 'T', location: location(size) }, write(size)),
+  'threads.put of what is there': ({ store, key }, size) =>
+    store.threads.put(key, 't', { name: `T${size}`, location: location(size), resolved: true }, write(size)),
+  'threads.markSeen': ({ store, key }, size) =>
+    store.threads.markSeen(key, 't', 'u000003', null, write(size)),
+  'messages.put': ({ store, key }, size) =>
+    store.messages.put(key, 't', `m${size}`, { ...BY, content }, write(size)),
+  'messages.put with a thread': ({ store, key }, size) => {
+    const createThread = { groupId: 'g', name: 'T', location: location(size) };
+    return store.messages.put(
+      key,
+      `u${size}`,
+      'm',
+      { ...BY, content: appendable, createThread },
+      write(size),
+    );
+  },
+  'messages.append': ({ store, key }, size) =>
+    store.messages.append(key, `u${size}`, 'm', { escaped: 'more', length: 4, offset: null }, write(size)),
+  'messages.put of what is there': ({ store, key }, size) =>
+    store.messages.put(key, `u${size}`, 'm', { content, deleted: true }, write(size)),
+  'messages.delete': ({ store, key }, size) => store.messages.delete(key, 't', `m${size}`, write(size)),
+  'threads.delete': ({ store, key }, size) => store.threads.delete(key, `t${size}`, write(size)),
+  'users.delete': (roster, size) => roster.deleteUser(`new${size}`),
+  'groups.delete': (roster) => roster.deleteGroup('h'),
 };
 
 /** Hot writes that are one statement. */
 export const SINGLE: Readonly<Record<string, Operation>> = {
-  'putGroup of a name': (roster, size) => roster.putGroup('g', { name: `N${size}` }),
-  'putGroup that changes nothing': (roster) => roster.putGroup('g', {}),
-  'putUser of somebody who is there': (roster, size) => roster.putUser('u000001', { name: `N${size}` }),
-  putPreferences: ({ store, key }) => store.putPreferences(key, 'u000001', { sendViaEmail: true }),
-  'putDurablePresence in its own region': ({ store, key }, size) =>
-    store.putDurablePresence(key, PLACE, { now: size, revision: 'r' }),
-  connectGroup: (roster, size) => roster.connectGroup('g', `X${size}`),
+  'groups.put of a name': (roster, size) => roster.putGroup('g', { name: `N${size}` }),
+  'groups.put that changes nothing': (roster) => roster.putGroup('g', {}),
+  'users.put of a user who exists': (roster, size) => roster.putUser('u000001', { name: `N${size}` }),
+  'preferences.put': ({ store, key }) =>
+    store.preferences.put(key, 'u000001', { sendViaEmail: true }, CONTEXT),
+  'durablePresence.put in its own region': ({ store, key }, size) =>
+    store.durablePresence.put(key, PLACE, { now: size, revision: 'r', ...BY_TEST }),
+  'groups.connect': (roster, size) => roster.connectGroup('g', `X${size}`),
 };

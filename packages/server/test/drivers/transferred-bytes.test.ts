@@ -21,10 +21,10 @@ async function assertTransferred(store: Store): Promise<void> {
   const batch = Buffer.from(JSON.stringify({ users: ids.map((id) => ({ id })) }));
   assert.equal((await roster.batch(batch)).kind, 'applied');
   assert.equal((await roster.putGroup('g', { name: 'G', members })).kind, 'created');
-  const added = store.changeMembers(roster.key, 'g', { add, remove: packIds([]) }, roster.next());
+  const added = store.members.change(roster.key, 'g', { add, remove: packIds([]) }, roster.next());
   assert.equal((await added).kind, 'unchanged');
   for (const bytes of [batch, members.bytes, add.bytes]) assert.equal(bytes.length, 0);
-  const removed = store.changeMembers(roster.key, 'g', { add: packIds([]), remove }, roster.next());
+  const removed = store.members.change(roster.key, 'g', { add: packIds([]), remove }, roster.next());
   assert.equal((await removed).kind, 'updated');
 }
 

@@ -1,33 +1,46 @@
 /** Pages of the embedded store that are overwritten under a running server. */
 import assert from 'node:assert/strict';
-import { closeSync, fstatSync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, openSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { KNOWN, withServe } from '../cli/cli-process.ts';
+import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
-import { ASK_EVERY_MS, expectUnwritable, requestsTo, stop, withUser } from './stored-user.ts';
+import { ASK_EVERY_MS, expectUnwritable, stop, withUser } from './stored-user.ts';
 
 const PAGE_BYTES = 4_096;
 
 /** Overwrites pages of the database behind the server's back. */
-function overwrite(file: string, from: number): void {
+function overwrite(file: string, pages: Iterable<number>): void {
   const descriptor = openSync(file, 'r+');
-  const pages = fstatSync(descriptor).size / PAGE_BYTES;
-  for (let page = from; page < pages; page += 1) {
+  for (const page of pages) {
     writeSync(descriptor, Buffer.alloc(PAGE_BYTES, 0xa5), 0, PAGE_BYTES, page * PAGE_BYTES);
   }
   closeSync(descriptor);
 }
 
-describe('a database that is damaged under a running server', () => {
+/** The numbers of the file's pages, from the first one on that is asked for. */
+const pagesFrom = (file: string, first: number) =>
+  Array.from({ length: statSync(file).size / PAGE_BYTES - first }, (_, index) => first + index);
+
+/** The numbers of the last pages that hold users. */
+function pagesOfUsers(file: string): number[] {
+  using database = new DatabaseSync(file, { readOnly: true });
+  const found = database.prepare(
+    "SELECT pageno FROM dbstat WHERE name = 'users' AND pagetype = 'leaf' ORDER BY pageno DESC LIMIT 20",
+  );
+  return found.all().map(({ pageno }) => Number(pageno) - 1);
+}
+
+describe('a database file that is damaged under a running server', () => {
   const damages: [string, (file: string) => void][] = [
-    ['malformed pages', (file) => overwrite(file, 1)],
-    ['a malformed first page', (file) => overwrite(file, 0)],
+    ['malformed pages', (file) => overwrite(file, pagesFrom(file, 1))],
+    ['a malformed first page', (file) => overwrite(file, pagesFrom(file, 0))],
     ['a truncated file', (file) => truncateSync(file, 0)],
   ];
   for (const [title, damage] of damages) {
-    test(`${title}: requests that meet them are answered 503, and the process lives`, () =>
+    test(`${title}: requests that read them are answered with 503, and the process lives`, () =>
       withDataDir(undefined, (dataDir) =>
         withUser(dataDir, async (server) => {
           const { request } = server;
@@ -48,7 +61,7 @@ describe('a database that is damaged under a running server', () => {
       ));
   }
 
-  test('a write that meets it first is answered 503 too', () =>
+  test('a write that finds the damage first is answered with 503 too', () =>
     withDataDir(undefined, async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       const users = Array.from({ length: 2_000 }, (_, index) => ({
@@ -59,11 +72,11 @@ describe('a database that is damaged under a running server', () => {
         assert.equal((await server.request('POST', '/v1/batch', { users })).status, 200);
         await stop(server);
       });
+      const damagedPages = pagesOfUsers(file);
       // Another process, which has none of the pages in its memory.
       await withServe(dataDir, KNOWN, async (server) => {
         const request = requestsTo(server.url);
-        // The last pages hold users; what authenticates the caller is before them.
-        overwrite(file, statSync(file).size / PAGE_BYTES - 20);
+        overwrite(file, damagedPages);
         const statuses = new Set<number>();
         for (let index = 0; index < users.length && !statuses.has(503); index += 1) {
           statuses.add((await request('PUT', `/v1/users/user-${index}`, { name: 'N' })).status);

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pino } from 'pino';
 import { MovedClock } from '../support/moved-clock.ts';
-import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
+import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { withServer } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 
 const REQUESTS = 3_000;
 const AT_ONCE = 50;
 
-test(`${REQUESTS} requests that fail while Redis is away are one line a second`, {
+test(`${REQUESTS} requests that fail while Redis is away write one log line a second`, {
   skip: skipsOwnRedis,
 }, async (t) => {
   const redis = await OwnRedis.start();

@@ -4,9 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
-import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
+import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { type Answer, send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
 import { withDataDir } from '../support/server.ts';
 
 /** A mount namespace of its own lets a test mount a small file system, which is gone with its processes. */
@@ -17,7 +16,7 @@ const skip = canMount ? false : 'this system lets no test mount a file system';
 
 const METADATA = { text: 'm'.repeat(16_000) };
 
-test('writes on a full disk are answered 503, reads go on, and both go on when there is room', {
+test('writes on a full disk are answered with 503 while reads go on, and both go on when there is room', {
   skip,
 }, async () => {
   if (process.env[IN_NAMESPACE] === undefined) {
@@ -33,11 +32,9 @@ test('writes on a full disk are answered 503, reads go on, and both go on when t
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'none', parent]);
     assert.equal(mounted.status, 0, String(mounted.stderr));
     await withServe(join(parent, 'data'), KNOWN, async ({ url, process: server }) => {
-      const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const put = (id: string) =>
-        send(url, 'PUT', `/v1/users/${id}`, { headers, body: JSON.stringify({ metadata: METADATA }) });
-      const get = (path: string) => send(url, 'GET', path, { headers });
+      const request = requestsTo(url);
+      const put = (id: string) => request('PUT', `/v1/users/${id}`, { metadata: METADATA });
+      const get = (path: string) => request('GET', path);
       let count = 0;
       let answer: Answer;
       for (;;) {

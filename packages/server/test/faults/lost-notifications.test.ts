@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { PresenceEntry } from '@rollcall/protocol';
 import { ReaderModel } from '../realtime/reader-model.ts';
-import { StreamReader } from '../realtime/stream-reader.ts';
 import { expectDone } from '../support/expect.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -16,11 +16,10 @@ import { Project } from '../support/project-client.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { type TestServer, withServer } from '../support/server.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
+import { StreamReader } from '../support/stream-reader.ts';
 
 /** Within which a stream is right again, by the clock of its process. */
 const RIGHT_WITHIN_S = 20;
-/** Of real time, for what is under way after each second of the clock. */
-const SETTLED_MS = 20;
 
 const FILTERS: Record<string, string>[] = [
   {},
@@ -71,41 +70,28 @@ function presenceOf({ url, projectId, projectSecret, projectToken }: TestServer)
 
 const pathOf = (filter: Record<string, string>) => `/v1/groups/g/presence?${new URLSearchParams(filter)}`;
 
-function shownBy({ events }: StreamReader) {
-  const model = new ReaderModel();
-  for (const event of events) model.take(event);
-  return model.entries();
-}
-
-/** Lets time pass, and what is due in each second happen. */
-async function pass({ clock }: World, seconds: number): Promise<void> {
-  for (let second = 0; second < seconds; second += 1) {
-    clock.move(1_000);
-    await delay(SETTLED_MS);
-  }
-}
+/** Waits until the events that are under way make the stream equal to the reading. No time passes on the clock. */
+const shows = (stream: StreamReader, users: readonly PresenceEntry[]) =>
+  stream.until(JSON.stringify(users), () =>
+    isDeepStrictEqual(ReaderModel.of(stream.events).entries(), users),
+  );
 
 /** Cuts the writer off, writes, and lets the time pass in which every stream has to be right again. */
 async function assertRightAfter(write: (world: World) => Promise<void>): Promise<void> {
   await withWorld(async (world) => {
-    const { reader, proxy } = world;
+    const { reader, proxy, clock } = world;
     const open = () =>
       Promise.all(FILTERS.map((filter) => StreamReader.open(reader.project, pathOf(filter))));
     const streams = await open();
     for (const stream of streams) await stream.snapshot();
     proxy.cut();
     await write(world);
-    await pass(world, RIGHT_WITHIN_S);
+    await reader.pass(clock, RIGHT_WITHIN_S);
     const late = await open();
     for (const stream of late) await stream.snapshot();
     for (const [index, filter] of FILTERS.entries()) {
       const { users } = await reader.page(filter);
-      for (const [stream, which] of [
-        [streams[index], 'an open'],
-        [late[index], 'a new'],
-      ] as const) {
-        assert.deepEqual(shownBy(stream as StreamReader), users, `${which} stream of ${pathOf(filter)}`);
-      }
+      for (const stream of [streams[index], late[index]]) await shows(stream as StreamReader, users);
     }
     for (const stream of [...streams, ...late]) stream.close();
   });
@@ -114,35 +100,35 @@ async function assertRightAfter(write: (world: World) => Promise<void>): Promise
 const skip = skipsPostgres || (await skipsRedis());
 
 describe('a presence stream after a notification was lost', { skip }, () => {
-  test('equals the reading: a user set deleted', () =>
+  test('a presence stream after a notification was lost equals the reading after a user was set deleted', () =>
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.put('/v1/users/a', { status: 'deleted' }));
     }));
 
-  test('equals the reading: a member removed from the group', () =>
+  test('a presence stream after a notification was lost equals the reading after a member was removed from the group', () =>
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.post('/v1/groups/g/members', { remove: ['a'] }));
     }));
 
-  test('equals the reading: a user deleted for good', () =>
+  test('a presence stream after a notification was lost equals the reading after a user was deleted for good', () =>
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.delete('/v1/users/a'));
     }));
 
-  test('equals the reading: a durable place set, and one moved', () =>
+  test('a presence stream after a notification was lost equals the reading after a durable location was set and another one moved', () =>
     assertRightAfter(async ({ writer }) => {
       await writer.set('a', { page: '2' }, { durable: true });
       await writer.set('b', { page: '1', line: 'z' }, { durable: true });
       await writer.set('c', { page: '1', paragraph: 'c' }, { durable: true });
     }));
 
-  test('equals the reading: a user who was deleted set active again', () =>
+  test('a presence stream after a notification was lost equals the reading after a deleted user was set active again', () =>
     assertRightAfter(async ({ reader, writer }) => {
       expectDone(await reader.project.put('/v1/users/a', { status: 'deleted' }));
       expectDone(await writer.project.put('/v1/users/a', { status: 'active' }));
     }));
 
-  test('equals the reading: the group set deleted', () =>
+  test('a presence stream after a notification was lost equals the reading after the group was set deleted', () =>
     assertRightAfter(async ({ writer: { project } }) => {
       expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     }));
@@ -167,7 +153,7 @@ describe('a presence stream of a user', { skip }, () => {
         await stream.snapshot();
         proxy.cut();
         await write(writer.project);
-        await pass(world, RIGHT_WITHIN_S);
+        await reader.pass(clock, RIGHT_WITHIN_S);
         await stream.ended();
       }));
   }
@@ -190,26 +176,25 @@ describe('ephemeral presence of an earlier membership', { skip }, () => {
     },
   };
   for (const [who, write] of Object.entries(again)) {
-    test(`is not shown for ${who} while Redis could not be reached`, () =>
+    test(`ephemeral presence of an earlier membership is not shown for ${who} while Redis could not be reached`, () =>
       withWorld(async (world) => {
-        const { reader, writer, proxy } = world;
+        const { reader, writer, proxy, clock } = world;
         const open = await StreamReader.open(reader.project, pathOf({}));
         await open.snapshot();
         proxy.cut();
         await write(writer.project);
         assert.deepEqual((await reader.entryOf('a')).ephemeral.locations, []);
-        assert.deepEqual(await reader.placesOf('a'), []);
-        await pass(world, RIGHT_WITHIN_S);
+        assert.deepEqual(await reader.locationsOf('a'), []);
+        await reader.pass(clock, RIGHT_WITHIN_S);
         const late = await StreamReader.open(reader.project, pathOf({}));
         await late.snapshot();
-        for (const stream of [open, late]) assert.deepEqual(shownBy(stream), await reader.everyone());
-        // The new membership has a presence of its own, at the place of the old one too.
+        for (const stream of [open, late]) await shows(stream, await reader.everyone());
+        // The new membership has a presence of its own, also at the old location.
         await reader.set('a', { page: '1', line: 'a' });
-        assert.deepEqual(await reader.placesOf('a'), [{ page: '1', line: 'a' }]);
+        assert.deepEqual(await reader.locationsOf('a'), [{ page: '1', line: 'a' }]);
         const { users } = await reader.page();
         for (const stream of [open, late]) {
-          await stream.until('the arrival', () => stream.events.at(-1)?.data.id === 'a');
-          assert.deepEqual(shownBy(stream), users);
+          await shows(stream, users);
           stream.close();
         }
       }));

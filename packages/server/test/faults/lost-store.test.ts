@@ -3,17 +3,9 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { KNOWN, withServe } from '../cli/cli-process.ts';
+import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
-import {
-  expectUnwritable,
-  fatalLine,
-  named,
-  readyStatus,
-  requestsTo,
-  stop,
-  withUser,
-} from './stored-user.ts';
+import { expectUnwritable, fatalLine, named, readyStatus, stop, withUser } from './stored-user.ts';
 
 const WRITERS = 8;
 const noProc = existsSync('/proc/self/fd') ? false : 'this system has no /proc';
@@ -46,7 +38,7 @@ describe('files that are removed or replaced under a running server', () => {
     ['the index of the log is removed', (dataDir) => rmSync(named(dataDir)('-shm')), /\(rollcall\.db-shm\)/],
   ];
   for (const [title, change, line] of changes) {
-    test(`${title}: no write is acknowledged, the server is not ready, and reads go on`, () =>
+    test(`${title}: no write is acknowledged, /readyz answers 503, and reads go on`, () =>
       withDataDir(undefined, (parent) => {
         const dataDir = join(parent, 'data');
         return withUser(dataDir, async (server) => {
@@ -60,7 +52,7 @@ describe('files that are removed or replaced under a running server', () => {
       }));
   }
 
-  test('without a write, the server is not ready any more', () =>
+  test('without a write, /readyz answers 503 within a second', () =>
     withDataDir(undefined, (parent) => {
       const dataDir = join(parent, 'data');
       return withUser(dataDir, async ({ request, process: server }) => {
@@ -71,7 +63,7 @@ describe('files that are removed or replaced under a running server', () => {
       });
     }));
 
-  test('under load, everything that was acknowledged is in the files that were open at that time', () =>
+  test('under load, every acknowledged write is in the files that were open at that time', () =>
     withDataDir(undefined, (parent) => {
       const dataDir = join(parent, 'data');
       const moved = join(parent, 'moved');

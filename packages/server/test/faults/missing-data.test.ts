@@ -1,4 +1,4 @@
-/** A start on files of the embedded store that have lost what they held. */
+/** A start on files of the embedded store that have lost their data. */
 import assert from 'node:assert/strict';
 import { readdirSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ describe('a start on a directory from which data is missing', () => {
     ],
   ];
   for (const [title, lose, line] of losses) {
-    test(`${title}: one line, exit code 1, nothing changed, and the doctor reports it`, () =>
+    test(`${title}: the start ends with one line and exit code 1, changes nothing, and the doctor reports it`, () =>
       withDataDir(undefined, async (dataDir) => {
         await withUser(dataDir, stop);
         lose(dataDir);
@@ -52,7 +52,7 @@ describe('a start on a directory from which data is missing', () => {
       }));
   }
 
-  test('a first start that was killed is begun again', () =>
+  test('a first start that was killed can be repeated', () =>
     withDataDir(undefined, async (dataDir) => {
       // What such a start leaves behind: the lock file, and a database that did not get its name.
       writeFileSync(join(dataDir, 'serve.lock'), '', { mode: 0o600 });

@@ -9,12 +9,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import { SchemaTooNewError } from '../../src/store/migration-files.ts';
-import { inspectPostgresStore } from '../../src/store/postgres/connections/postgres-inspection.ts';
+import type { BatchOutcome } from '../../src/store/ports/batches.ts';
+import { inspectPostgresStore } from '../../src/store/postgres/postgres-inspection.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { type BatchOutcome, StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { newRoster, Roster } from '../contract/store/roster.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { within } from '../support/waiting.ts';
 
 const WRITER = fileURLToPath(new URL('./postgres-writer.ts', import.meta.url));
 const PROCESSES = 10;
@@ -29,7 +31,7 @@ function startWriter(url: string, key = '', lanes = 0) {
 }
 
 describe('the schema', { skip: skipsPostgres }, () => {
-  test(`is made once when ${PROCESSES} processes start at once`, () =>
+  test(`the schema is made once when ${PROCESSES} processes start at once`, () =>
     withDatabase(async (url) => {
       const started = Array.from({ length: PROCESSES }, () => startWriter(url));
       for (const { exited, errors } of started) {
@@ -44,7 +46,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
       assert.equal(applied.rowCount, latestSchemaVersion + 1);
     }));
 
-  test('of a newer version is refused, and left as it is', () =>
+  test('a schema of a newer version is rejected, and left as it is', () =>
     withDatabase(async (url) => {
       await (await openPostgresStore({ url })).close();
       await withClient(url, (client) => client.query('INSERT INTO schema_migrations (number) VALUES (9999)'));
@@ -52,7 +54,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
       assert.equal((await inspectPostgresStore(url)).schemaVersion, 9_999);
     }));
 
-  test('that lacks a table is found damaged', () =>
+  test('a schema that lacks a table is reported as damaged', () =>
     withDatabase(async (url) => {
       assert.equal((await inspectPostgresStore(url)).schemaVersion, 0);
       await (await openPostgresStore({ url })).close();
@@ -62,7 +64,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
 });
 
 describe('a server that is killed while processes write', { skip: skipsOwnPostgres }, () => {
-  test('has lost nothing that was acknowledged, and keeps nothing by half', () =>
+  test('a server that is killed while processes write loses no acknowledged write, and stores no write in part', () =>
     OwnPostgres.with(async (server) => {
       const store = await openPostgresStore({ url: server.url });
       const { key } = await newRoster(store);
@@ -113,8 +115,8 @@ async function assertKept(roster: Roster, acknowledged: ReadonlyMap<number, numb
 }
 
 describe('a process that hangs in the middle of its writes', { skip: skipsPostgres }, () => {
-  // The server waits ten seconds for a word of it.
-  test('does not keep others from theirs for long', { timeout: 30_000 }, () =>
+  // The server ends its transaction after ten seconds without a statement.
+  test('a process that hangs in the middle of its writes does not block the writes of other processes for long', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = await newRoster(store);
@@ -127,9 +129,8 @@ describe('a process that hangs in the middle of its writes', { skip: skipsPostgr
           users: lanes.map((lane) => ({ id: `u${lane}`, name: 'of another' })),
           groups: lanes.map((lane) => ({ id: `g${lane}`, name: 'of another' })),
         };
-        // Nobody waits for who is stuck: whoever is in its way is told so in time, and sends again.
-        const limit = delay(LIMIT_MS, 'no answer in time', { ref: false });
-        await assert.rejects(Promise.race([roster.batch(batch), limit]), StoreUnavailableError);
+        // A write that is blocked is unavailable in time, and the caller sends it again.
+        await assert.rejects(within(LIMIT_MS, roster.batch(batch)), StoreUnavailableError);
         let outcome: BatchOutcome | undefined;
         while (outcome === undefined) {
           outcome = await roster.batch(batch).catch((error) => {
@@ -143,8 +144,7 @@ describe('a process that hangs in the middle of its writes', { skip: skipsPostgr
         await exited;
         await store.close();
       }
-    }),
-  );
+    }));
 });
 
 /** Stops a writer in the middle of a transaction that has written users. */
@@ -157,7 +157,7 @@ async function hangInTransaction(child: ChildProcess, client: Client): Promise<v
   }
 }
 
-/** Asked when the others have done what they were sent, and nothing has come for a while. */
+/** Read while no connection is at work and none was for a while. */
 async function isAnyInTransaction(client: Client): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query(`

@@ -5,7 +5,7 @@ import { chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { OwnPostgres, skipsOwnPostgres } from '../support/own-postgres.ts';
 import { withClient } from '../support/postgres.ts';
 
@@ -38,7 +38,7 @@ function certify(directory: string): readonly string[] {
 }
 
 describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
-  test('is as sslmode asks, and a certificate that does not fit is refused', () =>
+  test('follows sslmode, and a certificate that does not match is rejected', () =>
     OwnPostgres.with(async (server) => {
       const at = (host: string, parameters: Record<string, string>) =>
         `postgres://postgres@${host}:${server.port}/postgres?${new URLSearchParams(parameters)}`;
@@ -46,7 +46,7 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
       const isEncrypted = (url: string) => encryptionOf(url, server.url);
 
       assert.equal(await isEncrypted(at('localhost', { sslmode: 'disable' })), false);
-      assert.equal(await isEncrypted(at('localhost', {})), false, 'on this machine nobody listens');
+      assert.equal(await isEncrypted(at('localhost', {})), false, 'the default on this machine');
       assert.equal(await isEncrypted(at('localhost', { sslmode: 'prefer' })), true);
       assert.equal(await isEncrypted(at('127.0.0.1', { sslmode: 'require' })), true);
       assert.equal(await isEncrypted(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ours })), true);
@@ -63,7 +63,7 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
       }
     }, certify));
 
-  test('that the server does not have is refused, unless it is only preferred', () =>
+  test('that the server does not offer is rejected, unless sslmode only prefers it', () =>
     OwnPostgres.with(async (server) => {
       const at = (sslmode: string) =>
         `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=${sslmode}`;

@@ -1,6 +1,8 @@
 /** A process that opens the store and writes to it until it cannot, printing what was acknowledged. */
+
 import process from 'node:process';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { BY_TEST } from '../support/origin.ts';
 
 const [url = '', key = '', lanes = '0'] = process.argv.slice(2);
 const store = await openPostgresStore({ url });
@@ -14,8 +16,8 @@ async function write(lane: number): Promise<void> {
       users: [{ id: `u${lane}`, name }],
       groups: [{ id: `g${lane}`, name, members: number % 2 === 0 ? [`u${lane}`] : [] }],
     };
-    const stamp = { now: number, revision: `${lane}-${number}` };
-    await store.applyBatch(key, { body: Buffer.from(JSON.stringify(batch)), dryRun: false }, stamp);
+    const stamp = { now: number, revision: `${lane}-${number}`, ...BY_TEST };
+    await store.batches.apply(key, { body: Buffer.from(JSON.stringify(batch)), dryRun: false }, stamp);
     process.stdout.write(`${lane} ${number}\n`);
   }
 }

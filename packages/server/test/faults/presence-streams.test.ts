@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/core/clock.ts';
 import { ReaderModel } from '../realtime/reader-model.ts';
-import { StreamReader } from '../realtime/stream-reader.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { OwnRedis, skipsOwnRedis, until } from '../support/own-redis.ts';
-import { Presence } from '../support/presence-client.ts';
+import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { type Location, Presence } from '../support/presence-client.ts';
 import { Project } from '../support/project-client.ts';
 import { withServer } from '../support/server.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
 
 const path = '/v1/groups/g/presence';
-
-/** Of real time, for what is under way after each second of the clock. */
-const SETTLED_MS = 20;
 
 const isEnd = ({ events }: StreamReader, id: string) => events.at(-1)?.data.id === id;
 
@@ -40,62 +37,41 @@ async function withRedis(
   }
 }
 
-/** Until no stream can be opened, which is said in JSON. */
-async function refusedMeanwhile(project: Project): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  for (;;) {
+/** Resolves when no stream can be opened. */
+const untilRejected = (project: Project) =>
+  until('503 in JSON', async () => {
     const late = await StreamReader.open(project, path);
     late.close();
-    if (late.status === 503) {
-      assert.match(String(late.headers['content-type']), /^application\/json/);
-      return;
-    }
-    assert.ok(performance.now() < deadline, `${late.status}`);
-  }
-}
+    return late.status === 503 && /^application\/json/.test(String(late.headers['content-type']));
+  });
 
-/** Until the server reaches its Redis again. */
-async function answering(presence: Presence, reader: StreamReader): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  for (;;) {
-    const answer = await presence.put('end', { location: { end: '1' } });
-    if (answer.status === 200) break;
-    assert.ok(performance.now() < deadline, answer.text);
-  }
-  await reader.until(
-    'what is so now',
-    () => reader.events.some(({ data }) => data.id === 'end') || isShown(reader),
-  );
-}
-
-const isShown = ({ events }: StreamReader) =>
-  events.some(
-    ({ type, data }) => type === 'snapshot' && data.users.some(({ id }: { id: string }) => id === 'end'),
-  );
+/** Sets the user `end` present as soon as Redis answers. */
+const setPresent = (presence: Presence, location: Location) =>
+  until('presence is written again', async () => (await presence.put('end', { location })).status === 200);
 
 describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
-  test('stays open, and begins anew when Redis is back with nothing in it', () =>
+  test('a stream while Redis is away stays open, and goes on with a new snapshot when Redis is back and empty', () =>
     withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
       const reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await redis.stop();
-      await refusedMeanwhile(presence.project);
+      await untilRejected(presence.project);
       await redis.start();
-      await answering(presence, reader);
+      await setPresent(presence, { end: '1' });
+      await reader.until('the new state', () => ReaderModel.of(reader.events).has('end'));
       assert.equal(reader.hasEnded, false);
       await presence.set('b', { page: '2' });
       await reader.until('the next arrival', () => isEnd(reader, 'b'));
-      const model = new ReaderModel();
-      for (const event of reader.events) model.take(event);
+      const entries = ReaderModel.of(reader.events).entries();
       assert.deepEqual(
-        model.entries().map(({ id }) => id),
+        entries.map(({ id }) => id),
         ['b', 'end'],
       );
       reader.close();
     }));
 
-  test('begins anew within 5 s when Redis was emptied and no connection broke', async () => {
+  test('a stream while Redis is away goes on with a new snapshot within 5 s when Redis was emptied and no connection broke', async () => {
     const clock = new MovedClock();
     await withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
@@ -103,10 +79,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
       await reader.snapshot();
       await redis.command('FLUSHALL');
       const snapshots = () => reader.events.filter(({ type }) => type === 'snapshot').length;
-      for (let second = 0; second < 4; second += 1) {
-        clock.move(1_000);
-        await delay(SETTLED_MS);
-      }
+      await presence.pass(clock, 4);
       await reader.until('a second snapshot', () => snapshots() === 2);
       await presence.set('b', { page: '2' });
       await reader.until('the next arrival', () => isEnd(reader, 'b'));
@@ -114,22 +87,20 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
     }, clock);
   });
 
-  test('whose reader comes back to a Redis that lost its last writes gets a snapshot, not a wrong rest', () =>
+  test('a stream while Redis is away gives a reader that resumes on a Redis that lost its last writes a snapshot, not events of another past', () =>
     withRedis(async (presence, redis) => {
       const reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();
       await presence.set('a', { page: '1' });
-      await reader.told(1);
+      await reader.changes(1);
       await redis.command('SAVE');
       await presence.set('b', { page: '2' });
-      const known = (await reader.told(2)).at(-1)?.id as string;
+      const known = (await reader.changes(2)).at(-1)?.id as string;
       reader.close();
       await reader.ended();
       await redis.stop();
       await redis.start();
-      await until('presence is written again', async () => {
-        return (await presence.put('end', { location: { page: '3' } })).status === 200;
-      });
+      await setPresent(presence, { page: '3' });
       const open = () => StreamReader.open(presence.project, path, { 'last-event-id': known });
       let back = await open();
       await until('streams are opened again', async () => {
@@ -137,9 +108,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
         return back.status === 200;
       });
       await back.snapshot();
-      const model = new ReaderModel();
-      for (const event of back.events) model.take(event);
-      assert.deepEqual(model.entries(), await presence.everyone());
+      assert.deepEqual(ReaderModel.of(back.events).entries(), await presence.everyone());
       back.close();
     }));
 });

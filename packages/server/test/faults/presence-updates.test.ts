@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PresenceEntry } from '@rollcall/protocol';
-import { expectOk, expectRefused } from '../support/expect.ts';
+import { expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
-import { OwnRedis, until } from '../support/own-redis.ts';
+import { OwnRedis } from '../support/own-redis.ts';
 import { skipsRedis } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 
-test('many presence updates without Redis are 503, say that some may be applied, and can all be sent again', {
+test('many presence updates without Redis are answered with 503 that says some may be applied, and can be sent again', {
   skip: await skipsRedis(),
 }, async (t) => {
   const redis = await OwnRedis.start();
@@ -25,7 +26,7 @@ test('many presence updates without Redis are 503, say that some may be applied,
     const put = async () => (await server.request('PUT', '/v1/presence', { body })) as Answer;
     await redis.stop();
     const refused = await put();
-    expectRefused(refused, 503, 'error', 'some of the updates may have been applied');
+    expectError(refused, 503, 'error', 'some of the updates may have been applied');
     assert.match(String(refused.headers['retry-after']), /^\d+$/);
     await redis.start();
     await until('the updates are applied', async () => (await put()).status === 200);

@@ -1,4 +1,4 @@
-/** Presence ends once, whoever sweeps and whoever dies: several processes, some of them killed. */
+/** Each presence ends once, with several sweeping processes, some of which are killed. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork } from 'node:child_process';
 import { on, once } from 'node:events';
@@ -7,8 +7,8 @@ import { describe, type TestContext, test } from 'node:test';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { PAGE_1, START, TTL } from '../contract/presence/presence-scene.ts';
-import { until } from '../support/own-redis.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { until } from '../support/waiting.ts';
 import type { Order, Word } from './sweeper.ts';
 
 const PROJECT = 'project';
@@ -23,7 +23,7 @@ const KILLED = 2;
 
 /** A process, and what it has said. */
 class Sweeper {
-  readonly told: string[] = [];
+  readonly expired: string[] = [];
   sweeps = 0;
   readonly #child: ChildProcess;
 
@@ -34,7 +34,7 @@ class Sweeper {
     await once(child, 'message');
     child.on('message', (word: Word) => {
       if (word.kind !== 'swept') return;
-      sweeper.told.push(...word.told);
+      sweeper.expired.push(...word.expired);
       sweeper.sweeps += 1;
     });
     return sweeper;
@@ -58,13 +58,13 @@ class Sweeper {
   }
 }
 
-/** Counts how often each presence is told to have ended, to those who watch. */
+/** Counts the `departed` events of each presence. */
 async function countEnds(store: PresenceStore): Promise<Map<string, number>> {
   const ends = new Map<string, number>();
   for (const { groupId } of [...GROUPS, CROWD]) {
     await store.watch({ project: PROJECT, groupId }, START, {
       onEvent(_, event) {
-        if (event.type !== 'left') return;
+        if (event.type !== 'departed') return;
         const presence = `${groupId} ${event.userId}`;
         ends.set(presence, (ends.get(presence) ?? 0) + 1);
       },
@@ -75,7 +75,7 @@ async function countEnds(store: PresenceStore): Promise<Map<string, number>> {
 }
 
 describe('presence that ends while processes die', { skip: await skipsRedis() }, () => {
-  test('each end is told once, though who set it is gone and some are killed in the middle of a sweep', async (t) => {
+  test('each departure is published once, though the process that set it is gone and others are killed in a sweep', async (t) => {
     const url = freshRedisUrl();
     const store = await openRedisPresence({ url });
     t.after(() => store.close());
@@ -95,9 +95,9 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
     const ends = await countEnds(store);
     const sweepers = await Promise.all(Array.from({ length: PROCESSES }, () => Sweeper.start(t, url)));
     for (const sweeper of sweepers) sweeper.order({ kind: 'sweep', from: START + TTL });
-    await until('some are told', async () => ends.size > 100);
+    await until('some departures are published', async () => ends.size > 100);
     await Promise.all(sweepers.slice(0, KILLED).map((sweeper) => sweeper.kill()));
-    await until('all are told', async () => ends.size === ALL.length);
+    await until('all departures are published', async () => ends.size === ALL.length);
     const left = sweepers.slice(KILLED);
     const sweeps = left.map((sweeper) => sweeper.sweeps);
     await until('nothing is left to sweep', async () =>
@@ -105,9 +105,9 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
     );
     assert.ok(
       [...ends.values()].every((count) => count === 1),
-      'none is told twice to those who watch',
+      'no departure is published twice',
     );
-    const told = sweepers.flatMap((sweeper) => sweeper.told);
-    assert.equal(new Set(told).size, told.length, 'nor to those who sweep');
+    const expired = sweepers.flatMap((sweeper) => sweeper.expired);
+    assert.equal(new Set(expired).size, expired.length, 'and no sweep reports one twice');
   });
 });

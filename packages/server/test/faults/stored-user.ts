@@ -2,20 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { KNOWN, PROJECT, type ServeProcess, withServe } from '../cli/cli-process.ts';
-import { type Answer, send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
+import { KNOWN, type Request, requestsTo, type ServeProcess, withServe } from '../cli/cli-process.ts';
 
 export const ASK_EVERY_MS = 50;
-
-export type Request = (method: string, path: string, body?: unknown) => Promise<Answer>;
-
-export function requestsTo(url: string): Request {
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  return (method, path, body) =>
-    send(url, method, path, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-}
 
 export interface Served extends ServeProcess {
   readonly request: Request;

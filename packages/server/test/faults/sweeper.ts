@@ -12,7 +12,7 @@ export type Order =
 
 export type Word =
   | { readonly kind: 'ready' | 'set' }
-  | { readonly kind: 'swept'; readonly now: number; readonly told: readonly string[] };
+  | { readonly kind: 'swept'; readonly now: number; readonly expired: readonly string[] };
 
 const say = (word: Word) => void process.send?.(word);
 
@@ -25,8 +25,8 @@ process.on('message', async (order: Order) => {
     return;
   }
   for (let now = order.from; ; now += 1_000) {
-    const told = (await store.sweep(now)).map(({ groupId, userId }) => `${groupId} ${userId}`);
-    say({ kind: 'swept', now, told });
+    const expired = (await store.sweep(now)).map(({ groupId, userId }) => `${groupId} ${userId}`);
+    say({ kind: 'swept', now, expired });
   }
 });
 say({ kind: 'ready' });

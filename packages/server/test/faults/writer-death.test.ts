@@ -1,16 +1,11 @@
 /** The thread that writes the store dies: the process says so and ends, and nothing that it acknowledged is lost. */
 import assert from 'node:assert/strict';
-import { renameSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
-import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
+import { KNOWN, type Request, withRequests, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
+import { KILLER, putFile } from './killer-file.ts';
 
-const KILLER = pathToFileURL(join(import.meta.dirname, 'thread-killer.ts')).href;
 const CALLERS = 8;
 const ANSWERS_BEFORE = 150;
 
@@ -47,40 +42,15 @@ class Caller {
   }
 }
 
-type Request = (method: string, path: string, body?: unknown) => ReturnType<typeof send>;
-
-async function withRequests(url: string, use: (request: Request) => Promise<unknown>): Promise<void> {
-  const agent = new Agent({ keepAlive: true });
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  try {
-    await use((method, path, body) =>
-      send(url, method, path, {
-        headers,
-        agent,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
-    );
-  } finally {
-    agent.destroy();
-  }
-}
-
-/** Appears whole: the thread looks at any time. */
-function putFile(path: string, content: string): void {
-  writeFileSync(`${path}.new`, content);
-  renameSync(`${path}.new`, path);
-}
-
 describe('a server whose writer dies', () => {
   for (const [how, way] of [
     ['by an error', 'throw'],
     ['without a word', 'exit'],
   ] as const) {
-    test(`${how} ends with a line that says so, and has lost nothing that it acknowledged`, () =>
+    test(`${how} ends with one line, and loses no acknowledged write`, () =>
       withDataDir(undefined, async (dataDir) => {
         const killerFile = join(dataDir, 'kill');
-        // The writer is told the store's file; no other thread is.
+        // Only the writer gets the file of the store.
         const known = { THREAD_KILLER_KNOWN_BY: 'file', THREAD_KILLER_FILE: killerFile };
         const env = { NODE_OPTIONS: `--import=${KILLER}`, ...known };
         const callers = Array.from({ length: CALLERS }, (_, index) => new Caller(index));

@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type {
-  OpenApiDocument,
-  Operation,
-  Parameter,
-  Response,
-} from '../../src/http/openapi/openapi-document.ts';
+import type { OpenApiDocument } from '../../src/api-description/build-document.ts';
+import type { Operation, Parameter, Response } from '../../src/api-description/openapi-document.ts';
 import { expectOk } from '../support/expect.ts';
 import { type Answer, send } from '../support/http-client.ts';
 
@@ -19,7 +15,7 @@ export interface DescribedOperation {
 }
 
 const KEY = 'openapi.json';
-const pointer = (...steps: string[]) =>
+const pointerTo = (...steps: string[]) =>
   steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
 
 export class ApiDescription {
@@ -48,8 +44,8 @@ export class ApiDescription {
   }
 
   /** What a reference stands for, with where it stands; what is none stands where it was found. */
-  resolve<T extends object>(value: T | { $ref: string }, place: string): { value: T; place: string } {
-    if (!('$ref' in value)) return { value, place };
+  resolve<T extends object>(value: T | { $ref: string }, pointer: string): { value: T; pointer: string } {
+    if (!('$ref' in value)) return { value, pointer };
     const found = value.$ref
       .slice(2)
       .split('/')
@@ -58,35 +54,35 @@ export class ApiDescription {
         this.document,
       );
     assert.ok(found !== undefined, `${value.$ref} leads nowhere`);
-    return { value: found as T, place: value.$ref.slice(1) };
+    return { value: found as T, pointer: value.$ref.slice(1) };
   }
 
   parameters({ operation, path, method }: DescribedOperation): Parameter[] {
-    const place = pointer('paths', path, method, 'parameters');
-    return operation.parameters.map((parameter) => this.resolve<Parameter>(parameter, place).value);
+    const pointer = pointerTo('paths', path, method, 'parameters');
+    return operation.parameters.map((parameter) => this.resolve<Parameter>(parameter, pointer).value);
   }
 
   /** The described answer of a status, and where it stands. */
   response({ path, method, operation }: DescribedOperation, status: number) {
     const response = operation.responses[status];
     assert.ok(response !== undefined, `${operation.operationId} does not describe ${status}`);
-    return this.resolve<Response>(response, pointer('paths', path, method, 'responses', String(status)));
+    return this.resolve<Response>(response, pointerTo('paths', path, method, 'responses', String(status)));
   }
 
-  /** Checks the schema at a place of the document. */
-  validator(place: string): ValidateFunction {
-    return this.#ajv.compile({ $ref: `${KEY}#${place}` });
+  /** Validates values against the schema at a JSON pointer of the document. */
+  validator(pointer: string): ValidateFunction {
+    return this.#ajv.compile({ $ref: `${KEY}#${pointer}` });
   }
 
-  expectValid(place: string, value: unknown, what: string): void {
-    const validate = this.validator(place);
+  expectValid(pointer: string, value: unknown, what: string): void {
+    const validate = this.validator(pointer);
     assert.ok(validate(value), `${what}: ${this.#ajv.errorsText(validate.errors)}`);
   }
 
   /** Status, content type, headers and body of a real answer are as described. */
   expectDescribed(described: DescribedOperation, answer: Answer): void {
     const what = `${described.operation.operationId} ${answer.status} ${answer.text.slice(0, 200)}`;
-    const { value, place } = this.response(described, answer.status);
+    const { value, pointer } = this.response(described, answer.status);
     assert.equal(typeof answer.headers['x-request-id'], 'string', what);
     const type = String(answer.headers['content-type']).split(';', 1)[0] as string;
     if (value.content === undefined) {
@@ -95,6 +91,6 @@ export class ApiDescription {
     }
     assert.ok(Object.hasOwn(value.content, type), `${what}: ${type} is not described`);
     if (type !== 'application/json') return;
-    this.expectValid(`${place}${pointer('content', type, 'schema')}`, answer.json(), what);
+    this.expectValid(`${pointer}${pointerTo('content', type, 'schema')}`, answer.json(), what);
   }
 }

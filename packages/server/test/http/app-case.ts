@@ -1,21 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import { type DispatchFunc, type InjectOptions, inject, type Response } from 'light-my-request';
 import { type Logger, pino } from 'pino';
 import { buildApp } from '../../src/app.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import type { Application } from '../../src/http/application.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { createServices } from '../../src/services.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ProjectKey, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
 export interface AppCase {
-  readonly app: FastifyInstance;
+  readonly app: Application;
   readonly engine: Engine;
   readonly clock: MovedClock;
   readonly project: ProjectKey;
@@ -26,12 +28,12 @@ export interface AppCase {
 }
 
 export type CallOptions = Pick<InjectOptions, 'headers' | 'payload'>;
-export type CallAnswer = Awaited<ReturnType<FastifyInstance['inject']>>;
+export type CallAnswer = Response;
 
 export interface AppOptions {
   readonly settings?: Partial<Settings>;
   readonly log?: Logger;
-  /** Makes a part of the real engine fail, or tells what is asked of it. */
+  /** Makes a part of the real engine fail, or records its calls. */
   readonly disturb?: (engine: Engine) => Partial<Engine>;
 }
 
@@ -59,7 +61,7 @@ export async function withApp<Result>(
   const authorization = `Bearer ${jwt({ project_id: PROJECT.id, iat }, PROJECT.secret)}`;
   const customerAuthorization = `Bearer ${jwt({ customer_id: CUSTOMER.id, iat }, CUSTOMER.secret)}`;
   const call = (method: string, url: string, { headers, payload }: CallOptions = {}) =>
-    app.inject({
+    send(app, {
       method: method as 'GET',
       url,
       headers: { authorization, ...headers },
@@ -68,19 +70,33 @@ export async function withApp<Result>(
   return await use({ app, engine, clock, project, authorization, customerAuthorization, call });
 }
 
+/** Sends a request to the application without a socket. */
+export const send = (app: Application, request: InjectOptions | string): Promise<CallAnswer> =>
+  inject(app.handle as DispatchFunc, request);
+
 async function createProject(store: Store): Promise<ProjectKey> {
-  await store.createCustomer(CUSTOMER);
-  const created = await store.createProject(PROJECT);
+  await store.customers.create(CUSTOMER);
+  const created = await store.projects.create(PROJECT);
   if (created.kind !== 'created') throw new Error(`the project was not created: ${created.kind}`);
   return created.project.key;
 }
 
-/** The real object with some of its methods replaced. */
-export function altered<T extends object>(real: T, changes: Partial<T>): T {
+/** `real` with other members; where a member is an object, with other members of it. */
+export function altered<T extends object>(real: T, changes: Changes<T>): T {
   return new Proxy(real, {
     get(target, name) {
-      const own = Reflect.get(changes, name) ?? Reflect.get(target, name);
-      return typeof own === 'function' ? own.bind(target) : own;
+      const own: unknown = Reflect.get(target, name);
+      const change: unknown = Reflect.get(changes, name) ?? own;
+      if (typeof change === 'function') return change.bind(target);
+      return isObject(change) && isObject(own) ? { ...own, ...change } : change;
     },
   });
 }
+
+type Changes<T> = {
+  readonly [Name in keyof T]?: T[Name] extends (...parameters: never[]) => unknown
+    ? T[Name]
+    : Partial<T[Name]>;
+};
+
+const isObject = (value: unknown) => typeof value === 'object' && value !== null;

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { BodyMemory } from '../../src/http/bodies/body-memory.ts';
 import { ReceivedBody } from '../../src/http/bodies/received-body.ts';
-import { expectRefused } from '../support/expect.ts';
+import { expectError } from '../support/expect.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
 import { type TestServer, withServer } from '../support/server.ts';
 
@@ -12,7 +12,7 @@ const KIB = 1_024;
 const MIB = KIB * KIB;
 
 describe('the account of body memory', () => {
-  test('counts the bytes that arrived, and forgets them when the body is released, once', () => {
+  test('the account of body memory counts the bytes that arrived, and forgets them when the body is released, once', () => {
     const memory = new BodyMemory(MIB);
     const body = new ReceivedBody(memory);
     assert.ok(body.add(Buffer.alloc(10)) && body.add(Buffer.alloc(5_000)));
@@ -22,7 +22,7 @@ describe('the account of body memory', () => {
     assert.equal(memory.bytes, 0);
   });
 
-  test('gives up a body that would exceed it, at once and whole', () => {
+  test('the account of body memory gives up a body that would exceed it, at once and whole', () => {
     const memory = new BodyMemory(MIB);
     const other = new ReceivedBody(memory);
     for (let count = 0; count < 3; count += 1) assert.ok(other.add(Buffer.alloc(256 * KIB)));
@@ -34,7 +34,7 @@ describe('the account of body memory', () => {
     assert.equal(memory.bytes, 768 * KIB);
   });
 
-  test('leaves a quarter to bodies of at most 256 KiB', () => {
+  test('the account of body memory leaves a quarter to bodies of at most 256 KiB', () => {
     const memory = new BodyMemory(4 * MIB);
     const large = new ReceivedBody(memory);
     assert.ok(large.add(Buffer.alloc(3 * MIB)));
@@ -127,7 +127,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
     });
   }
 
-  test('answers 503 with Retry-After to a body that exceeds it, and goes on with those that it has', () =>
+  test('a server with 1 MiB of memory for bodies answers 503 with Retry-After to a body that exceeds it, and goes on with those that it has', () =>
     withUnfinishedUpload(async (server, unfinished) => {
       const other = upload(server, 'PUT /v1/groups/other', 700 * KIB, 700 * KIB - 1);
       assert.match(await other.received((text) => text.endsWith('}')), UNAVAILABLE);
@@ -136,35 +136,35 @@ describe('a server with 1 MiB of memory for bodies', () => {
       assert.deepEqual(statuses(await unfinished.received((text) => text.endsWith('}'))), [200]);
     }));
 
-  test('takes small bodies while large ones have their share', () =>
+  test('a server with 1 MiB of memory for bodies takes small bodies while large ones have their share', () =>
     withUnfinishedUpload(async (server) => {
       for (const path of ['/v1/groups/small', '/v1/users/small']) {
         const answer = await server.request('PUT', path, { body: '{"name":"S"}'.padEnd(200 * KIB) });
         assert.equal(answer.status, 200, answer.text);
       }
       const batch = await server.request('POST', '/v1/batch', { body: '{}'.padEnd(300 * KIB) });
-      expectRefused(batch, 503, 'error', 'memory');
+      expectError(batch, 503, 'error', 'memory');
       assert.equal(batch.headers['retry-after'], '1');
     }));
 
-  test('answers 503 to a presence update while it holds as much as it may', () =>
+  test('a server answers 503 to a presence update while the memory for bodies is used up', () =>
     withServer({ settings }, async (server) => {
       const update = { body: '{"groupID":"g","location":{"p":"1"}}' };
       const put = () => server.request('PUT', '/v1/users/ann/presence', update);
-      expectRefused(await put(), 401, 'user_not_found');
+      expectError(await put(), 401, 'user_not_found');
       const unfinished = Array.from({ length: 4 }, () =>
         upload(server, 'PUT /v1/users/u', 256 * KIB, 256 * KIB - 4),
       );
       await untilAccounted(server, MIB - 16);
       const answer = await put();
-      expectRefused(answer, 503, 'error', 'memory');
+      expectError(answer, 503, 'error', 'memory');
       assert.equal(answer.headers['retry-after'], '1');
       for (const connection of unfinished) connection.destroy();
       await untilAccounted(server, 0);
-      expectRefused(await put(), 401, 'user_not_found');
+      expectError(await put(), 401, 'user_not_found');
     }));
 
-  test('counts what has arrived, not what is announced', () =>
+  test('a server with 1 MiB of memory for bodies counts what has arrived, not what is announced', () =>
     withServer({ settings }, async (server) => {
       const announcing = Array.from({ length: 50 }, () =>
         upload(server, 'PUT /v1/groups/slow', 30 * MIB, 1_000),
@@ -191,7 +191,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
     ['it ends as no JSON', async (_server, unfinished) => unfinished.write('x')],
   ];
   for (const [title, end] of ENDS) {
-    test(`gives the memory of an upload back when ${title}`, () =>
+    test(`a server with 1 MiB of memory for bodies gives the memory of an upload back when ${title}`, () =>
       withUnfinishedUpload(async (server, unfinished) => {
         await end(server, unfinished);
         await untilAccounted(server, 0);
@@ -200,7 +200,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
       }));
   }
 
-  test('gives memory back after each of many requests that succeed or fail', () =>
+  test('a server with 1 MiB of memory for bodies gives memory back after each of many requests that succeed or fail', () =>
     withServer({ settings }, async (server) => {
       const large = (text: string) => text.padEnd(700 * KIB);
       const requests: readonly (readonly [string, string, string, number])[] = [

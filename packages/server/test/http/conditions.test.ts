@@ -27,7 +27,7 @@ suite('If-Match and If-None-Match', () => {
     assert.deepEqual(precondition({ 'if-match': '' }), { ifMatch: [] });
   });
 
-  test('a reader who has the revision, strong or weak, is fresh', () => {
+  test('a reader with the ETag of the revision, strong or weak, is fresh', () => {
     assert.ok(isFresh({ 'if-none-match': '"x", W/"r"' }, 'r'));
     assert.ok(isFresh({ 'if-none-match': '*' }, 'r'));
     assert.ok(!isFresh({ 'if-none-match': '"x"' }, 'r'));

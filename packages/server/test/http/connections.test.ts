@@ -1,7 +1,7 @@
 /** How connections end that the server closes with its answer. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -10,16 +10,16 @@ import { RawConnection, statuses } from '../support/raw-connection.ts';
 
 const CLIENTS = 20;
 
+const answerAll: RequestListener = (request, response) => {
+  request.resume().once('end', () => response.end());
+};
+
 async function withListening(
   options: ConnectionOptions,
   use: (server: Server, url: string, connections: HttpConnections) => Promise<void>,
 ): Promise<void> {
   const connections = new HttpConnections(options);
-  const server = connections.createServer((request, response) => {
-    request.resume().once('end', () => response.end());
-  });
-  connections.guard(server);
-  server.on('clientError', (error, socket) => connections.clientError(error, socket as never));
+  const server = connections.createServer(answerAll);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
@@ -57,15 +57,15 @@ const expectClosed = (options: ConnectionOptions, texts: readonly Sent[]) =>
     }
   });
 
-describe('a connection of a client that keeps its side open', { timeout: 60_000 }, () => {
-  test('is destroyed after 408, when a request does not arrive in time', () =>
+describe('a connection whose client does not close its side', () => {
+  test('a connection whose client does not close its side is destroyed after 408, when a request does not arrive in time', () =>
     expectClosed({ requestTimeoutMs: 100, timeoutCheckMs: 20 }, [
       ['nothing', '', 408],
       ['a part of the headers', 'GET / HTTP/1.1\r\nHost', 408],
       ['a part of the body', 'PUT / HTTP/1.1\r\nContent-Length: 10\r\n\r\n123', 408],
     ]));
 
-  test('is destroyed after any other answer that closes it', () =>
+  test('a connection whose client does not close its side is destroyed after any other answer that closes it', () =>
     expectClosed({}, [
       ['what cannot be read', 'GET / HTTP/9.9\r\n\r\n', 400],
       ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
@@ -77,7 +77,7 @@ describe('a connection of a client that keeps its side open', { timeout: 60_000 
 
 test('a second server of the same application answers, and drains, like the first', () =>
   withListening({}, async (server, url, connections) => {
-    const twin = connections.createTwin(server).listen(0, '127.0.0.1');
+    const twin = connections.createServer(answerAll).listen(0, '127.0.0.1');
     await once(twin, 'listening');
     const twinUrl = `http://127.0.0.1:${(twin.address() as AddressInfo).port}`;
     for (const [text, status] of [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
 import { FailureLog } from '../../src/core/failure-log.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { type AppCase, altered, withApp } from './app-case.ts';
@@ -26,7 +26,7 @@ async function failing(
 ): Promise<Line[]> {
   const lines: Line[] = [];
   const disturb = ({ store }: Engine) => ({
-    store: altered(store, { findGroup: () => Promise.reject(failure()) }),
+    store: altered(store, { groups: { find: () => Promise.reject(failure()) } }),
   });
   await withApp({ disturb, log: collecting(lines) }, (appCase) =>
     use(appCase, lines, (id) => appCase.call('GET', '/v1/groups/g', { headers: { 'x-request-id': id } })),
@@ -38,7 +38,7 @@ const away = () => new StoreUnavailableError('the store is away', { cause: new E
 const counts = (lines: readonly Line[]) => lines.map(({ count, reqId }) => `${count} from ${reqId}`);
 
 describe('a failure that repeats', () => {
-  test('is one line at once and then one line a second, with the count and the first request ID', async () => {
+  test('a failure that repeats is one line at once and then one line a second, with the count and the first request ID', async () => {
     await failing(away, async ({ clock }, lines, request) => {
       for (let id = 1; id <= 50; id += 1) await request(`a${id}`);
       assert.deepEqual(counts(lines), ['1 from a1']);
@@ -52,7 +52,7 @@ describe('a failure that repeats', () => {
     });
   });
 
-  test('that comes just before a second ends is not followed by another line at once', async () => {
+  test('a failure that comes just before a second ends is not followed by another line at once', async () => {
     await failing(away, async ({ clock }, lines, request) => {
       clock.move(999);
       await request('a1');
@@ -64,7 +64,7 @@ describe('a failure that repeats', () => {
     });
   });
 
-  test('is written at once again after a second without it', async () => {
+  test('a failure that repeats is written at once again after a second without it', async () => {
     await failing(away, async ({ clock }, lines, request) => {
       await request('a1');
       clock.move(2_000);
@@ -73,7 +73,7 @@ describe('a failure that repeats', () => {
     });
   });
 
-  test('is counted to the end when the server is closed', async () => {
+  test('a failure that repeats is counted to the end when the server is closed', async () => {
     const lines = await failing(away, async (_case, _lines, request) => {
       for (let id = 1; id <= 7; id += 1) await request(`a${id}`);
     });
@@ -90,7 +90,7 @@ describe('a line has', () => {
     });
   });
 
-  test('the stack of an error that nobody expected, one line for each stack', async () => {
+  test('the stack of an unexpected error, one line for each stack', async () => {
     const defects = [() => new TypeError('x of 1'), () => new TypeError('y of 2')];
     let calls = 0;
     const lines = await failing(
@@ -105,7 +105,7 @@ describe('a line has', () => {
 });
 
 describe('the log of failures', () => {
-  test('has lines of their own for a hundred kinds, and one for all others', () => {
+  test('the log of failures has lines of their own for a hundred kinds, and one for all others', () => {
     const lines: Line[] = [];
     const clock = new MovedClock();
     const failures = new FailureLog(collecting(lines), clock);
@@ -143,7 +143,17 @@ describe('the log of failures', () => {
     assert.equal(lines.length, 6);
   });
 
-  test('writes nothing that its level leaves out, and everything else as before', () => {
+  test('the log of failures writes a failure of a known kind that comes after it was closed', () => {
+    const lines: Line[] = [];
+    const failures = new FailureLog(collecting(lines), new MovedClock());
+    for (let id = 1; id <= 3; id += 1)
+      failures.log.error({ err: away(), reqId: `a${id}` }, 'a request failed');
+    failures.close();
+    failures.log.error({ err: away(), reqId: 'b1' }, 'a request failed');
+    assert.deepEqual(counts(lines), ['1 from a1', '2 from a2', '1 from b1']);
+  });
+
+  test('the log of failures writes nothing that its level leaves out, and everything else as before', () => {
     const lines: Line[] = [];
     const failures = new FailureLog(collecting(lines, 'error'), new MovedClock());
     failures.log.warn({ err: away() }, 'a warning');

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import { ProjectGoneError, StoreUnavailableError } from '../../src/store/store.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
-import { altered, withApp } from './app-case.ts';
+import { altered, send, withApp } from './app-case.ts';
 
 const SECRET = 'SELECT secret FROM projects';
 
 const failingFind =
   (error: Error) =>
   ({ store }: Engine) => ({
-    store: altered(store, { findGroup: () => Promise.reject(error) }),
+    store: altered(store, { groups: { find: () => Promise.reject(error) } }),
   });
 
 const collecting = (lines: string[]) => pino({ level: 'info' }, { write: (line) => void lines.push(line) });
@@ -42,7 +42,7 @@ suite('what fails on our side', () => {
   test('because the project was deleted after its token was checked is that token failure', () => {
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
-        putUser: () => Promise.reject(new ProjectGoneError()),
+        users: { put: () => Promise.reject(new ProjectGoneError()) },
       }),
     });
     return withApp({ disturb }, async ({ call }) => {
@@ -59,10 +59,10 @@ suite('what fails on our side', () => {
         [port]: altered(engine[port], { ping: () => Promise.reject(new StoreUnavailableError('away')) }),
       });
       return withApp({ disturb }, async ({ app }) => {
-        const ready = await app.inject('/readyz');
+        const ready = await send(app, '/readyz');
         assert.equal(ready.statusCode, 503);
         assert.match(ready.json().message, new RegExp(`^${port} `));
-        assert.equal((await app.inject('/healthz')).statusCode, 200);
+        assert.equal((await send(app, '/healthz')).statusCode, 200);
       });
     });
   }

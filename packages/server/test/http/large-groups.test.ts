@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { GroupRecord, Json } from '../../src/store/store.ts';
+import type { GroupRecord } from '../../src/store/ports/groups.ts';
+import type { Json } from '../../src/values/json.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
-/** The store, with the members of every group in pieces, as it gives those of a large one; counts what is held. */
+/** The store, with the members of every group in pieces like those of a large one; counts the open snapshots. */
 function inPieces(held: { count: number }) {
   return ({ store }: Engine) => ({
     store: altered(store, {
-      async findGroup(project, id): Promise<GroupRecord | null> {
-        const group = await store.findGroup(project, id);
-        if (group === null) return null;
-        held.count += 1;
-        return { ...group, members: pieces(group.members as Json, held) };
+      groups: {
+        async find(project, id): Promise<GroupRecord | null> {
+          const group = await store.groups.find(project, id);
+          if (group === null) return null;
+          held.count += 1;
+          return { ...group, members: pieces(group.members as Json, held) };
+        },
       },
     }),
   });
@@ -47,12 +50,12 @@ suite('a group whose members come in pieces', () => {
     assert.deepEqual({ members, name, held }, { members: ['u'], name: 'G', held: 0 });
   });
 
-  test('gives back what the store holds for it when the reader has it already', async () => {
+  test('releases the snapshot of the store when the answer is 304', async () => {
     const { statusCode, held } = await reading('GET', (etag) => ({ 'if-none-match': etag }));
     assert.deepEqual({ statusCode, held }, { statusCode: 304, held: 0 });
   });
 
-  test('gives back what the store holds for it after a HEAD', async () => {
+  test('releases the snapshot of the store after a HEAD', async () => {
     const { statusCode, held } = await reading('HEAD', () => ({}));
     assert.deepEqual({ statusCode, held }, { statusCode: 200, held: 0 });
   });

@@ -3,8 +3,10 @@ import { request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import type { Page, Store } from '../../src/store/store.ts';
+import type { GroupStore } from '../../src/store/ports/groups.ts';
+import type { Page } from '../../src/values/page.ts';
 import type { Engine } from '../../src/wiring.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { type AppCase, altered, withApp } from './app-case.ts';
 
 const GROUPS = 1_234;
@@ -13,13 +15,15 @@ const GROUPS = 1_234;
 const watchingPages = (pages: Page[]) => ({
   disturb: ({ store }: Engine) => ({
     store: altered(store, {
-      async *listAllGroups(project, request) {
-        for await (const page of store.listAllGroups(project, request)) {
-          pages.push(page);
-          yield page;
-        }
-      },
-    } satisfies Partial<Store>),
+      groups: {
+        async *listAll(project, request) {
+          for await (const page of store.groups.listAll(project, request)) {
+            pages.push(page);
+            yield page;
+          }
+        },
+      } satisfies Partial<GroupStore>,
+    }),
   }),
 });
 
@@ -27,7 +31,11 @@ async function fill({ engine, project }: AppCase): Promise<void> {
   const groups = Array.from({ length: GROUPS }, (_, n) => ({ id: `g${n}`, name: `Group ${n}` }));
   for (let start = 0; start < GROUPS; start += 1_000) {
     const body = Buffer.from(JSON.stringify({ groups: groups.slice(start, start + 1_000) }));
-    await engine.store.applyBatch(project, { body, dryRun: false }, { now: 1, revision: `r${start}` });
+    await engine.store.batches.apply(
+      project,
+      { body, dryRun: false },
+      { now: 1, revision: `r${start}`, ...BY_TEST },
+    );
   }
 }
 
@@ -66,7 +74,7 @@ suite('a list that is long', () => {
       const { statusCode, body } = await appCase.call('HEAD', '/v1/groups');
       assert.equal(statusCode, 200);
       assert.equal(body, '');
-      // A reading that went on in the background would ask for its next chunk within a few turns.
+      // A reading that went on in the background would read its next chunk within a few ticks.
       for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
       assert.equal(pages.length, 1);
     });
@@ -77,12 +85,14 @@ suite('a list that is long', () => {
 const failingSecondChunk = (gate: Promise<void>) => ({
   disturb: ({ store }: Engine) => ({
     store: altered(store, {
-      async *listAllGroups(project, request) {
-        yield await store.listGroups(project, request);
-        await gate;
-        throw new Error('the disk is on fire');
-      },
-    } satisfies Partial<Store>),
+      groups: {
+        async *listAll(project, request) {
+          yield await store.groups.list(project, request);
+          await gate;
+          throw new Error('the disk is on fire');
+        },
+      } satisfies Partial<GroupStore>,
+    }),
   }),
 });
 
@@ -90,11 +100,13 @@ suite('a list that fails', () => {
   test('at its first chunk has the status of the failure', async () => {
     const failing = ({ store }: Engine) => ({
       store: altered(store, {
-        // biome-ignore lint/correctness/useYield: it fails before its first page
-        async *listAllGroups() {
-          throw new Error('the disk is on fire');
-        },
-      } satisfies Partial<Store>),
+        groups: {
+          // biome-ignore lint/correctness/useYield: it fails before its first page
+          async *listAll() {
+            throw new Error('the disk is on fire');
+          },
+        } satisfies Partial<GroupStore>,
+      }),
     });
     await withApp({ disturb: failing }, async ({ call }) => {
       const { statusCode, body } = await call('GET', '/v1/groups');
@@ -113,7 +125,7 @@ suite('a list that fails', () => {
     });
   });
 
-  test('a reader who leaves stops the reading', async () => {
+  test('a client that disconnects ends the reading', async () => {
     const pages: Page[] = [];
     let isReleased = false;
     let letGo = () => {};
@@ -122,18 +134,20 @@ suite('a list that fails', () => {
     });
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
-        async *listAllGroups(project, request) {
-          try {
-            for await (const page of store.listAllGroups(project, request)) {
-              pages.push(page);
-              if (pages.length > 1) await gate;
-              yield page;
+        groups: {
+          async *listAll(project, request) {
+            try {
+              for await (const page of store.groups.listAll(project, request)) {
+                pages.push(page);
+                if (pages.length > 1) await gate;
+                yield page;
+              }
+            } finally {
+              isReleased = true;
             }
-          } finally {
-            isReleased = true;
-          }
-        },
-      } satisfies Partial<Store>),
+          },
+        } satisfies Partial<GroupStore>,
+      }),
     });
     await withApp({ disturb }, async (appCase) => {
       await fill(appCase);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { pino } from 'pino';
-import { withApp } from './app-case.ts';
+import { send, withApp } from './app-case.ts';
 
 interface Line {
   readonly level: number;
@@ -55,7 +55,7 @@ suite('the metrics of requests', () => {
       await call('GET', '/v1/groups/secret-name');
       await call('PUT', '/v1/users/u', { payload: {} });
       await call('GET', '/secret-path');
-      const { body } = await app.inject('/metrics');
+      const { body } = await send(app, '/metrics');
       const count = (labels: string) => `rollcall_http_request_duration_seconds_count{${labels}} 1`;
       for (const labels of [
         'method="GET",route="/v1/groups/:id",status="401"',
@@ -70,8 +70,8 @@ suite('the metrics of requests', () => {
 
   test('a histogram: buckets grow up to the count', () =>
     withApp({}, async ({ app }) => {
-      for (let n = 0; n < 3; n += 1) await app.inject('/healthz');
-      const { body } = await app.inject('/metrics');
+      for (let n = 0; n < 3; n += 1) await send(app, '/healthz');
+      const { body } = await send(app, '/metrics');
       const buckets = [
         ...body.matchAll(/_bucket\{method="GET",route="\/healthz",status="200",le="[^"]+"\} (\d+)/g),
       ];
@@ -88,7 +88,7 @@ suite('x-request-id', () => {
   const answered = (given: string | undefined, url = '/healthz') =>
     withApp({}, async ({ app }) => {
       const headers = given === undefined ? {} : { 'x-request-id': given };
-      return String((await app.inject({ url, headers })).headers['x-request-id']);
+      return String((await send(app, { url, headers })).headers['x-request-id']);
     });
 
   test('of 1 to 128 visible ASCII characters is taken over', async () => {

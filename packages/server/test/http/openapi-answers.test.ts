@@ -21,14 +21,14 @@ before(async () => {
   });
 });
 
-/** The status and the code, or the status alone of what is no refusal. */
+/** The status and the code, or the status alone of a success. */
 const outcome = ({ status, text }: Answer) =>
   text.startsWith('{"error"') ? [status, JSON.parse(text).error] : [status];
 
 const preference = { key: 'notification_channels', value: {} };
 const presence = (overrides: object) => ({ groupID: 'analysts', location: { page: '1' }, ...overrides });
 
-/** A request of the operation, and what it is refused with. */
+/** A request of the operation, and the error that answers it. */
 type Refused = [operationId: string, expected: [number, string?], request: () => Promise<Answer>];
 
 const REFUSED: readonly Refused[] = [
@@ -117,7 +117,7 @@ const REFUSED: readonly Refused[] = [
   ['openapi', [400, 'unexpected_field'], () => project.get('/openapi.json?deep=1')],
 ];
 
-describe('refusals are as the description says, in status, code and body', () => {
+describe('errors have the described status, code and body', () => {
   for (const [operationId, expected, request] of REFUSED) {
     test(`${operationId}: ${expected.join(' ')}`, async () => {
       const answer = await request();
@@ -162,8 +162,8 @@ describe('refusals are as the description says, in status, code and body', () =>
   });
 });
 
-describe('headers are as the description says', () => {
-  test('what is read carries the ETag that makes the next reading 304', async () => {
+describe('headers are as described', () => {
+  test('a reading has the ETag with which the next one is 304', async () => {
     const described = api.operation('getGroup');
     const { value } = api.response(described, 200);
     assert.ok(Object.hasOwn(value.headers ?? {}, 'ETag'));
@@ -190,7 +190,7 @@ describe('headers are as the description says', () => {
     for (const name of ['Retry-After', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']) {
       assert.ok(limited.includes(name), name);
     }
-    // The limit is a project's, whoever asks with a token of it.
+    // The limit is per project, for all of its tokens.
     for (const { operation, path } of api.operations) {
       const [kind = 'none'] = Object.keys(operation.security?.[0] ?? {});
       const isLimited = kind === 'projectToken' || kind === 'clientToken';

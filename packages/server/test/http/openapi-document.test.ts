@@ -3,8 +3,7 @@ import { before, describe, test } from 'node:test';
 import { ERRORS } from '@rollcall/protocol';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import manifest from '../../package.json' with { type: 'json' };
-import { NOTES } from '../../src/http/openapi/build-document.ts';
-import type { MediaType, Response, Schema } from '../../src/http/openapi/openapi-document.ts';
+import type { MediaType, Response, Schema } from '../../src/api-description/openapi-document.ts';
 import { oneServer } from '../support/one-server.ts';
 import { ApiDescription, type DescribedOperation } from './api-description.ts';
 
@@ -16,24 +15,24 @@ before(async () => {
 });
 
 /** Every object in a JSON value, with where it is. */
-function* objectsIn(value: unknown, place = ''): Generator<[string, Record<string, unknown>]> {
+function* objectsIn(value: unknown, pointer = ''): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) yield [place, value as Record<string, unknown>];
-  for (const [name, inside] of Object.entries(value)) yield* objectsIn(inside, `${place}/${name}`);
+  if (!Array.isArray(value)) yield [pointer, value as Record<string, unknown>];
+  for (const [name, inside] of Object.entries(value)) yield* objectsIn(inside, `${pointer}/${name}`);
 }
 
 describe('the document', () => {
-  test('is valid OpenAPI 3.1 to a validator that is not ours, and its references lead somewhere', async () => {
+  test('the document is valid OpenAPI 3.1 to an independent validator, and every $ref resolves', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate({ ...structuredClone(api.document) });
     assert.ok(valid, JSON.stringify(errors));
     assert.equal(validator.version, '3.1');
-    for (const [place, { $ref }] of objectsIn(api.document)) {
-      if (typeof $ref === 'string') api.resolve({ $ref }, place);
+    for (const [pointer, { $ref }] of objectsIn(api.document)) {
+      if (typeof $ref === 'string') api.resolve({ $ref }, pointer);
     }
   });
 
-  test('names the product, its version and its licence, and is relative to the server that it came from', () => {
+  test('the document names the product, its version and its licence, and is relative to the server that it came from', () => {
     const { info, servers } = api.document;
     assert.deepEqual([info.title, info.version], ['Rollcall', manifest.version]);
     assert.equal(info.license.identifier, 'MIT');
@@ -61,43 +60,43 @@ describe('the document', () => {
         return [JSON.stringify(rest), name];
       }),
     );
-    for (const [place, object] of objectsIn(api.document.paths)) {
+    for (const [pointer, object] of objectsIn(api.document.paths)) {
       const { description: _description, ...rest } = object;
       const name = texts.get(JSON.stringify(rest));
-      assert.equal(name, undefined, `${place} repeats ${name}`);
+      assert.equal(name, undefined, `${pointer} repeats ${name}`);
     }
   });
 
-  test('has no keyword that only our own checks understand', () => {
-    for (const [place, object] of objectsIn(api.document)) {
-      assert.ok(!Object.hasOwn(object, 'x-text'), place);
-      assert.notEqual(object.format, 'http-url', place);
+  test('the document has no keyword that only our own checks understand', () => {
+    for (const [pointer, object] of objectsIn(api.document)) {
+      assert.ok(!Object.hasOwn(object, 'x-text'), pointer);
+      assert.notEqual(object.format, 'http-url', pointer);
     }
     assert.equal(api.document.components.schemas.Metadata?.['x-maxBytes'], 16_384);
   });
 
-  test('says what every field of every schema means', () => {
-    for (const [place, { properties }] of objectsIn(api.document)) {
-      if (typeof properties !== 'object' || /\/(allOf|examples)\//.test(place)) continue;
+  test('the document has a description of every field of every schema', () => {
+    for (const [pointer, { properties }] of objectsIn(api.document)) {
+      if (typeof properties !== 'object' || /\/(allOf|examples)\//.test(pointer)) continue;
       for (const [name, field] of Object.entries(properties as Record<string, Schema>)) {
-        assert.match(field.description ?? '', /^[A-Z`].{4,}\.$/s, `${place}: ${name}`);
+        assert.match(field.description ?? '', /^[A-Z`].{4,}\.$/s, `${pointer}: ${name}`);
         // What only repeats the type is what error messages say of the field.
         assert.doesNotMatch(
           field.description ?? '',
           /^(True or false|(A|An) (string|array|object|JSON|whole))/,
-          place,
+          pointer,
         );
       }
     }
   });
 
-  test('has every code of the error table in Error, and an example of each', () => {
+  test('the document has every code of the error table in Error, and an example of each', () => {
     const codes = Object.keys(ERRORS);
     assert.deepEqual(api.document.components.schemas.Error?.properties?.error?.enum, codes);
     assert.deepEqual(Object.keys(api.document.components.examples), codes);
   });
 
-  test('is made once: the same bytes every time', async () => {
+  test('the document is made once: the same bytes every time', async () => {
     const read = async () => (await server.running.request('GET', '/openapi.json')).text;
     assert.equal(await read(), await read());
   });
@@ -151,9 +150,9 @@ describe('every operation', () => {
       const { operation } = described;
       const successes = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
       assert.equal(successes.length, 1, operation.operationId);
-      const { value, place } = api.response(described, Number(successes[0]));
+      const { value, pointer } = api.response(described, Number(successes[0]));
       for (const [type, media] of Object.entries(value.content ?? {})) {
-        const at = `${place}/content/${type.replace('/', '~1')}/schema`;
+        const at = `${pointer}/content/${type.replace('/', '~1')}/schema`;
         api.expectValid(at, exampleOf(media), operation.operationId);
       }
     }),
@@ -185,13 +184,6 @@ describe('every operation', () => {
       assert.ok(!JSON.stringify(operation).includes('group_not_found'), operation.operationId);
     }
   });
-
-  test('has notes, and there are no notes of anything else', () => {
-    const ids = api.operations
-      .filter(({ operation }) => operation.deprecated !== true)
-      .map(({ operation }) => operation.operationId);
-    assert.deepEqual(Object.keys(NOTES).sort(), ids.sort());
-  });
 });
 
 function exampleOf({ examples = {} }: MediaType): unknown {
@@ -215,15 +207,15 @@ const SITUATIONS: Readonly<Record<number, string>> = {
 };
 
 function expectRefusals(described: DescribedOperation, status: number): void {
-  const { value, place } = api.response(described, status);
+  const { value, pointer } = api.response(described, status);
   const media = (value as Response).content?.['application/json'] as MediaType;
   const [error, narrowed] = media.schema.allOf as [Schema, Schema];
-  assert.equal(error.$ref, '#/components/schemas/Error', place);
+  assert.equal(error.$ref, '#/components/schemas/Error', pointer);
   const codes = narrowed.properties?.error?.enum as (keyof typeof ERRORS)[];
-  assert.ok(codes.length > 0, place);
+  assert.ok(codes.length > 0, pointer);
   for (const code of codes) {
-    assert.ok(ERRORS[code].status === status || SITUATIONS[status] === code, `${place}: ${code}`);
-    assert.ok(value.description.includes(`\`${code}\`: `), `${place} does not say when ${code} comes`);
+    assert.ok(ERRORS[code].status === status || SITUATIONS[status] === code, `${pointer}: ${code}`);
+    assert.ok(value.description.includes(`\`${code}\`: `), `${pointer} does not say when ${code} comes`);
   }
   const examples = Object.entries(media.examples ?? {});
   assert.deepEqual(
@@ -231,7 +223,7 @@ function expectRefusals(described: DescribedOperation, status: number): void {
     codes,
   );
   for (const [code, example] of examples) {
-    const { value: shown } = api.resolve<{ value: unknown }>(example as { value: unknown }, place);
-    api.expectValid(`${place}/content/application~1json/schema`, shown.value, `${place}: ${code}`);
+    const { value: shown } = api.resolve<{ value: unknown }>(example as { value: unknown }, pointer);
+    api.expectValid(`${pointer}/content/application~1json/schema`, shown.value, `${pointer}: ${code}`);
   }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import type { Example } from '../../src/http/openapi/openapi-document.ts';
+import type { Example } from '../../src/http/operation.ts';
+import { markdown } from '../support/conversation.ts';
+import { expectDone } from '../support/expect.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -21,6 +23,9 @@ async function exampleProject(): Promise<Project> {
     users: ['ada', 'grace', 'linus'].map((id) => ({ id, name: `Name of ${id}` })),
     groups: [{ id: 'analysts', name: 'Analysts', members: ['ada', 'grace'] }],
   });
+  expectDone(await project.put('/v1/threads/launch', { groupID: 'analysts', name: 'Launch date' }));
+  const message = { authorID: 'ada', content: markdown('In June.') };
+  expectDone(await project.put('/v1/threads/launch/messages/81', message));
   return project;
 }
 
@@ -86,7 +91,7 @@ function expectSuccess(described: DescribedOperation, answer: Answer): void {
   api.expectDescribed(described, answer);
 }
 
-describe('what the description shows can be sent, and is answered as it says', () => {
+describe('every described example can be sent, and is answered as described', () => {
   test('every request example', async () => {
     for (const described of api.operations) {
       const bodies = described.operation.requestBody?.content['application/json']?.examples ?? {};

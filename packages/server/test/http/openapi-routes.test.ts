@@ -1,50 +1,41 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { pino } from 'pino';
-import { buildApp } from '../../src/app.ts';
-import { systemClock } from '../../src/core/clock.ts';
-import type { OpenApiDocument } from '../../src/http/openapi/openapi-document.ts';
-import { createServices } from '../../src/services.ts';
-import { closeEngine, openEngine } from '../../src/wiring.ts';
-import { expectRefused } from '../support/expect.ts';
+import type { OpenApiDocument } from '../../src/api-description/build-document.ts';
+import { olderPath } from '../../src/http/older-names.ts';
+import { OPERATIONS } from '../../src/http/operations/all-operations.ts';
+import { expectError, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
-import { testSettings, withDataDir, withServer } from '../support/server.ts';
+import { withServer } from '../support/server.ts';
 
-/** What the application registers, and what it says of itself. */
-async function routesAndDocument(): Promise<{ routes: string[]; document: OpenApiDocument }> {
-  return withDataDir(undefined, async (dataDir) => {
-    const settings = testSettings(dataDir);
-    await using opened = new AsyncDisposableStack();
-    const engine = opened.adopt(await openEngine(settings), closeEngine);
-    const log = pino({ level: 'silent' });
-    const services = opened.adopt(await createServices(engine, systemClock, settings, log), (built) =>
-      built.close(),
-    );
-    const app = opened.adopt(buildApp(services), (built) => built.close());
-    const routes: string[] = [];
-    // The scopes with routes are loaded when the application gets ready, so this sees them all but the root's own.
-    app.addHook('onRoute', ({ method, url }) => {
-      routes.push(`${String(method)} ${url.replaceAll(/:\w+/g, '*')}`);
-    });
-    const answer = await app.inject('/openapi.json');
-    return { routes, document: answer.json() };
-  });
-}
+describe('the operations and the description', () => {
+  test('the operations and the description are the same, both ways; operations of groups stand there under their older name too', () =>
+    withServer({}, async ({ url }) => {
+      const document = expectOk<OpenApiDocument>(await send(url, 'GET', '/openapi.json'));
+      const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map(
+          (method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '*')}`,
+        ),
+      );
+      const defined = OPERATIONS.flatMap(({ method, path }) =>
+        [path, olderPath(path)].flatMap((each) =>
+          each === null ? [] : `${method} ${each.replaceAll(/:\w+/g, '*')}`,
+        ),
+      );
+      assert.ok(defined.length > 30);
+      assert.deepEqual(described.sort(), defined.sort());
+    }));
 
-describe('the routes and the description', () => {
-  test('are the same, both ways; a HEAD comes with every GET and is not repeated', async () => {
-    const { routes, document } = await routesAndDocument();
-    const described = Object.entries(document.paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, '*')}`),
-    );
-    const own = ['GET /openapi.json', 'GET /docs'];
-    const registered = routes.filter((route) => !route.startsWith('HEAD '));
-    assert.ok(registered.length > 30, 'the routes were seen');
-    assert.deepEqual(described.sort(), [...registered, ...own].sort());
-    const heads = routes.filter((route) => route.startsWith('HEAD ')).map((route) => route.slice(5));
-    const gets = registered.filter((route) => route.startsWith('GET ')).map((route) => route.slice(4));
-    assert.deepEqual(heads.sort(), gets.sort());
-  });
+  test('a path takes the methods that are described, HEAD where it takes GET, and no other', () =>
+    withServer({}, async ({ url }) => {
+      const { paths } = expectOk<OpenApiDocument>(await send(url, 'GET', '/openapi.json'));
+      for (const [path, operations] of Object.entries(paths)) {
+        const methods = Object.keys(operations).map((method) => method.toUpperCase());
+        if (methods.includes('GET')) methods.push('HEAD');
+        const rejected = await send(url, 'PATCH', path.replaceAll(/\{\w+\}/g, 'x'));
+        expectError(rejected, 405, 'invalid_request');
+        assert.equal(rejected.headers.allow, methods.sort().join(', '), path);
+      }
+    }));
 });
 
 describe('/openapi.json and /docs', () => {
@@ -58,14 +49,14 @@ describe('/openapi.json and /docs', () => {
         assert.equal(head.headers['content-length'], got.headers['content-length']);
         for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
           const refused = await send(url, method, path);
-          expectRefused(refused, 405, 'invalid_request');
+          expectError(refused, 405, 'invalid_request');
           assert.equal(refused.headers.allow, 'GET, HEAD');
         }
       }
     });
   });
 
-  test('say what they are', async () => {
+  test('/openapi.json and /docs have their content types', async () => {
     await withServer({}, async ({ url }) => {
       const document = await send(url, 'GET', '/openapi.json');
       assert.equal(document.headers['content-type'], 'application/json; charset=utf-8');

@@ -27,7 +27,7 @@ suite('page tokens', () => {
     fc.assert(refused);
   });
 
-  test('a token with any character changed is refused', () => {
+  test('a page token with any character changed is rejected', () => {
     const token = tokens.issue([1, 'groups'], 'some group');
     for (let at = 0; at < token.length; at += 1) {
       const changed = token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1);
@@ -35,7 +35,7 @@ suite('page tokens', () => {
     }
   });
 
-  test('what was never issued is refused', () => {
+  test('a page token that was never issued is rejected', () => {
     const issued = tokens.issue(['groups'], 'g');
     for (const text of ['', 'x', `${issued}=`, ` ${issued}`, `${issued}!`, 'A'.repeat(100_000)]) {
       assert.equal(tokens.read(['groups'], text), null);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
@@ -42,19 +42,41 @@ async function linesOf(
 const AWAY = 'expired presence is not dropped';
 const BACK = 'expired presence is dropped again';
 
-describe('an engine of presence that is away is told of when that begins, each minute, and when it is long over', () => {
-  test('where it refuses', async () => {
+describe('a presence engine that is away is logged when that begins, each minute, and after a minute without failure', () => {
+  test('sweeps that fail at once are logged once a minute', async () => {
     const isAway = (sweep: number) => sweep > 8 && sweep <= 8 + 150 * 4;
     assert.deepEqual(await linesOf(220, isAway), [AWAY, AWAY, AWAY, BACK]);
   });
 
-  test('where each sweep takes two seconds to fail', async () => {
+  test('sweeps that fail after two seconds are logged once a minute', async () => {
     assert.deepEqual(await linesOf(124, () => true, 8), [AWAY, AWAY, AWAY]);
   });
 
   for (const every of [2, 22, 40]) {
-    test(`where it comes and goes, and one of ${every} sweeps fails`, async () => {
+    test(`sweeps of which one in ${every} fails are logged once a minute`, async () => {
       assert.deepEqual(await linesOf(100, (sweep) => sweep % every === 1), [AWAY, AWAY]);
     });
   }
+});
+
+test('a tick that comes during a sweep is made up for right after it, so nothing that expired waits for another', async () => {
+  const times: number[] = [];
+  const first = Promise.withResolvers<void>();
+  const disturb = ({ presence }: Engine) => ({
+    presence: altered(presence, {
+      async sweep(now) {
+        times.push(now);
+        if (times.length === 1) await first.promise;
+        return presence.sweep(now);
+      },
+    }),
+  });
+  await withApp({ disturb }, async ({ clock }) => {
+    clock.move(250);
+    clock.move(250);
+    assert.equal(times.length, 1);
+    first.resolve();
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    assert.deepEqual(times, [clock.now() - 250, clock.now()]);
+  });
 });

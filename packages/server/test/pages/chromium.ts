@@ -1,37 +1,25 @@
 /** The system's Chromium, for tests of pages. */
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { findProgram, isRequired } from '../support/programs.ts';
+import { WAIT_MAX_MS } from '../support/waiting.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const executablePath = (process.env.PATH ?? '')
-  .split(delimiter)
-  .flatMap((directory) => NAMES.map((name) => join(directory, name)))
-  .find(isExecutable);
-
-const isRequired = (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('chromium');
+const executablePath = findProgram(NAMES);
 
 /** Why tests of pages are skipped here, or false when they are not: where Chromium is required, its absence fails them. */
 export const skipsPages =
-  executablePath === undefined && !isRequired ? `none of ${NAMES.join(', ')} is in the PATH` : false;
+  executablePath === undefined && !isRequired('chromium')
+    ? `none of ${NAMES.join(', ')} is in the PATH`
+    : false;
 
 /** A page as a visitor has it, and all that went on in it. */
 export interface Visit {
   readonly page: Page;
-  /** URLs of everything that was asked for, the page itself first. */
+  /** URLs of all requests, the page itself first. */
   readonly requests: readonly string[];
-  /** What the console and uncaught errors said. */
+  /** Console messages and uncaught errors. */
   readonly complaints: readonly string[];
 }
 
@@ -44,10 +32,14 @@ after(async () => {
 function launch(): Promise<Browser> {
   if (executablePath === undefined) throw new Error(`none of ${NAMES.join(', ')} is in the PATH`);
   // The sandbox needs rights that a container or root does not have, and the pages are our own.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  return chromium.launch({
+    executablePath,
+    timeout: WAIT_MAX_MS,
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
 }
 
-/** Opens a URL as somebody who was never there, and closes it when `use` is done. The calling file shares one browser. */
+/** Opens a URL in a new browser context, and closes it when `use` is done. The calling file shares one browser. */
 export async function visit<Result>(
   url: string,
   options: BrowserContextOptions,
@@ -56,6 +48,7 @@ export async function visit<Result>(
   browser ??= launch();
   const context = await (await browser).newContext(options);
   try {
+    context.setDefaultTimeout(WAIT_MAX_MS);
     const page = await context.newPage();
     const requests: string[] = [];
     const complaints: string[] = [];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { before, describe, test } from 'node:test';
-import { curlExample } from '../../src/http/docs-page/curl.ts';
-import type { Example } from '../../src/http/openapi/openapi-document.ts';
+import { curlExample } from '../../src/api-description/page/curl.ts';
+import type { Example } from '../../src/http/operation.ts';
 import { ApiDescription, type DescribedOperation } from '../http/api-description.ts';
 import { oneServer } from '../support/one-server.ts';
 
@@ -24,7 +24,7 @@ function argumentsFor({ path, method, operation }: DescribedOperation, body: unk
 }
 
 describe('the curl lines of the page', () => {
-  test('send, when they are pasted into a shell, what the description says', () => {
+  test('send, pasted into a shell, the described request', () => {
     for (const described of api.operations) {
       const { operation, method } = described;
       const examples = operation.requestBody?.content['application/json']?.examples ?? {};
@@ -43,13 +43,13 @@ describe('the curl lines of the page', () => {
     }
   });
 
-  test('survive quotes, backslashes and dollars in a body', () => {
+  test('the curl lines of the page survive quotes, backslashes and dollars in a body', () => {
     const body = { name: `it's "quoted" \\ $HOME \`id\` 'twice'` };
     const sent = argumentsFor(api.operation('putGroup'), body);
     assert.deepEqual(JSON.parse(sent.at(-1) as string), body);
   });
 
-  test('carry the query parameters that are required', () => {
+  test('the curl lines of the page have the required query parameters', () => {
     const sent = argumentsFor(api.operation('getUserPresence'), undefined);
     assert.ok(sent.includes('http://host/v1/users/ada/presence?groupID=analysts'), sent.join(' '));
   });

@@ -46,7 +46,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('asks nobody for anything but itself, and has nothing to complain of under its policy', async () => {
+  test('requests only itself, and violates no Content-Security-Policy', async () => {
     await onDocs(DESKTOP, async ({ page, requests, complaints }) => {
       await page.waitForLoadState('networkidle');
       assert.deepEqual(requests, [`${server.running.url}/docs`]);
@@ -75,7 +75,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('every link within the page leads somewhere, and no two places have one name', async () => {
+  test('every link within the page has its target, and every ID is unique', async () => {
     await onDocs(DESKTOP, async ({ page }) => {
       const ids = await page.evaluate<string[]>("[...document.querySelectorAll('[id]')].map(({ id }) => id)");
       const links = await page.locator('a[href^="#"]').all();
@@ -131,7 +131,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     assert.notEqual(await background('light'), await background('dark'));
   });
 
-  test('keeps refusals folded, and shows them with their codes', async () => {
+  test('shows the errors of an operation with their codes when they are unfolded', async () => {
     await onDocs(DESKTOP, async ({ page }) => {
       const refusals = page.locator('#putGroup details');
       const code = refusals.getByText('user_not_found');

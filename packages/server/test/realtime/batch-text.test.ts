@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type BatchContent, BatchText } from '../../src/realtime/batch-text.ts';
-import { positionId } from '../../src/realtime/event-text.ts';
-import { arrived } from '../../src/realtime/reader-event.ts';
+import { arrived } from '../../src/realtime/events/reader-event.ts';
+import { type BatchContent, BatchText } from '../../src/realtime/text/batch-text.ts';
+import { positionId } from '../../src/wire/event-text.ts';
 import { withStreams } from './stream-world.ts';
 
 const idsOf = (epoch: string) => (offset: number) => positionId({ epoch, offset });
@@ -18,13 +18,13 @@ const content: BatchContent = {
 };
 
 describe('the text of a batch', () => {
-  test('is written once for channels that show the same events up to the same offset', () => {
+  test('a batch is written once for channels that show the same events up to the same offset', () => {
     const texts = new BatchText();
     const text = texts.of(content);
     assert.equal(texts.of({ ...content, entries: [...content.entries] }), text);
   });
 
-  test('is another one where anything of it differs', () => {
+  test('a batch with other events, another offset or another merge has a text of its own', () => {
     for (const other of [
       { to: 4 },
       { idAt: idsOf('f') },

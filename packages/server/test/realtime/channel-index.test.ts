@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation } from '@rollcall/protocol';
-import { ChannelIndex } from '../../src/realtime/channel-index.ts';
-import { locationTest } from '../../src/realtime/location-test.ts';
-import type { LocationFilter } from '../../src/store/store.ts';
+import { locationTest } from '../../src/presence/location-pairs.ts';
+import { ChannelIndex } from '../../src/realtime/channels/channel-index.ts';
+import type { LocationFilter } from '../../src/values/location-filter.ts';
 import { Random } from '../sim/random.ts';
 
 const channelOf = (location: LocationFilter) => ({ view: { filter: { location } } });
@@ -16,9 +16,9 @@ function randomFilter(random: Random): LocationFilter {
   return random.chance(0.1) ? null : { location: randomLocation(random), partial: random.chance(0.6) };
 }
 
-describe('the channels near a location', () => {
+describe('the index of channels', () => {
   for (const seed of [1, 2, 3]) {
-    test(`are all that show it, each once, seed ${seed}`, () => {
+    test(`near a location are all channels whose filter shows it, each once, seed ${seed}`, () => {
       const random = new Random(seed);
       const index = new ChannelIndex<ReturnType<typeof channelOf>>();
       let channels: ReturnType<typeof channelOf>[] = [];
@@ -42,7 +42,7 @@ describe('the channels near a location', () => {
     });
   }
 
-  test('are few among many filters, also where all have one pair in common', () => {
+  test('near a location are few of many channels, also where all filters have one pair in common', () => {
     const index = new ChannelIndex<ReturnType<typeof channelOf>>();
     for (let page = 0; page < 1_000; page += 1) {
       index.add(channelOf({ location: canonicalLocation({ doc: 'a', page: `${page}` }), partial: true }));

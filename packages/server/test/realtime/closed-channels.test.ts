@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { withStreams } from './stream-world.ts';
 
 /** More users than a snapshot reads in one tick of the event loop. */
@@ -13,7 +13,7 @@ const filterOf = (page: number) => ({
   filter: { location: { location: `{"page":"${page}"}`, partial: true }, excludeDurable: false },
 });
 
-test('a reader whose filter is dropped while its snapshot is made is sent what follows', () =>
+test('a reader whose channel is closed while its snapshot is made gets the events that follow', () =>
   withStreams({}, async (world) => {
     await world.seedWide(USERS, 1, '1');
     const stays = await world.open();
@@ -24,7 +24,7 @@ test('a reader whose filter is dropped while its snapshot is made is sent what f
       await world.move('u1000', `before ${ticks}`);
       await world.until('the move', () => stays.written.length > sent);
       const opening = world.open(filterOf(1));
-      for (let tick = 0; tick < ticks; tick += 1) await nextTick();
+      for (let tick = 0; tick < ticks; tick += 1) await nextIteration();
       world.clock.move(1_000);
       const sink = await opening;
       await world.move('u1000', `after ${ticks}`);

@@ -7,7 +7,7 @@ import { withStreams } from './stream-world.ts';
 const READERS = 40;
 const MOVES = 30;
 
-/** Loses the order of the group that is watched last, so that it is read anew. */
+/** Breaks the order of the last watched group, so that it is read again. */
 function orderLoss(presence: PresenceStore): () => void {
   const watch = presence.watch.bind(presence);
   let last: PresenceWatcher | undefined;
@@ -20,12 +20,12 @@ function orderLoss(presence: PresenceStore): () => void {
 
 const types = ({ parser }: SimulatedSink) => parser.events.map(({ type }) => type);
 
-describe('readers who come back together', () => {
+describe('many readers who resume at once', () => {
   for (const [where, hub] of [
     ['to where they were', 0],
     ['to another process', 1],
   ] as const) {
-    test(`${where} are given the same bytes of what they missed`, () =>
+    test(`readers who resume ${where} get the same bytes of what they missed`, () =>
       withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
         await world.seed(['a', 'b']);
         const first = await world.open();
@@ -48,7 +48,7 @@ describe('readers who come back together', () => {
   }
 });
 
-test('a snapshot for all at once lets others have their turn', () =>
+test('other work of the process runs while all readers get a snapshot', () =>
   withStreams({}, async (world) => {
     const ids = Array.from({ length: 500 }, (_, index) => `u${index + 1_000}`);
     await world.seed(ids);
@@ -66,10 +66,10 @@ test('a snapshot for all at once lets others have their turn', () =>
       last = writes();
       return last >= before + sinks.length * pieces;
     });
-    assert.ok(most < 256 + 2 * pieces, `${most} writes in one turn, of ${last - before}`);
+    assert.ok(most < 256 + 2 * pieces, `${most} writes in one tick, of ${last - before}`);
   }));
 
-test('a snapshot that follows another one at once waits for no clock', () =>
+test('a snapshot right after another one waits for no timer', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);
     const loseOrder = orderLoss(world.engine.presence);
@@ -83,7 +83,7 @@ test('a snapshot that follows another one at once waits for no clock', () =>
     await world.until('all', () => sinks.every((sink) => types(sink).length >= 2));
   }));
 
-test('filters that nobody reads with any more are kept for some of those who come back, not for all', () =>
+test('at most 100 channels without readers are retained for readers who come back', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);
     const { presence, store } = world.engine;
@@ -98,16 +98,16 @@ test('filters that nobody reads with any more are kept for some of those who com
     assert.equal(hub?.streamCount, 0);
     const stays = await world.open();
     await world.pass(1);
-    // Every filter that is kept is read anew with its group.
-    const list = store.listDurablePresence.bind(store);
+    // Every retained filter is read again with its group.
+    const list = store.durablePresence.list.bind(store);
     let read = 0;
-    store.listDurablePresence = (...args) => {
+    store.durablePresence.list = (...args) => {
       read += 1;
       return list(...args);
     };
     loseOrder();
     await world.until('a snapshot', () => types(stays).length === 2);
     await world.pass(1);
-    // One for the group, and one for each filter: that of the stream and those that are kept.
-    assert.equal(read, 1 + 1 + 100);
+    // One for the group, which has what the open stream without a filter shows, and one for each retained filter.
+    assert.equal(read, 1 + 100);
   }));

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Logger, pino } from 'pino';
-import { arrived } from '../../src/realtime/reader-event.ts';
-import { RecentEntries } from '../../src/realtime/recent-entries.ts';
+import { arrived } from '../../src/realtime/events/reader-event.ts';
+import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
+import { BY_TEST } from '../support/origin.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
@@ -21,14 +22,15 @@ function listening(): { log: Logger; lines: Line[] } {
 
 /** What makes a broken stream throw. */
 const OCCASIONS: Readonly<Record<string, (world: StreamWorld) => unknown>> = {
-  'a telling': (world) => world.move('a', '1'),
+  'an event': (world) => world.move('a', '1'),
   'a heartbeat': ({ clock }) => clock.move(15_000),
-  'its end': ({ services, project }) => services.groups.put(project, 'group', 'g', { status: 'deleted' }, {}),
+  'its end': ({ services, project }) =>
+    services.groups.put({ project, ...BY_TEST }, 'g', { status: 'deleted' }, {}),
 };
 
-describe('a defect that throws', () => {
+describe('an exception in a stream', () => {
   for (const [occasion, happen] of Object.entries(OCCASIONS)) {
-    test(`at ${occasion} of one stream ends that stream, and the log has it`, async () => {
+    test(`an exception at ${occasion} of one stream ends that stream, and is logged`, async () => {
       const { log, lines } = listening();
       await withStreams({ log }, async (world) => {
         await world.seed(['a', 'b']);
@@ -44,20 +46,31 @@ describe('a defect that throws', () => {
           lines.map(({ level, groupId, err }) => [level, groupId, err?.message]),
           [[50, 'g', 'broken']],
         );
-        await world.services.groups.put(world.project, 'group', 'g', { status: 'active' }, {});
+        await world.services.groups.put(
+          { project: world.project, ...BY_TEST },
+          'g',
+          { status: 'active' },
+          {},
+        );
         await world.move('b', '9');
         await world.until('what follows', () => changes(host).at(-1)?.data.id === 'b');
       });
     });
   }
 
-  test('at what all are told gives all a snapshot', () =>
+  test('an exception in the text for all readers gives each of them a snapshot', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
-      // No date is so late: this cannot be put into words.
-      const told = { type: 'durable', userId: 'a', location: '{"page":"1"}', at: 9e15, left: null } as const;
-      await world.engine.presence.tell(world.scope, told, world.clock.now());
+      // No date is so late, so the text of the event throws.
+      const update = {
+        type: 'durable',
+        userId: 'a',
+        location: '{"page":"1"}',
+        at: 9e15,
+        from: null,
+      } as const;
+      await world.engine.presence.publish(world.scope, update, world.clock.now());
       await world.pass(2);
       await world.until('a snapshot', () => sink.parser.events.length === 2);
       assert.equal(sink.parser.events[1]?.type, 'snapshot');
@@ -67,11 +80,11 @@ describe('a defect that throws', () => {
     }));
 });
 
-test('however much is told at once is kept as far as there is room', () => {
+test('of the events that are sent at once, the last 1,000 are stored', () => {
   const recent = new RecentEntries(0);
   const event = arrived('a', '{"page":"1"}');
   recent.add(Array.from({ length: 300_000 }, (_, index) => ({ offset: index + 1, event })));
-  assert.equal(recent.count, 300_000);
+  assert.deepEqual(recent.after(300_000), []);
   assert.equal(recent.after(299_000)?.length, 1_000);
   assert.equal(recent.after(298_999), null);
 });

@@ -1,8 +1,9 @@
-/** What readers are told who come back after durable locations ended because of a bound. */
+/** Readers who resume after a bound ended durable locations. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation } from '@rollcall/protocol';
-import type { ToldEvent } from '../../src/presence/presence-store.ts';
+import type { GroupEvent } from '../../src/presence/presence-store.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -13,26 +14,26 @@ const AT_PAGE_1 = { filter: { location: { location: PAGE_1, partial: false }, ex
 const ONE_EACH = { writesPerSecond: [1_000, 1_000], durableBounds: { locations: 1, bytes: 1_000 } };
 
 /** Sets it in the store, and gives the event that says so. */
-async function set(world: StreamWorld, location: string): Promise<ToldEvent> {
+async function set(world: StreamWorld, location: string): Promise<GroupEvent> {
   const update = { userId: 'a', groupId: 'g', region: location, location };
-  const stamp = { now: world.clock.now(), revision: location };
-  const outcome = await world.engine.store.putDurablePresence(world.project, update, stamp);
+  const stamp = { now: world.clock.now(), revision: location, ...BY_TEST };
+  const outcome = await world.engine.store.durablePresence.put(world.project, update, stamp);
   assert.ok(outcome.kind === 'set');
   const { at, endedTo } = outcome;
-  return { type: 'durable', userId: 'a', location, at, left: null, ...(endedTo !== null && { endedTo }) };
+  return { type: 'durable', userId: 'a', location, at, from: null, ...(endedTo !== null && { endedTo }) };
 }
 
-const tell = (world: StreamWorld, event: ToldEvent) =>
-  world.engine.presence.tell(world.scope, event, world.clock.now());
+const publish = (world: StreamWorld, event: GroupEvent) =>
+  world.engine.presence.publish(world.scope, event, world.clock.now());
 
-/** What a reader knows of durable locations who took all of these streams, one after the other. */
+/** The durable locations that a reader of all of these streams, one after the other, ends with. */
 function known(...sinks: readonly SimulatedSink[]): unknown[] {
   const model = new ReaderModel();
   for (const sink of sinks) for (const event of sink.parser.events) model.take(event);
   return model.entries().flatMap(({ durable }) => (durable === undefined ? [] : [durable.location]));
 }
 
-/** A reader who knows that somebody is at page 1, and is cut off. */
+/** A reader who has a user at page 1, and is disconnected. */
 async function cutOff(world: StreamWorld): Promise<SimulatedSink> {
   await world.seed(['a']);
   await set(world, PAGE_1);
@@ -45,33 +46,33 @@ async function cutOff(world: StreamWorld): Promise<SimulatedSink> {
 const lastIdOf = (sink: SimulatedSink) => sink.parser.events.at(-1)?.id;
 
 describe('a durable location that ended because of a bound', () => {
-  test('is known to have ended by a reader who comes back to another process after it', () =>
+  test('a reader who resumes on another process after the end knows that the durable location ended', () =>
     withStreams(ONE_EACH, async (world) => {
       const before = await cutOff(world);
-      await tell(world, await set(world, PAGE_2));
+      await publish(world, await set(world, PAGE_2));
       const back = await world.open(AT_PAGE_1, lastIdOf(before), 1);
       await world.move('a', '1');
       await world.until('what was missed', () => back.parser.events.length > 0);
       assert.deepEqual(known(before, back), []);
     }));
 
-  test('is known to have ended by a reader who comes back between the end and its event', () =>
+  test('a reader who resumes between the end and its event knows that the durable location ended', () =>
     withStreams(ONE_EACH, async (world) => {
       const before = await cutOff(world);
       const event = await set(world, PAGE_2);
       const back = await world.open(AT_PAGE_1, lastIdOf(before), 1);
-      await tell(world, event);
+      await publish(world, event);
       await world.until('the end', () => known(before, back).length === 0);
     }));
 
-  test('departs as removed for a reader who knows it, once', () =>
+  test('a reader who has the durable location gets one departed event with reason removed', () =>
     withStreams(ONE_EACH, async (world) => {
       await world.seed(['a']);
       await set(world, PAGE_1);
       const sink = await world.open(AT_PAGE_1);
-      await tell(world, await set(world, PAGE_2));
-      await tell(world, await set(world, canonicalLocation({ page: '3' })));
-      await set(world, PAGE_1).then((event) => tell(world, event));
+      await publish(world, await set(world, PAGE_2));
+      await publish(world, await set(world, canonicalLocation({ page: '3' })));
+      await set(world, PAGE_1).then((event) => publish(world, event));
       await world.until('the new one', () => known(sink).length === 1 && sink.parser.events.length > 2);
       assert.deepEqual(
         sink.parser.events.slice(1).map(({ type, data }) => [type, data.reason]),

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { entriesText, positionId, snapshotFrame } from '../../src/realtime/event-text.ts';
-import { arrived } from '../../src/realtime/reader-event.ts';
+import { arrived } from '../../src/realtime/events/reader-event.ts';
+import { entriesText, positionId, snapshotFrame } from '../../src/wire/event-text.ts';
 import { withStreams } from './stream-world.ts';
 
 const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
 
-/** Where a reader would go on who takes an ID where it reads its line, whether or not the event is whole. */
+/** The ID from which a parser resumes that stores an ID when it reads the line, before the event is complete. */
 const eagerId = (text: string) => [...text.matchAll(/^id: (.*)\n/gm)].at(-1)?.[1] ?? '';
 
-describe('a reader who takes an ID before its event is whole', () => {
-  test('has no ID of a snapshot that breaks off, and all of it when it comes back', () =>
+describe('a parser that stores an ID before its event is complete', () => {
+  test('a snapshot that breaks off leaves no ID, and comes whole after a reconnect', () =>
     withStreams({}, async (world) => {
       await world.seed(USERS);
       for (const id of USERS) await world.move(id, 'x'.repeat(200));
@@ -25,7 +25,7 @@ describe('a reader who takes an ID before its event is whole', () => {
       assert.equal(eagerId(text), whole.parser.lastEventId);
     }));
 
-  test('has no ID of a change whose data have not come', () => {
+  test('an event whose data did not arrive leaves no ID', () => {
     const idAt = (offset: number) => positionId({ epoch: 'e', offset });
     const entries = [1, 2].map((offset) => ({ offset, event: arrived('a', `{"page":"${offset}"}`, null) }));
     const { head, tail } = snapshotFrame(idAt(1));

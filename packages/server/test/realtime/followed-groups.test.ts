@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { writeContext } from '../../src/core/write-context.ts';
 import type { PresenceStore, PresenceWatch, PresenceWatcher } from '../../src/presence/presence-store.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -31,7 +32,7 @@ function watched(presence: PresenceStore): Watched {
 }
 
 /** The next page of presence is answered when the test says so. */
-function heldReading(presence: PresenceStore): { reads: Promise<void>; answer: () => void } {
+function delayedReading(presence: PresenceStore): { reads: Promise<void>; answer: () => void } {
   const snapshot = presence.snapshot.bind(presence);
   const reads = Promise.withResolvers<void>();
   const goesOn = Promise.withResolvers<void>();
@@ -44,51 +45,50 @@ function heldReading(presence: PresenceStore): { reads: Promise<void>; answer: (
   return { reads: reads.promise, answer: goesOn.resolve };
 }
 
-function present({ parser }: SimulatedSink): string[] {
-  const model = new ReaderModel();
-  for (const event of parser.events) model.take(event);
-  return model.entries().map(({ id }) => id);
-}
+const present = ({ parser }: SimulatedSink): string[] =>
+  ReaderModel.of(parser.events)
+    .entries()
+    .map(({ id }) => id);
 
 const snapshots = ({ parser }: SimulatedSink) =>
   parser.events.filter(({ type }) => type === 'snapshot').length;
 
-describe('a group that is being read', () => {
-  test('for longer than a watch lasts is read once', () =>
+describe('reading a group', () => {
+  test('a reading that takes longer than the lease of its watch is not repeated', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const seen = watched(world.engine.presence);
-      const held = heldReading(world.engine.presence);
+      const delayed = delayedReading(world.engine.presence);
       const opening = world.open();
-      await held.reads;
+      await delayed.reads;
       for (let round = 0; round < 8; round += 1) {
         await world.pass(20);
         await world.move('b', `${round}`);
       }
-      held.answer();
+      delayed.answer();
       const sink = await opening;
       await world.until('what happened meanwhile', () => present(sink).includes('b'));
       assert.equal(seen.watches.length, 1);
     }));
 
-  test('is not available where its order is lost meanwhile, and is read anew', () =>
+  test('a group whose order of events is lost during a reading is read again, and a new stream gets 503', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const seen = watched(world.engine.presence);
-      const held = heldReading(world.engine.presence);
+      const delayed = delayedReading(world.engine.presence);
       const refused = assert.rejects(world.open(), StoreUnavailableError);
-      await held.reads;
+      await delayed.reads;
       seen.watchers[0]?.onLost();
-      // The reading will know of it, and nobody is told of it any more.
+      // The reading has this move, and no watch has its event.
       await world.move('a', '1');
-      held.answer();
+      delayed.answer();
       await refused;
       assert.deepEqual(present(await world.open()), ['a']);
     }));
 });
 
-describe('a group that is followed', () => {
-  test('is not read anew because of a watch that was given up before', () =>
+describe('following a group', () => {
+  test('a group is not read again because an earlier watch was lost', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const seen = watched(world.engine.presence);
@@ -106,13 +106,13 @@ describe('a group that is followed', () => {
       assert.equal(snapshots(sink), 2);
     }));
 
-  test('goes on where it was made again before its end was told', () =>
+  test('streams of a group that was created again before its removal was published go on', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const [host, viewer] = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
       await world.move('a', '1');
       await world.until('the arrival', () => present(host).length === 1);
-      // What process it was deleted on is slow to tell; by now there is a group of that ID again.
+      // The process that deleted the group publishes late: a group with that ID exists again.
       await world.engine.presence.removeGroup(world.scope, world.clock.now());
       await world.move('b', '1');
       for (const sink of [host, viewer]) {
@@ -121,15 +121,19 @@ describe('a group that is followed', () => {
       }
     }));
 
-  test('is told anew to who came back between its end and the telling of it', () =>
+  test('a reader who resumed between the removal of the group and its event gets a snapshot', () =>
     withStreams({ writesPerSecond: [undefined, undefined] }, async (world) => {
       await world.seed(['a']);
       const location = { page: '1' };
-      await world.services.presence.put(world.project, 'a', { groupID: 'g', location, durable: true });
+      await world.services.presence.put({ project: world.project, ...BY_TEST }, 'a', {
+        groupID: 'g',
+        location,
+        durable: true,
+      });
       const before = await world.open();
       assert.deepEqual(present(before), ['a']);
-      const stamp = writeContext(world.clock);
-      await world.engine.store.deleteGroup(world.project, 'g', stamp);
+      const stamp = writeContext(world.clock, BY_TEST);
+      await world.engine.store.groups.delete(world.project, 'g', stamp);
       await world.seed(['a']);
       const back = await world.open({}, before.parser.lastEventId, 1);
       assert.equal(snapshots(back), 0, 'it goes on');
@@ -138,18 +142,18 @@ describe('a group that is followed', () => {
       assert.deepEqual(present(back), []);
     }));
 
-  test('ends for everybody where its end could be told and not be looked at', () =>
+  test('streams of a removed group end when the store, which was away, answers again', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sinks = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
       const { store } = world.engine;
-      const groupExists = store.groupExists.bind(store);
-      await world.services.groups.remove(world.project, 'group', 'g', {});
-      store.groupExists = () => {
-        store.groupExists = groupExists;
+      const groupExists = store.groups.exists.bind(store);
+      await world.services.groups.remove({ project: world.project, ...BY_TEST }, 'g', {});
+      store.groups.exists = () => {
+        store.groups.exists = groupExists;
         return Promise.reject(new StoreUnavailableError('away'));
       };
-      // Sooner than everybody is asked in turn.
+      // Sooner than every stream is checked.
       await world.pass(2);
       await world.until('the ends', () => sinks.every(({ ended }) => ended !== null));
       for (const { parser } of sinks) assert.equal(parser.events.at(-1)?.data.error, 'group_not_found');
@@ -173,10 +177,13 @@ describe('an engine that is away from many groups', () => {
 
   async function openAll(world: StreamWorld, count = GROUPS): Promise<SimulatedSink[]> {
     const groups = Array.from({ length: count }, (_, index) => ({ id: `g${index}`, name: 'G' }));
-    await world.services.batches.apply(world.project, {
-      body: Buffer.from(JSON.stringify({ groups })),
-      dryRun: false,
-    });
+    await world.services.batches.apply(
+      { project: world.project, ...BY_TEST },
+      {
+        body: Buffer.from(JSON.stringify({ groups })),
+        dryRun: false,
+      },
+    );
     return Promise.all(groups.map(({ id }) => world.open({ groupId: id })));
   }
 
@@ -190,18 +197,18 @@ describe('an engine that is away from many groups', () => {
     return { seen, sinks };
   }
 
-  test('has one line in the log when it goes, and one when it is back', async () => {
+  test('the log has one line when the engine goes away, and one when it is back', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
       const { seen, sinks } = await interrupted(world);
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       await world.pass(30);
       assert.deepEqual(
         lines.map(({ level, groups }) => [level, groups]),
         [[40, GROUPS]],
       );
       assert.equal(lines[0]?.err?.message, 'away');
-      // Whoever comes meanwhile is told, and makes no line of their own.
+      // A new stream gets an error, and there is no log line for it.
       await assert.rejects(world.open({ groupId: 'g0' }), StoreUnavailableError);
       seen.isAway = false;
       await world.pass(3);
@@ -218,7 +225,7 @@ describe('an engine that is away from many groups', () => {
     });
   });
 
-  test('is remembered in the log once a minute', async () => {
+  test('the log repeats once a minute that the engine is away', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
       await interrupted(world);
@@ -230,14 +237,14 @@ describe('an engine that is away from many groups', () => {
     });
   });
 
-  test('is over for the log when those who waited have gone', async () => {
+  test('the log says that the interruption is over when the waiting readers are gone', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
       await interrupted(world);
       await world.pass(2);
       world.hubs[0]?.stop();
       await world.pass(60);
-      await nextTurn();
+      await nextIteration();
       assert.deepEqual(
         lines.map(({ level }) => level),
         [40, 30],
@@ -245,52 +252,55 @@ describe('an engine that is away from many groups', () => {
     });
   });
 
-  for (const question of ['listDurablePresence', 'groupExists'] as const) {
-    test(`is not back before the Store answers, whatever it is asked: ${question}`, async () => {
+  for (const [port, question] of [
+    ['durablePresence', 'list'],
+    ['groups', 'exists'],
+  ] as const) {
+    test(`the interruption lasts until the store answers ${port}.${question}`, async () => {
       const { log, lines } = listening();
       await withStreams({ log }, async (world) => {
         const seen = watched(world.engine.presence);
         const [sink] = await openAll(world, 1);
-        const { store } = world.engine;
-        const ask = store[question];
+        const store = world.engine.store[port];
+        const ask: unknown = Reflect.get(store, question);
         const stuck = async () => {
-          for (const until = world.clock.now() + 4_500; world.clock.now() < until; ) await nextTurn();
+          for (const until = world.clock.now() + 4_500; world.clock.now() < until; ) await nextIteration();
           throw new StoreUnavailableError('away');
         };
         Object.assign(store, { [question]: stuck });
         seen.watchers[0]?.onLost();
         await world.pass(90);
-        const told = () => lines.map(({ level, groups }) => [level, groups]);
-        assert.deepEqual(told(), [
+        const logged = () => lines.map(({ level, groups }) => [level, groups]);
+        assert.deepEqual(logged(), [
           [40, 1],
           [40, 1],
         ]);
         Object.assign(store, { [question]: ask });
         await world.pass(10);
-        assert.deepEqual(told().slice(2), [[30, 1]]);
+        assert.deepEqual(logged().slice(2), [[30, 1]]);
         assert.equal(sink?.ended, null);
       });
     });
   }
 
-  test('is not asked for all of them at once when it is back', () =>
+  test('at most 32 groups are read at once when the engine is back', () =>
     withStreams({}, async (world) => {
       const seen = watched(world.engine.presence);
       const sinks = await openAll(world, 100);
       const { presence } = world.engine;
       const watch = presence.watch.bind(presence);
       const goesOn = Promise.withResolvers<void>();
-      let [asked, most] = [0, 0];
+      let [reads, most] = [0, 0];
       presence.watch = async (...args) => {
-        asked += 1;
-        most = Math.max(most, asked);
+        reads += 1;
+        most = Math.max(most, reads);
         await goesOn.promise;
-        asked -= 1;
+        reads -= 1;
         return watch(...args);
       };
       for (const watcher of [...seen.watchers]) watcher.onLost();
       await world.pass(3);
-      assert.equal(asked, 32);
+      assert.equal(reads, 32);
       goesOn.resolve();
       await world.until('snapshots', () => sinks.every((sink) => snapshots(sink) === 2));
       assert.equal(most, 32);

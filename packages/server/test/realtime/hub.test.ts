@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ServiceError } from '../../src/core/service-error.ts';
 import { writeContext } from '../../src/core/write-context.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -16,8 +17,8 @@ async function moveAll(world: StreamWorld, ids: readonly string[], line: string)
   for (const id of ids) await world.move(id, line);
 }
 
-describe('what readers of one filter are told', () => {
-  test('is filtered and written once: all of them are given the same bytes', () =>
+describe('the readers of one filter', () => {
+  test('all readers of a filter are sent the same bytes', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sinks = await Promise.all(Array.from({ length: 700 }, () => world.open()));
@@ -35,7 +36,7 @@ describe('what readers of one filter are told', () => {
       );
     }));
 
-  test('is every event at once while there are writes to spare, also of a user who changes often', () =>
+  test('while there are writes to spare, every event is sent at once, also of a user who moves often', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const sink = await world.open();
@@ -43,7 +44,7 @@ describe('what readers of one filter are told', () => {
       await world.until('all moves', () => changes(sink).length === 3);
     }));
 
-  test('is merged and told at an interval when there are not', () =>
+  test('without writes to spare, events are merged and sent at an interval', () =>
     withStreams({ writesPerSecond: [10] }, async (world) => {
       await world.seed(['a', 'b']);
       const [sink] = await Promise.all(Array.from({ length: 20 }, () => world.open()));
@@ -52,11 +53,11 @@ describe('what readers of one filter are told', () => {
       await world.until('the first', () => changes(sink).length === 1);
       for (const line of ['2', '3', '4']) await world.move('a', line);
       await world.move('b', '1');
-      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 20; tick += 1) await nextIteration();
       assert.equal(changes(sink).length, 1);
       // What was spent is 20 writes of 10 a second.
       world.clock.move(499);
-      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 20; tick += 1) await nextIteration();
       assert.equal(changes(sink).length, 1);
       world.clock.move(20);
       await world.until('the others', () => changes(sink).length === 3);
@@ -64,19 +65,19 @@ describe('what readers of one filter are told', () => {
       assert.deepEqual(changes(sink)[1]?.data.from, { page: '1', line: '1' });
     }));
 
-  test('is all that happens, also while it is being told', () =>
+  test('events that come while a batch is being sent are sent after it', () =>
     withStreams({}, async (world) => {
       const ids = users(5);
       await world.seed(ids);
       const sinks = await Promise.all(Array.from({ length: 600 }, () => world.open()));
       for (let round = 0; round < 8; round += 1) {
         await moveAll(world, ids, `${round}`);
-        await nextTurn();
+        await nextIteration();
       }
       await world.until('everything', () => sinks.every((sink) => changes(sink).length === 40));
     }));
 
-  test('is never held back for longer than the setting says, nor with 0 at all', async () => {
+  test('no event waits longer than ROLLCALL_PRESENCE_MERGE_MS, and with 0 none waits', async () => {
     for (const mergeMs of [100, 0]) {
       await withStreams({ writesPerSecond: [1], mergeMs }, async (world) => {
         await world.seed(['a']);
@@ -95,11 +96,11 @@ describe('what readers of one filter are told', () => {
   });
 });
 
-describe('a reader who takes nothing', () => {
-  /** What is told of ten users at once, in bytes. */
+describe('a reader who stops reading', () => {
+  /** The length of the events of ten users, in bytes. */
   const BATCH_MAX = 2_000;
 
-  test('is given no more, and told merged what it missed when it takes again', () =>
+  test('a reader who stops reading is written nothing more, and later gets what it missed, merged', () =>
     withStreams({}, async (world) => {
       const ids = users(10);
       await world.seed(ids);
@@ -118,7 +119,7 @@ describe('a reader who takes nothing', () => {
       assert.equal(changes(slow).length, 20, 'what it was given before, and one change of each user');
     }));
 
-  test('is cut off when what it missed is not kept any more', () =>
+  test('a reader who stops reading is disconnected when the events that it missed are no longer stored', () =>
     withStreams({}, async (world) => {
       const ids = users(10);
       await world.seed(ids);
@@ -127,13 +128,13 @@ describe('a reader who takes nothing', () => {
       for (let round = 0; slow.ended === null; round += 1) {
         assert.ok(round < 120, 'more is missed than is kept');
         await moveAll(world, ids, `${round}`);
-        for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+        for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       }
       assert.equal(slow.ended, 'at once');
       assert.ok(slow.waitedMost < BATCH_MAX, `${slow.waitedMost} bytes`);
     }));
 
-  test('is cut off when it has taken nothing for two minutes', () =>
+  test('a reader who takes nothing for two minutes is disconnected', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const [slow, quick] = [await world.open(), await world.open()];
@@ -151,7 +152,7 @@ describe('a reader who takes nothing', () => {
       assert.equal(world.hubs[0]?.streamCount, 1);
     }));
 
-  test('is given a long snapshot piece by piece', () =>
+  test('a long snapshot is written piece by piece, each when the network has taken the one before', () =>
     withStreams({}, async (world) => {
       const ids = users(1_500);
       await world.seed(ids);
@@ -165,8 +166,8 @@ describe('a reader who takes nothing', () => {
     }));
 });
 
-describe('a view of a group', () => {
-  test('is right when it is read in pages while its users move, come and go', () =>
+describe('the presence that a stream shows', () => {
+  test('a snapshot read in pages is right while users arrive, move and depart', () =>
     withStreams({}, async (world) => {
       const ids = users(2_600);
       await world.seed(ids);
@@ -176,14 +177,13 @@ describe('a view of a group', () => {
       for (let round = 1; round <= 20; round += 1) {
         for (const id of ids.filter((_, index) => index % 20 === round % 20))
           work.push(world.move(id, `${round}`));
-        await nextTurn();
+        await nextIteration();
       }
       await Promise.all(work);
       const sink = await opening;
       const last = await world.engine.presence.snapshot({ ...world.scope, after: null, limit: 1, now: 0 });
       await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
-      const model = new ReaderModel();
-      for (const event of sink.parser.events) model.take(event);
+      const model = ReaderModel.of(sink.parser.events);
       const { users: present } = await world.engine.presence.find({
         ...world.scope,
         filter: null,
@@ -197,34 +197,38 @@ describe('a view of a group', () => {
       );
     }));
 
-  test('hides who comes after they were set deleted', () =>
+  test('a user who is set present after being set deleted is not shown', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
       const { store, presence } = world.engine;
-      const stamp = { now: world.clock.now(), revision: 'r' };
-      await store.putUser(world.project, 'a', { status: 'deleted' }, stamp as never);
-      // As from a request that looked at their standing before.
-      const { incarnation } = await store.standing(world.project, 'g', 'a');
+      const stamp = writeContext(world.clock, BY_TEST);
+      await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
+      // As by a request that read the eligibility before.
+      const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
       const who = { userId: 'a', incarnation: incarnation as number };
       const place = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
       await presence.set({ ...place, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
       await world.move('b', '1');
       await world.until('the other', () => changes(sink).some(({ data }) => data.id === 'b'));
-      const model = new ReaderModel();
-      for (const event of sink.parser.events) model.take(event);
       assert.deepEqual(
-        model.entries().map(({ id }) => id),
+        ReaderModel.of(sink.parser.events)
+          .entries()
+          .map(({ id }) => id),
         ['b'],
       );
     }));
 
-  test('shows the durable place of a member who is back by the time that their leaving is told', () =>
+  test('the durable location of a user who is a member again when the removal is published is shown', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
       const location = { page: '1' };
-      await world.services.presence.put(world.project, 'a', { groupID: 'g', location, durable: true });
+      await world.services.presence.put({ project: world.project, ...BY_TEST }, 'a', {
+        groupID: 'g',
+        location,
+        durable: true,
+      });
       await world.engine.presence.removeUsers(world.scope, ['a'], world.clock.now());
       await world.until('that', () => changes(sink).length === 3);
       assert.deepEqual(
@@ -233,7 +237,7 @@ describe('a view of a group', () => {
       );
     }));
 
-  test('reads durable places again that are told in another order than they were set', () =>
+  test('durable updates that are published in another order than they were set lead to the latest location', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const { store, presence } = world.engine;
@@ -243,28 +247,27 @@ describe('a view of a group', () => {
       const one = await world.open({ filter });
       const now = world.clock.now();
       const put = (location: string, at: number) =>
-        store.putDurablePresence(
+        store.durablePresence.put(
           world.project,
           { userId: 'a', groupId: 'g', region: '{"site":"s"}', location },
-          { now: at, revision: '' as never },
+          { now: at, revision: '' as never, ...BY_TEST },
         );
       await put(first, now);
       await put(second, now + 1);
-      const told = { type: 'durable', userId: 'a' } as const;
-      await presence.tell(world.scope, { ...told, location: second, at: now + 1, left: first }, now);
-      await presence.tell(world.scope, { ...told, location: first, at: now, left: null }, now);
+      const update = { type: 'durable', userId: 'a' } as const;
+      await presence.publish(world.scope, { ...update, location: second, at: now + 1, from: first }, now);
+      await presence.publish(world.scope, { ...update, location: first, at: now, from: null }, now);
       await world.move('a', '1');
       await world.until('what came last', () => lines(all).at(-1) === 'a 1');
-      const known = (sink: SimulatedSink) => {
-        const model = new ReaderModel();
-        for (const event of sink.parser.events) model.take(event);
-        return model.entries().map(({ durable }) => durable?.location);
-      };
+      const known = ({ parser }: SimulatedSink) =>
+        ReaderModel.of(parser.events)
+          .entries()
+          .map(({ durable }) => durable?.location);
       assert.deepEqual(known(all), [{ page: '2' }]);
       assert.deepEqual(known(one), []);
     }));
 
-  test('says `from` of a place only where readers know somebody to be', () =>
+  test('arrived has from only where readers know the user to be at that location', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       await world.move('a', '1');
@@ -277,7 +280,7 @@ describe('a view of a group', () => {
       assert.deepEqual(changes(sink)[0]?.data, { id: 'a', location: { page: '1', line: '2' } });
     }));
 
-  test('is read anew when its order is lost, and every reader is given a snapshot', () =>
+  test('every reader gets a snapshot when the order of events is lost', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
@@ -298,7 +301,7 @@ describe('a view of a group', () => {
       await world.until('what follows', () => lines(sink).at(-1) === 'a 3');
     }));
 
-  test('of a group that nobody watches any more is given up after a while, and its watch with it', () =>
+  test('a group without streams is no longer watched after a while', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const sink = await world.open();
@@ -308,7 +311,7 @@ describe('a view of a group', () => {
       for (let minute = 0; minute < 5; minute += 1) {
         for (let second = 0; second < 60; second += 1) {
           world.clock.move(1_000);
-          await nextTurn();
+          await nextIteration();
         }
         assert.equal(await isWatched(), true, 'the lease is renewed while there is a stream');
       }
@@ -316,24 +319,24 @@ describe('a view of a group', () => {
       assert.equal(sink.ended, 'soon');
       for (let second = 0; second < 120; second += 1) {
         world.clock.move(1_000);
-        await nextTurn();
+        await nextIteration();
       }
       assert.equal(await isWatched(), false);
     }));
 });
 
-describe('whether a stream is still allowed', () => {
+describe('the end of a stream', () => {
   const refusal = new ServiceError('expired_access_token', 'expired');
 
-  test('is asked within a minute, and a refusal ends it', () =>
+  test('a stream whose token is no longer accepted ends within a minute', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
-      const asked: number[] = [];
+      const checks: number[] = [];
       const sinks = await Promise.all(
         Array.from({ length: 120 }, (_, index) =>
           world.open({
-            stillAllowed: () => {
-              asked.push(index);
+            checkCredentials: () => {
+              checks.push(index);
               if (index === 7) throw refusal;
             },
           }),
@@ -341,10 +344,10 @@ describe('whether a stream is still allowed', () => {
       );
       for (let second = 0; second < 60; second += 1) {
         world.clock.move(1_000);
-        await nextTurn();
+        await nextIteration();
       }
-      assert.equal(new Set(asked).size, 120);
-      assert.ok(asked.length <= 250, `asked ${asked.length} times`);
+      assert.equal(new Set(checks).size, 120);
+      assert.ok(checks.length <= 250, `checks ${checks.length} times`);
       assert.deepEqual(sinks[7]?.parser.events.at(-1)?.data, {
         error: 'expired_access_token',
         message: 'expired',
@@ -352,101 +355,106 @@ describe('whether a stream is still allowed', () => {
       assert.equal(sinks.filter(({ ended }) => ended !== null).length, 1);
     }));
 
-  test('ends within a minute where its group went and nobody was told', () =>
+  test('a stream of a group that was removed without an event ends within a minute', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const sinks = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
-      await world.engine.store.deleteGroup(world.project, 'g', writeContext(world.clock));
+      await world.engine.store.groups.delete(world.project, 'g', writeContext(world.clock, BY_TEST));
       for (let second = 0; second < 60; second += 1) {
         world.clock.move(1_000);
-        await nextTurn();
+        await nextIteration();
       }
       await world.until('the ends', () => sinks.every(({ ended }) => ended !== null));
       for (const { parser } of sinks) assert.equal(parser.events.at(-1)?.data.error, 'group_not_found');
     }));
 
-  for (const [who, asked] of [
+  for (const [who, checks] of [
     ['a host', {}],
     ['a viewer', { viewer: { userId: 'a' } }],
   ] as const) {
-    test(`is not opened for ${who} where the group goes while it joins`, () =>
+    test(`a stream is not opened for ${who} when the group is removed meanwhile`, () =>
       withStreams({}, async (world) => {
         await world.seed(['a']);
         const other = await world.open();
         const { store } = world.engine;
-        const list = store.listDurablePresence.bind(store);
+        const list = store.durablePresence.list.bind(store);
         const reads = Promise.withResolvers<void>();
         const goesOn = Promise.withResolvers<void>();
         // What was there is read, and answered late: this time only.
-        store.listDurablePresence = async (...args) => {
-          store.listDurablePresence = list;
+        store.durablePresence.list = async (...args) => {
+          store.durablePresence.list = list;
           const page = await list(...args);
           reads.resolve();
           await goesOn.promise;
           return page;
         };
         const filter = { location: { location: '{"page":"1"}', partial: true }, excludeDurable: false };
-        const refused = assert.rejects(world.open({ filter, ...asked }), { code: 'group_not_found' });
+        const refused = assert.rejects(world.open({ filter, ...checks }), { code: 'group_not_found' });
         await reads.promise;
-        await world.services.groups.remove(world.project, 'group', 'g', {});
+        await world.services.groups.remove({ project: world.project, ...BY_TEST }, 'g', {});
         await world.until('the end of the other', () => other.ended !== null);
         goesOn.resolve();
         await refused;
       }));
   }
 
-  test('is asked when the project or the session of its token changes, and no other', () =>
+  test('a stream is checked at once when the project or the session of its token changes', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
-      const caller = { projectId: 'test-project', project: world.project, sessionId: 's' };
-      let asked = 0;
-      const stillAllowed = () => {
-        asked += 1;
+      const { actor } = BY_TEST;
+      const caller = { actor, projectId: 'test-project', project: world.project, sessionId: 's' };
+      let checks = 0;
+      const checkCredentials = () => {
+        checks += 1;
       };
-      await world.open({ caller, stillAllowed });
+      await world.open({ caller, checkCredentials });
       const { broker } = world.engine;
       await broker.publish({ type: 'project', projectId: 'another' });
       await broker.publish({ type: 'session', sessionId: 'another' });
-      assert.equal(asked, 0);
+      assert.equal(checks, 0);
       await broker.publish({ type: 'session', sessionId: 's' });
       await broker.publish({ type: 'project', projectId: 'test-project' });
-      await world.until('both', () => asked === 2);
+      await world.until('both', () => checks === 2);
     }));
 
-  test('is not refused by an engine that is away', () =>
+  test('an engine that is away ends no stream', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const away = () => Promise.reject(new Error('away'));
-      const sink = await world.open({ stillAllowed: away });
+      const sink = await world.open({ checkCredentials: away });
       await world.engine.broker.publish({ type: 'project', projectId: 'test-project' });
-      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 20; tick += 1) await nextIteration();
       assert.equal(sink.ended, null);
     }));
 });
 
 describe('a viewer', () => {
   const ENDINGS: Readonly<Record<string, [code: string, end: (world: StreamWorld) => Promise<unknown>]>> = {
-    'is deleted': ['user_not_found', ({ services, project }) => services.users.remove(project, 'a', {})],
+    'is deleted': [
+      'user_not_found',
+      ({ services, project }) => services.users.remove({ project, ...BY_TEST }, 'a', {}),
+    ],
     'is set deleted': [
       'user_not_found',
-      ({ services, project }) => services.users.put(project, 'a', { status: 'deleted' }, {}),
+      ({ services, project }) => services.users.put({ project, ...BY_TEST }, 'a', { status: 'deleted' }, {}),
     ],
     'stops being a member': [
       'group_not_found',
-      ({ services, project }) => services.memberships.change(project, 'group', 'g', { remove: ['a'] }, {}),
+      ({ services, project }) =>
+        services.memberships.change({ project, ...BY_TEST }, 'g', { remove: ['a'] }, {}),
     ],
     'has their group set deleted': [
       'group_not_found',
-      ({ services, project }) => services.groups.put(project, 'group', 'g', { status: 'deleted' }, {}),
+      ({ services, project }) => services.groups.put({ project, ...BY_TEST }, 'g', { status: 'deleted' }, {}),
     ],
     'has their group deleted': [
       'group_not_found',
-      ({ services, project }) => services.groups.remove(project, 'group', 'g', {}),
+      ({ services, project }) => services.groups.remove({ project, ...BY_TEST }, 'g', {}),
     ],
   };
 
   for (const [name, [code, end]] of Object.entries(ENDINGS)) {
-    test(`who ${name} watches no more; others do`, () =>
+    test(`the stream of a viewer who ${name} ends, and other streams go on`, () =>
       withStreams({}, async (world) => {
         await world.seed(['a', 'b']);
         const sink = await world.open({ viewer: { userId: 'a' } });

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { describe, test } from 'node:test';
-import { entriesText, positionId } from '../../src/realtime/event-text.ts';
-import { mergeEntries } from '../../src/realtime/merge-entries.ts';
-import { arrived, departed, durable, type Entry, type ReaderEvent } from '../../src/realtime/reader-event.ts';
+import { mergeEntries } from '../../src/realtime/events/merge-entries.ts';
+import {
+  arrived,
+  departed,
+  durable,
+  type Entry,
+  type ReaderEvent,
+} from '../../src/realtime/events/reader-event.ts';
+import { entriesText, positionId } from '../../src/wire/event-text.ts';
 import { Random } from '../sim/random.ts';
-import { EventParser } from './event-parser.ts';
+import { EventParser } from '../support/event-parser.ts';
 import { ReaderModel } from './reader-model.ts';
 
 const idAt = (offset: number) => positionId({ epoch: 'epoch', offset });
@@ -14,7 +20,7 @@ const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined
     ? Array.from({ length: 300 }, (_, index) => index + 1)
     : [Number(process.env.ROLLCALL_TEST_SEED)];
-const PLACES = ['A', 'B', 'C', 'D'].map((page) => JSON.stringify({ page }));
+const LOCATIONS = ['A', 'B', 'C', 'D'].map((page) => JSON.stringify({ page }));
 const USERS = ['ann', 'bob', 'cid'];
 const AT = Date.UTC(2026, 0, 1);
 
@@ -23,7 +29,7 @@ const entries = (...events: ReaderEvent[]): Entry[] =>
   events.map((event, index) => ({ offset: index + 1, event }));
 const merged = (...events: ReaderEvent[]) => mergeEntries(entries(...events)).map(({ event }) => event);
 
-/** What a reader knows who is told these entries after what it knew before. */
+/** The state of a reader after these entries. */
 function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderModel {
   const parser = new EventParser();
   parser.take(entriesText(list, idAt, to));
@@ -31,7 +37,7 @@ function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderMod
   return model;
 }
 
-/** Makes lists of entries that are true: nobody leaves where they are not, or comes new to where they are. */
+/** Makes consistent lists of entries: users leave only locations at which they are, and arrive only at others. */
 class Changes {
   readonly #random: Random;
   readonly #there = new Map<string, Set<string>>(USERS.map((id) => [id, new Set()]));
@@ -56,7 +62,7 @@ class Changes {
   #next(): ReaderEvent {
     const userId = this.#random.pick(USERS);
     const there = this.#there.get(userId) as Set<string>;
-    const location = this.#random.pick(PLACES);
+    const location = this.#random.pick(LOCATIONS);
     const left = [...there].filter((place) => place !== location);
     const kind = this.#random.below(10);
     if (kind === 0) return durable(userId, location, AT + this.#offset);
@@ -72,9 +78,9 @@ class Changes {
   }
 }
 
-describe('the merged list leads a reader to the state of the whole list', () => {
+describe('merged events', () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, () => {
+    test(`merged events lead a reader to the same state as all events, seed ${seed}`, () => {
       const random = new Random(seed);
       const changes = new Changes(random);
       const before = changes.list(random.below(12));
@@ -93,7 +99,7 @@ describe('the merged list leads a reader to the state of the whole list', () => 
   }
 
   for (const seed of SEEDS) {
-    test(`also where it breaks off and the rest is told one by one, seed ${seed}`, () => {
+    test(`merged events that break off lead to the same state after a resume one by one, seed ${seed}`, () => {
       const random = new Random(seed);
       const changes = new Changes(random);
       const before = changes.list(random.below(12));
@@ -118,8 +124,8 @@ describe('the merged list leads a reader to the state of the whole list', () => 
   }
 });
 
-describe('a user who changed more than once is told as one change', () => {
-  test('a chain of moves is one move', () => {
+describe('several events of one user', () => {
+  test('a chain of moves is merged to one arrived event with from', () => {
     const moves = merged(
       arrived('ann', at('B'), at('A')),
       arrived('ann', at('C'), at('B')),
@@ -128,23 +134,23 @@ describe('a user who changed more than once is told as one change', () => {
     assert.deepEqual(moves, [arrived('ann', at('D'), at('A'))]);
   });
 
-  test('who came and went was not there, and who went and came back never left', () => {
+  test('an arrival that is followed by a departure is no event, and neither is a departure followed by an arrival', () => {
     assert.deepEqual(merged(arrived('ann', at('A')), departed('ann', at('A'), 'absent')), []);
     assert.deepEqual(merged(departed('ann', at('A'), 'expired'), arrived('ann', at('A'))), []);
     assert.deepEqual(merged(arrived('ann', at('B'), at('A')), arrived('ann', at('A'), at('B'))), []);
   });
 
-  test('who moved on and left has left for the last reason', () => {
+  test('a user who moved and then departed has one departed event with the last reason', () => {
     const events = merged(arrived('ann', at('B'), at('A')), departed('ann', at('B'), 'expired'));
     assert.deepEqual(events, [departed('ann', at('A'), 'expired')]);
   });
 
-  test('of durable places the last is told', () => {
+  test('of several durable locations of a user the last one is sent', () => {
     const events = merged(durable('ann', at('A'), AT), durable('ann', at('B'), AT + 1));
     assert.deepEqual(events, [durable('ann', at('B'), AT + 1)]);
   });
 
-  test('who changed once is told as it was, in its order', () => {
+  test('a single event of a user is sent unchanged, in its order', () => {
     const list = entries(arrived('ann', at('A')), arrived('bob', at('A')), arrived('ann', at('B'), at('A')));
     assert.deepEqual(mergeEntries(list), [
       { offset: 1, event: arrived('ann', at('B')) },

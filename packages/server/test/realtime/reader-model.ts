@@ -1,46 +1,59 @@
 import { canonicalLocation, compareCodePoints, type Location, type PresenceEntry } from '@rollcall/protocol';
-import type { StreamEvent } from './event-parser.ts';
+import type { StreamEvent } from '../support/event-parser.ts';
 
 interface Known {
-  readonly places: Set<string>;
+  readonly locations: Set<string>;
   durable: PresenceEntry['durable'];
 }
 
-/** A reader as docs/api.md tells it to be: takes events in their order, and knows who is where. */
+/** A reader as docs/api.md describes it: applies events in order, and knows who is where. */
 export class ReaderModel {
   readonly #users = new Map<string, Known>();
+
+  /** What a reader knows after these events. */
+  static of(events: readonly StreamEvent[]): ReaderModel {
+    const model = new ReaderModel();
+    for (const event of events) model.take(event);
+    return model;
+  }
 
   take({ type, data }: StreamEvent): void {
     if (type === 'snapshot') {
       this.#users.clear();
       for (const { id, ephemeral, durable } of data.users as PresenceEntry[]) {
-        this.#users.set(id, { places: new Set(ephemeral.locations.map(canonicalLocation)), durable });
+        this.#users.set(id, { locations: new Set(ephemeral.locations.map(canonicalLocation)), durable });
       }
     }
     if (type === 'arrived') {
-      const { places } = this.#user(data.id);
-      if (data.from !== undefined) places.delete(canonicalLocation(data.from));
-      places.add(canonicalLocation(data.location));
+      const { locations } = this.#user(data.id);
+      if (data.from !== undefined) locations.delete(canonicalLocation(data.from));
+      locations.add(canonicalLocation(data.location));
     }
     if (type === 'departed') {
       const user = this.#user(data.id);
       if (data.durable === true) user.durable = undefined;
-      else user.places.delete(canonicalLocation(data.location));
+      else user.locations.delete(canonicalLocation(data.location));
     }
     if (type === 'durable') {
       this.#user(data.id).durable = { location: data.location, timestamp: data.timestamp };
     }
   }
 
-  /** Who is where, as the reading gives it. */
+  has(userId: string): boolean {
+    return this.entries().some(({ id }) => id === userId);
+  }
+
+  /** The entries of a reading. */
   entries(): PresenceEntry[] {
     return [...this.#users]
-      .filter(([, { places, durable }]) => places.size > 0 || durable !== undefined)
+      .filter(([, { locations, durable }]) => locations.size > 0 || durable !== undefined)
       .sort(([a], [b]) => compareCodePoints(a, b))
-      .map(([id, { places, durable }]) => ({
+      .map(([id, { locations, durable }]) => ({
         id,
         ephemeral: {
-          locations: [...places].sort(compareCodePoints).map((place) => JSON.parse(place) as Location),
+          locations: [...locations]
+            .sort(compareCodePoints)
+            .map((location) => JSON.parse(location) as Location),
         },
         ...(durable !== undefined && { durable }),
       }));
@@ -49,7 +62,7 @@ export class ReaderModel {
   #user(id: string): Known {
     let user = this.#users.get(id);
     if (user === undefined) {
-      user = { places: new Set(), durable: undefined };
+      user = { locations: new Set(), durable: undefined };
       this.#users.set(id, user);
     }
     return user;

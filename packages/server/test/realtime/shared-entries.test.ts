@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { arrived, durable, type Entry } from '../../src/realtime/reader-event.ts';
-import { RecentEntries } from '../../src/realtime/recent-entries.ts';
-import { SharedEntries } from '../../src/realtime/shared-entries.ts';
+import { arrived, durable, type Entry } from '../../src/realtime/events/reader-event.ts';
+import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
+import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 
 /** What the channels of a group store together. */
 const ENTRIES_MAX = 10_000;
@@ -29,7 +29,7 @@ const stored = (lists: readonly RecentEntries[]): Entry[] =>
   });
 
 describe('the entries of the channels of a group', () => {
-  test('are one for all channels that show the same event', () => {
+  test('channels that show the same event share one entry', () => {
     const entries = new SharedEntries();
     const event = arrived('a', '{"page":"1"}');
     const entry = entries.entryOf(7, event);
@@ -40,7 +40,7 @@ describe('the entries of the channels of a group', () => {
     assert.notEqual(entries.entryOf(8, event), entry);
   });
 
-  test('are bounded in all, however many channels there are', () => {
+  test('a group stores at most 10,000 entries, however many channels it has', () => {
     const { lists, last } = filled(50, 500, 10);
     const left = stored(lists);
     assert.ok(left.length >= ENTRIES_MAX / 2 && left.length <= ENTRIES_MAX, `${left.length} entries`);
@@ -51,13 +51,13 @@ describe('the entries of the channels of a group', () => {
     );
   });
 
-  test('are bounded in their text', () => {
+  test('the entries of a group have at most 4 million characters', () => {
     const { lists } = filled(50, 40, 10_000);
     const length = stored(lists).reduce((sum, { event }) => sum + event.location.length, 0);
     assert.ok(length >= TEXT_MAX / 3 && length <= TEXT_MAX, `${length} characters`);
   });
 
-  test('are dropped also from a channel that nothing happens in any more, which then knows what it does not know', () => {
+  test('a quiet channel loses its oldest entries too, and no longer covers their offsets', () => {
     const { entries, lists, last } = filled(2, 10, 10);
     const [idle, busy] = lists as [RecentEntries, RecentEntries];
     assert.equal(idle.after(0)?.length, 10);
@@ -69,7 +69,7 @@ describe('the entries of the channels of a group', () => {
     assert.equal(busy.after(last + ENTRIES_MAX - 1_000)?.length, 1_000);
   });
 
-  test('are not dropped from a channel that is removed', () => {
+  test('the entries of a channel that was removed stay valid', () => {
     const { entries, lists, last } = filled(2, 10, 10);
     const [idle] = lists as [RecentEntries];
     entries.remove(idle);

@@ -1,5 +1,5 @@
-import type { StreamSink } from '../../src/realtime/stream-sink.ts';
-import { EventParser } from './event-parser.ts';
+import type { StreamSink } from '../../src/realtime/sessions/stream-sink.ts';
+import { EventParser } from '../support/event-parser.ts';
 
 interface Writing {
   readonly text: string;

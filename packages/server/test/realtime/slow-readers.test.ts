@@ -15,7 +15,7 @@ const known = ({ parser }: SimulatedSink) => {
   return model.entries();
 };
 
-/** Half a megabyte, told to a reader who had stopped taking and takes again. */
+/** Half a megabyte of events for a reader who stopped reading and goes on. */
 async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink, quick: SimulatedSink]> {
   await world.seed(USERS);
   const [slow, quick] = [await world.open(), await world.open()];
@@ -27,8 +27,8 @@ async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink,
   return [slow, quick];
 }
 
-describe('a reader who takes little', () => {
-  test('is not cut off for as long as it takes something now and then', () =>
+describe('a slow reader', () => {
+  test('a slow reader who takes something now and then is not disconnected', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);
       let heartbeats = 0;
@@ -45,7 +45,7 @@ describe('a reader who takes little', () => {
       await world.until('what follows', () => changes(slow).at(-1)?.data.location.line === 'y');
     }));
 
-  test('is cut off when it stops in the middle', () =>
+  test('a slow reader who stops in the middle of a text is disconnected', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);
       slow.trickle(100_000);
@@ -56,7 +56,7 @@ describe('a reader who takes little', () => {
       assert.equal(quick.ended, null);
     }));
 
-  test('is told on in whole events where much is told at once', () =>
+  test('a slow reader gets whole events of a long batch', () =>
     withStreams({ writesPerSecond: [1] }, async (world) => {
       await world.seed(USERS);
       const sink = await world.open();
@@ -64,7 +64,7 @@ describe('a reader who takes little', () => {
       await world.until('the first', () => changes(sink).length === 1);
       for (const id of USERS) await world.move(id, WIDE);
       sink.stop();
-      // All of it is told at once, and none of it taken.
+      // All of it is sent at once, and the reader takes nothing.
       await world.pass(2);
       const waiting = sink.writableLength;
       assert.ok(waiting > 0 && waiting <= 16_384, `${waiting} bytes`);
@@ -77,11 +77,11 @@ describe('a reader who takes little', () => {
       assert.equal(known(sink).length, USERS.length);
     }));
 
-  test('is given another snapshot only where it is not in the middle of something', () =>
+  test('a slow reader in the middle of a text is disconnected instead of getting another snapshot', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);
       assert.ok(slow.writableLength > 0);
-      // The lease of the watch runs out unnoticed, as when a machine sleeps: the group is read anew.
+      // The lease of the watch runs out unnoticed, as when a machine sleeps, and the group is read again.
       world.clock.jump(120_000);
       await world.move('u1000', '2');
       await world.until('the other snapshot', () => quick.parser.events.at(-1)?.type === 'snapshot');
@@ -89,7 +89,7 @@ describe('a reader who takes little', () => {
     }));
 });
 
-test('however much is in one place, it is given in small pieces', () =>
+test('a group with many users at one location is sent in pieces of at most 16 KB', () =>
   withStreams({}, async (world) => {
     await world.seed(USERS);
     for (const id of USERS) await world.move(id, WIDE);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { EncodedPieces } from '../../src/realtime/encoded-pieces.ts';
-import { EntryTexts } from '../../src/realtime/entry-texts.ts';
+import { EncodedPieces } from '../../src/realtime/text/encoded-pieces.ts';
+import { EntryTexts } from '../../src/realtime/text/entry-texts.ts';
+import { BY_TEST } from '../support/origin.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { withStreams } from './stream-world.ts';
 
@@ -20,7 +21,7 @@ test('an entry that is longer than a piece comes whole, and no character is cut 
     );
     for (const [index, userId] of ['a', 'b', 'c'].entries()) {
       const body = { groupID: 'g', location: { ...location, wide: 'y'.repeat(index) } };
-      await world.services.presence.put(world.project, userId, body);
+      await world.services.presence.put({ project: world.project, ...BY_TEST }, userId, body);
     }
     const sink = await world.open();
     assert.ok(sink.written.length > 6, `${sink.written.length} pieces`);
@@ -45,7 +46,7 @@ describe('the text of a user in snapshots', () => {
     durable: null,
   });
 
-  test('is one for all filters that show the same of the user', () => {
+  test('filters that show the same locations of a user share its text', () => {
     const texts = new EntryTexts();
     const [one, both] = [texts.of(at('1')), texts.of(at('1', '2'))];
     assert.equal(texts.of(at('1')), one);
@@ -57,7 +58,7 @@ describe('the text of a user in snapshots', () => {
     assert.notEqual(texts.of({ ...at('1'), durable: { ...durable, at: 2 } }), withDurable);
   });
 
-  test('is stored for the four parts that were shown last', () => {
+  test('the four last used texts of a user are stored', () => {
     const texts = new EntryTexts();
     const first = ['1', '2', '3', '4'].map((page) => texts.of(at(page)));
     assert.equal(texts.of(at('1')), first[0]);
@@ -66,19 +67,18 @@ describe('the text of a user in snapshots', () => {
     assert.notEqual(texts.of(at('2')), first[1]);
   });
 
-  test('is dropped when there are texts of more users than are present', () => {
+  test('the texts of a user are dropped when no filter shows the user', () => {
     const texts = new EntryTexts();
     const [first, other] = [texts.of(at('1')), texts.of({ ...at('1'), userId: 'b' })];
-    const isPresent = (userId: string) => userId === 'b';
-    texts.prune(2, isPresent);
-    assert.equal(texts.of(at('1')), first);
-    texts.prune(1, isPresent);
+    assert.equal(texts.size, 2);
+    texts.prune((userId) => userId === 'b');
+    assert.equal(texts.size, 1);
     assert.notEqual(texts.of(at('1')), first);
     assert.equal(texts.of({ ...at('1'), userId: 'b' }), other);
   });
 });
 
-test('of pieces as bytes the last 8 MB are stored', () => {
+test('the last used 8 MB of encoded pieces are stored', () => {
   const pieces = new EncodedPieces();
   let encodings = 0;
   const bytesOf = (piece: object) =>

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { EventParser } from './event-parser.ts';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { EventParser } from '../support/event-parser.ts';
 import { withStreams } from './stream-world.ts';
 
 const HEARTBEAT_SECONDS = 15;
-/** Twenty megabytes of snapshot: more than the network holds between two sockets. */
+/** Twenty megabytes of snapshot: more than the network buffers between two sockets. */
 const USERS = Array.from({ length: 640 }, (_, index) => `u${index + 1_000}`);
 
 /** The two ends of a connection through the machine's network. */
@@ -40,7 +40,7 @@ async function readSome(reader: Socket, parser: EventParser): Promise<void> {
   }
 }
 
-test('a reader whose socket is slow to say that it takes something is not cut off; one who takes nothing is', () =>
+test('a reader whose socket reports progress late is not disconnected, and one who takes nothing is', () =>
   withStreams({}, async (world) => {
     await world.seedWide(USERS, 32_768, '1');
     await using slow = await connection();
@@ -57,9 +57,10 @@ test('a reader whose socket is slow to say that it takes something is not cut of
       await world.pass(HEARTBEAT_SECONDS);
       assert.equal(slow.server.destroyed, false, `after ${heartbeat} heartbeats`);
     }
-    // What was read since then is more than the network holds of it, and so seen.
+    // More was read since then than the network buffers, so the socket reports it.
     const pieces = () => slow.server.bytesWritten;
-    for (const before = pieces(); pieces() === before; await nextTurn()) await readSome(slow.reader, parser);
+    for (const before = pieces(); pieces() === before; await nextIteration())
+      await readSome(slow.reader, parser);
     await world.pass(HEARTBEAT_SECONDS);
     assert.deepEqual([slow.server.destroyed, stuck.server.destroyed], [false, true]);
     while (parser.events.length === 0) await readSome(slow.reader, parser);

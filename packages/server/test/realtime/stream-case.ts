@@ -1,13 +1,13 @@
 import { after, afterEach } from 'node:test';
 import { type ClockedServer, clockedServer } from '../support/clocked-server.ts';
+import type { StreamEvent } from '../support/event-parser.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence } from '../support/presence-client.ts';
-import type { StreamEvent } from './event-parser.ts';
-import { StreamReader } from './stream-reader.ts';
+import { type Location, Presence } from '../support/presence-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
 
-export const PAGE_1: Place = { page: '1' };
-export const PAGE_2: Place = { page: '2' };
-export const LINE: Place = { page: '1', line: '1' };
+export const PAGE_1: Location = { page: '1' };
+export const PAGE_2: Location = { page: '2' };
+export const LINE: Location = { page: '1', line: '1' };
 export const PARTIAL_PAGE_1 = { location: JSON.stringify(PAGE_1), partial_match: 'true' };
 
 /** An event without its ID. */

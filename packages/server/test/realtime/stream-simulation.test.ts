@@ -14,10 +14,10 @@ const ROUNDS = 80;
 /** Two processes, with few writes to spend, so that changes are merged now and then. */
 const TWO_BUSY = { writesPerSecond: [40, 40] };
 
-describe('every reader knows what a reading with its filter answers', () => {
+describe('the simulation of streams', () => {
   let resumed = 0;
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, () =>
+    test(`every stream shows what a reading with its filter answers, seed ${seed}`, () =>
       withStreams(TWO_BUSY, async (world) => {
         const simulation = new StreamSimulation(world, new Random(seed));
         await simulation.run(ROUNDS);
@@ -26,13 +26,13 @@ describe('every reader knows what a reading with its filter answers', () => {
   }
 
   for (const seed of SEEDS.slice(0, BOUNDED_SEEDS)) {
-    test(`seed ${seed}, where a third durable location of a user ends the oldest`, () =>
+    test(`every stream shows what a reading answers, with a bound of two durable locations, seed ${seed}`, () =>
       withStreams({ ...TWO_BUSY, durableBounds: { locations: 2, bytes: 1_000 } }, (world) =>
         new StreamSimulation(world, new Random(seed)).run(ROUNDS),
       ));
   }
 
-  test('and enough of them went on where they were to mean something', { skip: SEEDS.length < 2 }, () => {
+  test('enough streams resumed for the simulation to mean something', { skip: SEEDS.length < 2 }, () => {
     assert.ok(resumed >= 20, `${resumed}`);
   });
 });

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation, type Location, type PresenceEntry } from '@rollcall/protocol';
 import type { PresenceFilter } from '../../src/core/presence-reading.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
-import { presentPresence } from '../../src/http/present.ts';
-import { readPositionId } from '../../src/realtime/event-text.ts';
+import { readPositionId } from '../../src/wire/event-text.ts';
+import { presentPresence } from '../../src/wire/presenters.ts';
 import type { Random } from '../sim/random.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { ReaderModel } from './reader-model.ts';
 import { SimulatedSink } from './simulated-sink.ts';
 import type { StreamWorld } from './stream-world.ts';
 
 const GROUP = 'g';
 const USERS = Array.from({ length: 8 }, (_, index) => `u${index}`);
-const PLACES: readonly Location[] = [
+const LOCATIONS: readonly Location[] = [
   { page: '1' },
   { page: '1', line: '1' },
   { page: '1', line: '2' },
@@ -30,7 +31,7 @@ const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', li
     ),
 );
 const READERS = 6;
-/** Presence is swept so often: what a reading leaves out at such a moment has been told. */
+/** How often presence is swept: at these moments streams have the departures of all that a reading leaves out. */
 const SWEEP_MS = 250;
 const SETTLED_WITHIN = 80;
 
@@ -43,7 +44,7 @@ interface Reader {
 
 /**
  * Random writes, several at a time, while readers with all kinds of filters come, lag, are cut off and come back to
- * either process: whenever everything has been told, each of them knows what a reading with its filter answers.
+ * either process: whenever all events were sent, each of them shows what a reading with its filter answers.
  */
 export class StreamSimulation {
   readonly #world: StreamWorld;
@@ -57,7 +58,7 @@ export class StreamSimulation {
     this.#random = random;
   }
 
-  /** @throws Error that names the round in which a reader was told something wrong */
+  /** @throws Error that names the round in which a stream shows something wrong */
   async run(rounds: number): Promise<void> {
     await this.#world.seed(USERS);
     for (let round = 0; round < rounds; round += 1) {
@@ -74,7 +75,7 @@ export class StreamSimulation {
       const writes = Array.from({ length: 1 + this.#random.below(4) }, () => this.#write());
       const reads = this.#random.chance(0.4) ? [this.#disturb()] : [];
       await Promise.all([...writes.map(refusedIsFine), ...reads]);
-      if (this.#random.chance(0.5)) await nextTurn();
+      if (this.#random.chance(0.5)) await nextIteration();
       if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
     }
     await this.#settle();
@@ -88,27 +89,27 @@ export class StreamSimulation {
     if (kind < 80) return this.#put(userId);
     if (kind < 87) {
       const status = random.pick(['active', 'deleted'] as const);
-      return services.users.put(project, userId, { status }, {});
+      return services.users.put({ project, ...BY_TEST }, userId, { status }, {});
     }
     if (kind < 95) {
       const change = random.chance(0.5) ? { add: [userId] } : { remove: [userId] };
-      return services.memberships.change(project, 'group', GROUP, change, {});
+      return services.memberships.change({ project, ...BY_TEST }, GROUP, change, {});
     }
     if (kind < 97) {
       const status = random.pick(['active', 'active', 'deleted'] as const);
-      return services.groups.put(project, 'group', GROUP, { status }, {});
+      return services.groups.put({ project, ...BY_TEST }, GROUP, { status }, {});
     }
     if (kind === 97) return clock.jump(random.pick([-5_000, 5_000, 120_000]));
-    if (kind === 98) await services.groups.remove(project, 'group', GROUP, {});
+    if (kind === 98) await services.groups.remove({ project, ...BY_TEST }, GROUP, {});
     return this.#world.seed(USERS);
   }
 
   #put(userId: string): Promise<void> {
     const random = this.#random;
     const exclusiveWithin = random.pick(REGIONS);
-    const location = { ...random.pick(PLACES), ...exclusiveWithin };
+    const location = { ...random.pick(LOCATIONS), ...exclusiveWithin };
     const kind = random.pick([{}, {}, {}, { durable: true }, { absent: true }]);
-    return this.#world.services.presence.put(this.#world.project, userId, {
+    return this.#world.services.presence.put({ project: this.#world.project, ...BY_TEST }, userId, {
       groupID: GROUP,
       location,
       ...(exclusiveWithin !== null && { exclusiveWithin }),
@@ -132,7 +133,7 @@ export class StreamSimulation {
     this.#readers = this.#readers.filter((other) => other !== reader);
   }
 
-  /** The connection breaks somewhere in what was told, and the reader goes on from there. */
+  /** The connection breaks somewhere in the events, and the reader resumes from there. */
   async #comeBack(reader: Reader): Promise<void> {
     this.#take(reader, this.#random.below(reader.sink.parser.events.length - reader.taken + 1));
     this.#leave(reader);
@@ -142,11 +143,11 @@ export class StreamSimulation {
 
   async #open(filter: PresenceFilter, model = new ReaderModel(), lastEventId?: string): Promise<void> {
     const { hubs, project } = this.#world;
-    const caller = { projectId: 'p', project, sessionId: null };
-    const asked = { caller, groupId: GROUP, noun: 'group', filter } as const;
+    const caller = { actor: BY_TEST.actor, projectId: 'p', project, sessionId: null };
+    const request = { caller, groupId: GROUP, noun: 'group', filter } as const;
     const session = await this.#random
       .pick(hubs)
-      .open(asked, readPositionId(lastEventId))
+      .open(request, readPositionId(lastEventId))
       .catch(ignoreRefusal);
     if (session === null) return;
     const sink = new SimulatedSink();
@@ -162,13 +163,13 @@ export class StreamSimulation {
     reader.taken += count;
   }
 
-  /** Lets time pass until everybody has been told everything, and holds that it is true. */
+  /** Lets time pass until all events were sent, and checks every reader. */
   async #settle(): Promise<void> {
     for (const { sink } of this.#readers) sink.flow();
     let wrong: [expected: unknown, known: unknown] | null = null;
     for (let attempt = 0; attempt < SETTLED_WITHIN; attempt += 1) {
       this.#world.clock.move(SWEEP_MS);
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       wrong = await this.#firstWrong();
       if (wrong === null) return;
     }
@@ -196,12 +197,7 @@ export class StreamSimulation {
     const { services, project } = this.#world;
     const page = { after: null, limit: 10_000 };
     try {
-      const { entries } = await services.presenceReading.ofGroup(
-        { project, groupId: GROUP },
-        'group',
-        filter,
-        page,
-      );
+      const { entries } = await services.presenceReading.ofGroup({ project, groupId: GROUP }, filter, page);
       return entries.map((entry) => JSON.parse(presentPresence(entry)) as PresenceEntry);
     } catch (error) {
       ignoreRefusal(error);

@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createConfigured } from '../../src/bootstrap.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
-import { readPositionId } from '../../src/realtime/event-text.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
-import type { StreamRequest } from '../../src/realtime/stream-request.ts';
-import type { StreamSession } from '../../src/realtime/stream-session.ts';
+import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
+import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
 import { createServices, type Services } from '../../src/services.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-bounds.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { ProjectKey } from '../../src/store/store.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
+import { readPositionId } from '../../src/wire/event-text.ts';
 import { closeEngine, type Engine } from '../../src/wiring.ts';
 import { MovedClock } from '../support/moved-clock.ts';
+import { BY_TEST } from '../support/origin.ts';
 import { testSettings, withDataDir } from '../support/server.ts';
+import { WAIT_MAX_MS } from '../support/waiting.ts';
 import { SimulatedSink } from './simulated-sink.ts';
-
-/** How long something may take to be told. A test waits for it, never for the time. */
-const TOLD_MAX_MS = 10_000;
 
 export interface WorldOptions {
   readonly mergeMs?: number;
@@ -60,17 +59,20 @@ export class StreamWorld {
   /** Makes users, and the group `g` of which they are the members. */
   async seed(ids: readonly string[]): Promise<void> {
     const body = { users: ids.map((id) => ({ id })), groups: [{ id: 'g', name: 'G', members: ids }] };
-    await this.services.batches.apply(this.project, {
-      body: Buffer.from(JSON.stringify(body)),
-      dryRun: false,
-    });
+    await this.services.batches.apply(
+      { project: this.project, ...BY_TEST },
+      {
+        body: Buffer.from(JSON.stringify(body)),
+        dryRun: false,
+      },
+    );
   }
 
   /** The same, with everybody present for an hour at a location with so long a value. */
   async seedWide(ids: readonly string[], length: number, page: string): Promise<void> {
     await this.seed(ids);
     for (const userId of ids) {
-      const { incarnation } = await this.engine.store.standing(this.project, 'g', userId);
+      const { incarnation } = await this.engine.store.eligibility.find(this.project, 'g', userId);
       await this.engine.presence.set({
         ...this.scope,
         userId,
@@ -86,7 +88,7 @@ export class StreamWorld {
   /** Sets the user present on a line of the page, and on no other. */
   async move(userId: string, line: string): Promise<void> {
     const location = { page: '1', line };
-    await this.services.presence.put(this.project, userId, {
+    await this.services.presence.put({ project: this.project, ...BY_TEST }, userId, {
       groupID: 'g',
       location,
       exclusiveWithin: { page: '1' },
@@ -95,26 +97,25 @@ export class StreamWorld {
 
   /** A stream of everybody in `g`: with its snapshot, or from where an ID says, on one of the processes. */
   async open(
-    asked: Partial<StreamRequest> = {},
+    request: Partial<StreamRequest> = {},
     lastId?: string,
     hub = 0,
     sink = new SimulatedSink(),
   ): Promise<SimulatedSink> {
-    const session = await this.session(asked, lastId, hub);
+    const session = await this.session(request, lastId, hub);
     sink.onEnd = () => session.close();
     session.start(sink);
     return sink;
   }
 
-  /** The same before it is told anything. */
-  session(asked: Partial<StreamRequest> = {}, lastId?: string, hub = 0): Promise<StreamSession> {
+  /** The same before anything is sent. */
+  session(request: Partial<StreamRequest> = {}, lastId?: string, hub = 0): Promise<StreamSession> {
     return (this.hubs[hub] as PresenceHub).open(
       {
-        caller: { projectId: 'test-project', project: this.project, sessionId: null },
+        caller: { projectId: 'test-project', project: this.project, sessionId: null, ...BY_TEST },
         groupId: 'g',
-        noun: 'group',
         filter: { location: null, excludeDurable: false },
-        ...asked,
+        ...request,
       },
       readPositionId(lastId),
     );
@@ -124,16 +125,16 @@ export class StreamWorld {
   async pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.clock.move(1_000);
-      for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+      for (let tick = 0; tick < 4; tick += 1) await nextIteration();
     }
   }
 
-  /** Waits until it holds, with the event loop going on and the clock standing still. */
+  /** Waits until the condition is true, while the event loop runs and the clock stands still. */
   async until(what: string, holds: () => boolean): Promise<void> {
-    const deadline = performance.now() + TOLD_MAX_MS;
+    const deadline = performance.now() + WAIT_MAX_MS;
     while (!holds()) {
       assert.ok(performance.now() < deadline, `waited for ${what}`);
-      await nextTurn();
+      await nextIteration();
     }
   }
 }
@@ -170,7 +171,7 @@ export async function withStreams(
       ),
     );
     await createConfigured(engine.store, settings, clock.now());
-    const project = await engine.store.findProject(settings.projectId as string);
+    const project = await engine.store.projects.find(settings.projectId as string);
     assert.ok(project !== null);
     await use(new StreamWorld(engine, services, hubs, clock, project.key));
   });

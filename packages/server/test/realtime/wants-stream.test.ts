@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wantsStream } from '../../src/realtime/wants-stream.ts';
+import { wantsStream } from '../../src/http/wants-stream.ts';
 
 const STREAM = [
   'text/event-stream',
@@ -31,10 +31,10 @@ const JSON_READING = [
   'text/*, text/event-stream;q=0',
 ];
 
-test('who asks for Server-Sent Events gets them', () => {
+test('an Accept header that prefers text/event-stream gets the stream', () => {
   for (const accept of STREAM) assert.equal(wantsStream(accept), true, String(accept));
 });
 
-test('who does not, or prefers JSON, gets the reading', () => {
+test('an Accept header that prefers JSON, or has no text/event-stream, gets the reading', () => {
   for (const accept of JSON_READING) assert.equal(wantsStream(accept), false, String(accept));
 });

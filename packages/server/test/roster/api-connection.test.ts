@@ -67,14 +67,14 @@ async function withScript<Result>(
 
 const post = ({ connection }: Observed) => connection.request('POST', '/v1/batch', '{}');
 
-test('a path leaves exactly as it is given, below that of the URL', async () => {
+test('the path of a request is sent exactly as given, below the path of --url', async () => {
   await withScript([done], async ({ connection, paths }) => {
     await connection.request('GET', '/v1/groups/%2E%2E');
     assert.deepEqual(paths, ['/base/v1/groups/%2E%2E']);
   });
 });
 
-describe('a request that fails in passing', () => {
+describe('requests that fail temporarily', () => {
   for (const [what, step] of [
     ['429', failed(429)],
     ['500', failed(500)],
@@ -82,7 +82,7 @@ describe('a request that fails in passing', () => {
     ['a proxy that says 502', answer(502, '<h1>Bad Gateway</h1>')],
     ['a connection that breaks off', brokenOff],
   ] as const) {
-    test(`is sent again after ${what}, with longer and longer pauses`, async () => {
+    test(`a request is sent again after ${what}, with longer and longer pauses`, async () => {
       await withScript([step, step, step, done], async (observed) => {
         assert.deepEqual((await post(observed)).json, { done: true });
         assert.deepEqual(observed.pauses, [500, 1_000, 2_000]);
@@ -91,7 +91,7 @@ describe('a request that fails in passing', () => {
     });
   }
 
-  test('is sent again when the server asks for it with Retry-After, and no later than after a minute', async () => {
+  test('a request is sent again after the time of Retry-After, a minute at most', async () => {
     const at = (seconds: string) => failed(503, { 'retry-after': seconds });
     await withScript([at('7'), at('0'), at('3600'), at('soon'), done], async (observed) => {
       await post(observed);
@@ -99,7 +99,7 @@ describe('a request that fails in passing', () => {
     });
   });
 
-  test('is given up at the fifth failure, with the reason', async () => {
+  test('a request fails with its reason at the fifth failure', async () => {
     await withScript(Array(5).fill(failed(503)), async (observed) => {
       await assert.rejects(post(observed), (error) => {
         assert.ok(error instanceof ApiError);
@@ -110,31 +110,31 @@ describe('a request that fails in passing', () => {
   });
 });
 
-describe('an answer', () => {
-  test('that is a refusal is for the caller', async () => {
-    const refusal = answer(401, '{"error":"user_not_found","message":"who?"}');
-    await withScript([refusal], async (observed) => {
+describe('answers of the API', () => {
+  test('an answer with an error of the vocabulary is returned to the caller', async () => {
+    const rejection = answer(401, '{"error":"user_not_found","message":"who?"}');
+    await withScript([rejection], async (observed) => {
       const { status, json } = await post(observed);
       assert.deepEqual([status, json], [401, { error: 'user_not_found', message: 'who?' }]);
     });
   });
 
-  test('that is not JSON is not from a Rollcall server', async () => {
+  test('an answer that is not JSON is reported as not from a Rollcall server', async () => {
     await withScript([answer(200, '<h1>Welcome</h1>')], async (observed) => {
       await assert.rejects(post(observed), /answers 200 without JSON/);
     });
   });
 });
 
-describe('a refused token', () => {
-  test('ends the request at once where there is no other', async () => {
+describe('rejected tokens', () => {
+  test('a rejected token ends the request at once where there is no secret', async () => {
     await withScript([challenge], async (observed) => {
-      await assert.rejects(post(observed), /refuses the token: invalid_project_token: too old/);
+      await assert.rejects(post(observed), /rejects the token: invalid_project_token: too old/);
       assert.deepEqual(observed.pauses, []);
     });
   });
 
-  test('is replaced once by a fresh one where there is a secret', async () => {
+  test('a rejected token is replaced once by a fresh token where there is a secret', async () => {
     const clock = new MovedClock();
     const tokens = mintedTokens({ id: 'p', secret: 'a secret of some length' }, clock);
     const later: Script[number] = (request, response) => {
@@ -155,7 +155,7 @@ describe('a refused token', () => {
   });
 });
 
-test('a token that is made from a secret is used for ten minutes', async () => {
+test('a token signed with the secret is used for ten minutes', async () => {
   const clock = new MovedClock();
   const tokens = mintedTokens({ id: 'p', secret: 'a secret of some length' }, clock);
   const first = await tokens.token();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { progressDisplay } from '../../src/cli/progress-display.ts';
+import type { RecordFile } from '../../src/cli/records/record-file.ts';
 import { ApiConnection } from '../../src/cli/roster/api-connection.ts';
-import { applyLines } from '../../src/cli/roster/apply-lines.ts';
 import type { BatchLimits } from '../../src/cli/roster/batch-planner.ts';
+import { applyLines } from '../../src/cli/roster/batch-request.ts';
 import { LineCheck } from '../../src/cli/roster/check-lines.ts';
-import { progressDisplay } from '../../src/cli/roster/progress-display.ts';
-import type { RosterFile } from '../../src/cli/roster/roster-file.ts';
 import { syncRoster } from '../../src/cli/roster/sync-roster.ts';
 import { fixedToken } from '../../src/cli/roster/token-source.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -16,8 +16,8 @@ import { counts, flagsOf, jsonLines, REAL_ROSTER, runCli, syncText } from './ros
 
 const server = oneServer();
 
-describe('a dry run', () => {
-  test('of the real roster into an empty project creates everything, in words only', async () => {
+describe('rollcall sync --dry-run', () => {
+  test('a dry run of the real roster reports that everything would be created, and creates nothing', async () => {
     const project = await server.project();
     const { code, stdout, stderr } = await runCli([
       'sync',
@@ -36,7 +36,7 @@ describe('a dry run', () => {
     assert.deepEqual(await project.groupIds(), []);
   });
 
-  test('checks a group that names more new users than a batch can hold', async () => {
+  test('a dry run checks a group that names more new users than a batch takes', async () => {
     const project = await server.project();
     const users = Array.from({ length: 12_000 }, (_, index) => ({ type: 'user', id: `u${index}` }));
     const everyone = { type: 'group', id: 'everyone', name: 'E', members: users.map(({ id }) => id) };
@@ -44,13 +44,13 @@ describe('a dry run', () => {
     const roster = jsonLines([...users, everyone, strangers]);
     const dry = await syncText(project, roster, '--dry-run');
     assert.deepEqual([dry.json.users, dry.json.groups, dry.json.refused], [counts(12_000), counts(1), 1]);
-    assert.match(dry.refusals.join('\n'), /^standard input:12002: .*ghost/);
+    assert.match(dry.rejections.join('\n'), /^standard input:12002: .*ghost/);
     assert.equal((await syncText(project, roster)).json.refused, 1);
     const again = await syncText(project, jsonLines([...users, everyone]), '--dry-run');
     assert.deepEqual([again.json.users, again.json.groups], [counts(0, 0, 12_000), counts(0, 0, 1)]);
   });
 
-  test('counts such a group as updated also where the end of its list is what the server has', async () => {
+  test('a dry run counts such a group as updated although the server has the last members of its list', async () => {
     const project = await server.project();
     const users = Array.from({ length: 11_000 }, (_, index) => ({ type: 'user', id: `u${index}` }));
     const members = users.map(({ id }) => id);
@@ -61,7 +61,7 @@ describe('a dry run', () => {
     assert.deepEqual([json.users, json.groups], [counts(10_000, 0, 1_000), counts(0, 1)]);
   });
 
-  test('counts a line about an ID of an earlier line as an update, also across requests', async () => {
+  test('a dry run counts a line about an ID of an earlier line as an update, also across requests', async () => {
     const project = await server.project();
     const roster = jsonLines([
       { type: 'user', id: 'ada', name: 'Ada' },
@@ -74,7 +74,7 @@ describe('a dry run', () => {
     ]);
     const dry = await syncText(project, roster, '--dry-run');
     assert.deepEqual([dry.json.users, dry.json.groups], [counts(1, 1), counts(2, 1)]);
-    assert.deepEqual(dry.refusals.length, 1);
+    assert.deepEqual(dry.rejections.length, 1);
   });
 });
 
@@ -116,7 +116,7 @@ const limits = fc.record({
   bytes: fc.constant(300),
 });
 
-test('a dry run says exactly what the run itself then does, and does nothing', async () => {
+test('a dry run reports exactly the counts and rejected lines of the run that follows', async () => {
   await fc.assert(
     fc.asyncProperty(lines, lines, limits, async (before, roster, limits) => {
       const project = await server.project();
@@ -140,13 +140,13 @@ async function sync(project: Project, items: readonly object[], dryRun: boolean,
   const display = progressDisplay({ write: (text) => notes.push(text) }, clock, true);
   try {
     const run = { files: [fileOf(items)], submit, limits, concurrency: 3, display, clock };
-    return { ...(await syncRoster(run)), refusedLines: notes.map((note) => note.split(': ')[0]).sort() };
+    return { ...(await syncRoster(run)), rejectedLines: notes.map((note) => note.split(': ')[0]).sort() };
   } finally {
     connection.close();
   }
 }
 
-function fileOf(items: readonly object[]): RosterFile {
+function fileOf(items: readonly object[]): RecordFile {
   return {
     name: 'roster',
     size: null,

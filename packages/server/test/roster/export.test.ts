@@ -58,8 +58,8 @@ const idsOf = (text: string, type: string) =>
     .filter((item) => item.type === type)
     .map(({ id }) => id);
 
-describe('export', () => {
-  test('of the real roster gives the same set of objects back, users first, in order of ID', async () => {
+describe('rollcall export', () => {
+  test('an export of the real roster has the same users and groups, users first, in order of ID', async () => {
     const project = await server.project();
     const roster = await readFile(REAL_ROSTER);
     await syncText(project, roster);
@@ -76,13 +76,13 @@ describe('export', () => {
     }
   });
 
-  test('leaves out what is at its default, and writes everything else', async () => {
+  test('an export leaves out fields at their default and writes all others', async () => {
     const project = await server.project();
     await syncText(project, jsonLines(everything));
     assert.equal(await exportText(project), jsonLines(everything));
   });
 
-  test('synced into an empty project makes it the same, and into its own changes nothing', async () => {
+  test('an export that is synced fills an empty project with the same roster, and leaves its own project unchanged', async () => {
     const [project, copy] = [await server.project(), await server.project()];
     await syncText(project, jsonLines(everything));
     const exported = await exportText(project);
@@ -92,7 +92,7 @@ describe('export', () => {
     assert.equal(await exportText(copy), exported);
   });
 
-  test('has each member list whole, however long', async () => {
+  test('an export has whole lists of members, however long', async () => {
     const project = await server.project();
     const ids = Array.from({ length: 10_500 }, (_, index) => `u${String(index).padStart(5, '0')}`);
     const users = ids.map((id) => ({ type: 'user', id }));
@@ -101,11 +101,11 @@ describe('export', () => {
     assert.equal(await exportText(project), roster);
   });
 
-  test('of an empty project is empty', async () => {
+  test('an export of an empty project is empty', async () => {
     assert.equal(await exportText(await server.project()), '');
   });
 
-  test('passes over groups that go while it reads', async () => {
+  test('an export skips groups that are deleted while it reads', async () => {
     const project = await server.project();
     // One page of the list, and much more than fits between the two processes.
     const names = Array.from({ length: 1_000 }, (_, index) => `g${String(index).padStart(4, '0')}`);
@@ -129,15 +129,15 @@ async function deleteGroups(project: Project, ids: readonly string[]): Promise<v
   }
 }
 
-describe('the output', () => {
-  test('can be a file, compressed, which appears only when it is whole', async () => {
+describe('the output of rollcall export', () => {
+  test('export --output makes a file that has its name only when it is whole', async () => {
     const project = await server.project();
     await syncText(project, jsonLines(everything));
     await withDataDir(undefined, async (directory) => {
       const path = join(directory, 'roster.jsonl.gz');
       await writeFile(path, 'what was there before');
-      const refused = await runCli(['export', '--output', path, '--url', project.url, '--token', 'x.y.z']);
-      assert.equal(refused.code, 1);
+      const rejected = await runCli(['export', '--output', path, '--url', project.url, '--token', 'x.y.z']);
+      assert.equal(rejected.code, 1);
       assert.equal(await readFile(path, 'utf8'), 'what was there before');
       const { code, stdout, stderr } = await runCli([
         'export',
@@ -154,14 +154,14 @@ describe('the output', () => {
     });
   });
 
-  test('can be compressed into a pipe, and goes straight back in', async () => {
+  test('export --gzip writes to a pipe what sync reads from a pipe', async () => {
     const project = await server.project();
     await syncText(project, jsonLines(everything));
     const { stdout } = await runCli(['export', '--gzip', ...flagsOf(project)]);
     assert.deepEqual((await syncText(project, stdout)).json.users, counts(0, 0, 6));
   });
 
-  test('that nobody reads any more ends the command without a word', async () => {
+  test('export ends without a message when the reader of its output has ended', async () => {
     const project = await server.project();
     const users = Array.from({ length: 20_000 }, (_, index) => ({ type: 'user', id: `user ${index}` }));
     await syncText(project, jsonLines(users));
@@ -170,7 +170,7 @@ describe('the output', () => {
     assert.equal((await ended).stderr, '');
   });
 
-  test('to a place that is not there fails with one line', async () => {
+  test('export --output into a directory that does not exist fails with one line', async () => {
     const project = await server.project();
     await withDataDir(undefined, async (directory) => {
       const path = join(directory, 'missing', 'roster.jsonl');

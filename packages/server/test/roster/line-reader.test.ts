@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Line, readLines } from '../../src/cli/roster/line-reader.ts';
+import { type Line, readLines } from '../../src/cli/records/line-reader.ts';
 
 async function* streamOf(chunks: Iterable<Uint8Array>) {
   yield* chunks;
@@ -16,7 +16,7 @@ const textOf = ({ bytes }: Line) => (bytes === null ? null : Buffer.from(bytes).
 /** Few different bytes, so that line breaks are frequent. */
 const someBytes = fc.uint8Array({ min: 9, max: 12, maxLength: 40 });
 
-test('lines are the same however the stream is cut into chunks', async () => {
+test('lines of a file are the same however its stream is cut into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(someBytes, { maxLength: 8 }), async (chunks) => {
       const whole = Buffer.concat(chunks).toString('latin1');
@@ -32,7 +32,7 @@ test('lines are the same however the stream is cut into chunks', async () => {
   );
 });
 
-test('a line that is too long is null, whatever the chunks, and those around it are read', async () => {
+test('a line that is too long is null, and the lines around it are read', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(someBytes, { maxLength: 8 }),
@@ -46,6 +46,6 @@ test('a line that is too long is null, whatever the chunks, and those around it 
   );
 });
 
-test('the last line needs no line break', async () => {
+test('the last line of a file needs no line break', async () => {
   assert.deepEqual((await linesOf([Buffer.from('a\nb')])).map(textOf), ['a', 'b']);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { progressDisplay } from '../../src/cli/roster/progress-display.ts';
+import { progressDisplay } from '../../src/cli/progress-display.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 
 function shown({ isTTY = false, columns = 80, quiet = false } = {}) {
@@ -12,51 +12,40 @@ function shown({ isTTY = false, columns = 80, quiet = false } = {}) {
 
 const half = { state: '5 users', fraction: 0.5 };
 
-describe('on a terminal', () => {
-  test('a bar is drawn over itself, ten times a second at most', () => {
+describe('the progress of a command on a terminal', () => {
+  test('progress is one line that is drawn over ten times a second at most', () => {
     const { clock, written, display } = shown({ isTTY: true });
     display.update(half);
     clock.move(99);
     display.update({ ...half, fraction: 0.6 });
     clock.move(1);
     display.update({ ...half, fraction: 1 });
-    assert.deepEqual(written, [
-      '\r\x1b[K[############------------]  50 %, 5 users',
-      '\r\x1b[K[########################] 100 %, 5 users',
-    ]);
+    assert.deepEqual(written, ['\r\x1b[K50 %, 5 users', '\r\x1b[K100 %, 5 users']);
   });
 
-  test('a note takes the place of the bar, which goes on below', () => {
+  test('a note replaces the progress line, which is drawn again below it', () => {
     const { written, display } = shown({ isTTY: true });
     display.update(half);
-    display.note('roster:3: refused');
+    display.note('roster:3: rejected');
     display.close();
-    const [bar = '', note, cleared] = written;
-    assert.equal(note, `\r\x1b[Kroster:3: refused\n${bar.slice('\r\x1b[K'.length)}`);
-    assert.equal(cleared, '\r\x1b[K');
+    assert.deepEqual(written.slice(1), ['\r\x1b[Kroster:3: rejected\n50 %, 5 users', '\r\x1b[K']);
   });
 
-  test('the bar never breaks into a second line', () => {
-    const { written, display } = shown({ isTTY: true, columns: 20 });
+  test('a progress line is never wider than the terminal', () => {
+    const { written, display } = shown({ isTTY: true, columns: 10 });
     display.update(half);
-    assert.equal(written.join('').length, '\r\x1b[K'.length + 19);
+    assert.deepEqual(written, ['\r\x1b[K50 %, 5 u']);
   });
 
-  test('a terminal that does not know its width is taken for an ordinary one', () => {
+  test('a terminal of unknown width has 80 columns', () => {
     const { written, display } = shown({ isTTY: true, columns: 0 });
-    display.update(half);
-    assert.match(written.join(''), /5 users$/);
-  });
-
-  test('where the end is not known there is no bar', () => {
-    const { written, display } = shown({ isTTY: true });
-    display.update({ ...half, fraction: null });
-    assert.deepEqual(written, ['\r\x1b[K5 users']);
+    display.update({ state: 'x'.repeat(100), fraction: null });
+    assert.equal(written.join('').length, '\r\x1b[K'.length + 79);
   });
 });
 
-describe('elsewhere', () => {
-  test('there is a whole line every five seconds at most, without control characters', () => {
+describe('the progress of a command in a log', () => {
+  test('progress is a whole line every five seconds at most, without control characters', () => {
     const { clock, written, display } = shown();
     display.update(half);
     clock.move(4_999);
@@ -66,19 +55,19 @@ describe('elsewhere', () => {
     display.update(half);
     clock.move(5_000);
     display.update({ ...half, fraction: null });
-    display.note('roster:3: refused');
+    display.note('roster:3: rejected');
     display.close();
-    assert.deepEqual(written, ['50 %, 5 users\n', '5 users\n', 'roster:3: refused\n']);
+    assert.deepEqual(written, ['50 %, 5 users\n', '5 users\n', 'roster:3: rejected\n']);
   });
-});
 
-test('a quiet display shows notes only', () => {
-  for (const isTTY of [true, false]) {
-    const { clock, written, display } = shown({ isTTY, quiet: true });
-    clock.move(10_000);
-    display.update(half);
-    display.note('roster:3: refused');
-    display.close();
-    assert.deepEqual(written, ['roster:3: refused\n']);
-  }
+  test('a quiet command shows notes and no progress', () => {
+    for (const isTTY of [true, false]) {
+      const { clock, written, display } = shown({ isTTY, quiet: true });
+      clock.move(10_000);
+      display.update(half);
+      display.note('roster:3: rejected');
+      display.close();
+      assert.deepEqual(written, ['roster:3: rejected\n']);
+    }
+  });
 });

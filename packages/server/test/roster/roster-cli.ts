@@ -83,7 +83,7 @@ export const counts = (created: number, updated = 0, unchanged = 0): Counts => (
 
 export interface Synced {
   readonly code: number | null;
-  readonly refusals: readonly string[];
+  readonly rejections: readonly string[];
   readonly json: SyncJson;
 }
 
@@ -96,8 +96,8 @@ export async function syncText(
   const args = ['sync', '-', '--json', ...flagsOf(project), ...flags];
   const { code, stdout, stderr } = await runCli(args, { input: text });
   assert.notEqual(stdout.length, 0, stderr);
-  const refusals = stderr.split('\n').filter((line) => line.includes(': refused: '));
-  return { code, refusals, json: JSON.parse(stdout.toString()) as SyncJson };
+  const rejections = stderr.split('\n').filter((line) => line.includes(': rejected: '));
+  return { code, rejections, json: JSON.parse(stdout.toString()) as SyncJson };
 }
 
 export async function exportText(project: Project, ...flags: string[]): Promise<string> {

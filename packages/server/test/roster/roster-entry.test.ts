@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { LineError, readEntry } from '../../src/cli/roster/roster-entry.ts';
+import { LineError } from '../../src/cli/records/record-line.ts';
+import { readEntry } from '../../src/cli/roster/roster-entry.ts';
 
 const read = (text: string | Uint8Array) =>
   readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl');
 
-describe('a line', () => {
-  test('is sent without its type, and otherwise as it is', () => {
+describe('lines of a roster', () => {
+  test('a line is sent without its type and otherwise unchanged', () => {
     const entry = read('{"nick": 1, "type": "user", "id": "ada", "metadata": {"__proto__": {"n": 1.50}}}\r');
     assert.equal(entry?.kind, 'user');
     assert.equal(entry?.id, 'ada');
@@ -14,28 +15,28 @@ describe('a line', () => {
     assert.deepEqual(entry?.origin, { file: 'roster.jsonl', line: 7 });
   });
 
-  test('tells its size in bytes, not characters', () => {
+  test('the size of a line is in bytes, not characters', () => {
     const entry = read('{"type":"user","id":"é😀"}');
     assert.equal(entry?.bytes, Buffer.byteLength('{"id":"é😀"}'));
   });
 
-  test('names the members of a group, and leaves what is no ID for the server to refuse', () => {
+  test('the members of a group are those that are strings; the server rejects the others', () => {
     assert.deepEqual(read('{"type":"group","id":"g","members":["a",1,"b"]}')?.members, ['a', 'b']);
     assert.deepEqual(read('{"type":"group","id":"g","members":"a"}')?.members, []);
     assert.deepEqual(read('{"type":"user","id":"u","members":["a"]}')?.members, []);
   });
 
-  test('without an ID that is a string is for the server to refuse', () => {
+  test('a line without an ID that is a string is sent, for the server to reject', () => {
     assert.equal(read('{"type":"user"}')?.id, null);
     assert.equal(read('{"type":"user","id":5}')?.id, null);
   });
 
   for (const blank of ['', ' \t', '\r', '\ufeff']) {
-    test(`that is blank (${JSON.stringify(blank)}) is passed over`, () => assert.equal(read(blank), null));
+    test(`a blank line (${JSON.stringify(blank)}) is skipped`, () => assert.equal(read(blank), null));
   }
 });
 
-describe('a line cannot be sent that', () => {
+describe('lines that cannot be sent', () => {
   const deep = `{"type":"user","id":"u","metadata":${'['.repeat(100_000)}1e400${']'.repeat(100_000)}}`;
   const cases: [what: string, text: string | Uint8Array, reason: RegExp][] = [
     ['is not JSON', '{"type":"user",}', /not valid JSON/],
@@ -53,7 +54,7 @@ describe('a line cannot be sent that', () => {
     ['is nested deeper than can be read with care', deep, /nested too deeply/],
   ];
   for (const [what, text, reason] of cases) {
-    test(what, () => {
+    test(`a line that ${what} is rejected`, () => {
       assert.throws(
         () => read(text),
         (error) => error instanceof LineError && reason.test(error.message),
@@ -61,7 +62,7 @@ describe('a line cannot be sent that', () => {
     });
   }
 
-  test('is longer than the reader holds', () => {
+  test('a line that is longer than the limit is rejected', () => {
     assert.throws(() => readEntry({ number: 1, bytes: null }, 'f'), /longer than \d+ bytes/);
   });
 });

@@ -1,7 +1,7 @@
 /** A naive server of batches, in memory: what the order in which lines are sent is judged by. */
 import type { ChangeCounts } from '@rollcall/protocol';
 import type { Entry } from '../../src/cli/roster/roster-entry.ts';
-import type { Changes, Verdict } from '../../src/cli/roster/settle.ts';
+import type { Changes, Verdict } from '../../src/cli/roster/submit-lines.ts';
 
 interface ModelGroup {
   readonly name: string;
@@ -13,10 +13,10 @@ interface ModelState {
   readonly groups: Map<string, ModelGroup>;
 }
 
-/** A name that the model refuses. */
+/** A name that the model rejects. */
 export const BAD_NAME = 'bad';
 
-/** Few, so that refusing many lines takes several rounds. */
+/** Few, so that many rejected lines take several requests. */
 const PLACES_NAMED = 2;
 
 export class RosterModel {
@@ -38,7 +38,7 @@ export class RosterModel {
       changes[`${entry.kind}s`][write(next, entry)] += 1;
     }
     const failed = Object.entries(failures).find(([, positions]) => positions.length > 0);
-    if (failed !== undefined) return refusal(failed[0], failed[1], entries);
+    if (failed !== undefined) return rejection(failed[0], failed[1], entries);
     this.state = next;
     return { kind: 'applied', changes };
   }
@@ -86,9 +86,9 @@ function write(state: ModelState, { kind, item }: Entry): keyof ChangeCounts {
 }
 
 /** Blames the first lines that failed; where they are many, also one that may be innocent, as an ID in a message can. */
-function refusal(step: string, positions: readonly number[], entries: readonly Entry[]): Verdict {
+function rejection(step: string, positions: readonly number[], entries: readonly Entry[]): Verdict {
   const named = positions.slice(0, PLACES_NAMED);
   const stray = positions.length > PLACES_NAMED && entries.length > 0 ? [0] : [];
   const names = step !== 'invalid';
-  return { kind: 'refused', reason: step, blamed: names ? [...new Set([...stray, ...named])] : [] };
+  return { kind: 'rejected', reason: step, blamed: names ? [...new Set([...stray, ...named])] : [] };
 }

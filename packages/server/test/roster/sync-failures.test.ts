@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { KNOWN, PROJECT, withServe } from '../cli/cli-process.ts';
-import { send } from '../support/http-client.ts';
+import { KNOWN, PROJECT, requestsTo, withServe } from '../cli/cli-process.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
 import { withDataDir } from '../support/server.ts';
@@ -10,16 +9,16 @@ import { counts, flagsOf, jsonLines, runCli, startCli } from './roster-cli.ts';
 const server = oneServer();
 const ada = jsonLines([{ type: 'user', id: 'ada' }]);
 
-test('a server that is killed midway: the message names the line before which all is confirmed, and a second run completes it', async () => {
+test('sync names the line before which all is applied when the server is killed, and a second run completes it', async () => {
   const users = jsonLines(
     Array.from({ length: 25_000 }, (_, index) => ({ type: 'user', id: `u${index + 1}` })),
   );
   const flags = ['--json', '--project-id', PROJECT.id, '--project-secret', PROJECT.secret];
   await withDataDir(undefined, async (dataDir) => {
-    const confirmed = await withServe(dataDir, KNOWN, async ({ url, process: serving }) => {
+    const applied = await withServe(dataDir, KNOWN, async ({ url, process: serving }) => {
       const sync = startCli(['sync', '-', '--url', url, '--concurrency', '1', ...flags]);
       sync.stdin.write(users);
-      // One request at a time: where the second has arrived, the first is confirmed.
+      // One request at a time: where the second has arrived, the first is applied.
       await untilUserExists(url, 'u10001');
       serving.signal('SIGKILL');
       await serving.ended;
@@ -29,43 +28,42 @@ test('a server that is killed midway: the message names the line before which al
       assert.equal(JSON.parse(stdout.toString()).complete, false);
       assert.match(stderr, /no answer from .*; trying again in 0\.5 s\n/);
       assert.match(stderr, /stopped: no answer from .*safe to run the same command again/);
-      const [, line] = /nothing from standard input:(\d+) on is confirmed/.exec(stderr) ?? [];
+      const [, line] = /lines from standard input:(\d+) on may or may not be applied/.exec(stderr) ?? [];
       return Number(line) - 1;
     });
-    assert.ok(confirmed === 10_000 || confirmed === 20_000, String(confirmed));
+    assert.ok(applied === 10_000 || applied === 20_000, String(applied));
     await withServe(dataDir, [], async ({ url }) => {
       const again = await runCli(['sync', '-', '--url', url, ...flags], { input: users });
       const { users: done } = JSON.parse(again.stdout.toString());
       assert.equal(again.code, 0);
       assert.equal(done.created + done.unchanged, 25_000);
-      assert.ok(done.unchanged >= confirmed, 'what was said to be confirmed is not there');
+      assert.ok(done.unchanged >= applied, 'lines that were reported as applied are missing');
     });
   });
 });
 
 async function untilUserExists(url: string, id: string): Promise<void> {
-  const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret);
-  const headers = { authorization: `Bearer ${token}` };
-  while ((await send(url, 'GET', `/v1/users/${id}`, { headers })).status !== 200);
+  const request = requestsTo(url);
+  while ((await request('GET', `/v1/users/${id}`)).status !== 200);
 }
 
-describe('a refused token', () => {
+describe('a rejected token', () => {
   for (const command of [['sync', '-'], ['export']]) {
-    test(`stops ${command[0]} at once, with the reason`, async () => {
+    test(`a rejected token stops ${command[0]} at once, with the reason`, async () => {
       const token = jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, 'of another project');
       const { url } = server.running;
       const { code, stderr } = await runCli([...command, '--url', url, '--token', token], { input: ada });
       assert.equal(code, 1);
-      assert.match(stderr, /the server refuses the token: project_not_found: /);
+      assert.match(stderr, /the server rejects the token: project_not_found: /);
       assert.doesNotMatch(stderr, /trying again/);
     });
   }
 });
 
-describe('credentials', () => {
+describe('the credentials of sync and export', () => {
   const sync = ['sync', '-', '--json'];
 
-  test('are taken from the store of the data directory, where the server runs', async () => {
+  test('credentials are read from the store of the data directory while its server runs', async () => {
     await withDataDir(undefined, (dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const { code, stderr } = await runCli([...sync, '--url', url, '--data-dir', dataDir], { input: ada });
@@ -76,7 +74,7 @@ describe('credentials', () => {
     );
   });
 
-  test('are taken from the environment: a token, or a project with its secret', async () => {
+  test('credentials are read from the environment: a token, or a project with its secret', async () => {
     const { url, id, secret, token } = await server.project();
     const project = { ROLLCALL_PROJECT_ID: id, ROLLCALL_PROJECT_SECRET: secret };
     for (const env of [{ ROLLCALL_TOKEN: token }, project, { ...project, ROLLCALL_TOKEN: '' }]) {
@@ -85,7 +83,7 @@ describe('credentials', () => {
     }
   });
 
-  test('that are named on the command line go before those of the environment', async () => {
+  test('credentials of the command line win over the environment', async () => {
     const mine = await server.project();
     const other = await server.project();
     const env = { ROLLCALL_TOKEN: other.token };
@@ -97,7 +95,7 @@ describe('credentials', () => {
     assert.deepEqual(await other.userIds(), []);
   });
 
-  test('that are missing end the command with 1 and say where they could come from', async () => {
+  test('missing credentials are exit code 1 and one line that names where they can come from', async () => {
     await withDataDir(undefined, async (directory) => {
       const { code, stderr } = await runCli(sync, { input: ada, cwd: directory });
       assert.equal(code, 1);
@@ -106,7 +104,7 @@ describe('credentials', () => {
   });
 });
 
-describe('bad usage ends with 2:', () => {
+describe('bad usage of sync and export', () => {
   const cases: [what: string, args: string[]][] = [
     ['no file', ['sync']],
     ['a URL that is none', ['sync', '-', '--url', 'localhost:8080']],
@@ -116,11 +114,11 @@ describe('bad usage ends with 2:', () => {
     ['an unknown option', ['export', '--fast']],
   ];
   for (const [what, args] of cases) {
-    test(what, async () => assert.equal((await runCli(args)).code, 2));
+    test(`${what} is bad usage, with exit code 2`, async () => assert.equal((await runCli(args)).code, 2));
   }
 });
 
-test('something else than a Rollcall server is told apart', async () => {
+test('a server that is not Rollcall is reported as such', async () => {
   const project = await server.project();
   const url = `${project.url}/elsewhere`;
   const { code, stderr, stdout } = await runCli(

@@ -4,7 +4,12 @@ import fc from 'fast-check';
 import { type BatchLimits, planBatches } from '../../src/cli/roster/batch-planner.ts';
 import { RunStopped, runBatches } from '../../src/cli/roster/batch-runner.ts';
 import { type Entry, entryOf, type Kind } from '../../src/cli/roster/roster-entry.ts';
-import { type Changes, type Ledger, type Submit, settle } from '../../src/cli/roster/settle.ts';
+import {
+  type Changes,
+  type LineReport,
+  type Submit,
+  submitLines,
+} from '../../src/cli/roster/submit-lines.ts';
 import { BAD_NAME, RosterModel, sumOf } from './roster-model.ts';
 
 /** Few IDs, so that lines have much to do with each other. */
@@ -29,17 +34,17 @@ const limits = fc.record({
   bytes: fc.integer({ min: 24, max: 400 }),
 });
 
-class Notes implements Ledger {
+class Notes implements LineReport {
   readonly changes: Changes[] = [];
-  readonly refusals = new Map<number, string>();
+  readonly rejections = new Map<number, string>();
 
   applied(_entries: readonly Entry[], changes: Changes): void {
     this.changes.push(changes);
   }
 
-  refused({ origin }: Entry, reason: string): void {
-    assert.ok(!this.refusals.has(origin.line), `line ${origin.line} is refused twice`);
-    this.refusals.set(origin.line, reason);
+  rejected({ origin }: Entry, reason: string): void {
+    assert.ok(!this.rejections.has(origin.line), `line ${origin.line} is rejected twice`);
+    this.rejections.set(origin.line, reason);
   }
 }
 
@@ -52,10 +57,10 @@ function run(
   limits: BatchLimits,
   concurrency: number,
   submit: Submit,
-  ledger: Ledger,
+  report: LineReport,
 ) {
   return runBatches(planBatches(streamOf(entries), limits), concurrency, ({ entries }) =>
-    settle(entries, submit, ledger),
+    submitLines(entries, submit, report),
   );
 }
 
@@ -66,12 +71,12 @@ function sequentially(entries: readonly Entry[]) {
   for (const entry of entries) {
     const verdict = model.apply([entry]);
     if (verdict.kind === 'applied') notes.applied([entry], verdict.changes);
-    else notes.refused(entry, verdict.reason);
+    else notes.rejected(entry, verdict.reason);
   }
-  return { state: model.state, refusals: notes.refusals, changes: sumOf(notes.changes) };
+  return { state: model.state, rejections: notes.rejections, changes: sumOf(notes.changes) };
 }
 
-test('batches side by side have the outcome of the lines one by one, refusals and counts included', async () => {
+test('concurrent batches have the outcome of the lines one by one, rejected lines and counts included', async () => {
   await fc.assert(
     fc.asyncProperty(
       roster,
@@ -88,10 +93,10 @@ test('batches side by side have the outcome of the lines one by one, refusals an
           return verdict;
         };
         await scheduler.waitFor(run(entries, limits, concurrency, submit, notes));
-        const outcome = { state: model.state, refusals: notes.refusals, changes: sumOf(notes.changes) };
+        const outcome = { state: model.state, rejections: notes.rejections, changes: sumOf(notes.changes) };
         const expected = sequentially(entries);
         assert.deepEqual(outcome.state, expected.state);
-        assert.deepEqual([...outcome.refusals.keys()].sort(), [...expected.refusals.keys()].sort());
+        assert.deepEqual([...outcome.rejections.keys()].sort(), [...expected.rejections.keys()].sort());
         assert.deepEqual(outcome.changes, expected.changes);
       },
     ),
@@ -99,7 +104,7 @@ test('batches side by side have the outcome of the lines one by one, refusals an
   );
 });
 
-test('what is too large is halved until it fits, or is refused by itself', async () => {
+test('lines that are too large together are halved until they fit, or are rejected one by one', async () => {
   await fc.assert(
     fc.asyncProperty(roster, fc.integer({ min: 0, max: 5 }), async (entries, most) => {
       const sent: Entry[] = [];
@@ -109,9 +114,9 @@ test('what is too large is halved until it fits, or is refused by itself', async
         sent.push(...lines);
         return { kind: 'applied', changes: sumOf([]) };
       };
-      await settle(entries, submit, notes);
+      await submitLines(entries, submit, notes);
       assert.deepEqual(sent, most === 0 ? [] : entries);
-      assert.equal(notes.refusals.size, most === 0 ? entries.length : 0);
+      assert.equal(notes.rejections.size, most === 0 ? entries.length : 0);
     }),
   );
 });
@@ -126,7 +131,7 @@ async function batchesOf(entries: readonly Entry[], limits: BatchLimits = roomy)
   return batches.map((batch) => batch.entries.map(({ id }) => id).join(' '));
 }
 
-test('a batch keeps within the number of users, of groups and of bytes', async () => {
+test('a batch stays within the limits of users, groups and bytes', async () => {
   const users = ['a', 'b', 'c'].map((id, index) => user(id, index + 1));
   assert.deepEqual(await batchesOf(users, { ...roomy, users: 2 }), ['a b', 'c']);
   const groups = ['g', 'h', 'i'].map((id, index) => group(id, [], index + 1));
@@ -140,13 +145,13 @@ test('a batch keeps within the number of users, of groups and of bytes', async (
   assert.deepEqual(await batchesOf(users, { ...roomy, bytes: twoUsers + 1 }), ['a b', 'c']);
 });
 
-test('a user after a group that names them goes in a later batch, any other in the same', async () => {
+test('a user after a group that names the user is sent in a later batch, any other user in the same', async () => {
   assert.deepEqual(await batchesOf([group('g', ['a'], 1), user('a', 2)]), ['g', 'a']);
   assert.deepEqual(await batchesOf([group('g', ['a'], 1), user('b', 2)]), ['g b']);
   assert.deepEqual(await batchesOf([user('a', 1), group('g', ['a'], 2)]), ['a g']);
 });
 
-test('a source that fails hands on the lines before the failure', async () => {
+test('lines before a failure of the file are still sent', async () => {
   async function* failing() {
     yield user('a', 1);
     throw new Error('damaged');
@@ -159,7 +164,7 @@ test('a source that fails hands on the lines before the failure', async () => {
   assert.deepEqual(sent, ['a']);
 });
 
-test('after a failure no batch starts, those under way end, and the first line of the earliest failure is named', async () => {
+test('after a failure no batch starts, batches under way end, and the error names the first line of the earliest failure', async () => {
   const entries = Array.from({ length: 6 }, (_, index) => user(`u${index}`, index + 1));
   const failing = ['u1', 'u2'];
   const gates = new Map(entries.map(({ id }) => [id, Promise.withResolvers<void>()]));

@@ -9,8 +9,8 @@ const server = oneServer();
 const ada = { type: 'user', id: 'ada', name: 'Ada' };
 const analysts = { type: 'group', id: 'analysts', name: 'Analysts', members: ['ada'] };
 
-describe('the real roster', () => {
-  test('goes in without a refusal, twice; the second time all is unchanged', async () => {
+describe('rollcall sync of the real roster', () => {
+  test('sync applies the real roster without a rejected line, and leaves everything unchanged the second time', async () => {
     const project = await server.project();
     const sync = () => runCli(['sync', REAL_ROSTER, '--json', '--quiet', ...flagsOf(project)]);
     const first = await sync();
@@ -27,7 +27,7 @@ describe('the real roster', () => {
   });
 });
 
-describe('refused lines', () => {
+describe('rejected lines', () => {
   const roster = [
     JSON.stringify(ada),
     'not json',
@@ -42,13 +42,13 @@ describe('refused lines', () => {
     '{"type":"user"}',
   ].join('\n');
 
-  test('are named with file, line number and reason; the others are applied; the exit code is 1', async () => {
+  test('rejected lines are named with file, line number and reason, the others are applied, and the exit code is 1', async () => {
     const project = await server.project();
     await withFile(roster, async (path) => {
       const { code, stdout, stderr } = await runCli(['sync', path, '--json', ...flagsOf(project)]);
       const reasons = new Map(
         stderr.split('\n').flatMap((line) => {
-          const [, number, reason] = /:(\d+): refused: (.*)$/.exec(line) ?? [];
+          const [, number, reason] = /:(\d+): rejected: (.*)$/.exec(line) ?? [];
           if (reason !== undefined) assert.ok(line.startsWith(`${path}:`));
           return reason === undefined ? [] : [[Number(number), reason]];
         }),
@@ -66,7 +66,7 @@ describe('refused lines', () => {
       assert.match(reasons.get(10) ?? '', /^invalid_field: .*\bid\b/);
       assert.match(reasons.get(11) ?? '', /^missing_field: .*\bid\b/);
       assert.doesNotMatch(stderr, /\[\d/, 'a place in a request says nothing about a file');
-      assert.match(stderr, /8 lines were refused/);
+      assert.match(stderr, /8 lines were rejected/);
       const { users, groups, refused, complete } = JSON.parse(stdout.toString());
       assert.deepEqual([users, groups, refused, complete], [counts(1), counts(1), 8, true]);
       assert.equal(code, 1);
@@ -75,7 +75,7 @@ describe('refused lines', () => {
     assert.deepEqual(await project.groupIds(), ['analysts']);
   });
 
-  test('can be many more than one answer names', async () => {
+  test('rejected lines are all named where they are more than one answer names', async () => {
     const project = await server.project();
     const groups = Array.from({ length: 150 }, (_, index) => ({
       type: 'group',
@@ -83,30 +83,30 @@ describe('refused lines', () => {
       name: 'G',
       members: index % 3 === 0 ? ['ada'] : ['ada', 'users[0]'],
     }));
-    const { code, refusals, json } = await syncText(project, jsonLines([ada, ...groups]));
+    const { code, rejections, json } = await syncText(project, jsonLines([ada, ...groups]));
     assert.equal(code, 1);
     assert.equal(json.refused, 100);
     assert.deepEqual([json.users, json.groups], [counts(1), counts(50)]);
-    assert.equal(refusals.length, 100);
+    assert.equal(rejections.length, 100);
     assert.ok(
-      refusals.includes(
-        'standard input:3: refused: user_not_found: users that do not exist in members (user users[0])',
+      rejections.includes(
+        'standard input:3: rejected: user_not_found: users that do not exist in members (user users[0])',
       ),
     );
   });
 
-  test('do not take a line along that another line only mentions', async () => {
+  test('a rejected line leads to no rejection of a user whom it only mentions', async () => {
     const project = await server.project();
     const mention = { type: 'group', id: 'g', name: 'G', members: ['users[0]', 'groups[1]'] };
-    const { refusals, json } = await syncText(project, jsonLines([ada, mention, analysts]));
-    assert.equal(refusals.length, 1);
-    assert.match(refusals[0] ?? '', /^standard input:2: /);
+    const { rejections, json } = await syncText(project, jsonLines([ada, mention, analysts]));
+    assert.equal(rejections.length, 1);
+    assert.match(rejections[0] ?? '', /^standard input:2: /);
     assert.deepEqual([json.users, json.groups], [counts(1), counts(1)]);
   });
 });
 
-describe('files', () => {
-  test('are read in the order in which they are named, and - is standard input', async () => {
+describe('the files of rollcall sync', () => {
+  test('files are read in the order in which they are named, and - is standard input', async () => {
     const project = await server.project();
     await withFile(jsonLines([ada]), async (path) => {
       const args = ['sync', path, '-', '--json', ...flagsOf(project)];
@@ -116,7 +116,7 @@ describe('files', () => {
     assert.deepEqual((await project.group('analysts')).members, ['ada']);
   });
 
-  test('may be gzip whatever their names, also in several parts', async () => {
+  test('files may be gzip whatever their names, also in several parts', async () => {
     const project = await server.project();
     const content = Buffer.concat([gzipSync(jsonLines([ada])), gzipSync(jsonLines([analysts]))]);
     const { code, json } = await syncText(project, content);
@@ -124,14 +124,14 @@ describe('files', () => {
     assert.deepEqual([json.users, json.groups], [counts(1), counts(1)]);
   });
 
-  test('may be empty', async () => {
+  test('files may be empty', async () => {
     const project = await server.project();
     const { code, json } = await syncText(project, '');
     assert.equal(code, 0);
     assert.deepEqual([json.users, json.groups, json.refused], [counts(0), counts(0), 0]);
   });
 
-  test('that are damaged are sent up to the damage, and the exit code is 1', async () => {
+  test('a damaged file is sent up to the damage, and the exit code is 1', async () => {
     const project = await server.project();
     const many = Array.from({ length: 5_000 }, (_, index) => ({ type: 'user', id: `user ${index * index}` }));
     const { code, stdout, stderr } = await runCli(['sync', '-', '--json', ...flagsOf(project)], {
@@ -145,7 +145,7 @@ describe('files', () => {
     assert.ok(after > 1);
   });
 
-  test('that are not there end the command with 1 before anything is sent', async () => {
+  test('a file that does not exist is exit code 1 before anything is sent', async () => {
     const project = await server.project();
     await withFile(jsonLines([ada]), async (path, directory) => {
       for (const missing of [`${path}.gz`, directory]) {
@@ -158,7 +158,7 @@ describe('files', () => {
   });
 });
 
-describe('order', () => {
+describe('the order of lines', () => {
   test('lines about one ID apply in the order of the file, also when they go in different requests', async () => {
     const project = await server.project();
     const names = Array.from({ length: 40 }, (_, index) => `name ${index}`);
@@ -181,16 +181,16 @@ describe('order', () => {
     assert.deepEqual([name, members], ['name 39', []]);
   });
 
-  test('a group is refused that names a user who only comes after it', async () => {
+  test('a group that names a user of a later line is rejected with user_not_found', async () => {
     const project = await server.project();
-    const { refusals, json } = await syncText(project, jsonLines([analysts, ada]));
-    assert.match(refusals.join('\n'), /^standard input:1: refused: user_not_found: .*ada\)$/);
+    const { rejections, json } = await syncText(project, jsonLines([analysts, ada]));
+    assert.match(rejections.join('\n'), /^standard input:1: rejected: user_not_found: .*ada\)$/);
     assert.deepEqual([json.users, json.groups], [counts(1), counts(0)]);
   });
 });
 
-describe('what people see', () => {
-  test('is a table of the counts, and nothing on standard error when nothing went wrong', async () => {
+describe('the summary of rollcall sync', () => {
+  test('the summary is a table of the counts, and standard error is empty when nothing failed', async () => {
     const project = await server.project();
     const { stdout, stderr } = await runCli(['sync', '-', '--quiet', ...flagsOf(project)], {
       input: jsonLines([ada, analysts, analysts]),
@@ -200,6 +200,6 @@ describe('what people see', () => {
     assert.equal(head, '        created    updated  unchanged');
     assert.equal(users, 'users         1          0          0');
     assert.equal(groups, 'groups        1          0          1');
-    assert.match(last ?? '', /^0 refused, [\d.]+ s$/);
+    assert.match(last ?? '', /^0 rejected, [\d.]+ s$/);
   });
 });

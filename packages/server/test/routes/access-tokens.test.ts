@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { projectEndpoints } from '../support/endpoints.ts';
-import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import { type Claims, jwt, jwtPart, unsignedJwt, withPart } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import type { Project } from '../support/project-client.ts';
@@ -32,7 +32,7 @@ const groupsBy = (token: string) => server.call(token, 'GET', '/v1/groups');
 const revoke = (token: string | null) => server.call(token, 'DELETE', '/v1/authorize');
 
 describe('POST /v1/authorize', () => {
-  test('changes an app token for an access token of 24 hours, without an Authorization header', async () => {
+  test('POST /v1/authorize changes an app token for an access token of 24 hours, without an Authorization header', async () => {
     const project = await server.project();
     const authorized = expectOk<Authorized>(await authorize(appToken(project)));
     assert.deepEqual(Object.keys(authorized).sort(), ['access_token', 'expires']);
@@ -41,12 +41,12 @@ describe('POST /v1/authorize', () => {
     assert.ok(Math.abs(Date.parse(authorized.expires) - clock.now() - DAY_MS) < 1_000, authorized.expires);
   });
 
-  test('gives a different token each time', async () => {
+  test('POST /v1/authorize gives a different token each time', async () => {
     const project = await server.project();
     assert.notEqual(await accessToken(project), await accessToken(project));
   });
 
-  test('with a wrongly signed, expired or malformed app token is invalid_app_token', async () => {
+  test('POST /v1/authorize with a wrongly signed, expired or malformed app token is invalid_app_token', async () => {
     const project = await server.project();
     const iat = server.now();
     const tokens = [
@@ -64,12 +64,12 @@ describe('POST /v1/authorize', () => {
     for (const token of tokens) expectTokenFailure(await authorize(token), 'invalid_app_token');
   });
 
-  test('with an unknown application is application_not_found', async () => {
+  test('POST /v1/authorize with an unknown application is application_not_found', async () => {
     const project = await server.project();
     expectTokenFailure(await authorize(appToken(project, { app_id: 'no-such' })), 'application_not_found');
   });
 
-  test('takes no token of another kind: not a browser, and not an access token that renews itself', async () => {
+  test('POST /v1/authorize takes no token of another kind: not a browser, and not an access token that renews itself', async () => {
     const project = await server.project();
     const iat = server.now();
     const others = [
@@ -84,17 +84,17 @@ describe('POST /v1/authorize', () => {
 
   test('checks its body as every endpoint does', async () => {
     const call = (body: unknown) => server.call(null, 'POST', '/v1/authorize', body);
-    expectRefused(await call({}), 400, 'missing_field', 'signed_app_token');
-    expectRefused(await call({ signed_app_token: 7 }), 400, 'invalid_field', 'signed_app_token');
-    expectRefused(await call({ signed_app_token: null }), 400, 'invalid_field', 'signed_app_token');
-    expectRefused(await call({ token: 'x' }), 400, 'unexpected_field', 'token', 'signed_app_token');
-    expectRefused(await call([]), 400, 'invalid_request');
-    expectRefused(await server.bare('POST', '/v1/authorize'), 400, 'invalid_request');
+    expectError(await call({}), 400, 'missing_field', 'signed_app_token');
+    expectError(await call({ signed_app_token: 7 }), 400, 'invalid_field', 'signed_app_token');
+    expectError(await call({ signed_app_token: null }), 400, 'invalid_field', 'signed_app_token');
+    expectError(await call({ token: 'x' }), 400, 'unexpected_field', 'token', 'signed_app_token');
+    expectError(await call([]), 400, 'invalid_request');
+    expectError(await server.bare('POST', '/v1/authorize'), 400, 'invalid_request');
   });
 });
 
 describe('an access token', () => {
-  test("opens the data endpoints of its project, and nobody else's", async () => {
+  test('an access token opens the data endpoints of its own project only', async () => {
     const [mine, other] = [await server.project(), await server.project()];
     expectDone(await mine.put('/v1/groups/g', { name: 'Mine' }));
     expectDone(await other.put('/v1/groups/g', { name: 'Other' }));
@@ -105,7 +105,7 @@ describe('an access token', () => {
     assert.equal((await other.group('g')).name, 'Other');
   });
 
-  test('on /v1/projects is invalid_customer_token', async () => {
+  test('an access token on /v1/projects is invalid_customer_token', async () => {
     const project = await server.project();
     const token = await accessToken(project);
     for (const { method, path, body } of projectEndpoints(project.id)) {
@@ -113,7 +113,7 @@ describe('an access token', () => {
     }
   });
 
-  test('that was changed or signed by somebody else is invalid_access_token', async () => {
+  test('an access token that was changed or signed with another key is rejected with invalid_access_token', async () => {
     const project = await server.project();
     const token = await accessToken(project);
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Claims;
@@ -129,7 +129,7 @@ describe('an access token', () => {
     assert.equal((await groupsBy(token)).status, 200);
   });
 
-  test('that is revoked is expired_access_token from then on, and no other token is', async () => {
+  test('an access token that is revoked is expired_access_token from then on, and no other token is', async () => {
     const project = await server.project();
     const [revoked, other] = [await accessToken(project), await accessToken(project)];
     assert.equal((await groupsBy(revoked)).status, 200);
@@ -140,7 +140,7 @@ describe('an access token', () => {
     assert.equal((await project.get('/v1/groups')).status, 200);
   });
 
-  test('after 24 hours is expired_access_token', async () => {
+  test('an access token after 24 hours is expired_access_token', async () => {
     const project = await server.project();
     const token = await accessToken(project);
     clock.jump(DAY_MS - 1_000);
@@ -153,7 +153,7 @@ describe('an access token', () => {
     expectTokenFailure(await groupsBy(token), 'expired_access_token');
   });
 
-  test('of a deleted project opens nothing', async () => {
+  test('an access token of a deleted project opens nothing', async () => {
     const project = await server.project();
     const token = await accessToken(project);
     assert.equal((await groupsBy(token)).status, 200);
@@ -169,11 +169,11 @@ describe('an access token', () => {
 });
 
 describe('DELETE /v1/authorize', () => {
-  test('needs the token that it revokes', async () => {
+  test('DELETE /v1/authorize needs the token that it revokes', async () => {
     expectTokenFailure(await revoke(null), 'missing_authorization_header');
   });
 
-  test('with a token that was never issued is a refusal of the vocabulary', async () => {
+  test('DELETE /v1/authorize with a token that was never issued is answered with an error of the vocabulary', async () => {
     const project = await server.project();
     expectTokenFailure(await revoke(jwt({ iat: server.now() }, 'x')), 'invalid_access_token');
     const answer = await revoke(project.token);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { DATA_ENDPOINTS, projectEndpoints } from '../support/endpoints.ts';
-import { base64url, jwt, jwtOfText } from '../support/jwt.ts';
+import { base64url, jwt, jwtOfText, rsaJwt } from '../support/jwt.ts';
 import { expectTokenFailure } from '../support/token-failure.ts';
 
 const server = clockedServer();
@@ -11,13 +11,13 @@ describe('the Authorization header', () => {
   const unauthorized = (authorization: string) => server.bare('GET', '/v1/groups', { authorization });
   const good = () => jwt({ project_id: server.raw.projectId, iat: server.now() }, server.raw.projectSecret);
 
-  test('that is absent is missing_authorization_header, and the message asks for a bearer token', async () => {
+  test('an Authorization header that is absent is missing_authorization_header, and the message asks for a bearer token', async () => {
     const answer = await server.call(null, 'GET', '/v1/groups');
     expectTokenFailure(answer, 'missing_authorization_header');
     assert.match(answer.text, /bearer token/i);
   });
 
-  test('is asked for by every endpoint of the specification and of the contract', async () => {
+  test('the Authorization header is required by every endpoint of the specification and of the contract', async () => {
     for (const { method, path, body } of [...DATA_ENDPOINTS, ...projectEndpoints('p')]) {
       const answer = await server.call(null, method, path, body);
       assert.equal(answer.status, 401, `${method} ${path}: ${answer.text}`);
@@ -25,7 +25,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  test('without the prefix Bearer is invalid_authorization_header', async () => {
+  test('an Authorization header without the prefix Bearer is invalid_authorization_header', async () => {
     const values = [
       good(),
       `Basic ${good()}`,
@@ -38,13 +38,13 @@ describe('the Authorization header', () => {
     for (const value of values) expectTokenFailure(await unauthorized(value), 'invalid_authorization_header');
   });
 
-  test('compares the scheme without regard to case', async () => {
+  test('the Authorization header compares the scheme without regard to case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
       assert.equal((await unauthorized(`${scheme} ${good()}`)).status, 200);
     }
   });
 
-  test('whose token is not three base64url parts is invalid_authorization_header', async () => {
+  test('an Authorization header whose token is not three base64url parts is invalid_authorization_header', async () => {
     const [header = '', payload = '', signature = ''] = good().split('.');
     const tokens = [
       'abc',
@@ -62,7 +62,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  test('whose token has anything but JSON objects in its first two parts is invalid_authorization_header', async () => {
+  test('an Authorization header whose token has anything but JSON objects in its first two parts is invalid_authorization_header', async () => {
     const [header = '', payload = '', signature = ''] = good().split('.');
     for (const text of ['[]', '"text"', '1', 'null', '{', '{"a":1}}', 'not json']) {
       const part = base64url(text);
@@ -82,7 +82,7 @@ describe('the Authorization header', () => {
     );
   });
 
-  test('whose token is nested 5,000 deep is a refusal like any other', async () => {
+  test('an Authorization header whose token is nested 5,000 deep is rejected with invalid_authorization_header', async () => {
     const deep = `{"a":${'['.repeat(3_000)}${']'.repeat(3_000)}}`;
     expectTokenFailure(
       await server.call(jwtOfText(deep, server.raw.projectSecret), 'GET', '/v1/groups'),
@@ -95,10 +95,12 @@ describe('the Authorization header', () => {
 describe('a token of the wrong kind', () => {
   const SIGNED = () => server.raw.projectSecret;
 
-  test('with none of the claims is invalid_access_token', async () => {
+  test('a token of the wrong kind with none of the claims is invalid_access_token', async () => {
     for (const claims of [
       { iat: server.now() },
-      { iat: server.now(), sub: 'x' },
+      {},
+      { iat: server.now(), sub: 'x', iss: 'https://elsewhere.example' },
+      { iat: server.now(), customer_id: 'theirs' },
       { iat: server.now(), projectId: server.raw.projectId },
     ]) {
       expectTokenFailure(
@@ -106,6 +108,8 @@ describe('a token of the wrong kind', () => {
         'invalid_access_token',
       );
     }
+    const foreign = rsaJwt({ iat: server.now(), sub: 'x', iss: 'https://elsewhere.example' });
+    expectTokenFailure(await server.call(foreign, 'GET', '/v1/groups'), 'invalid_access_token');
   });
 
   test('a customer token on any data endpoint is invalid_access_token', async () => {

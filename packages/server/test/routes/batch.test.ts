@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildGroup, buildIds, buildUser } from '../support/build.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 
@@ -31,7 +31,7 @@ async function projectWithBoth(): Promise<Project> {
 }
 
 describe('POST /v1/batch applies', () => {
-  test('new IDs are created, and the answer counts and says so', async () => {
+  test('new IDs are created, and the answer counts and names them', async () => {
     const project = await server.project();
     const body = {
       users: [{ id: 'u1', name: 'Ann', email: 'ann@example.com' }, { id: 'u2' }],
@@ -54,7 +54,7 @@ describe('POST /v1/batch applies', () => {
     assert.equal((await project.user('u1')).email, 'ann@example.com');
   });
 
-  test('the message agrees in number', async () => {
+  test('the message of a batch agrees in number', async () => {
     const project = await server.project();
     const body = { users: [{ id: 'u' }], groups: ['g', 'h'].map((id) => ({ id, name: id })) };
     assert.equal((await applied(project, body)).message, 'batch updated 1 user and 2 groups');
@@ -193,7 +193,7 @@ const GOOD = {
 const withUser = (user: unknown) => ({ ...GOOD, users: [...GOOD.users, user] });
 const withGroup = (group: unknown) => ({ ...GOOD, groups: [...GOOD.groups, group] });
 
-describe('POST /v1/batch refuses the whole when a part is wrong', () => {
+describe('POST /v1/batch applies nothing when one item is invalid', () => {
   const wrong: [
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
     body: unknown,
@@ -216,6 +216,7 @@ describe('POST /v1/batch refuses the whole when a part is wrong', () => {
     ['invalid_field', withUser({ id: 'x', profile_picture_url: '/x' }), ['users[2].profile_picture_url']],
     ['invalid_field', withUser({ id: 'x', metadata: { k: 'x'.repeat(16_384) } }), ['users[2].metadata']],
     ['invalid_field', withUser({ id: 'x', name: 'a\u0000' }), ['users[2].name']],
+    ['invalid_field', withUser({ id: 'x', name: 'a\ud83d' }), ['users[2].name']],
     ['invalid_field', withUser('x'), ['users[2]']],
     ['invalid_field', withUser(null), ['users[2]']],
     ['invalid_field', withUser(['x']), ['users[2]']],
@@ -234,7 +235,7 @@ describe('POST /v1/batch refuses the whole when a part is wrong', () => {
     test(`${code} at ${places[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
       const project = await projectWithBoth();
       const answer = await project.unchanged(() => batch(project, body));
-      expectRefused(answer, 400, code, ...places);
+      expectError(answer, 400, code, ...places);
     });
   }
 
@@ -258,7 +259,7 @@ describe('POST /v1/batch refuses the whole when a part is wrong', () => {
       JSON.stringify(GOOD).slice(0, -1),
     ]) {
       const answer = await project.unchanged(() => project.send('POST', '/v1/batch', text));
-      expectRefused(answer, 400, 'invalid_request');
+      expectError(answer, 400, 'invalid_request');
     }
   });
 
@@ -267,10 +268,10 @@ describe('POST /v1/batch refuses the whole when a part is wrong', () => {
     await applied(project, { groups: [{ id: 'g' }, { id: 'h', name: 'H' }, { id: 'h', status: 'deleted' }] });
     assert.equal((await project.group('h')).status, 'deleted');
     const late = { groups: [{ id: 'late' }, { id: 'late', name: 'Late' }] };
-    expectRefused(await batch(project, late), 400, 'missing_field', 'groups[0].name');
+    expectError(await batch(project, late), 400, 'missing_field', 'groups[0].name');
   });
 
-  test('a member who is made by nobody is unknown even when another item names the ID', async () => {
+  test('a member whom no item creates is user_not_found even when another item names the ID', async () => {
     const project = await projectWithBoth();
     const body = { groups: [{ id: 'h', name: 'H', members: ['g'] }] };
     expectNotFound(await batch(project, body), 'user_not_found', 'groups[0].members', 'g');
@@ -291,21 +292,21 @@ describe('the steps of a batch run over the whole of it', () => {
         { ...unexpected, name: 'X' },
       ],
     };
-    const message = expectRefused(await batch(project, body), 400, 'unexpected_field', 'groups[1].nick');
+    const message = expectError(await batch(project, body), 400, 'unexpected_field', 'groups[1].nick');
     assert.doesNotMatch(message, /users\[/);
   });
 
   test('missing comes before invalid, also the name of a group that would be created', async () => {
     const project = await server.project();
     const body = { users: [invalid], groups: [{ id: 'g' }] };
-    const message = expectRefused(await batch(project, body), 400, 'missing_field', 'groups[0].name');
+    const message = expectError(await batch(project, body), 400, 'missing_field', 'groups[0].name');
     assert.doesNotMatch(message, /users\[/);
   });
 
   test('invalid comes before unknown users', async () => {
     const project = await server.project();
     const body = { users: [{ id: 'u', name: 7 }], groups: [{ id: 'g', name: 'G', members: ['nobody'] }] };
-    const message = expectRefused(await batch(project, body), 400, 'invalid_field', 'users[0].name');
+    const message = expectError(await batch(project, body), 400, 'invalid_field', 'users[0].name');
     assert.doesNotMatch(message, /nobody/);
   });
 
@@ -313,10 +314,10 @@ describe('the steps of a batch run over the whole of it', () => {
     const project = await server.project();
     const body = { users: [invalid, { id: 'u' }, { id: 'v', name: '' }], groups: [{ id: 'g', name: 7 }] };
     const places = ['users[0].id', 'users[2].name', 'groups[0].name'];
-    expectRefused(await batch(project, body), 400, 'invalid_field', ...places);
+    expectError(await batch(project, body), 400, 'invalid_field', ...places);
     const groups = ['x', 'y'].map((id) => ({ id }));
     const unnamed = await batch(project, { users: [missing], groups });
-    expectRefused(unnamed, 400, 'missing_field', 'users[0].id', 'groups[0].name', 'groups[1].name');
+    expectError(unnamed, 400, 'missing_field', 'users[0].id', 'groups[0].name', 'groups[1].name');
     const lost = ['x', 'y'].map((id) => ({ id, name: id, members: [`nobody-${id}`] }));
     const answer = await batch(project, { groups: lost });
     expectNotFound(
@@ -344,7 +345,7 @@ describe('the steps of a batch run over the whole of it', () => {
     test(`${code}: of 25 such as ${place(0)} the first 20 are named and 5 counted`, async () => {
       const project = await server.project();
       const named = many.slice(0, 20).map(place);
-      const message = expectRefused(await batch(project, body), 400, code, ...named, '5 more');
+      const message = expectError(await batch(project, body), 400, code, ...named, '5 more');
       assert.ok(!message.includes(place(20)), message);
     });
   }
@@ -372,14 +373,14 @@ describe('the limits of a batch', () => {
   test('one user or one group more is invalid_field naming the limit, and nothing is applied', async () => {
     const project = await server.project();
     await project.unchanged(async () => {
-      expectRefused(await batch(project, { users: users(10_001) }), 400, 'invalid_field', 'users', '10000');
-      expectRefused(await batch(project, { groups: groups(1_001) }), 400, 'invalid_field', 'groups', '1000');
+      expectError(await batch(project, { users: users(10_001) }), 400, 'invalid_field', 'users', '10000');
+      expectError(await batch(project, { groups: groups(1_001) }), 400, 'invalid_field', 'groups', '1000');
     });
   });
 });
 
 describe('POST /v1/batch?dry_run=true', () => {
-  test('answers the counts of what it would do, and does nothing', async () => {
+  test('POST /v1/batch?dry_run=true answers the counts of what it would do, and does nothing', async () => {
     const project = await projectWithBoth();
     const body = {
       users: [{ id: 'u1', name: 'Anna' }, { id: 'u2' }, { id: 'u3' }],
@@ -396,7 +397,7 @@ describe('POST /v1/batch?dry_run=true', () => {
     assert.notEqual(dry.message, message, 'the message of a dry run must not claim that something was done');
   });
 
-  test('answers the same checks', async () => {
+  test('POST /v1/batch?dry_run=true answers the same checks', async () => {
     const project = await projectWithBoth();
     const bodies = [
       { users: [{ nick: 1 }] },
@@ -418,10 +419,10 @@ describe('POST /v1/batch?dry_run=true', () => {
     await project.unchanged(async () => {
       for (const value of ['', '1', 'yes', 'TRUE', 'true&dry_run=true']) {
         const answer = await batch(project, { users: [{ id: 'y' }] }, `?dry_run=${value}`);
-        expectRefused(answer, 400, 'invalid_field', 'dry_run', 'true');
+        expectError(answer, 400, 'invalid_field', 'dry_run', 'true');
       }
       const answer = await batch(project, { users: [{ id: 'y' }] }, '?dryrun=true');
-      expectRefused(answer, 400, 'unexpected_field', 'dryrun', 'dry_run');
+      expectError(answer, 400, 'unexpected_field', 'dryrun', 'dry_run');
     });
   });
 });

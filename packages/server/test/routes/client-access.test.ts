@@ -4,7 +4,7 @@ import type { ErrorCode, PresenceEntry } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
 import { clockedServer } from '../support/clocked-server.ts';
 import { CLIENT_ENDPOINTS, DATA_ENDPOINTS, projectEndpoints } from '../support/endpoints.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import {
   base64url,
   type Claims,
@@ -40,7 +40,7 @@ const viewer = (bearer: string) => server.call(bearer, 'GET', '/v1/client/viewer
 const browser = (claims: Claims = {}, of = project) => new Browser(of, token(claims, of));
 
 describe('what opens /v1/client', () => {
-  test('is a client token by project_id or app_id, signed with any of the three algorithms', async () => {
+  test('/v1/client accepts a client token by project_id or app_id, signed with any of the three algorithms', async () => {
     for (const claim of ['project_id', 'app_id']) {
       for (const alg of ['HS256', 'HS384', 'HS512'] as const) {
         const claims = { [claim]: project.id, user_id: 'u', iat: server.now() };
@@ -49,7 +49,7 @@ describe('what opens /v1/client', () => {
     }
   });
 
-  test('is nothing else: a token without user_id, of any kind, is invalid_access_token', async () => {
+  test('a token without user_id, of any kind, is invalid_access_token on /v1/client', async () => {
     const appToken = jwt({ app_id: project.id, iat: server.now() }, project.secret);
     const issued = await server.call(null, 'POST', '/v1/authorize', { signed_app_token: appToken });
     const kinds = {
@@ -70,7 +70,7 @@ describe('what opens /v1/client', () => {
     }
   });
 
-  test('is asked for: no header, and what is no token', async () => {
+  test('a missing header and a malformed token are rejected on /v1/client', async () => {
     for (const { method, path, body } of CLIENT_ENDPOINTS) {
       expectTokenFailure(await server.call(null, method, path, body), 'missing_authorization_header');
       expectTokenFailure(await server.call('x', method, path, body), 'invalid_authorization_header');
@@ -79,7 +79,7 @@ describe('what opens /v1/client', () => {
 });
 
 describe('a client token', () => {
-  test('opens nothing but /v1/client, with whatever other claims it comes', async () => {
+  test('a client token opens nothing but /v1/client, with whatever other claims it comes', async () => {
     const mixed: Claims[] = [
       {},
       { group_id: 'g' },
@@ -99,13 +99,13 @@ describe('a client token', () => {
     expectTokenFailure(await server.call(token({}), 'DELETE', '/v1/authorize'), 'invalid_access_token');
   });
 
-  test('is no app token to exchange for more', async () => {
+  test('a client token is no app token to exchange for more', async () => {
     const signed = jwt({ app_id: project.id, user_id: 'u', iat: server.now() }, project.secret);
     const answer = await server.call(null, 'POST', '/v1/authorize', { signed_app_token: signed });
     expectTokenFailure(answer, 'invalid_app_token', 'invalid_access_token');
   });
 
-  test('that the project has not signed is refused, and changes nothing', async () => {
+  test('a client token that the project has not signed is rejected, and changes nothing', async () => {
     const other = await server.project();
     const claims = { project_id: project.id, user_id: 'u', iat: server.now() };
     const withDetails = { ...claims, user_details: { name: 'Mallory' } };
@@ -132,13 +132,13 @@ describe('a client token', () => {
     });
   });
 
-  test('of a project that does not exist is project_not_found or application_not_found', async () => {
+  test('a client token of a project that does not exist is project_not_found or application_not_found', async () => {
     const claims = { user_id: 'u', iat: server.now() };
     expectTokenFailure(await viewer(jwt({ ...claims, project_id: 'none' }, 'x')), 'project_not_found');
     expectTokenFailure(await viewer(jwt({ ...claims, app_id: 'none' }, 'x')), 'application_not_found');
   });
 
-  test('is good within its time', async () => {
+  test('a client token is valid between its iat and its exp', async () => {
     const at = (times: Claims) => jwt({ project_id: project.id, user_id: 'u', ...times }, project.secret);
     const now = server.now();
     for (const times of [
@@ -157,7 +157,7 @@ describe('a client token', () => {
     expectTokenFailure(await viewer(app), 'invalid_app_token');
   });
 
-  test('that was good a moment ago ends with its time', async () => {
+  test('a client token that was accepted before is rejected after its exp', async () => {
     const bearer = token({ exp: server.now() + 10 });
     expectOk(await viewer(bearer));
     clock.move(39_999);
@@ -166,7 +166,7 @@ describe('a client token', () => {
     expectTokenFailure(await viewer(bearer), 'invalid_project_token');
   });
 
-  test('ends with the secret that signed it: at the end of the overlap, or at once', async () => {
+  test('a client token ends with the secret that signed it: at the end of the overlap, or at once', async () => {
     const own = await server.project();
     await own.seed({ users: [{ id: 'u' }] });
     const rotate = async (overlap_seconds: number) => {
@@ -191,7 +191,7 @@ describe('a client token', () => {
     expectTokenFailure(await viewer(another), 'invalid_project_token');
   });
 
-  test('of a project that was deleted is project_not_found at once', async () => {
+  test('a client token of a project that was deleted is project_not_found at once', async () => {
     const own = await server.project();
     await own.seed({ users: [{ id: 'u' }] });
     const bearer = token({}, own);
@@ -212,19 +212,19 @@ describe('a client token', () => {
     ['group_id beside organization_id', { group_id: 'g', organization_id: 'g' }],
   ];
   for (const [what, claims] of WRONG) {
-    test(`that names ${what} is an invalid token of its kind`, async () => {
+    test(`a client token that names ${what} is an invalid token of its kind`, async () => {
       expectTokenFailure(await viewer(token(claims)), 'invalid_project_token');
       const app = { ...claims, project_id: undefined, app_id: project.id };
       expectTokenFailure(await viewer(token(app)), 'invalid_app_token');
     });
   }
 
-  test('with names from the prototype of objects is what it says and no more', async () => {
+  test('a client token with claims named like members of Object.prototype has no other claims', async () => {
     const text = `{"project_id":${JSON.stringify(project.id)},"iat":${server.now()},"__proto__":{"user_id":"u"}}`;
     expectTokenFailure(await viewer(jwtOfText(text, project.secret)), 'invalid_access_token');
   });
 
-  test('with huge claims is a refusal like any other', async () => {
+  test('a client token with huge claims is rejected with an error of the vocabulary', async () => {
     const huge = 'x'.repeat(8_000);
     expectOk(await viewer(token({ other: huge })));
     expectTokenFailure(await viewer(token({ user_id: huge })), 'invalid_project_token');
@@ -241,16 +241,16 @@ describe('a client token acts', () => {
   test('as its own user only', async () => {
     for (const field of ['userID', 'user_id', 'id', 'userId']) {
       const answer = await browser().putPresence({ groupID: 'g', [field]: 'v' });
-      expectRefused(answer, 400, 'unexpected_field', field);
+      expectError(answer, 400, 'unexpected_field', field);
     }
     for (const query of ['?userID=v', '?user_id=v']) {
       const body = { groupID: 'g', location: { page: '1' } };
-      expectRefused(await browser().put(`/v1/client/presence${query}`, body), 400, 'unexpected_field');
+      expectError(await browser().put(`/v1/client/presence${query}`, body), 400, 'unexpected_field');
     }
     assert.deepEqual(await presenceOf('v', 'g'), []);
   });
 
-  test('in its own groups only, and where it names one in that one only', async () => {
+  test('a client token acts in its own groups only, and with a group_id in that one only', async () => {
     const attempts: [Claims, Record<string, string>, ErrorCode][] = [
       [{}, { groupID: 'foreign' }, 'group_not_found'],
       [{}, { groupID: 'nowhere' }, 'group_not_found'],
@@ -270,7 +270,7 @@ describe('a client token acts', () => {
     for (const id of ['g', 'h']) assert.deepEqual(await presenceOf('u', id), []);
   });
 
-  test('in its own project only, whatever the other one calls its users and groups', async () => {
+  test('a client token acts in its own project only, also where another one has the same IDs', async () => {
     const other = await server.project();
     await other.seed({ users: [{ id: 'u' }], groups: [{ id: 'elsewhere', name: 'E', members: ['u'] }] });
     expectNotFound(await browser().putPresence({ groupID: 'elsewhere' }), 'group_not_found', 'elsewhere');

@@ -31,7 +31,7 @@ const corsOf = ({ headers }: Answer) =>
 const wordsOf = (answer: Answer, name: string) => String(answer.headers[name]).toLowerCase().split(', ');
 
 describe('a preflight, which has no token', () => {
-  test('is answered to the pages that are named', async () => {
+  test('a preflight is answered to the pages that ROLLCALL_CORS_ORIGINS names, without a token', async () => {
     for (const origin of [PAGE, 'http://localhost:5173']) {
       for (const path of ['/v1/client/presence', '/v1/client/viewer', '/v1/client/groups/a%2Fb/members']) {
         const answer = await preflight(named.running.url, path, origin);
@@ -50,7 +50,7 @@ describe('a preflight, which has no token', () => {
     }
   });
 
-  test('of another page is answered without saying yes', async () => {
+  test('a preflight of another page is answered without CORS headers', async () => {
     for (const origin of [
       OTHER,
       'null',
@@ -66,7 +66,7 @@ describe('a preflight, which has no token', () => {
     }
   });
 
-  test('is for /v1/client alone: no page may hold what opens the rest', async () => {
+  test('a preflight is answered for /v1/client only, because pages may not have project tokens', async () => {
     const endpoints = [
       ...DATA_ENDPOINTS,
       ...projectEndpoints('p'),
@@ -82,7 +82,7 @@ describe('a preflight, which has no token', () => {
     }
   });
 
-  test('is what it says it is: OPTIONS for another reason is a method like any other', async () => {
+  test('a preflight has Access-Control-Request-Method: any other OPTIONS request is 405', async () => {
     const headers = { origin: PAGE };
     const answer = await send(named.running.url, 'OPTIONS', '/v1/client/viewer', { headers });
     assert.equal(answer.status, 405);
@@ -90,7 +90,7 @@ describe('a preflight, which has no token', () => {
     assert.equal(answer.headers['access-control-allow-origin'], PAGE);
   });
 
-  test('finds nobody where no page is named', async () => {
+  test('a preflight is not answered where ROLLCALL_CORS_ORIGINS is not set', async () => {
     const answer = await preflight(none.running.url, '/v1/client/presence', PAGE);
     assert.equal(answer.status, 405);
     assert.deepEqual(corsOf(answer), []);
@@ -112,7 +112,7 @@ describe('an answer of /v1/client', () => {
     };
   });
 
-  test('can be read by the pages that are named, and by nobody else', async () => {
+  test('an answer of /v1/client can be read by pages of the configured origins, and by no others', async () => {
     const own = await browsers.named.get('/v1/client/viewer', { origin: PAGE });
     assert.equal(own.status, 200);
     assert.equal(own.headers['access-control-allow-origin'], PAGE);
@@ -135,14 +135,14 @@ describe('an answer of /v1/client', () => {
     }
   });
 
-  test('can be read by every page where all are let in, without credentials', async () => {
+  test('an answer of /v1/client can be read by every page where all origins are allowed, without credentials', async () => {
     const answer = await browsers.any.get('/v1/client/viewer', { origin: OTHER });
     assert.equal(answer.headers['access-control-allow-origin'], '*');
     assert.equal(answer.headers['access-control-allow-credentials'], undefined);
     assert.equal((await preflight(any.running.url, '/v1/client/presence', OTHER)).status, 204);
   });
 
-  test('can be read where it is a refusal, whatever refuses', async () => {
+  test('an answer of /v1/client can be read where it is an error, at whichever step', async () => {
     const { url } = named.running;
     const origin = { origin: PAGE };
     const { named: browser } = browsers;
@@ -172,7 +172,7 @@ describe('an answer of /v1/client', () => {
     assert.ok(wordsOf(token as Answer, 'access-control-expose-headers').includes('www-authenticate'));
   });
 
-  test('says nothing to pages where none is named', async () => {
+  test('an answer of /v1/client has no CORS headers where ROLLCALL_CORS_ORIGINS is not set', async () => {
     const answer = await browsers.none.get('/v1/client/viewer', { origin: PAGE });
     assert.equal(answer.status, 200);
     assert.deepEqual(corsOf(answer), []);
@@ -180,7 +180,7 @@ describe('an answer of /v1/client', () => {
   });
 });
 
-test('what a host asks is never for pages, also of the user whose ID is client', async () => {
+test('an answer to a host has no CORS headers, also for the user whose ID is client', async () => {
   const project = await any.project();
   await project.seedUsers('client');
   const preference = { key: 'notification_channels', value: {} };

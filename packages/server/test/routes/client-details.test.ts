@@ -3,7 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { User, Viewer } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { jwt, jwtOfText } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -50,7 +50,7 @@ describe('user_details of a client token', () => {
     );
   });
 
-  test('are applied by whichever request is the first', async () => {
+  test('user_details of a client token are applied by whichever request is the first', async () => {
     await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
     expectDone(await browserWith({ name: 'One' }, { group_id: 'g' }).putPresence({}));
     assert.equal((await project.user('ada')).name, 'One');
@@ -60,7 +60,7 @@ describe('user_details of a client token', () => {
     assert.equal((await project.user('ada')).name, 'Three');
   });
 
-  test('write nothing when the user is as they say, and nothing again with the same token', async () => {
+  test('write nothing when the user has the same fields, and nothing again with the same token', async () => {
     const first = browserWith(DETAILS);
     await login(first);
     const etag = async () => (await project.get('/v1/users/ada')).headers.etag;
@@ -69,14 +69,14 @@ describe('user_details of a client token', () => {
     assert.equal(await etag(), before);
   });
 
-  test('do not undo what the host writes after the login', async () => {
+  test('user_details of a client token do not undo what the host writes after the login', async () => {
     const browser = browserWith({ name: 'Of the token' });
     await login(browser);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
     assert.equal((await login(browser)).name, 'Of the host');
   });
 
-  test('are as old as the token: to a server that has not seen it, what was written since is newer', () =>
+  test('user_details of a client token are as old as the token: to a server that has not seen it, what was written since is newer', () =>
     withDataDir(undefined, async (dataDir) => {
       const options = { clock, dataDir };
       const signed = { iat: server.now(), user_id: 'ada', user_details: { name: 'Of the token' } };
@@ -98,7 +98,7 @@ describe('user_details of a client token', () => {
       await withServer(options, async (third) => assert.equal(await nameAt(third), 'Of the host'));
     }));
 
-  test('of a token that does not say when it was made are those of now', async () => {
+  test('user_details of a token without iat count as of now', async () => {
     await login(browserWith({ name: 'Before' }));
     clock.move(60_000);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
@@ -106,7 +106,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(undated)).name, 'Undated');
   });
 
-  test('are not applied again by another spelling of the same signature, which is rejected', async () => {
+  test('user_details of a client token are not applied again by another spelling of the same signature, which is rejected', async () => {
     const browser = browserWith({ name: 'Of the token' }, { iat: undefined, exp: server.now() + 60 });
     await login(browser);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
@@ -118,7 +118,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(browser)).name, 'Of the host');
   });
 
-  test('never bring back a user who is set deleted, and are not kept either', async () => {
+  test('user_details of a client token do not activate a user who is set deleted, and are not stored', async () => {
     await project.seed({ users: [{ id: 'ada', name: 'Ada' }] });
     const before = browserWith({ name: 'Back', status: 'active' });
     expectDone(await project.put('/v1/users/ada', { status: 'deleted' }));
@@ -134,7 +134,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(before)).name, 'Back');
   });
 
-  test('never bring back a user who was removed after the login', async () => {
+  test('user_details of a client token do not create a user who was removed after the login', async () => {
     const browser = browserWith(DETAILS);
     await login(browser);
     expectDone(await project.delete('/v1/users/ada'));
@@ -142,7 +142,7 @@ describe('user_details of a client token', () => {
     assert.deepEqual(await project.userIds(), []);
   });
 
-  test('that set the user deleted lock them out, with their presence', async () => {
+  test('user_details of a client token that set the user deleted lock them out, with their presence', async () => {
     await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
     const presence = new Presence(project);
     await presence.set('ada', { page: '1' });
@@ -151,21 +151,21 @@ describe('user_details of a client token', () => {
     assert.deepEqual(await presence.everyone(), []);
   });
 
-  test('let nobody into a group', async () => {
+  test('add no user to a group', async () => {
     await project.seed({ groups: [{ id: 'g', name: 'G' }] });
     for (const field of ['groups', 'groupID', 'members', 'group_id']) {
-      expectRefused(await browserWith({ [field]: ['g'] }).viewer(), 400, 'unexpected_field', field);
+      expectError(await browserWith({ [field]: ['g'] }).viewer(), 400, 'unexpected_field', field);
     }
     expectNotFound(await browserWith(DETAILS, { group_id: 'g' }).viewer(), 'group_not_found', 'g');
   });
 
-  test('of many requests at once are applied once, and all of them are answered', async () => {
+  test('user_details of many requests at once are applied once, and all of them are answered', async () => {
     const browser = browserWith({ name: 'Once' });
     const users = await Promise.all(Array.from({ length: 20 }, () => login(browser)));
     assert.deepEqual(new Set(users.map(({ updated_at, name }) => `${name} ${updated_at}`)).size, 1);
   });
 
-  test('of any number of tokens that race are each applied whole', async () => {
+  test('user_details of any number of racing tokens are each applied whole', async () => {
     const names = Array.from({ length: 60 }, (_, index) => `Name ${index}`);
     await Promise.all(names.map((name) => login(browserWith({ name, short_name: name }))));
     const user = await project.user('ada');
@@ -192,25 +192,20 @@ describe('user_details of a client token', () => {
     ['null', null, 'invalid_field', 'user_details'],
   ];
   for (const [what, details, code, place] of REFUSED) {
-    test(`with ${what} are refused, and nothing is written`, async () => {
+    test(`user_details of a client token with ${what} are rejected, and nothing is written`, async () => {
       const answer = await project.unchanged(() => browserWith(details).viewer());
-      expectRefused(answer, 400, code, place);
+      expectError(answer, 400, code, place);
     });
   }
 
-  test('with a number that cannot be kept, or names from the prototype of objects, are refused', async () => {
+  test('user_details of a client token with a number that JSON readers alter, or names of Object.prototype, are rejected', async () => {
     const claims = `"project_id":${JSON.stringify(project.id)},"user_id":"ada","iat":${server.now()}`;
     const send = (details: string) =>
       new Browser(project, jwtOfText(`{${claims},"user_details":${details}}`, project.secret)).viewer();
     for (const number of ['1e400', '12345678901234567890']) {
-      expectRefused(
-        await send(`{"metadata":{"n":${number}}}`),
-        400,
-        'invalid_field',
-        'user_details.metadata',
-      );
+      expectError(await send(`{"metadata":{"n":${number}}}`), 400, 'invalid_field', 'user_details.metadata');
     }
-    expectRefused(await send('{"__proto__":{"name":"x"}}'), 400, 'unexpected_field', '__proto__');
+    expectError(await send('{"__proto__":{"name":"x"}}'), 400, 'unexpected_field', '__proto__');
     assert.deepEqual(await project.userIds(), []);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence, type PresencePage } from '../support/presence-client.ts';
 import type { Project } from '../support/project-client.ts';
@@ -28,7 +28,7 @@ const read = (browser: Browser, query: Record<string, string> = {}) =>
   browser.get(`/v1/client/presence?${new URLSearchParams(query)}`);
 
 describe('PUT /v1/client/presence', () => {
-  test('sets the user of the token present in the group of the body', async () => {
+  test('PUT /v1/client/presence sets the user of the token present in the group of the body', async () => {
     const browser = Browser.of(project, 'ada');
     expectDone(await browser.putPresence({ groupID: 'g' }), 'ada');
     expectDone(await browser.putPresence({ organizationID: 'second' }));
@@ -36,27 +36,27 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual(await presence.ephemeral('second'), { ada: [{ page: '1' }] });
   });
 
-  test('takes the group of the token, which may be said again', async () => {
+  test('PUT /v1/client/presence takes the group of the token, which the body may repeat', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     expectDone(await browser.putPresence({}));
     expectDone(await browser.putPresence({ groupID: 'g', location: { page: '2' } }));
     expectDone(await browser.putPresence({ organizationID: 'g', location: { page: '3' } }));
-    assert.deepEqual(await presence.placesOf('ada'), [{ page: '1' }, { page: '2' }, { page: '3' }]);
+    assert.deepEqual(await presence.locationsOf('ada'), [{ page: '1' }, { page: '2' }, { page: '3' }]);
   });
 
-  test('moves within a region, remembers durably, and leaves', async () => {
+  test('PUT /v1/client/presence moves within a region, remembers durably, and leaves', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     const at = (n: string) => ({ location: { page: '1', line: n }, exclusiveWithin: { page: '1' } });
     expectDone(await browser.putPresence(at('1')));
     expectDone(await browser.putPresence(at('2')));
-    assert.deepEqual(await presence.placesOf('ada'), [{ page: '1', line: '2' }]);
+    assert.deepEqual(await presence.locationsOf('ada'), [{ page: '1', line: '2' }]);
     expectDone(await browser.putPresence({ ...at('9'), durable: true }));
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '9' });
     expectDone(await browser.putPresence({ location: { page: '1', line: '2' }, absent: true }));
-    assert.deepEqual(await presence.placesOf('ada'), []);
+    assert.deepEqual(await presence.locationsOf('ada'), []);
   });
 
-  test('takes a body of 256 KiB, and a longer one is 413 invalid_request', async () => {
+  test('PUT /v1/client/presence takes a body of 256 KiB, and a longer one is 413 invalid_request', async () => {
     const { token } = Browser.of(project, 'ada', 'g');
     const authorization = `Bearer ${token}`;
     const put = (text: string) => project.send('PUT', '/v1/client/presence', text, { authorization });
@@ -67,21 +67,21 @@ describe('PUT /v1/client/presence', () => {
     expectDone(await put(longest), 'ada');
     const tooLong = longest.padEnd(limits.SMALL_BODY_LIMIT_BYTES + 1);
     expectDone(await put(tooLong.slice(0, -1)), 'ada');
-    expectRefused(await put(tooLong), 413, 'invalid_request');
+    expectError(await put(tooLong), 413, 'invalid_request');
   });
 
-  test('refuses what the update of a host is refused for', async () => {
+  test('PUT /v1/client/presence rejects what the update of a host rejects', async () => {
     const browser = Browser.of(project, 'ada');
     const one = Browser.of(project, 'ada', 'g');
-    expectRefused(await browser.putPresence({}), 400, 'missing_field', 'groupID');
-    expectRefused(await one.put('/v1/client/presence', {}), 400, 'missing_field', 'location');
+    expectError(await browser.putPresence({}), 400, 'missing_field', 'groupID');
+    expectError(await one.put('/v1/client/presence', {}), 400, 'missing_field', 'location');
     const both = { groupID: 'g', organizationID: 'g' };
-    expectRefused(await browser.putPresence(both), 400, 'invalid_field', 'organizationID');
-    expectRefused(await one.putPresence(both), 400, 'invalid_field', 'organizationID');
-    expectRefused(await one.putPresence({ groupID: null }), 400, 'invalid_field', 'groupID');
-    expectRefused(await one.putPresence({ absent: true, durable: true }), 400, 'invalid_field', 'absent');
+    expectError(await browser.putPresence(both), 400, 'invalid_field', 'organizationID');
+    expectError(await one.putPresence(both), 400, 'invalid_field', 'organizationID');
+    expectError(await one.putPresence({ groupID: null }), 400, 'invalid_field', 'groupID');
+    expectError(await one.putPresence({ absent: true, durable: true }), 400, 'invalid_field', 'absent');
     const outside = { exclusiveWithin: { page: '2' } };
-    expectRefused(await one.putPresence(outside), 400, 'invalid_field', 'location');
+    expectError(await one.putPresence(outside), 400, 'invalid_field', 'location');
     assert.deepEqual(await presence.everyone(), []);
   });
 });
@@ -93,7 +93,7 @@ describe('GET /v1/client/presence', () => {
     await presence.set('cleo', { page: '1', line: '7' }, { durable: true });
   });
 
-  test('is the reading that the host has of the group', async () => {
+  test('GET /v1/client/presence is the reading that the host has of the group', async () => {
     const everyone = await presence.page();
     assert.equal(everyone.users.length, 2);
     assert.deepEqual(expectOk(await read(Browser.of(project, 'ada'), { groupID: 'g' })), everyone);
@@ -102,7 +102,7 @@ describe('GET /v1/client/presence', () => {
     assert.deepEqual(expectOk<PresencePage>(await read(Browser.of(project, 'ada', 'second'))).users, []);
   });
 
-  test('takes the filters of that reading', async () => {
+  test('GET /v1/client/presence takes the filters of that reading', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     const filters: Record<string, string>[] = [
       { location: '{"page":"2"}' },
@@ -115,7 +115,7 @@ describe('GET /v1/client/presence', () => {
     }
   });
 
-  test('comes in pages, whose tokens are good for this group and filter only', async () => {
+  test('GET /v1/client/presence comes in pages, whose tokens are valid for this group and filter only', async () => {
     const browser = Browser.of(project, 'ada');
     const first = expectOk<PresencePage>(await read(browser, { groupID: 'g', limit: '1' }));
     const token = String(first.pagination.token);
@@ -125,21 +125,21 @@ describe('GET /v1/client/presence', () => {
       ['bob', 'cleo'],
     );
     const elsewhere = await read(browser, { groupID: 'second', token });
-    expectRefused(elsewhere, 400, 'invalid_field', 'token');
+    expectError(elsewhere, 400, 'invalid_field', 'token');
   });
 
-  test('needs a group from somewhere, and refuses what the reading of a host is refused for', async () => {
+  test('GET /v1/client/presence needs a groupID or a token that names one, and rejects what the reading of a host rejects', async () => {
     const browser = Browser.of(project, 'ada');
-    expectRefused(await read(browser), 400, 'missing_field', 'groupID');
+    expectError(await read(browser), 400, 'missing_field', 'groupID');
     for (const query of ['groupID=', 'groupID=g&groupID=g', 'groupID=%00']) {
       const answer = await browser.get(`/v1/client/presence?${query}`);
-      expectRefused(answer, 400, 'invalid_field', 'groupID');
+      expectError(answer, 400, 'invalid_field', 'groupID');
     }
-    expectRefused(await read(browser, { groupID: 'g', user: 'bob' }), 400, 'unexpected_field', 'user');
-    expectRefused(await read(browser, { groupID: 'g', location: '[]' }), 400, 'invalid_field', 'location');
+    expectError(await read(browser, { groupID: 'g', user: 'bob' }), 400, 'unexpected_field', 'user');
+    expectError(await read(browser, { groupID: 'g', location: '[]' }), 400, 'invalid_field', 'location');
   });
 
-  test('is refused for a group that is not the user’s or not the token’s', async () => {
+  test('GET /v1/client/presence is group_not_found for a group that is not the user’s or not the token’s', async () => {
     for (const groupID of ['foreign', 'nowhere']) {
       expectNotFound(await read(Browser.of(project, 'ada'), { groupID }), 'group_not_found', groupID);
     }
@@ -148,7 +148,7 @@ describe('GET /v1/client/presence', () => {
     expectNotFound(await read(browser, { groupID: 'foreign' }), 'group_not_found', 'foreign');
   });
 
-  test('ends for whoever leaves, and for everybody of a deleted group, with the next request', async () => {
+  test('GET /v1/client/presence is rejected from the next request on when the user leaves or the group is deleted', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     expectOk(await read(browser));
     expectDone(await project.post('/v1/groups/g/members', { remove: ['ada'] }));

@@ -1,35 +1,27 @@
 /** How many streams the client tokens of one user have open. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
-import { expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
-import { until } from '../support/own-redis.ts';
 import { Presence } from '../support/presence-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
 
 const server = oneServer();
-const EVENT_STREAM = { accept: 'text/event-stream' };
 
-/** Opens a stream of the group `g`, to be destroyed by the caller, and reads its status. */
-async function open({ project, token }: Browser, path = '/v1/client/presence?groupID=g') {
-  const headers = { authorization: `Bearer ${token}`, ...EVENT_STREAM };
-  const stream = request(`${project.url}${path}`, { headers, agent: false }).end();
-  const [answer] = (await once(stream, 'response')) as [IncomingMessage];
-  const status = answer.statusCode ?? 0;
-  if (status === 200) answer.on('error', () => {}).resume();
-  return { stream, answer, status };
-}
+/** Opens a stream of the group, to be closed by the caller. */
+const open = ({ project: { url }, token }: Browser, groupId = 'g') =>
+  StreamReader.open({ url, token }, `/v1/client/presence?groupID=${groupId}`);
 
 /** The answer to a request for a stream; a stream that opens is closed again. */
-async function ask(browser: Browser, groupId: string): Promise<Answer> {
-  const { stream, answer, status } = await open(browser, `/v1/client/presence?groupID=${groupId}`);
-  if (status === 200) stream.destroy();
-  return new Answer(status, answer.headers, status === 200 ? 'a stream' : await text(answer));
+async function answerOf(browser: Browser, groupId: string): Promise<Answer> {
+  const stream = await open(browser, groupId);
+  if (stream.status === 200) stream.close();
+  await stream.ended();
+  return new Answer(stream.status, stream.headers, stream.text);
 }
 
 async function presence(): Promise<Presence> {
@@ -42,74 +34,74 @@ async function presence(): Promise<Presence> {
 }
 
 describe('the streams of a user', () => {
-  test('are at most 100 with client tokens, of all groups and tokens; the next is 429 with Retry-After', async () => {
+  test('the streams of a user are at most 100 with client tokens, of all groups and tokens; the next is 429 with Retry-After', async () => {
     const { project } = await presence();
     const browsers = [Browser.of(project, 'a'), Browser.of(project, 'a', 'g')];
-    const streams: ClientRequest[] = [];
+    const streams: StreamReader[] = [];
     try {
       for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1) {
         const browser = browsers[count % 2] as Browser;
         const groupId = count % 4 === 0 ? 'h' : 'g';
-        const { stream, status } = await open(browser, `/v1/client/presence?groupID=${groupId}`);
+        const stream = await open(browser, groupId);
         streams.push(stream);
-        assert.equal(status, 200);
+        assert.equal(stream.status, 200);
       }
       for (const browser of browsers) {
-        const refused = await ask(browser, 'g');
-        expectRefused(refused, 429, 'invalid_request', 'user a', '100');
+        const refused = await answerOf(browser, 'g');
+        expectError(refused, 429, 'invalid_request', 'user a', '100');
         assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
       }
       // Nothing was read for it: not even whether the group is the user's.
-      expectRefused(await ask(browsers[0] as Browser, 'nowhere'), 429, 'invalid_request');
+      expectError(await answerOf(browsers[0] as Browser, 'nowhere'), 429, 'invalid_request');
       expectOk(await (browsers[0] as Browser).get('/v1/client/presence?groupID=g'));
 
       const other = await open(Browser.of(project, 'b', 'g'));
-      const host = await open(new Browser(project, project.token), '/v1/groups/g/presence');
-      streams.push(other.stream, host.stream);
+      const host = await StreamReader.open(project, '/v1/groups/g/presence');
+      streams.push(other, host);
       assert.deepEqual(
         [other.status, host.status],
         [200, 200],
         'of others and of hosts there is no such bound',
       );
 
-      streams.shift()?.destroy();
+      streams.shift()?.close();
       await until('a stream that is closed makes room for one', async () => {
-        const { stream, status } = await open(browsers[0] as Browser);
+        const stream = await open(browsers[0] as Browser);
         streams.push(stream);
-        return status === 200;
+        return stream.status === 200;
       });
-      expectRefused(await ask(browsers[0] as Browser, 'g'), 429, 'invalid_request');
+      expectError(await answerOf(browsers[0] as Browser, 'g'), 429, 'invalid_request');
     } finally {
-      for (const stream of streams) stream.destroy();
+      for (const stream of streams) stream.close();
     }
   });
 
-  test('do not count what was refused', async () => {
+  test('the streams of a user do not count rejected requests', async () => {
     const { project } = await presence();
     const browser = Browser.of(project, 'a');
     for (let count = 0; count < limits.USER_STREAMS_MAX + 5; count += 1) {
-      expectNotFound(await ask(browser, 'nowhere'), 'group_not_found');
+      expectNotFound(await answerOf(browser, 'nowhere'), 'group_not_found');
     }
-    const { stream, status } = await open(browser);
-    stream.destroy();
-    assert.equal(status, 200);
+    const stream = await open(browser);
+    stream.close();
+    assert.equal(stream.status, 200);
   });
 
-  test('end with the user, and make room', async () => {
+  test('the streams of a user end with the user, and make room', async () => {
     const { project } = await presence();
     const browser = Browser.of(project, 'a');
     const opened = await Promise.all(Array.from({ length: limits.USER_STREAMS_MAX }, () => open(browser)));
     try {
       assert.ok(opened.every(({ status }) => status === 200));
-      expectRefused(await ask(browser, 'g'), 429, 'invalid_request');
+      expectError(await answerOf(browser, 'g'), 429, 'invalid_request');
       expectOk(await project.put('/v1/users/a', { status: 'deleted' }));
-      await until('the streams have ended', async () => (await ask(browser, 'g')).status === 401);
+      await until('the streams have ended', async () => (await answerOf(browser, 'g')).status === 401);
       expectOk(await project.put('/v1/users/a', { status: 'active' }));
       const again = await open(browser);
-      again.stream.destroy();
+      again.close();
       assert.equal(again.status, 200);
     } finally {
-      for (const { stream } of opened) stream.destroy();
+      for (const stream of opened) stream.close();
     }
   });
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import { Browser, clientToken } from '../support/browser.ts';
 import { withStream } from '../support/client-stream.ts';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { jwt } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -33,7 +33,7 @@ const open = (browser: Browser, query: Record<string, string> = {}) =>
   browser.get(`/v1/client/presence?${new URLSearchParams(query)}`, { accept: 'text/event-stream' });
 
 describe('the stream of /v1/client/presence', () => {
-  test('is the snapshot and the events of the group, with the filters of the reading', async () => {
+  test('the stream of /v1/client/presence is the snapshot and the events of the group, with the filters of the reading', async () => {
     await new Presence(project).set('bob', { page: '1' });
     const browser = Browser.of(project, 'ada', 'g');
     await withStream(browser, { location: '{"page":"1"}', partial_match: 'true' }, async (stream) => {
@@ -46,7 +46,7 @@ describe('the stream of /v1/client/presence', () => {
     });
   });
 
-  test('can be read by the pages that are named', async () => {
+  test('the stream of /v1/client/presence can be read by the pages that ROLLCALL_CORS_ORIGINS names', async () => {
     const browser = Browser.of(project, 'ada');
     const headers = { origin: PAGE };
     const check = async ({ headers }: { headers: Record<string, unknown> }) => {
@@ -57,13 +57,13 @@ describe('the stream of /v1/client/presence', () => {
     await withStream(browser, { groupID: 'g' }, check, headers);
   });
 
-  test('opens as nobody else, nowhere else: the refusals of the reading', async () => {
+  test('the stream of /v1/client/presence is rejected like the reading for another user or another group', async () => {
     const browser = Browser.of(project, 'ada');
-    expectRefused(await open(browser), 400, 'missing_field', 'groupID');
+    expectError(await open(browser), 400, 'missing_field', 'groupID');
     expectNotFound(await open(browser, { groupID: 'foreign' }), 'group_not_found', 'foreign');
     expectNotFound(await open(Browser.of(project, 'ada', 'g'), { groupID: 'foreign' }), 'group_not_found');
     expectNotFound(await open(Browser.of(project, 'nobody'), { groupID: 'g' }), 'user_not_found');
-    expectRefused(await open(browser, { groupID: 'g', limit: '1' }), 400, 'invalid_field', 'limit');
+    expectError(await open(browser, { groupID: 'g', limit: '1' }), 400, 'invalid_field', 'limit');
     const forged = new Browser(project, jwt({ project_id: project.id, user_id: 'ada', iat: 0 }, 'x'));
     expectTokenFailure(await open(forged, { groupID: 'g' }), 'invalid_project_token');
     const host = new Browser(project, project.token);
@@ -105,7 +105,7 @@ describe('the stream of /v1/client/presence', () => {
     ],
   ];
   for (const [what, end, code, said] of ENDS) {
-    test(`ends at once when ${what}: ${code}`, async () => {
+    test(`the stream of /v1/client/presence ends at once when ${what}: ${code}`, async () => {
       await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
         await stream.expect('snapshot');
         await end(project);
@@ -115,7 +115,7 @@ describe('the stream of /v1/client/presence', () => {
     });
   }
 
-  test('goes on when somebody else goes', async () => {
+  test('the stream of /v1/client/presence goes on when another user leaves', async () => {
     const presence = new Presence(project);
     await presence.set('bob', { page: '1' });
     await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
@@ -139,7 +139,7 @@ describe('an open stream ends with its token', () => {
     await seed(own);
   });
 
-  test('within a minute of its time', async () => {
+  test('an open stream ends within a minute after the end of its token', async () => {
     await withStream(browserOf(own, { exp: clocked.now() + 60 }), {}, async (stream) => {
       await stream.expect('snapshot');
       for (let second = 0; second < 151; second += 1) clock.move(1_000);
@@ -147,7 +147,7 @@ describe('an open stream ends with its token', () => {
     });
   });
 
-  test('at once when its secret is taken back, or its project is removed', async () => {
+  test('an open stream ends at once when its secret is replaced without overlap, or its project is deleted', async () => {
     const rotate = `/v1/projects/${own.id}/rotate-secret`;
     await withStream(browserOf(own), {}, async (stream) => {
       await stream.expect('snapshot');

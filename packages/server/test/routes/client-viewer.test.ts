@@ -3,7 +3,7 @@ import { beforeEach, describe, test } from 'node:test';
 import type { MemberList, Static, Viewer } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
 import { buildIds } from '../support/build.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { type Project, segment } from '../support/project-client.ts';
 
@@ -25,12 +25,12 @@ beforeEach(async () => {
 const groupsOf = async (browser: Browser) => expectOk<Viewer>(await browser.viewer()).groups;
 
 describe('GET /v1/client/viewer', () => {
-  test('is the user as a read shows it, with the active groups they are in', async () => {
+  test('GET /v1/client/viewer is the user as a read shows it, with the active groups they are in', async () => {
     const viewer = expectOk<Viewer>(await Browser.of(project, 'ada').viewer());
     assert.deepEqual(viewer, { user: await project.user('ada'), groups: [{ id: 'open', name: 'Open' }] });
   });
 
-  test('has the one group that the token names, by either word', async () => {
+  test('GET /v1/client/viewer has the one group that the token names, by either word', async () => {
     await project.seed({ groups: [{ id: 'second', name: 'Second', members: ['ada'] }] });
     assert.deepEqual(await groupsOf(Browser.of(project, 'ada', 'second')), [
       { id: 'second', name: 'Second' },
@@ -39,7 +39,7 @@ describe('GET /v1/client/viewer', () => {
     assert.deepEqual(await groupsOf(new Browser(project, token)), [{ id: 'second', name: 'Second' }]);
   });
 
-  test('finds the group of the token between neighbours, whatever its ID', async () => {
+  test('GET /v1/client/viewer finds the group of the token between neighbours, whatever its ID', async () => {
     const ids = [
       'a',
       'a!',
@@ -62,7 +62,7 @@ describe('GET /v1/client/viewer', () => {
     }
   });
 
-  test('streams the groups of somebody who is in many, without those that are set deleted', async () => {
+  test('streams the groups of a user who is in many, without deleted ones', async () => {
     const ids = buildIds('many-', 1_100);
     const groups = ids.map((id, index) => ({
       id,
@@ -76,7 +76,7 @@ describe('GET /v1/client/viewer', () => {
     assert.deepEqual(shown, [...ids.filter((_, index) => index % 2 === 0), 'open', 'other'].sort());
   });
 
-  test('has no groups for somebody who is in none', async () => {
+  test('GET /v1/client/viewer has an empty list of groups for a user who is in none', async () => {
     await project.seedUsers('loner');
     assert.deepEqual(await groupsOf(Browser.of(project, 'loner')), []);
   });
@@ -89,17 +89,17 @@ describe('GET /v1/client/viewer', () => {
     assert.deepEqual(await groupsOf(browser), [{ id: 'closed', name: 'Closed' }]);
   });
 
-  test('takes no query and no other method', async () => {
+  test('GET /v1/client/viewer takes no query and no other method', async () => {
     const browser = Browser.of(project, 'ada');
-    expectRefused(await browser.get('/v1/client/viewer?deep=1'), 400, 'unexpected_field', 'deep');
+    expectError(await browser.get('/v1/client/viewer?deep=1'), 400, 'unexpected_field', 'deep');
     const answer = await browser.put('/v1/client/viewer', {});
-    expectRefused(answer, 405, 'invalid_request');
+    expectError(answer, 405, 'invalid_request');
     assert.equal(answer.headers.allow, 'GET, HEAD');
   });
 });
 
 describe('logging in', () => {
-  test('as somebody who is set deleted, or is not there, is user_not_found, also on an open session', async () => {
+  test('as a deleted or unknown user is user_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
     expectOk(await browser.viewer());
     expectDone(await project.put('/v1/users/ada', { status: 'deleted' }));
@@ -117,7 +117,7 @@ describe('logging in', () => {
     expectNotFound(await Browser.of(project, 'nobody').viewer(), 'user_not_found', 'nobody');
   });
 
-  test('to a group that is set deleted, gone or left is group_not_found, also on an open session', async () => {
+  test('a login to a group that is set deleted, removed or left is group_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
     const refused = async () => {
       expectNotFound(await browser.viewer(), 'group_not_found', 'open');
@@ -135,14 +135,14 @@ describe('logging in', () => {
     await refused();
   });
 
-  test('to an organization that is not there is organization_not_found', async () => {
+  test('a login to an organization that does not exist is organization_not_found', async () => {
     const token = clientToken(project, { user_id: 'ada', organization_id: 'other' });
     const browser = new Browser(project, token);
     expectNotFound(await browser.viewer(), 'organization_not_found', 'organization other');
     expectNotFound(await browser.putPresence({}), 'organization_not_found', 'other');
   });
 
-  test('tells a browser the same of a group it is not in as of one that does not exist', async () => {
+  test('a login has the same group_not_found for a group of others as for one that does not exist', async () => {
     const message = async (id: string) =>
       expectNotFound(await Browser.of(project, 'ada', id).viewer(), 'group_not_found').replace(id, '…');
     assert.equal(await message('other'), await message('nowhere'));
@@ -153,7 +153,7 @@ describe('GET /v1/client/groups/<ID>/members', () => {
   const list = (browser: Browser, id: string, query = '') =>
     browser.get(`/v1/client/groups/${segment(id)}/members${query}`);
 
-  test('is the list that the host sees, in pages', async () => {
+  test('GET /v1/client/groups/<ID>/members is the list that the host sees, in pages', async () => {
     const browser = Browser.of(project, 'ada');
     const whole = expectOk(await list(browser, 'open'));
     assert.deepEqual(whole, expectOk(await project.get('/v1/groups/open/members')));
@@ -167,17 +167,17 @@ describe('GET /v1/client/groups/<ID>/members', () => {
       users: [{ id: 'bob', name: null, email: null }],
       pagination: { token: null, total: 2 },
     });
-    expectRefused(await list(browser, 'open', '?token=x'), 400, 'invalid_field', 'token');
-    expectRefused(await list(browser, 'open', '?limit=0'), 400, 'invalid_field', 'limit');
+    expectError(await list(browser, 'open', '?token=x'), 400, 'invalid_field', 'token');
+    expectError(await list(browser, 'open', '?limit=0'), 400, 'invalid_field', 'limit');
   });
 
-  test('is refused for a group that the user is not in, or that is set deleted', async () => {
+  test('GET /v1/client/groups/<ID>/members is group_not_found for a group that the user is not in, or that is set deleted', async () => {
     const browser = Browser.of(project, 'ada');
     for (const id of ['other', 'closed', 'nowhere'])
       expectNotFound(await list(browser, id), 'group_not_found', id);
   });
 
-  test('is refused for another group than the token names, though the user is in it', async () => {
+  test('GET /v1/client/groups/<ID>/members is group_not_found for another group than the token names, though the user is in it', async () => {
     await project.seed({ groups: [{ id: 'second', name: 'Second', members: ['ada'] }] });
     const browser = Browser.of(project, 'ada', 'open');
     expectOk(await list(browser, 'open'));

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { bare, StreamCase } from '../realtime/stream-case.ts';
-import type { StreamReader } from '../realtime/stream-reader.ts';
 import { jwt } from '../support/jwt.ts';
-import type { Place, Presence } from '../support/presence-client.ts';
+import type { Location, Presence } from '../support/presence-client.ts';
+import type { StreamReader } from '../support/stream-reader.ts';
 
 const streams = new StreamCase();
 const { clock } = streams;
@@ -16,7 +16,7 @@ const KIB = 1_024;
 const FULL = limits.DURABLE_LOCATIONS_MAX_BYTES / (8 * KIB);
 
 /** A location with a text of 8 KiB. */
-function large(page: number): Place {
+function large(page: number): Location {
   const place: Record<string, string> = { page: String(page).padStart(4, '0'), site: 's' };
   for (let key = 0; key < 7; key += 1) place[`t${key}`] = 'x'.repeat(KIB);
   place.t7 = 'x'.repeat(8 * KIB - JSON.stringify({ ...place, t7: '' }).length);
@@ -33,8 +33,8 @@ async function fill(p: Presence, userId: string, first: number, count: number): 
 }
 
 /** The entries that a reader knows after a snapshot and these events, of durable locations alone. */
-function knownBy(reader: StreamReader): [string, Place][] {
-  const known = new Map<string, Place>();
+function knownBy(reader: StreamReader): [string, Location][] {
+  const known = new Map<string, Location>();
   for (const { type, data } of reader.events) {
     if (type === 'snapshot') for (const { id, durable } of data.users) known.set(id, durable.location);
     if (type === 'durable') known.set(data.id, data.location);
@@ -43,11 +43,11 @@ function knownBy(reader: StreamReader): [string, Place][] {
   return [...known];
 }
 
-const read = async (p: Presence, query: Record<string, string>): Promise<[string, Place][]> =>
-  (await p.page(query)).users.map(({ id, durable }) => [id, durable?.location as Place]);
+const read = async (p: Presence, query: Record<string, string>): Promise<[string, Location][]> =>
+  (await p.page(query)).users.map(({ id, durable }) => [id, durable?.location as Location]);
 
 describe('more durable locations than the bounds allow', () => {
-  test('end the oldest, in readings and on streams with and without a filter', async () => {
+  test('durable locations beyond the bounds end the oldest, in readings and on streams with and without a filter', async () => {
     const p = await streams.presence('a', 'b');
     await fill(p, 'a', 0, FULL);
     await p.set('b', large(0), DURABLE);
@@ -57,16 +57,16 @@ describe('more durable locations than the bounds allow', () => {
       await streams.watch(p, { location: '{"site":"s"}', partial_match: 'true' }),
     ];
     await p.set('a', large(FULL), DURABLE);
-    const [departed] = await first.told(1);
+    const [departed] = await first.changes(1);
     assert.deepEqual(departed && bare(departed), {
       ...{ type: 'departed', id: 'a', location: large(0), reason: 'removed', durable: true },
     });
     await p.set('a', { other: 'o' }, DURABLE);
-    assert.deepEqual((await second.told(1)).map(bare), [
+    assert.deepEqual((await second.changes(1)).map(bare), [
       { type: 'departed', id: 'a', location: large(1), reason: 'removed', durable: true },
     ]);
     assert.deepEqual(
-      (await all.told(1)).map(({ type, data }) => [type, data.location]),
+      (await all.changes(1)).map(({ type, data }) => [type, data.location]),
       [['durable', large(FULL)]],
       'the latest that the filter shows is still there',
     );
@@ -80,7 +80,7 @@ describe('more durable locations than the bounds allow', () => {
     assert.deepEqual((await p.entryOf('a')).durable?.location, { other: 'o' });
   });
 
-  test('are told to a reader who comes back after they ended', async () => {
+  test('the ends of durable locations beyond the bounds are sent to a reader that reconnects after they ended', async () => {
     const p = await streams.presence('a', 'end');
     await fill(p, 'a', 0, FULL);
     const left = await streams.watch(p, only(0));
@@ -94,7 +94,7 @@ describe('more durable locations than the bounds allow', () => {
     assert.deepEqual(knownBy({ events: resumed } as unknown as StreamReader), []);
   });
 
-  test('of a browser end its own alone, however often it sets new ones', async () => {
+  test('durable locations of a browser beyond the bounds end those of its own user alone, however often it sets new ones', async () => {
     const p = await streams.presence('a', 'b');
     await p.set('b', large(0), DURABLE);
     const { id, secret, url } = p.project;
@@ -118,7 +118,7 @@ describe('more durable locations than the bounds allow', () => {
 });
 
 describe('durable presence where clocks differ', () => {
-  test('shows what was set last, in readings and on streams, and no time goes back', async () => {
+  test('durable presence where clocks differ shows what was set last, in readings and on streams, and no time goes back', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
     await p.set('a', { page: '1' }, DURABLE);
@@ -131,7 +131,7 @@ describe('durable presence where clocks differ', () => {
     await p.set('a', { page: '1' }, DURABLE);
     const last = (await p.entryOf('a')).durable;
     assert.deepEqual(last, { location: { page: '1' }, timestamp: new Date(before + 2).toISOString() });
-    const events = (await reader.told(3)).map(bare);
+    const events = (await reader.changes(3)).map(bare);
     assert.deepEqual(events.slice(1), [
       { type: 'durable', id: 'a', ...durable },
       { type: 'durable', id: 'a', ...last },
@@ -139,7 +139,7 @@ describe('durable presence where clocks differ', () => {
     clock.jump(900);
   });
 
-  test("leaves a user's updated_at where it is when a write comes from a clock that is behind", async () => {
+  test("durable presence where clocks differ leaves a user's updated_at where it is when a write comes from a clock that is behind", async () => {
     const { project } = await streams.presence('a');
     const before = (await project.user('a')).updated_at;
     clock.jump(-900);

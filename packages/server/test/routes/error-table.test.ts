@@ -4,7 +4,7 @@ import type { ErrorCode } from '@rollcall/protocol';
 import { pino } from 'pino';
 import { clockedServer } from '../support/clocked-server.ts';
 import { damageStore } from '../support/engine.ts';
-import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -55,7 +55,7 @@ describe('the error table', () => {
     test(`${code} is reached with ${status}, and its body is exactly error and message`, async () => {
       const project = await server.project();
       await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
-      const message = expectRefused(await provoke(project), status, code);
+      const message = expectError(await provoke(project), status, code);
       assert.ok(message.length > 10, `an explanation, not "${message}"`);
       reached.add(code);
     });
@@ -67,14 +67,15 @@ describe('the error table', () => {
     const project = await server.project();
     await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G' }] });
     const once = { 'if-none-match': '*' };
-    expectRefused(await project.put('/v1/groups/g', { name: 'G' }, once), 409, 'group_already_exists', 'g');
-    expectRefused(await project.put('/v1/users/u', { name: 'U' }, once), 409, 'user_already_exists', 'u');
+    expectError(await project.put('/v1/groups/g', { name: 'G' }, once), 409, 'group_already_exists', 'g');
+    expectError(await project.put('/v1/users/u', { name: 'U' }, once), 409, 'user_already_exists', 'u');
   });
 
   test('the same missing group is group_not_found on every route that names it', async () => {
     const project = await server.project();
     await project.seedUsers('u');
-    const answers = [
+    const update = { groupID: 'nowhere', location: { p: '1' } };
+    const answers = await project.unchanged(async () => [
       await project.get('/v1/groups/nowhere'),
       await project.delete('/v1/groups/nowhere'),
       await project.get('/v1/groups/nowhere/members'),
@@ -82,12 +83,14 @@ describe('the error table', () => {
       await project.post('/v1/groups/nowhere/members', { add: ['u'] }),
       await project.get('/v1/groups/nowhere/presence'),
       await project.get('/v1/users/u/presence?groupID=nowhere'),
-      await project.put('/v1/users/u/presence', { groupID: 'nowhere', location: { p: '1' } }),
-    ];
-    for (const answer of answers) expectRefused(answer, 401, 'group_not_found', 'nowhere');
+      await project.put('/v1/users/u/presence', update),
+      await project.put('/v1/users/u/presence', { ...update, durable: true }),
+      await project.put('/v1/users/u/presence', { ...update, absent: true }),
+    ]);
+    for (const answer of answers) expectNotFound(answer, 'group_not_found', 'nowhere');
   });
 
-  test('under its older name it is organization_not_found on every route', async () => {
+  test('the same missing group under its older name is organization_not_found on every route', async () => {
     const project = await server.project();
     await project.seedUsers('u');
     const answers = [
@@ -97,14 +100,14 @@ describe('the error table', () => {
       await project.post('/v1/organizations/nowhere/members', { add: ['u'] }),
       await project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: { p: '1' } }),
     ];
-    for (const answer of answers) expectRefused(answer, 401, 'organization_not_found', 'nowhere');
+    for (const answer of answers) expectError(answer, 401, 'organization_not_found', 'nowhere');
   });
 
   test('the same missing user is user_not_found on every route that names them', async () => {
     const project = await server.project();
     await project.seed({ groups: [{ id: 'g', name: 'G' }] });
     const preference = { key: 'notification_channels', value: {} };
-    const answers = [
+    const answers = await project.unchanged(async () => [
       await project.get('/v1/users/nobody'),
       await project.delete('/v1/users/nobody'),
       await project.get('/v1/users/nobody/groups'),
@@ -118,8 +121,8 @@ describe('the error table', () => {
       await project.post('/v1/groups', { id: 'new', name: 'New', members: ['nobody'] }),
       await project.post('/v1/groups/g/members', { add: ['nobody'] }),
       await project.post('/v1/batch', { groups: [{ id: 'g', members: ['nobody'] }] }),
-    ];
-    for (const answer of answers) expectRefused(answer, 401, 'user_not_found', 'nobody');
+    ]);
+    for (const answer of answers) expectNotFound(answer, 'user_not_found', 'nobody');
   });
 });
 
@@ -141,7 +144,7 @@ test('an unexpected failure is 500 error with a fixed message: no stack, no SQL,
       // Within a second, a further failure of the same kind is only counted.
       clock.move(2_000);
       const answer = await request(method, path, body === undefined ? {} : { body });
-      messages.add(expectRefused(answer as Answer, 500, 'error'));
+      messages.add(expectError(answer as Answer, 500, 'error'));
       const id = String(answer.headers['x-request-id']);
       assert.ok(
         logged.some((line) => line.includes(id)),

@@ -1,6 +1,6 @@
 /**
- * Keys are kept as they were sent, whatever keys others sent before. A key that is written with escapes may come out as one
- * that another object had in the same place, where JSON is read by `JSON.parse` of Node 24 to 26.
+ * Keys are read back as they were sent, whatever keys others sent before. A key that is written with escapes may come out as one
+ * that another object had at the same position, where JSON is read by `JSON.parse` of Node 24 to 26.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,7 +11,7 @@ import type { Project } from '../support/project-client.ts';
 const server = oneServer();
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** What is sent first, by somebody else, and what comes after it: texts of the same object but for a key. */
+/** The text that another user sends first, and the one that follows: texts of the same object but for a key. */
 const PAIRS: readonly (readonly [string, string, object])[] = [
   [
     String.raw`{"k":"1","\\u04":"2"}`,

@@ -132,7 +132,7 @@ describe('whatever body is sent, the answer is of the vocabulary and never 500',
   });
 });
 
-describe('whatever is asked for, the answer is of the vocabulary and never 500', () => {
+describe('the answer to any request is of the vocabulary and never 500', () => {
   /** Anything that can stand in a request line. */
   const visible = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -158,7 +158,7 @@ describe('whatever is asked for, the answer is of the vocabulary and never 500',
     ),
   );
 
-  test('by path', async () => {
+  test('the answer to any path is of the vocabulary and never 500', async () => {
     const property = fc.asyncProperty(
       fc.array(piece, { maxLength: 5 }),
       fc.constantFrom('GET', 'PUT', 'POST', 'DELETE'),
@@ -172,7 +172,7 @@ describe('whatever is asked for, the answer is of the vocabulary and never 500',
     await fc.assert(property, { ...RUNS, numRuns: 300 });
   });
 
-  test('by query', async () => {
+  test('the answer to any query is of the vocabulary and never 500', async () => {
     const name = fc.oneof(
       fc.constantFrom('limit', 'token', 'location', 'partial_match', 'exclude_durable', 'groupID', 'dry_run'),
       piece,
@@ -194,7 +194,7 @@ describe('whatever is asked for, the answer is of the vocabulary and never 500',
     await fc.assert(property, { ...RUNS, numRuns: 300 });
   });
 
-  test('by page token: one that was altered is refused, never read as another place', async () => {
+  test('an altered page token is rejected, and never read as another position', async () => {
     await project.seedUsers('v', 'w');
     const { pagination } = (await project.get('/v1/users?limit=1')).json<{ pagination: { token: string } }>();
     const good = pagination.token;
@@ -209,7 +209,7 @@ describe('whatever is asked for, the answer is of the vocabulary and never 500',
     );
   });
 
-  test('by token: claims of any kind', async () => {
+  test('the answer to a token with claims of any kind is of the vocabulary and never 500', async () => {
     const claims = fc.record(
       {
         project_id: value,

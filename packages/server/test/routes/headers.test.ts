@@ -47,7 +47,7 @@ const requestIdOf = (answer: Answer) => String(answer.headers['x-request-id']);
 
 describe('x-request-id', () => {
   for (const [title, status, send] of ANSWERS) {
-    test(`is on the answer "${title}" (${status}), taken from the request or made up`, async () => {
+    test(`x-request-id is on the answer "${title}" (${status}), taken from the request or made up`, async () => {
       const project = await projectWithGroup();
       const given = await send(project, { 'x-request-id': 'Given-1!~' });
       assert.equal(given.status, status, given.text);
@@ -58,13 +58,13 @@ describe('x-request-id', () => {
     });
   }
 
-  test('is taken when it is 1 to 128 visible ASCII characters', async () => {
+  test('x-request-id is taken when it is 1 to 128 visible ASCII characters', async () => {
     for (const id of ['x', 'x'.repeat(128), '!"#$%&()*+,-./:;<=>?@[]^_`{|}~', "'"]) {
       assert.equal(requestIdOf(await server.bare('GET', '/healthz', { 'x-request-id': id })), id);
     }
   });
 
-  test('is replaced when it is anything else', async () => {
+  test('x-request-id is replaced when it is anything else', async () => {
     for (const id of ['', 'x'.repeat(129), 'a b', 'a\tb', 'é', 'ÿ', 'a\xa0b']) {
       const given = requestIdOf(await server.bare('GET', '/healthz', { 'x-request-id': id }));
       assert.notEqual(given, id);
@@ -72,7 +72,7 @@ describe('x-request-id', () => {
     }
   });
 
-  test('is on the one debug line that each request logs', async () => {
+  test('x-request-id is on the one debug line that each request logs', async () => {
     const project = await projectWithGroup();
     for (const [title, , send] of ANSWERS) {
       const id = `logged-${title.replaceAll(' ', '-')}`;
@@ -89,7 +89,7 @@ describe('x-request-id', () => {
 });
 
 describe('the headers of answers', () => {
-  test('a JSON answer says so, and no answer may be taken for another type', async () => {
+  test('a JSON answer has its content-type, and browsers may not guess another one', async () => {
     const project = await projectWithGroup();
     for (const [title, status, send] of ANSWERS) {
       const answer = await send(project, {});
@@ -136,7 +136,7 @@ describe('the headers of answers', () => {
 });
 
 describe('the log', () => {
-  test('never holds a secret or a token, whatever is sent where', async () => {
+  test('never contains a secret or a token of any request', async () => {
     const project = await projectWithGroup();
     const { url, customerSecret } = server.raw;
     const created = await server.call(server.customerToken(), 'POST', '/v1/projects', { name: 'Logged' });

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { OPEN_PATHS } from '../support/endpoints.ts';
-import { expectDone, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError } from '../support/expect.ts';
 
 const server = clockedServer();
 
 describe('the endpoints of the operator', () => {
   for (const path of OPEN_PATHS) {
-    test(`GET ${path} needs no token, and does not look at one`, async () => {
+    test(`GET ${path} needs no token, and does not read one`, async () => {
       for (const headers of [{}, { authorization: 'nonsense' }, { authorization: 'Bearer a.b.c' }]) {
         assert.equal((await server.bare('GET', path, headers)).status, 200);
       }
@@ -20,7 +20,7 @@ describe('the endpoints of the operator', () => {
     });
   }
 
-  test('/healthz and /readyz say in JSON that all is well', async () => {
+  test('/healthz and /readyz answer {"status": "ok"}', async () => {
     for (const path of ['/healthz', '/readyz']) {
       const answer = await server.bare('GET', path);
       assert.match(String(answer.headers['content-type']), /^application\/json/);
@@ -76,7 +76,7 @@ async function requestsCounted(): Promise<number> {
 }
 
 describe('GET /metrics', () => {
-  test('is a page of the Prometheus text format, each metric with its type', async () => {
+  test('GET /metrics is a page of the Prometheus text format, each metric with its type', async () => {
     const lines = await metrics();
     for (const line of lines) assert.match(line, line.startsWith('#') ? COMMENT : SAMPLE);
     const types = new Set(
@@ -92,14 +92,14 @@ describe('GET /metrics', () => {
     assert.equal(new Set(lines).size, lines.length, 'no line twice');
   });
 
-  test('counts the requests', async () => {
+  test('GET /metrics counts the requests', async () => {
     const project = await server.project();
     const before = await requestsCounted();
     for (let count = 0; count < 5; count += 1) await project.get('/v1/groups');
     assert.ok((await requestsCounted()) >= before + 5);
   });
 
-  test('does not grow with the IDs, the paths and the methods that callers make up', async () => {
+  test('GET /metrics does not grow with the IDs, the paths and the methods that callers make up', async () => {
     const project = await server.project();
     const visit = async (name: string) => {
       expectDone(await project.put(`/v1/groups/${name}`, { name: 'G' }));
@@ -115,7 +115,7 @@ describe('GET /metrics', () => {
     assert.ok(!after.some((line) => line.includes('metric-')), 'no ID is a label');
   });
 
-  test('holds no secret and no token', async () => {
+  test('contains no secret and no token', async () => {
     const project = await server.project();
     await project.get('/v1/groups');
     const text = (await metrics()).join('\n');
@@ -126,5 +126,5 @@ describe('GET /metrics', () => {
 
 test('a wrong method on an open path is 405, without a token', async () => {
   const answer = await server.bare('POST', '/healthz');
-  expectRefused(answer, 405, 'invalid_request');
+  expectError(answer, 405, 'invalid_request');
 });

@@ -47,7 +47,7 @@ describe('connections that break off', () => {
     assert.deepEqual(await project.users(), []);
   });
 
-  test('a caller who hangs up before the answer harms nobody', async () => {
+  test('a client that disconnects before the answer does not disturb other requests', async () => {
     for (let count = 0; count < 50; count += 1) {
       const connection = open();
       connection.write(head('GET /v1/groups'));
@@ -56,7 +56,7 @@ describe('connections that break off', () => {
     await alive();
   });
 
-  test('a slow upload is taken when it arrives byte by byte, and holds nobody up', async () => {
+  test('an upload that arrives byte by byte is accepted, and delays no other request', async () => {
     const connection = open();
     const body = '{"name":"Slow"}';
     connection.write(
@@ -75,7 +75,7 @@ describe('connections that break off', () => {
 });
 
 describe('pipelined requests', () => {
-  test('are answered in order', async () => {
+  test('pipelined requests are answered in order', async () => {
     const connection = open();
     const put = (name: string) => {
       const body = JSON.stringify({ name });
@@ -110,7 +110,7 @@ describe('pipelined requests', () => {
     assert.deepEqual(new Set(ofFlat), new Set([200]));
   });
 
-  test('after a refusal of an unread body are not taken out of that body', async () => {
+  test('pipelined requests after a rejected body that is not read are not read out of that body', async () => {
     const connection = open();
     const smuggled = head('DELETE /v1/groups/g');
     const refused = head(
@@ -130,7 +130,7 @@ describe('pipelined requests', () => {
 describe('a transfer coding besides chunked', () => {
   const chunked = '10\r\n{"name":"Coded"}\r\n0\r\n\r\n';
 
-  test('of a body that is read is invalid_request, and nothing is written', async () => {
+  test('a body with a transfer coding besides chunked is invalid_request, and nothing is written', async () => {
     for (const coding of ['gzip, chunked', 'GZIP,chunked', 'deflate , chunked', 'chunked, chunked']) {
       const connection = open();
       const type = 'Content-Type: application/json';
@@ -155,7 +155,7 @@ describe('a transfer coding besides chunked', () => {
 });
 
 describe('a client that goes on sending after an answer that closes the connection', () => {
-  test('gets that answer whole, and no reset', async () => {
+  test('a client that goes on sending after an answer that closes the connection gets that answer whole, and no reset', async () => {
     const connection = open({ allowHalfOpen: true });
     connection.write(
       `${head('POST /v1/batch', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}x\r\n`,
@@ -168,7 +168,7 @@ describe('a client that goes on sending after an answer that closes the connecti
 });
 
 describe('bytes that cannot be read behind a request', () => {
-  test('do not stand in the answer of that request', async () => {
+  test('bytes that cannot be read behind a request do not change the answer of that request', async () => {
     const connection = open();
     const body = JSON.stringify({
       users: Array.from({ length: 2_000 }, (_, index) => ({ id: `u${index}` })),
@@ -209,7 +209,7 @@ describe('what is not HTTP', () => {
     ['nothing but line breaks', '\r\n\r\n\r\n\r\n'],
   ];
   for (const [title, text] of NONSENSE) {
-    test(`${title} is refused, and the server lives`, async () => {
+    test(`${title} is rejected, and the server answers the next request`, async () => {
       const connection = open();
       connection.write(Buffer.from(text, 'latin1'));
       connection.end();
@@ -223,7 +223,7 @@ describe('what is not HTTP', () => {
     });
   }
 
-  test('a refusal of it has the error body', async () => {
+  test('its rejection has the error body', async () => {
     const connection = open();
     connection.write('GET /v1/groups HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n');
     const text = await connection.closed();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { DATA_ENDPOINTS } from '../support/endpoints.ts';
-import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import type { Project } from '../support/project-client.ts';
 import { expectInVocabulary } from '../support/vocabulary.ts';
 
@@ -49,7 +49,7 @@ describe('deep and large JSON', () => {
     ['30,000 open brackets', '['.repeat(30_000)],
   ];
   for (const [title, body] of DEEP) {
-    test(`${title} are refused by every write`, async () => {
+    test(`${title} are rejected by every write`, async () => {
       for (const { method, path } of WRITES) {
         const answer = await project.send(method, path, body);
         assert.equal(answer.status, 400, `${method} ${path}: ${answer.text.slice(0, 300)}`);
@@ -58,10 +58,10 @@ describe('deep and large JSON', () => {
     });
   }
 
-  test('10 MB of [ are refused', async () => {
+  test('10 MB of [ are rejected', async () => {
     const body = Buffer.alloc(10_000_000, '[');
     for (const path of ['/v1/groups/g', '/v1/batch']) {
-      expectRefused(
+      expectError(
         await project.send(path === '/v1/batch' ? 'POST' : 'PUT', path, body),
         400,
         'invalid_request',
@@ -77,21 +77,21 @@ describe('deep and large JSON', () => {
       [`{"name":"G","members":${members}}`, 'invalid_field'],
     ] as const) {
       const answer = await project.send('PUT', '/v1/groups/g', body);
-      expectRefused(answer, 400, code);
+      expectError(answer, 400, code);
       assert.ok(answer.text.length < 5_000, `${answer.text.length} bytes`);
     }
   });
 
   test('a long name of an unexpected field is not repeated at length', async () => {
     const answer = await project.send('PUT', '/v1/groups/g', JSON.stringify({ ['x'.repeat(1_000_000)]: 1 }));
-    expectRefused(answer, 400, 'unexpected_field');
+    expectError(answer, 400, 'unexpected_field');
     assert.ok(answer.text.length < 20_000, `${answer.text.length} bytes`);
   });
 
   test('a key that is given twice has one meaning: what the check saw is what is stored', async () => {
     expectDone(await project.send('PUT', '/v1/groups/twice', '{"name":7,"name":"Good"}'));
     assert.equal((await project.group('twice')).name, 'Good');
-    expectRefused(
+    expectError(
       await project.send('PUT', '/v1/groups/twice', '{"name":"Good","name":7}'),
       400,
       'invalid_field',
@@ -102,7 +102,7 @@ describe('deep and large JSON', () => {
   });
 });
 
-describe('metadata is read back as written, or refused', () => {
+describe('metadata is read back as written, or rejected', () => {
   const KEPT: readonly string[] = [
     '{"a":0.1,"b":-0.1,"c":1e-7,"d":1e21,"e":1.5e300,"f":5e-324}',
     '{"a":9007199254740991,"b":-9007199254740991,"c":9007199254740992}',
@@ -114,11 +114,14 @@ describe('metadata is read back as written, or refused', () => {
     '{"a":"\\u2028\\u2029 \\u0001 \\u001f \\" \\\\ / < > &"}',
     '{"👋 \\ud83d\\udc4b":"\\uffff \\ue000"}',
     '{"1":"a","0":"b","10":"c"}',
+    '{"":{"":[null,true,false,[],{}]}}',
+    '{"n":[0.1,123456789.125,1.50e2,100000000000000000000,0.00000000000000000001,1e+2]}',
+    '{"text":"\\u0000 \\ud83d\\ude00 \\/ \\u2028","lone":"\\ud800"}',
     '{"$ref":"#","$where":"1","; DROP TABLE groups; --":"\' OR 1=1"}',
   ];
-  for (const json of KEPT) test(`${json.slice(0, 60)} is kept`, () => expectKept(json));
+  for (const json of KEPT) test(`${json.slice(0, 60)} is read back as written`, () => expectKept(json));
 
-  test('a negative zero is a zero, and stays a number', async () => {
+  test('a negative zero in metadata is read back as a zero', async () => {
     expectDone(await putMetadata('{"a":-0,"b":-0.0}'));
     const { metadata } = expectOk<{ metadata: Record<string, number> }>(await project.get('/v1/groups/meta'));
     assert.ok(metadata.a === 0 && metadata.b === 0);
@@ -127,6 +130,7 @@ describe('metadata is read back as written, or refused', () => {
   const REFUSED: readonly string[] = [
     '{"a":1e400}',
     '{"a":-1e400}',
+    '{"a":-1e999}',
     '{"a":9007199254740993}',
     '{"a":[{"b":123456789012345678901234567890}]}',
     '{"a":0.1234567890123456789}',
@@ -140,34 +144,29 @@ describe('metadata is read back as written, or refused', () => {
   ];
   for (const json of REFUSED) {
     test(`${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
-      expectRefused(await putMetadata(json), 400, 'invalid_field', 'metadata');
+      expectError(await putMetadata(json), 400, 'invalid_field', 'metadata');
       const batch = `{"users":[{"id":"u","metadata":${json}}]}`;
-      expectRefused(
-        await project.send('POST', '/v1/batch', batch),
-        400,
-        'invalid_field',
-        'users[0].metadata',
-      );
+      expectError(await project.send('POST', '/v1/batch', batch), 400, 'invalid_field', 'users[0].metadata');
     });
   }
 
   test('such a number anywhere else is a wrong value like any other', async () => {
     for (const number of ['1e400', '9007199254740993', '0.12345678901234567890']) {
-      expectRefused(
+      expectError(
         await project.send('PUT', '/v1/groups/g', `{"name":${number}}`),
         400,
         'invalid_field',
         'name',
       );
-      expectRefused(
+      expectError(
         await project.send('PUT', '/v1/groups/g', `{"nick":${number}}`),
         400,
         'unexpected_field',
         'nick',
       );
-      expectRefused(await project.send('PUT', '/v1/groups/g', number), 400, 'invalid_request');
+      expectError(await project.send('PUT', '/v1/groups/g', number), 400, 'invalid_request');
       const location = `{"groupID":"g","location":{"page":${number}}}`;
-      expectRefused(
+      expectError(
         await project.send('PUT', '/v1/users/u/presence', location),
         400,
         'invalid_field',
@@ -177,14 +176,10 @@ describe('metadata is read back as written, or refused', () => {
   });
 
   for (const depth of [500, 999, 1_001, 2_000, 8_000]) {
-    test(`nested ${depth} deep within 16 KiB it is kept or refused, and the list still reads`, async () => {
+    test(`metadata that is nested ${depth} deep within 16 KiB is read back as written`, async () => {
       const json = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-      const answer = await putMetadata(json);
-      expectInVocabulary(answer);
-      if (answer.status === 200) await expectKept(json);
-      assert.equal((await project.get('/v1/groups')).status, 200);
-      const batch = await project.send('POST', '/v1/batch', `{"groups":[{"id":"meta","metadata":${json}}]}`);
-      assert.equal(batch.status, answer.status, 'the batch agrees');
+      await expectKept(json);
+      expectOk(await project.send('POST', '/v1/batch', `{"groups":[{"id":"meta","metadata":${json}}]}`));
       expectDone(await putMetadata('{}'));
     });
   }
@@ -192,20 +187,20 @@ describe('metadata is read back as written, or refused', () => {
   test('a number of a million zeros is read in the time that any body of its length takes', async () => {
     const zeros = '0'.repeat(1_000_000);
     for (const number of [`1.${zeros}1`, `1${zeros}1`, `1${zeros}`, `0.${zeros}1`, `1e1${zeros}`]) {
-      expectRefused(await putMetadata(`{"a":${number}}`), 400, 'invalid_field', 'metadata');
+      expectError(await putMetadata(`{"a":${number}}`), 400, 'invalid_field', 'metadata');
     }
   });
 
-  test('whoever has no token yet can send 64 KiB at the most', async () => {
+  test('POST /v1/authorize takes at most 64 KiB, because it needs no token', async () => {
     const authorize = (digits: number) => {
       const body = `{"signed_app_token":1.${'0'.repeat(digits)}1}`;
       return server.bare('POST', '/v1/authorize', { 'content-type': 'application/json' }, body);
     };
-    expectRefused(await authorize(60_000), 400, 'invalid_field', 'signed_app_token');
-    expectRefused(await authorize(66_000), 413, 'invalid_request');
+    expectError(await authorize(60_000), 400, 'invalid_field', 'signed_app_token');
+    expectError(await authorize(66_000), 413, 'invalid_request');
   });
 
-  test('16 KiB are kept, one byte more is invalid_field; bytes count, not characters', async () => {
+  test('metadata of 16 KiB is read back as written, one byte more is invalid_field; bytes count, not characters', async () => {
     const sized = (bytes: number, filler: string) => {
       const room = bytes - '{"a":""}'.length;
       const unit = Buffer.byteLength(filler);
@@ -213,78 +208,17 @@ describe('metadata is read back as written, or refused', () => {
     };
     for (const filler of ['x', 'ü', '🎉']) {
       await expectKept(sized(16_384, filler));
-      expectRefused(await putMetadata(sized(16_385, filler)), 400, 'invalid_field', 'metadata');
+      expectError(await putMetadata(sized(16_385, filler)), 400, 'invalid_field', 'metadata', '16384');
     }
     await expectKept(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
   });
 });
 
-describe('texts that stores cannot hold', () => {
+describe('texts that a store cannot store', () => {
   const LONE = ['"\\ud800"', '"\\udc00 x"', '"a\\ud83d"', '"\\ude00\\ud83d"'];
   const NUL = ['"\\u0000"', '"a\\u0000b"', '"a\\u0000"'];
 
-  test('a lone surrogate or a NUL in a name is invalid_field and nothing is stored', async () => {
-    for (const text of [...LONE, ...NUL]) {
-      expectRefused(
-        await project.send('PUT', '/v1/groups/g', `{"name":${text}}`),
-        400,
-        'invalid_field',
-        'name',
-      );
-      expectRefused(
-        await project.send('PUT', '/v1/users/u', `{"name":${text}}`),
-        400,
-        'invalid_field',
-        'name',
-      );
-      expectRefused(
-        await project.send('PUT', '/v1/users/u', `{"short_name":${text}}`),
-        400,
-        'invalid_field',
-        'short_name',
-      );
-      expectRefused(
-        await project.send('PUT', '/v1/users/u', `{"email":${text}}`),
-        400,
-        'invalid_field',
-        'email',
-      );
-      const batch = `{"users":[{"id":"u","name":${text}}]}`;
-      expectRefused(await project.send('POST', '/v1/batch', batch), 400, 'invalid_field', 'users[0].name');
-    }
-    assert.equal((await project.group('g')).name, 'G');
-  });
-
-  test('in an ID they are invalid_field', async () => {
-    for (const text of [
-      ...LONE,
-      ...NUL,
-      '"\\u200b"',
-      '"\\u00ad"',
-      '"\\n"',
-      '"\\ue000"',
-      '"\\uffff"',
-      '"\\ufeff"',
-      '""',
-    ]) {
-      expectRefused(
-        await project.send('PUT', '/v1/groups/g', `{"members":[${text}]}`),
-        400,
-        'invalid_field',
-        'members',
-      );
-      expectRefused(await project.send('POST', '/v1/users', `{"id":${text}}`), 400, 'invalid_field', 'id');
-      const presence = `{"groupID":${text},"location":{"p":"1"}}`;
-      expectRefused(
-        await project.send('PUT', '/v1/users/u/presence', presence),
-        400,
-        'invalid_field',
-        'groupID',
-      );
-    }
-  });
-
-  test('in a location and in metadata they are kept as written or refused, never stored as something else', async () => {
+  test('lone surrogates and NUL in a location and in metadata are read back as written or rejected, never altered', async () => {
     for (const text of [...LONE, ...NUL]) {
       for (const location of [`{"p":${text}}`, `{${text}:"p"}`]) {
         for (const durable of [false, true]) {
@@ -310,7 +244,7 @@ describe('texts that stores cannot hold', () => {
 describe('IDs without measure', () => {
   const LONG = ['x'.repeat(321), 'x'.repeat(10_000), 'x'.repeat(200_000), 'ü'.repeat(400), '🎉'.repeat(321)];
 
-  test('in bodies they are invalid_field, and the answer does not repeat them', async () => {
+  test('IDs that are too long in bodies are invalid_field, and the answer does not repeat them', async () => {
     for (const id of [...LONG, 'x'.repeat(1_000_000)]) {
       const answers = [
         await project.put('/v1/groups/g', { members: ['u', id] }),
@@ -324,13 +258,13 @@ describe('IDs without measure', () => {
         answers.push(await project.put('/v1/users/u/presence', presence));
       }
       for (const answer of answers) {
-        expectRefused(answer, 400, 'invalid_field');
+        expectError(answer, 400, 'invalid_field');
         assert.ok(answer.text.length < 5_000, `${answer.text.length} bytes`);
       }
     }
   });
 
-  test('in paths they are invalid_field, or the request line is too long', async () => {
+  test('IDs that are too long in paths are invalid_field, or the request line is too long', async () => {
     for (const id of LONG.slice(0, 2)) {
       const answer = await project.get(`/v1/groups/${id}`);
       expectInVocabulary(answer);
@@ -339,41 +273,15 @@ describe('IDs without measure', () => {
     const { status } = await project.get(`/v1/groups/${'x'.repeat(200_000)}`).catch(() => ({ status: 431 }));
     assert.ok([400, 414, 431].includes(status), String(status));
   });
-
-  test('text that means something to SQL, shells and templates is text', async () => {
-    for (const id of [
-      "' OR '1'='1",
-      '"; DROP TABLE groups; --',
-      '$(id)',
-      '#{7*7}',
-      '{{7*7}}',
-      '%s%n',
-      '<script>',
-      '../../x',
-      '*',
-      '_',
-      'null',
-      'undefined',
-      'true',
-      '0',
-      '-1',
-      'NaN',
-    ]) {
-      const path = `/v1/groups/${encodeURIComponent(id).replaceAll('.', '%2E')}`;
-      expectDone(await project.put(path, { name: id }), `created group ${id}`);
-      assert.equal((await project.group(id)).name, id);
-      expectDone(await project.delete(path));
-    }
-  });
 });
 
 describe('query strings and headers without measure', () => {
-  test('thousands of query parameters are a refusal', async () => {
+  test('thousands of query parameters are rejected with unexpected_field', async () => {
     const some = Array.from({ length: 2_000 }, (_, index) => `p${index}=1`)
       .join('&')
       .slice(0, 14_000);
-    expectRefused(await project.get(`/v1/groups?${some}`), 400, 'unexpected_field', 'p0');
-    expectRefused(
+    expectError(await project.get(`/v1/groups?${some}`), 400, 'unexpected_field', 'p0');
+    expectError(
       await project.get(`/v1/groups?${'limit=1&'.repeat(1_700)}limit=1`),
       400,
       'invalid_field',
@@ -383,7 +291,7 @@ describe('query strings and headers without measure', () => {
     expectInVocabulary(await project.get(`/v1/groups?${'limit[a]'.repeat(100)}=1`));
   });
 
-  test('a header of 100 KB is refused, and the server answers the next request', async () => {
+  test('a header of 100 KB is rejected, and the server answers the next request', async () => {
     const status = await project
       .get('/v1/groups', { 'x-large': 'x'.repeat(100_000) })
       .then((answer) => answer.status)
@@ -422,6 +330,6 @@ describe('query strings and headers without measure', () => {
   });
 });
 
-test('after all of that the server lives', async () => {
+test('the server answers after all hostile input', async () => {
   assert.equal((await project.get('/v1/groups/g')).status, 200);
 });

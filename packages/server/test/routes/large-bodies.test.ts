@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
-import { expectCreated, expectDone, expectNotFound, expectRefused } from '../support/expect.ts';
+import { expectCreated, expectDone, expectError, expectNotFound } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 
@@ -75,12 +75,12 @@ describe('a large body that is rejected', () => {
     });
   }
 
-  test('of a caller without a token is missing_authorization_header', async () => {
+  test('a large body of a caller without a token is missing_authorization_header', async () => {
     const answer = await server.running.request('PUT', '/v1/groups/g', {
       token: null,
       body: enlarge('{"name":"G"}'),
     });
-    expectRefused(answer, 401, 'missing_authorization_header');
+    expectError(answer, 401, 'missing_authorization_header');
   });
 });
 
@@ -90,7 +90,7 @@ describe('a large body that fits', () => {
     return { name, status, members, metadata };
   };
 
-  test('creates a group, updates what it supplies, and replaces the members', async () => {
+  test('a large body creates a group, updates what it supplies, and replaces the members', async () => {
     const metadata = JSON.parse('{"a\\"b":[{"__proto__":{"x":1}}],"7":"seven"}');
     const body = { name: 'Large', metadata, members: ['bob', 'ann', 'bob'] };
     expectDone(
@@ -106,10 +106,10 @@ describe('a large body that fits', () => {
     assert.deepEqual((await groupOf('large')).members, ['cid']);
   });
 
-  test('is created by POST, and not twice', async () => {
+  test('a large body is created by POST, and not twice', async () => {
     const body = enlarge('{"id":"posted","name":"P","members":["ann"]}');
     expectCreated(await project.send('POST', '/v1/groups', body), 'created group posted');
-    expectRefused(await project.send('POST', '/v1/groups', body), 409, 'group_already_exists', 'posted');
+    expectError(await project.send('POST', '/v1/groups', body), 409, 'group_already_exists', 'posted');
     assert.deepEqual((await groupOf('posted')).members, ['ann']);
   });
 
@@ -120,13 +120,13 @@ describe('a large body that fits', () => {
     const { etag = '' } = (await project.get(path)).headers;
     expectDone(await project.send('PUT', path, enlarge('{"members":["bob"]}'), { 'if-match': etag }));
     const stale = { 'if-match': etag };
-    expectRefused(await project.send('PUT', path, enlarge('{"members":[]}'), stale), 412, 'invalid_request');
+    expectError(await project.send('PUT', path, enlarge('{"members":[]}'), stale), 412, 'invalid_request');
     const change = enlarge('{"remove":["bob"]}');
-    expectRefused(await project.send('POST', `${path}/members`, change, stale), 412, 'invalid_request');
+    expectError(await project.send('POST', `${path}/members`, change, stale), 412, 'invalid_request');
     assert.deepEqual((await groupOf('tagged')).members, ['bob']);
   });
 
-  test('stores metadata that is nested as deeply as it may be', async () => {
+  test('a large body stores metadata that is nested as deeply as it may be', async () => {
     const depth = 8_000;
     const metadata = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
     expectDone(await project.send('PUT', '/v1/groups/deep', enlarge(`{"name":"D","metadata":${metadata}}`)));
@@ -134,7 +134,7 @@ describe('a large body that fits', () => {
     assert.ok(text.includes(metadata));
   });
 
-  test('adds and removes members, of an organization too', async () => {
+  test('a large body adds and removes members, of an organization too', async () => {
     expectDone(await project.put('/v1/groups/changed', { name: 'C', members: ['ann'] }));
     const change = enlarge('{"add":["cid","bob","bob"],"remove":["ann","nobody"]}');
     const path = '/v1/organizations/changed/members';
@@ -144,7 +144,7 @@ describe('a large body that fits', () => {
     expectNotFound(unknown, 'user_not_found', 'nobody');
   });
 
-  test('updates presence', async () => {
+  test('a large body updates presence', async () => {
     const update = { userID: 'ann', groupID: 'g', location: { 'page "1"': 'ü' } };
     const body = enlarge(JSON.stringify({ updates: [update, { ...update, userID: 'nobody' }] }));
     const answer = await project.send('PUT', '/v1/presence', body);
@@ -154,7 +154,7 @@ describe('a large body that fits', () => {
     assert.deepEqual(entry.json<{ ephemeral: object }>().ephemeral, { locations: [update.location] });
   });
 
-  test('has 50,000 members in one list, of which each is read back', async () => {
+  test('a large body has 50,000 members in one list, of which each is read back', async () => {
     const own = await server.project();
     const members = Array.from({ length: 50_000 }, (_, index) => `u${String(index).padStart(6, '0')}`);
     for (let from = 0; from < members.length; from += 10_000)
@@ -185,11 +185,11 @@ describe('the largest body', () => {
     ['PUT', '/v1/organizations/g', '{"name":"G"}', 32 * 1_024 * 1_024],
   ];
   for (const [method, path, body, bytes] of LIMITS) {
-    test(`of ${method} ${path} has ${bytes} bytes; one more is 413 invalid_request`, async () => {
+    test(`the largest body of ${method} ${path} has ${bytes} bytes; one more is 413 invalid_request`, async () => {
       const largest = await project.send(method, path, body.padEnd(bytes));
       assert.ok(largest.status === 200 || largest.status === 409, largest.text);
       const larger = await project.send(method, path, body.padEnd(bytes + 1));
-      expectRefused(larger, 413, 'invalid_request', `${bytes} bytes`);
+      expectError(larger, 413, 'invalid_request', `${bytes} bytes`);
     });
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -47,7 +47,7 @@ const WRITES: [
 
 describe('ETag', () => {
   for (const path of [GROUP, USER]) {
-    test(`GET ${path} carries a strong one, the same as long as nothing changes`, async () => {
+    test(`GET ${path} has a strong ETag, which stays the same while nothing changes`, async () => {
       const project = await projectWithBoth();
       const etag = await etagOf(project, path);
       assert.match(etag, /^"[\x21\x23-\x7e]+"$/);
@@ -87,7 +87,7 @@ describe('ETag', () => {
     ],
   ];
   for (const [what, path, change] of changes) {
-    test(`is another after a change of ${what}`, async () => {
+    test(`an ETag is another one after a change of ${what}`, async () => {
       const project = await projectWithBoth();
       const etag = await etagOf(project, path);
       expectOk(await change(project));
@@ -117,7 +117,7 @@ describe('If-None-Match on GET', () => {
       }
     });
 
-    test(`GET ${path} of what is missing is not found, whatever the header says`, async () => {
+    test(`GET ${path} of an unknown ID is the not-found code, whatever If-None-Match has`, async () => {
       const project = await server.project();
       assert.equal((await project.get(path, { 'if-none-match': '*' })).status, 401);
     });
@@ -140,7 +140,7 @@ describe('If-Match', () => {
       expectDone(await project.put(path, { name: 'Newer' }));
       await project.unchanged(async () => {
         for (const value of [stale, '"other"', `${stale}, "other"`]) {
-          expectRefused(await write(project, { 'if-match': value }), 412, 'invalid_request');
+          expectError(await write(project, { 'if-match': value }), 412, 'invalid_request');
         }
       });
     });
@@ -151,7 +151,7 @@ describe('If-Match', () => {
       expectDone(await project.delete(path));
       await project.unchanged(async () => {
         for (const value of [old, '*']) {
-          expectRefused(await write(project, { 'if-match': value }), 412, 'invalid_request');
+          expectError(await write(project, { 'if-match': value }), 412, 'invalid_request');
         }
       });
     });
@@ -160,19 +160,19 @@ describe('If-Match', () => {
       const project = await projectWithBoth();
       const etag = await etagOf(project, path);
       const answer = await project.unchanged(() => write(project, { 'if-match': `W/${etag}` }));
-      expectRefused(answer, 412, 'invalid_request');
+      expectError(answer, 412, 'invalid_request');
     });
 
-    test(`${name}: the ETag of a removed resource does not match the one made in its place`, async () => {
+    test(`${name}: the ETag of a removed resource does not match a new one of the same ID`, async () => {
       const project = await projectWithBoth();
       const old = await etagOf(project, path);
       expectDone(await project.delete(path));
       expectDone(await project.put(path, { name: 'Again' }));
-      expectRefused(await write(project, { 'if-match': old }), 412, 'invalid_request');
+      expectError(await write(project, { 'if-match': old }), 412, 'invalid_request');
     });
   }
 
-  test('of twenty writers who read the same state one wins, and the others are told', async () => {
+  test('of twenty writers with the same ETag one is applied, and the others are answered 412', async () => {
     const project = await projectWithBoth();
     const etag = await etagOf(project, GROUP);
     const answers = await Promise.all(
@@ -183,18 +183,18 @@ describe('If-Match', () => {
     const winners = answers.flatMap(({ status }, racer) => (status === 200 ? [racer] : []));
     assert.equal(winners.length, 1);
     for (const [racer, answer] of answers.entries()) {
-      if (racer !== winners[0]) expectRefused(answer, 412, 'invalid_request');
+      if (racer !== winners[0]) expectError(answer, 412, 'invalid_request');
     }
     assert.equal((await project.group('g')).name, `racer ${winners[0]}`);
   });
 
-  test('a bad body is refused before the ETag is looked at', async () => {
+  test('an invalid body is rejected before the ETag is compared', async () => {
     const project = await projectWithBoth();
     const answer = await project.put(GROUP, { nick: 1 }, { 'if-match': '"stale"' });
-    expectRefused(answer, 400, 'unexpected_field', 'nick');
+    expectError(answer, 400, 'unexpected_field', 'nick');
   });
 
-  test('unknown users are refused before the ETag is looked at: references come before conflicts', async () => {
+  test('unknown users are user_not_found before the ETag is compared', async () => {
     const project = await projectWithBoth();
     const stale = { 'if-match': '"stale"' };
     await project.unchanged(async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { expectCreated, expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectCreated, expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -45,7 +45,7 @@ describe('/v1/organizations names groups', () => {
     const project = await projectWithGroup();
     expectCreated(await project.post('/v1/organizations', { id: 'o', name: 'O' }), 'o');
     const answer = await project.post('/v1/organizations', { id: 'g', name: 'O' });
-    expectRefused(answer, 409, 'group_already_exists', 'g');
+    expectError(answer, 409, 'group_already_exists', 'g');
   });
 
   test('the list pages through the Link header', async () => {
@@ -59,11 +59,11 @@ describe('/v1/organizations names groups', () => {
     assert.equal(last?.id, 'h');
   });
 
-  test('If-Match holds here too', async () => {
+  test('If-Match works under the older name too', async () => {
     const project = await projectWithGroup();
     const stale = { 'if-match': '"stale"' };
     const answer = await project.unchanged(() => project.put('/v1/organizations/g', { name: 'O' }, stale));
-    expectRefused(answer, 412, 'invalid_request');
+    expectError(answer, 412, 'invalid_request');
   });
 
   const missing: [name: string, send: (project: Project) => Promise<Answer>][] = [
@@ -92,7 +92,7 @@ describe('/v1/organizations names groups', () => {
 });
 
 describe('organizationID in a presence body', () => {
-  test('names the group', async () => {
+  test('organizationID in a presence body names the group', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/users/u/presence', { organizationID: 'g', location: PLACE }));
     const { users } = expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence'));
@@ -113,9 +113,9 @@ describe('organizationID in a presence body', () => {
     const project = await projectWithGroup();
     for (const organizationID of [null, 7, '']) {
       const answer = await project.put('/v1/users/u/presence', { organizationID, location: PLACE });
-      expectRefused(answer, 400, 'invalid_field', 'organizationID');
+      expectError(answer, 400, 'invalid_field', 'organizationID');
     }
-    expectRefused(
+    expectError(
       await project.put('/v1/users/u/presence', { location: PLACE }),
       400,
       'missing_field',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildGroup, buildIds } from '../support/build.ts';
-import { expectOk, expectRefused } from '../support/expect.ts';
+import { expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { LISTS, tokenOf, withToken } from '../support/paged-lists.ts';
 import type { PageInfo } from '../support/project-client.ts';
@@ -43,14 +43,20 @@ for (const list of LISTS) {
         '..',
         '%F0%9F%98%80',
         'A'.repeat(4_000),
+        '0',
+        'dQ',
+        'eyJsYXN0IjoidSJ9',
+        'eyJhZnRlciI6InUifQ==',
+        encodeURIComponent('{}'),
+        project.token,
       ];
       for (const token of wrong) {
         const answer = await project.get(`${list.path}?token=${token}`);
-        expectRefused(answer, 400, 'invalid_field', 'token');
+        expectError(answer, 400, 'invalid_field', 'token');
       }
       const token = encodeURIComponent(await tokenOf(project, list));
       const twice = await project.get(`${list.path}?token=${token}&token=${token}`);
-      expectRefused(twice, 400, 'invalid_field', 'token');
+      expectError(twice, 400, 'invalid_field', 'token');
     });
 
     test('a token of another project is invalid_field', async () => {
@@ -58,7 +64,7 @@ for (const list of LISTS) {
       await Promise.all([list.add(project, SEVEN), list.add(other, SEVEN)]);
       const token = await tokenOf(other, list);
       assert.equal((await withToken(other, list, token)).status, 200);
-      expectRefused(await withToken(project, list, token), 400, 'invalid_field', 'token');
+      expectError(await withToken(project, list, token), 400, 'invalid_field', 'token');
     });
 
     test('a token of another list is invalid_field', async () => {
@@ -66,7 +72,7 @@ for (const list of LISTS) {
       for (const each of LISTS) await each.add(project, SEVEN);
       for (const other of LISTS.filter((each) => each !== list)) {
         const token = await tokenOf(project, other);
-        expectRefused(await withToken(project, list, token), 400, 'invalid_field', 'token');
+        expectError(await withToken(project, list, token), 400, 'invalid_field', 'token');
       }
     });
 
@@ -83,29 +89,29 @@ for (const list of LISTS) {
           withToken(project, list, each),
         ),
       );
-      for (const answer of answers) expectRefused(answer, 400, 'invalid_field', 'token');
+      for (const answer of answers) expectError(answer, 400, 'invalid_field', 'token');
     });
   });
 }
 
 describe('a token is of one list', () => {
-  test('of the members of one group and not of another', async () => {
+  test('a page token of the members of one group is not one of another group', async () => {
     const project = await server.project();
     await project.seedUsers(...SEVEN);
     await project.seed({ groups: ['g', 'h'].map((id) => buildGroup({ id, members: SEVEN })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/groups/g/members?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));
     expectOk(await project.get(`/v1/groups/g/members?token=${token}`));
-    expectRefused(await project.get(`/v1/groups/h/members?token=${token}`), 400, 'invalid_field', 'token');
+    expectError(await project.get(`/v1/groups/h/members?token=${token}`), 400, 'invalid_field', 'token');
   });
 
-  test('of the groups of one user and not of another', async () => {
+  test('a page token of the groups of one user is not one of another user', async () => {
     const project = await server.project();
     await project.seedUsers('u', 'v');
     await project.seed({ groups: SEVEN.map((id) => buildGroup({ id, members: ['u', 'v'] })) });
     const page = expectOk<{ pagination: PageInfo }>(await project.get('/v1/users/u/groups?limit=2'));
     const token = encodeURIComponent(String(page.pagination.token));
     expectOk(await project.get(`/v1/users/u/groups?token=${token}`));
-    expectRefused(await project.get(`/v1/users/v/groups?token=${token}`), 400, 'invalid_field', 'token');
+    expectError(await project.get(`/v1/users/v/groups?token=${token}`), 400, 'invalid_field', 'token');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { type Project, segment } from '../support/project-client.ts';
 
 const server = clockedServer();
@@ -29,18 +29,18 @@ const channels = (sendViaMessenger: boolean, sendViaEmail: boolean) => [
 ];
 
 describe('GET /v1/users/<USER_ID>/preferences', () => {
-  test('answers an array of preference objects; both channels default to true', async () => {
+  test('GET /v1/users/<USER_ID>/preferences answers an array of preference objects; both channels default to true', async () => {
     assert.deepEqual(await preferences(await withUser()), channels(true, true));
   });
 
-  test('of a user who does not exist is user_not_found', async () => {
+  test('GET /v1/users/<USER_ID>/preferences of a user who does not exist is user_not_found', async () => {
     const project = await server.project();
     expectNotFound(await project.get('/v1/users/nobody/preferences'), 'user_not_found', 'nobody');
   });
 
-  test('is the one way to read them: the path without users takes only PUT', async () => {
+  test('GET /v1/users/<USER_ID>/preferences is the one way to read them: the path without users takes only PUT', async () => {
     const answer = await (await withUser()).get('/v1/u/preferences');
-    expectRefused(answer, 405, 'invalid_request');
+    expectError(answer, 405, 'invalid_request');
     assert.equal(answer.headers.allow, 'PUT');
   });
 });
@@ -53,7 +53,7 @@ for (const [name, pathOf] of PATHS) {
       assert.deepEqual(await preferences(project), channels(false, true));
     });
 
-    test('merges: a channel that is not supplied keeps its value', async () => {
+    test('merges: a channel that is not supplied does not change', async () => {
       const project = await withUser();
       expectDone(await project.put(pathOf('u'), write({ sendViaMessenger: false })));
       expectDone(await project.put(pathOf('u'), write({ sendViaEmail: false })));
@@ -81,14 +81,14 @@ for (const [name, pathOf] of PATHS) {
 
     test('needs key and value', async () => {
       const project = await withUser();
-      expectRefused(await project.put(pathOf('u'), {}), 400, 'missing_field', 'key', 'value');
-      expectRefused(
+      expectError(await project.put(pathOf('u'), {}), 400, 'missing_field', 'key', 'value');
+      expectError(
         await project.put(pathOf('u'), { key: 'notification_channels' }),
         400,
         'missing_field',
         'value',
       );
-      expectRefused(await project.put(pathOf('u'), { value: {} }), 400, 'missing_field', 'key');
+      expectError(await project.put(pathOf('u'), { value: {} }), 400, 'missing_field', 'key');
     });
 
     test('takes no other key than notification_channels: invalid_field', async () => {
@@ -103,40 +103,33 @@ for (const [name, pathOf] of PATHS) {
         ['notification_channels'],
       ]) {
         const answer = await project.put(pathOf('u'), { key, value: {} });
-        expectRefused(answer, 400, 'invalid_field', 'key', 'notification_channels');
+        expectError(answer, 400, 'invalid_field', 'key', 'notification_channels');
       }
     });
 
     test('takes only an object of booleans as value: invalid_field', async () => {
       const project = await withUser();
       for (const value of [null, true, 'x', 1, []]) {
-        expectRefused(await project.put(pathOf('u'), write(value)), 400, 'invalid_field', 'value');
+        expectError(await project.put(pathOf('u'), write(value)), 400, 'invalid_field', 'value');
       }
       for (const flag of [null, 'true', 1, 0, {}, []]) {
         const answer = await project.put(pathOf('u'), write({ sendViaMessenger: flag, sendViaEmail: false }));
-        expectRefused(answer, 400, 'invalid_field', 'value.sendViaMessenger');
+        expectError(answer, 400, 'invalid_field', 'value.sendViaMessenger');
       }
       assert.deepEqual(await preferences(project), channels(true, true));
     });
 
-    test('names a channel that it does not know, with its place, and lists the known ones', async () => {
+    test('names an unknown channel with its path, and lists the known ones', async () => {
       const project = await withUser();
       const answer = await project.put(pathOf('u'), write({ sendViaPigeon: true, sendViaEmail: false }));
-      expectRefused(
-        answer,
-        400,
-        'unexpected_field',
-        'value.sendViaPigeon',
-        'sendViaMessenger',
-        'sendViaEmail',
-      );
+      expectError(answer, 400, 'unexpected_field', 'value.sendViaPigeon', 'sendViaMessenger', 'sendViaEmail');
       assert.deepEqual(await preferences(project), channels(true, true));
     });
 
     test('of a user who does not exist is user_not_found, after the body has been checked', async () => {
       const project = await server.project();
       expectNotFound(await project.put(pathOf('nobody'), write({})), 'user_not_found', 'nobody');
-      expectRefused(await project.put(pathOf('nobody'), write(7)), 400, 'invalid_field');
+      expectError(await project.put(pathOf('nobody'), write(7)), 400, 'invalid_field');
     });
 
     test('takes any legal ID', async () => {
@@ -172,7 +165,7 @@ describe('users whose ID reads like a resource name', () => {
   test('PUT /v1/groups/preferences is the group "preferences"', async () => {
     const project = await withUser('groups');
     expectDone(await project.put('/v1/groups/preferences', { name: 'P' }), 'created group preferences');
-    expectRefused(await project.put('/v1/groups/preferences', write({})), 400, 'unexpected_field', 'key');
+    expectError(await project.put('/v1/groups/preferences', write({})), 400, 'unexpected_field', 'key');
     assert.equal((await project.group('preferences')).name, 'P');
   });
 
@@ -189,7 +182,7 @@ describe('users whose ID reads like a resource name', () => {
 });
 
 describe('preferences of a user', () => {
-  test('go with the user: who is created again has the defaults', async () => {
+  test('preferences of a user are removed with the user: a user created again has the defaults', async () => {
     const project = await withUser();
     expectDone(await project.put('/v1/u/preferences', write({ sendViaEmail: false })));
     expectDone(await project.delete('/v1/users/u'));
@@ -198,7 +191,7 @@ describe('preferences of a user', () => {
     assert.deepEqual(await preferences(project), channels(true, true));
   });
 
-  test('stay when the user is updated, or set deleted and active again', async () => {
+  test('preferences of a user stay when the user is updated, or set deleted and active again', async () => {
     const project = await withUser();
     expectDone(await project.put('/v1/u/preferences', write({ sendViaEmail: false })));
     for (const status of ['deleted', 'active'])
@@ -206,7 +199,7 @@ describe('preferences of a user', () => {
     assert.deepEqual(await preferences(project), channels(true, false));
   });
 
-  test('are nobody else’s', async () => {
+  test('preferences of a user belong to one user of one project', async () => {
     const project = await withUser();
     await project.seedUsers('v', 'U');
     expectDone(await project.put('/v1/u/preferences', write({ sendViaEmail: false })));

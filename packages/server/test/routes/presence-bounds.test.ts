@@ -1,14 +1,19 @@
-/** How much one user can have present, and how much one answer holds of it. */
+/** How many locations one user can have, and how many of them one answer has. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser, clientToken } from '../support/browser.ts';
 import { withStream } from '../support/client-stream.ts';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence, type PresencePage, pagePlace as page } from '../support/presence-client.ts';
+import {
+  type Location,
+  Presence,
+  type PresencePage,
+  pageLocation as page,
+} from '../support/presence-client.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -20,8 +25,8 @@ const browserOf = ({ project }: Presence, userId: string) =>
   new Browser(project, clientToken(project, { user_id: userId, group_id: 'g' }, clock.now()));
 
 /** A location of so many bytes of JSON, with room for 7,000 at least. */
-function sized(bytes: number, name = ''): Place {
-  const place: Place = { name };
+function sized(bytes: number, name = ''): Location {
+  const place: Location = { name };
   for (let left = bytes - Buffer.byteLength(JSON.stringify(place)), key = 0; left > 0; key += 1) {
     const around = ',"k0":""'.length;
     const length = left < 1_024 + 2 * around ? left - around : 1_000;
@@ -56,36 +61,36 @@ describe('a location has at most 8 KiB of JSON', () => {
   const tooLarge = sized(limits.LOCATION_MAX_BYTES + 1);
   const message = ['8192 bytes', 'location'];
 
-  test('in `location` and `exclusiveWithin`, of a host and of a browser', async () => {
+  test('a location of more than 8 KiB of JSON is invalid_field in `location` and `exclusiveWithin`, of a host and of a browser', async () => {
     const p = await presence();
     await p.set('a', largest, { exclusiveWithin: largest });
-    assert.deepEqual(await p.placesOf('a'), [largest]);
+    assert.deepEqual(await p.locationsOf('a'), [largest]);
     await p.setAbsent('a', largest);
     await p.set('a', largest, { durable: true });
-    expectRefused(await p.put('a', { location: tooLarge }), 400, 'invalid_field', ...message);
+    expectError(await p.put('a', { location: tooLarge }), 400, 'invalid_field', ...message);
     const within = await p.put('a', { location: tooLarge, exclusiveWithin: tooLarge });
-    expectRefused(within, 400, 'invalid_field', 'exclusiveWithin', '8192 bytes');
+    expectError(within, 400, 'invalid_field', 'exclusiveWithin', '8192 bytes');
     const browser = browserOf(p, 'a');
     expectDone(await browser.putPresence({ location: largest }));
-    expectRefused(await browser.putPresence({ location: tooLarge }), 400, 'invalid_field', ...message);
-    expectRefused(await p.put('a', { location: tooLarge, absent: true }), 400, 'invalid_field', ...message);
+    expectError(await browser.putPresence({ location: tooLarge }), 400, 'invalid_field', ...message);
+    expectError(await p.put('a', { location: tooLarge, absent: true }), 400, 'invalid_field', ...message);
   });
 
-  test('in each of many updates', async () => {
+  test('a location of more than 8 KiB of JSON is invalid_field in each of many updates', async () => {
     const p = await presence();
     const updates = [largest, tooLarge].map((location) => ({ userID: 'a', groupID: 'g', location }));
     const answer = await p.project.put('/v1/presence', { updates });
-    expectRefused(answer, 400, 'invalid_field', 'updates[1].location', '8192 bytes');
+    expectError(answer, 400, 'invalid_field', 'updates[1].location', '8192 bytes');
     assert.deepEqual(await p.everyone(), []);
   });
 
-  test('in the filter of a reading', async () => {
+  test('a location of more than 8 KiB of JSON is invalid_field in the filter of a reading', async () => {
     const p = await presence();
     await p.set('a', largest);
-    const path = (location: Place) =>
+    const path = (location: Location) =>
       `/v1/groups/g/presence?${new URLSearchParams({ location: JSON.stringify(location) })}`;
     assert.equal(expectOk<PresencePage>(await p.project.get(path(largest))).users.length, 1);
-    expectRefused(await p.project.get(path(tooLarge)), 400, 'invalid_field', 'location', '8192 bytes');
+    expectError(await p.project.get(path(tooLarge)), 400, 'invalid_field', 'location', '8192 bytes');
   });
 
   test('as it is written: what is longer in UTF-8 or has to be escaped counts as that', async () => {
@@ -99,8 +104,8 @@ describe('a location has at most 8 KiB of JSON', () => {
     });
     const most = Math.floor((limits.LOCATION_MAX_BYTES - '{"k":"","l":""}'.length) / 6);
     await p.set('b', controls(most));
-    assert.deepEqual(await p.placesOf('b'), [controls(most)]);
-    expectRefused(await p.put('b', { location: controls(most + 1) }), 400, 'invalid_field', 'location');
+    assert.deepEqual(await p.locationsOf('b'), [controls(most)]);
+    expectError(await p.put('b', { location: controls(most + 1) }), 400, 'invalid_field', 'location');
   });
 });
 
@@ -120,9 +125,13 @@ describe('a user has at most 100 ephemeral locations in a group', () => {
       const departed = { id: 'a', location: page(1), reason: 'removed' };
       assert.deepEqual(await stream.expect('departed'), departed, 'page 0 was refreshed');
     });
-    assert.equal((await p.placesOf('a')).length, limits.EPHEMERAL_LOCATIONS_MAX);
+    assert.equal((await p.locationsOf('a')).length, limits.EPHEMERAL_LOCATIONS_MAX);
     await p.set('b', page(100));
-    assert.equal((await p.placesOf('a')).length, limits.EPHEMERAL_LOCATIONS_MAX, "another user's are apart");
+    assert.equal(
+      (await p.locationsOf('a')).length,
+      limits.EPHEMERAL_LOCATIONS_MAX,
+      "another user's are apart",
+    );
   });
 
   test('which have at most 64 KiB together', async () => {
@@ -132,14 +141,14 @@ describe('a user has at most 100 ephemeral locations in a group', () => {
       const location = sized(limits.LOCATION_MAX_BYTES, `${index}`);
       expectDone(await browser.putPresence({ location }));
     }
-    const locations = await p.placesOf('a');
+    const locations = await p.locationsOf('a');
     assert.equal(locations.length, 8);
     assert.ok(locations.some(({ name }) => name === '19'));
   });
 });
 
 describe('a page of presence', () => {
-  test('ends with the entry that makes it larger than 4 MiB, and its token leads to the rest', async () => {
+  test('a page of presence ends with the entry that makes it larger than 4 MiB, and its token leads to the rest', async () => {
     const p = await crowd(140);
     for (const client of [p.project, browserOf(p, 'u100')]) {
       const path = client instanceof Browser ? '/v1/client/presence' : '/v1/groups/g/presence';
@@ -168,7 +177,7 @@ describe('a page of presence', () => {
     assert.deepEqual(expectOk(count), { count: 140 });
   });
 
-  test('of users whose durable locations alone are large ends there too', async () => {
+  test('a page of presence of users whose durable locations alone are large ends there too', async () => {
     const ids = Array.from({ length: 600 }, (_, index) => `u${index + 100}`);
     const project = await server.project();
     await project.seed({

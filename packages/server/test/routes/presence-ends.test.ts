@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
 import { expectDone } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence, pagePlace as page, sorted } from '../support/presence-client.ts';
+import { type Location, Presence, pageLocation as page, sorted } from '../support/presence-client.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -13,16 +13,16 @@ const presence = (from = server) => Presence.inNewProject(from);
 
 describe('absence', () => {
   const inBook = { exclusiveWithin: { book: 'A' } };
-  const place: Place = { book: 'A', page: '1' };
+  const place: Location = { book: 'A', page: '1' };
 
-  test('clears the presence at exactly that location', async () => {
+  test('absence clears the presence at exactly that location', async () => {
     const p = await presence();
     for (const location of [{ book: 'A' }, place, { ...place, word: '1' }]) await p.set('a', location);
     await p.setAbsent('a', place);
-    assert.deepEqual(sorted(await p.placesOf('a')), sorted([{ book: 'A' }, { ...place, word: '1' }]));
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([{ book: 'A' }, { ...place, word: '1' }]));
   });
 
-  test('clears it whichever region it was set in', async () => {
+  test('absence clears it whichever region it was set in', async () => {
     const p = await presence();
     await p.set('a', place);
     await p.set('a', place, inBook);
@@ -31,7 +31,7 @@ describe('absence', () => {
     assert.deepEqual(await p.everyone(), []);
   });
 
-  test('of who is not present there succeeds and has no effect', async () => {
+  test('the absence of a user who is not present there succeeds and has no effect', async () => {
     const p = await presence();
     await p.setAbsent('a', place);
     await p.set('a', place);
@@ -40,15 +40,15 @@ describe('absence', () => {
     assert.deepEqual(await p.ephemeral(), { a: [place] });
   });
 
-  test('does not undo what comes after it', async () => {
+  test('absence does not undo what comes after it', async () => {
     const p = await presence();
     await p.set('a', place, inBook);
     await p.setAbsent('a', place);
     await p.set('a', place, inBook);
-    assert.deepEqual(await p.placesOf('a'), [place]);
+    assert.deepEqual(await p.locationsOf('a'), [place]);
   });
 
-  test('leaves durable presence as it is', async () => {
+  test('absence leaves durable presence as it is', async () => {
     const p = await presence();
     await p.set('a', place, { durable: true });
     await p.set('a', place);
@@ -62,7 +62,7 @@ describe('absence', () => {
 describe('durable presence', () => {
   const durable = { durable: true };
 
-  test('is the location with the time of the last update', async () => {
+  test('durable presence is the location with the time of the last update', async () => {
     const p = await presence();
     await p.set('a', page(1), durable);
     const entry = {
@@ -74,14 +74,14 @@ describe('durable presence', () => {
     assert.deepEqual(await p.entryOf('a'), entry);
   });
 
-  test('is kept when an ephemeral one would have ended', async () => {
+  test('durable presence stays when the time of an ephemeral one has passed', async () => {
     const p = await presence();
     await p.set('a', page(1), durable);
     clock.move(TTL_MS * 10);
     assert.deepEqual((await p.everyone())[0]?.durable?.location, page(1));
   });
 
-  test('has the time of the last update, also when that names the same place', async () => {
+  test('durable presence has the time of the last update, also when that has the same location', async () => {
     const p = await presence();
     await p.set('a', page(1), durable);
     clock.move(5_000);
@@ -89,7 +89,7 @@ describe('durable presence', () => {
     assert.equal((await p.everyone())[0]?.durable?.timestamp, new Date(clock.now()).toISOString());
   });
 
-  test('shows the latest of several regions', async () => {
+  test('durable presence shows the latest of several regions', async () => {
     const p = await presence();
     for (const number of [1, 2]) {
       await p.set('a', page(number), durable);
@@ -100,22 +100,22 @@ describe('durable presence', () => {
     assert.deepEqual((await p.entryOf('a')).durable?.location, page(1));
   });
 
-  test('is replaced within its exclusive region', async () => {
+  test('durable presence is replaced within its exclusive region', async () => {
     const p = await presence();
     const within = { durable: true, exclusiveWithin: { book: 'A' } };
-    const at = (chapter: string): Place => ({ book: 'A', chapter });
+    const at = (chapter: string): Location => ({ book: 'A', chapter });
     await p.set('a', at('1'), within);
     clock.move(1_000);
     await p.set('a', at('2'), within);
-    const exactly = async (place: Place) => (await p.page({ location: JSON.stringify(place) })).users;
+    const exactly = async (place: Location) => (await p.page({ location: JSON.stringify(place) })).users;
     assert.deepEqual(await exactly(at('1')), []);
     assert.deepEqual((await exactly(at('2')))[0]?.durable?.location, at('2'));
   });
 
-  test('and ephemeral presence are each a space of its own: neither moves the other', async () => {
+  test('durable presence and ephemeral presence are each a space of its own: neither moves the other', async () => {
     const p = await presence();
     const exclusiveWithin = { book: 'A' };
-    const at = (chapter: string): Place => ({ book: 'A', chapter });
+    const at = (chapter: string): Location => ({ book: 'A', chapter });
     await p.set('a', at('1'), { exclusiveWithin });
     await p.set('a', at('2'), { exclusiveWithin, durable: true });
     let entry = await p.entryOf('a');
@@ -126,8 +126,8 @@ describe('durable presence', () => {
   });
 });
 
-describe('a user who is set deleted', () => {
-  test('disappears from every presence reading at once', async () => {
+describe('a user with status deleted', () => {
+  test('a user with status deleted disappears from every presence reading at once', async () => {
     const p = await presence();
     await p.set('a', page(1));
     await p.set('a', page(2), { durable: true });
@@ -188,7 +188,7 @@ describe('leaving or deleting a group clears presence in it', () => {
     ],
   ];
   for (const [title, leave, comeBack] of WAYS) {
-    test(`a member who is ${title} is gone from the readings, and coming back does not bring it back`, async () => {
+    test(`a member who is ${title} is in no reading of presence, also when they are a member again`, async () => {
       const p = await presence();
       await p.set('a', page(1));
       await p.set('a', page(2), { exclusiveWithin: { page: '2' } });
@@ -204,7 +204,7 @@ describe('leaving or deleting a group clears presence in it', () => {
     });
   }
 
-  test('the members who stay keep theirs', async () => {
+  test('the presence of the other members stays', async () => {
     const p = await presence();
     for (const id of ['a', 'b']) await p.set(id, page(1));
     await p.project.put('/v1/groups/g', { members: ['b'] });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiDescription } from '../http/api-description.ts';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence, sorted } from '../support/presence-client.ts';
+import { type Location, Presence, sorted } from '../support/presence-client.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -22,9 +22,9 @@ async function presence(...ids: string[]): Promise<Presence> {
   return new Presence(project);
 }
 
-const BOOK: Place = { book: 'A' };
-const CHAPTER: Place = { book: 'A', chapter: '1' };
-const WORD: Place = { book: 'A', chapter: '1', word: 'x' };
+const BOOK: Location = { book: 'A' };
+const CHAPTER: Location = { book: 'A', chapter: '1' };
+const WORD: Location = { book: 'A', chapter: '1', word: 'x' };
 
 /** a at the book, b at the chapter, c at the word, d at another book; e durably at the chapter. */
 async function library(): Promise<Presence> {
@@ -41,19 +41,19 @@ const idsOf = async (p: Presence, query: Record<string, string> = {}) =>
   (await p.page(query)).users.map(({ id }) => id);
 
 describe('GET /v1/groups/<ID>/presence', () => {
-  test('without location answers everyone present in the group, in order of ID', async () => {
+  test('GET /v1/groups/<ID>/presence without location answers everyone present in the group, in order of ID', async () => {
     const p = await library();
     assert.deepEqual(await idsOf(p), ['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('of a group with nobody present is an empty list and no token', async () => {
+  test('GET /v1/groups/<ID>/presence of a group with nobody present is an empty list and no token', async () => {
     const p = await presence('a');
     for (const group of ['g', 'empty']) {
       assert.deepEqual(await p.page({}, group), { users: [], pagination: { token: null } });
     }
   });
 
-  test('with location answers who is at exactly that place', async () => {
+  test('GET /v1/groups/<ID>/presence with location lists the users at exactly that location', async () => {
     const p = await library();
     assert.deepEqual(await idsOf(p, { location: JSON.stringify(CHAPTER) }), ['b', 'e']);
     assert.deepEqual(await idsOf(p, { location: '{"chapter":"1","book":"A"}' }), ['b', 'e']);
@@ -64,9 +64,10 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await idsOf(p, { location: '{"book":"C"}' }), []);
   });
 
-  test('with partial_match also takes places that match the location', async () => {
+  test('GET /v1/groups/<ID>/presence with partial_match also lists users at locations that match', async () => {
     const p = await library();
-    const matching = (place: Place) => idsOf(p, { location: JSON.stringify(place), partial_match: 'true' });
+    const matching = (place: Location) =>
+      idsOf(p, { location: JSON.stringify(place), partial_match: 'true' });
     assert.deepEqual(await matching(BOOK), ['a', 'b', 'c', 'e']);
     assert.deepEqual(await matching(CHAPTER), ['b', 'c', 'e']);
     assert.deepEqual(await matching(WORD), ['c']);
@@ -74,7 +75,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await matching({ book: '' }), []);
   });
 
-  test('shows of each user the locations that pass the filter', async () => {
+  test('GET /v1/groups/<ID>/presence shows of each user the locations that pass the filter', async () => {
     const p = await presence('a');
     for (const place of [BOOK, CHAPTER, WORD, { book: 'B' }]) await p.set('a', place);
     const locationsAt = async (query: Record<string, string>) =>
@@ -85,7 +86,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await locationsAt(partial), sorted([CHAPTER, WORD]));
   });
 
-  test('exclude_durable leaves durable presence out, and with it who is present only durably', async () => {
+  test('GET /v1/groups/<ID>/presence with exclude_durable leaves out durable presence, and users who have no other', async () => {
     const p = await library();
     await p.set('a', BOOK, { durable: true });
     const { users } = await p.page({ exclude_durable: 'true' });
@@ -137,7 +138,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     }
   });
 
-  test('in every page nobody appears twice or vanishes while others come and go', async () => {
+  test('no user appears twice or vanishes between pages while others come and go', async () => {
     const p = await presence('a', 'b', 'c', 'd', 'e', 'f');
     for (const id of ['b', 'd', 'f']) await p.set(id, CHAPTER);
     const first = await p.page({ limit: '2' });
@@ -156,7 +157,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.equal(second.pagination.token, null);
   });
 
-  test('skips who is set deleted without cutting a page short of its token', async () => {
+  test('GET /v1/groups/<ID>/presence skips users with status deleted, and the page still has its token', async () => {
     const p = await presence('a', 'b', 'c', 'd');
     for (const id of ['a', 'b', 'c', 'd']) await p.set(id, CHAPTER);
     await p.project.seed({ users: ['a', 'b', 'c'].map((id) => ({ id, status: 'deleted' as const })) });
@@ -167,11 +168,11 @@ describe('GET /v1/groups/<ID>/presence', () => {
     const p = await presence('a', 'b');
     for (const id of ['a', 'b']) await p.set(id, CHAPTER);
     const { token } = (await p.page({ limit: '1' })).pagination;
-    expectRefused(await p.project.get(`/v1/groups/h/presence?token=${token}`), 400, 'invalid_field', 'token');
-    expectRefused(await p.project.get(`/v1/groups/g/members?token=${token}`), 400, 'invalid_field', 'token');
+    expectError(await p.project.get(`/v1/groups/h/presence?token=${token}`), 400, 'invalid_field', 'token');
+    expectError(await p.project.get(`/v1/groups/g/members?token=${token}`), 400, 'invalid_field', 'token');
   });
 
-  test('with count_only answers how many all pages would list', async () => {
+  test('GET /v1/groups/<ID>/presence with count_only answers how many all pages would list', async () => {
     const p = await library();
     await p.project.seed({ users: [{ id: 'd', status: 'deleted' }] });
     const api = await ApiDescription.of(p.project.url);
@@ -195,7 +196,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     );
   });
 
-  test('counts more than one reading holds', async () => {
+  test('count_only counts more users than one page has', async () => {
     const ids = Array.from({ length: 2_100 }, (_, index) => `u${index}`);
     const p = await presence(...ids);
     for (const place of [0, 1_000, 2_000]) {
@@ -214,11 +215,11 @@ describe('GET /v1/groups/<ID>/presence', () => {
     const { token } = (await p.page({ limit: '1' })).pagination;
     for (const query of ['limit=1', `token=${token}`]) {
       const answer = await p.project.get(`/v1/groups/g/presence?count_only=true&${query}`);
-      expectRefused(answer, 400, 'invalid_field', 'count_only');
+      expectError(answer, 400, 'invalid_field', 'count_only');
     }
   });
 
-  test('of a group that does not exist is group_not_found', async () => {
+  test('GET /v1/groups/<ID>/presence of a group that does not exist is group_not_found', async () => {
     const p = await presence('a');
     expectNotFound(await p.project.get('/v1/groups/nowhere/presence'), 'group_not_found', 'nowhere');
   });
@@ -240,7 +241,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
       `{"a":"${'x'.repeat(1_025)}"}`,
     ]) {
       const path = `/v1/groups/g/presence?location=${encodeURIComponent(location)}`;
-      expectRefused(await p.project.get(path), 400, 'invalid_field', 'location');
+      expectError(await p.project.get(path), 400, 'invalid_field', 'location');
     }
   });
 
@@ -248,7 +249,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     const p = await presence('a');
     for (const name of ['partial_match', 'exclude_durable', 'count_only']) {
       for (const value of ['', '1', 'yes', 'TRUE', 'null']) {
-        expectRefused(
+        expectError(
           await p.project.get(`/v1/groups/g/presence?${name}=${value}`),
           400,
           'invalid_field',
@@ -260,7 +261,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
 });
 
 describe('GET /v1/users/<USER_ID>/presence', () => {
-  test('answers one entry, as the group reading has it', async () => {
+  test('GET /v1/users/<USER_ID>/presence answers one entry, as the group reading has it', async () => {
     const p = await library();
     await p.set('b', WORD);
     await p.set('b', BOOK, { durable: true });
@@ -268,35 +269,35 @@ describe('GET /v1/users/<USER_ID>/presence', () => {
     assert.deepEqual(await p.entryOf('b'), inGroup);
   });
 
-  test('of a member who is nowhere is an entry without locations', async () => {
+  test('GET /v1/users/<USER_ID>/presence of a member who is not present is an entry without locations', async () => {
     const p = await presence('a');
     assert.deepEqual(await p.entryOf('a'), { id: 'a', ephemeral: { locations: [] } });
   });
 
-  test('is about the group that is asked for', async () => {
+  test('GET /v1/users/<USER_ID>/presence is about the group of groupID only', async () => {
     const p = await presence('a');
     await p.set('a', CHAPTER);
     assert.deepEqual(await p.entryOf('a', 'h'), { id: 'a', ephemeral: { locations: [] } });
   });
 
-  test('needs groupID', async () => {
+  test('GET /v1/users/<USER_ID>/presence needs groupID', async () => {
     const p = await presence('a');
-    expectRefused(await p.project.get('/v1/users/a/presence'), 400, 'missing_field', 'groupID');
+    expectError(await p.project.get('/v1/users/a/presence'), 400, 'missing_field', 'groupID');
     for (const groupID of ['', '%00']) {
-      expectRefused(
+      expectError(
         await p.project.get(`/v1/users/a/presence?groupID=${groupID}`),
         400,
         'invalid_field',
         'groupID',
       );
     }
-    expectRefused(
+    expectError(
       await p.project.get('/v1/users/a/presence?groupID=g&groupID=h'),
       400,
       'invalid_field',
       'groupID',
     );
-    expectRefused(
+    expectError(
       await p.project.get('/v1/users/a/presence?groupID=g&limit=1'),
       400,
       'unexpected_field',
@@ -304,7 +305,7 @@ describe('GET /v1/users/<USER_ID>/presence', () => {
     );
   });
 
-  test('of who or what does not exist is user_not_found or group_not_found', async () => {
+  test('GET /v1/users/<USER_ID>/presence of an unknown user or group is user_not_found or group_not_found', async () => {
     const p = await presence('a');
     expectNotFound(await p.project.get('/v1/users/nobody/presence?groupID=g'), 'user_not_found', 'nobody');
     expectNotFound(await p.project.get('/v1/users/a/presence?groupID=nowhere'), 'group_not_found', 'nowhere');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bare, LINE, PAGE_1, PAGE_2, PARTIAL_PAGE_1, StreamCase } from '../realtime/stream-case.ts';
-import type { StreamReader } from '../realtime/stream-reader.ts';
 import { expectDone } from '../support/expect.ts';
 import type { Presence } from '../support/presence-client.ts';
+import type { StreamReader } from '../support/stream-reader.ts';
 
 const streams = new StreamCase();
 const { clock } = streams;
@@ -23,11 +23,11 @@ async function comeBack(
 }
 
 describe('a stream that is resumed', () => {
-  test('has every event an ID of an epoch and an offset, ascending, the snapshot too', async () => {
+  test('a stream that is resumed has every event an ID of an epoch and an offset, ascending, the snapshot too', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
     for (const place of [PAGE_1, PAGE_2, LINE]) await p.set('a', place);
-    await reader.told(3);
+    await reader.changes(3);
     const ids = reader.events.map(({ id }) => /^([A-Za-z0-9_]+)-(\d+)(?:-[0-9a-f]+)?$/.exec(id));
     const [first] = ids;
     const start = Number(first?.[2]);
@@ -37,7 +37,7 @@ describe('a stream that is resumed', () => {
     );
   });
 
-  test('goes on with what it missed, without a snapshot', async () => {
+  test('a stream that is resumed goes on with what it missed, without a snapshot', async () => {
     const p = await streams.presence('a', 'b');
     await p.set('b', PAGE_1);
     const back = await comeBack(p, {}, async () => {
@@ -48,7 +48,7 @@ describe('a stream that is resumed', () => {
       expectDone(await p.project.post('/v1/groups/g/members', { remove: ['b'] }));
     });
     await p.set('a', PAGE_2);
-    const events = await back.told(5);
+    const events = await back.changes(5);
     assert.deepEqual(events.map(bare), [
       { type: 'arrived', id: 'a', location: PAGE_1 },
       { type: 'arrived', id: 'a', location: LINE, from: PAGE_1 },
@@ -59,7 +59,7 @@ describe('a stream that is resumed', () => {
     assert.equal(back.events.length, 5, 'no snapshot');
   });
 
-  test('misses nothing of its filter', async () => {
+  test('a stream that is resumed misses nothing of its filter', async () => {
     const p = await streams.presence('a');
     const site = { site: 's' };
     const back = await comeBack(p, PARTIAL_PAGE_1, async () => {
@@ -67,39 +67,39 @@ describe('a stream that is resumed', () => {
         await p.set('a', { ...site, ...place }, { exclusiveWithin: site });
       }
     });
-    assert.deepEqual((await back.told(2)).map(bare), [
+    assert.deepEqual((await back.changes(2)).map(bare), [
       { type: 'arrived', id: 'a', location: { ...site, ...PAGE_1 } },
       { type: 'departed', id: 'a', location: { ...site, ...PAGE_1 }, reason: 'moved' },
     ]);
   });
 
-  test('is told nothing where nothing happened, and then what does', async () => {
+  test('a stream that is resumed gets no event where nothing happened, and then the new ones', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {});
     assert.equal(back.status, 200);
     await p.set('a', PAGE_1);
-    await back.told(1);
+    await back.changes(1);
     assert.equal(back.events.length, 1);
   });
 
-  test('goes on in the middle of what one event of the group made', async () => {
+  test('a stream that is resumed goes on in the middle of what one event of the group made', async () => {
     const p = await streams.presence('a', 'b');
     for (const id of ['a', 'b']) for (const place of [PAGE_1, PAGE_2]) await p.set(id, place);
     const reader = await streams.watch(p);
     expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
-    const events = await reader.told(4);
+    const events = await reader.changes(4);
     for (const { id } of events.slice(0, 3)) {
       const back = await streams.open(p, {}, { 'last-event-id': id });
-      // Whatever it took of them already, the rest is among what it is told.
-      assert.deepEqual((await back.told(4)).map(bare), events.map(bare));
+      // The client may have received some of the events already; it receives the others now.
+      assert.deepEqual((await back.changes(4)).map(bare), events.map(bare));
     }
     const after = await streams.open(p, {}, { 'last-event-id': events[3]?.id as string });
     await p.project.post('/v1/groups/g/members', { add: ['a'] });
     await p.set('a', LINE);
-    assert.equal((await after.told(1))[0]?.data.location.line, '1');
+    assert.equal((await after.changes(1))[0]?.data.location.line, '1');
   });
 
-  test('knows by the heartbeat how far it has come, where its filter showed nothing', async () => {
+  test('a stream that is resumed goes on from the ID of a heartbeat, where its filter showed no event', async () => {
     const p = await streams.presence('a');
     const query = { location: JSON.stringify(PAGE_1) };
     const reader = await streams.watch(p, query);
@@ -113,35 +113,29 @@ describe('a stream that is resumed', () => {
     assert.equal(reader.parser.lastEventId, here);
   });
 
-  test('goes on also when nobody was there for a while', async () => {
+  test('a stream that is resumed goes on also when the group had no readers for a while', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {
       await p.set('a', PAGE_1);
-      for (let second = 0; second < 45; second += 1) {
-        clock.move(1_000);
-        await p.page();
-      }
+      await p.pass(clock, 45);
     });
-    const events = await back.told(2);
+    const events = await back.changes(2);
     assert.deepEqual(
       events.map(({ type, data }) => `${type} ${data.reason ?? ''}`.trim()),
       ['arrived', 'departed expired'],
     );
   });
 
-  test('begins with a snapshot when its history is gone', async () => {
+  test('a stream that is resumed begins with a snapshot when its history is gone', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {
-      for (let second = 0; second < 120; second += 1) {
-        clock.move(1_000);
-        await p.page();
-      }
+      await p.pass(clock, 120);
       await p.set('a', PAGE_1);
     });
     assert.deepEqual((await back.snapshot()).data.users.length, 1);
   });
 
-  test('begins with a snapshot when it missed more than is kept', async () => {
+  test('a stream that is resumed begins with a snapshot when it missed more than the history has', async () => {
     const p = await streams.presence('a', 'b');
     const updates = (offset: number) =>
       Array.from({ length: 500 }, (_, index) => ({
@@ -160,7 +154,7 @@ describe('a stream that is resumed', () => {
     assert.deepEqual(data.users[0].ephemeral.locations, [{ page: '1', line: '1499' }]);
   });
 
-  test('begins with a snapshot for an ID that is none of its group', async () => {
+  test('a stream that is resumed begins with a snapshot for an ID that is none of its group', async () => {
     const p = await streams.presence('a');
     await p.set('a', PAGE_1);
     const reader = await streams.watch(p);

@@ -2,31 +2,32 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { bare, LINE, PAGE_1, PAGE_2, PARTIAL_PAGE_1, StreamCase } from '../realtime/stream-case.ts';
 import { expectDone } from '../support/expect.ts';
-import type { Place, Presence } from '../support/presence-client.ts';
+import type { Location, Presence } from '../support/presence-client.ts';
+import type { StreamReader } from '../support/stream-reader.ts';
 
 const streams = new StreamCase();
 const { clock } = streams;
-const PAGE: { exclusiveWithin: Place } = { exclusiveWithin: PAGE_1 };
-const at = (line: string): Place => ({ page: '1', line });
+const PAGE: { exclusiveWithin: Location } = { exclusiveWithin: PAGE_1 };
+const at = (line: string): Location => ({ page: '1', line });
 
-/** What a stream with this query is told of what happens. */
-async function told(
+/** The events that a stream with this query receives. */
+async function eventsAfter(
   p: Presence,
   query: Record<string, string>,
   count: number,
-  happen: () => Promise<unknown>,
+  happen: (reader: StreamReader) => Promise<unknown>,
 ): Promise<object[]> {
   const reader = await streams.watch(p, query);
-  await happen();
-  // The last thing to happen is somebody's arrival, after which nothing else comes.
+  await happen(reader);
+  // The last event is an arrival, after which no other follows.
   await p.set('end', { ...PAGE_1, end: '1' });
-  const events = await reader.told(count + 1);
+  const events = await reader.changes(count + 1);
   assert.deepEqual(events.at(-1)?.data.id, 'end', JSON.stringify(events.map(bare)));
   return events.slice(0, -1).map(bare);
 }
 
 describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
-  test('begins with everybody who is present, as the reading has them', async () => {
+  test('a presence stream begins with a snapshot of all present users, as the reading has them', async () => {
     const p = await streams.presence('a', 'b', 'c');
     await p.set('b', PAGE_1);
     await p.set('a', PAGE_1);
@@ -44,15 +45,15 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     }
   });
 
-  test('of a group where nobody is begins with nobody', async () => {
+  test('a presence stream of a group without presence begins with an empty snapshot', async () => {
     const p = await streams.presence('a');
     const { data } = await (await streams.open(p)).snapshot();
     assert.deepEqual(data, { users: [] });
   });
 
-  test('tells who arrives and who is absent', async () => {
+  test('a presence stream has arrived and departed events for users who are set present and absent', async () => {
     const p = await streams.presence('a', 'b', 'end');
-    const events = await told(p, {}, 3, async () => {
+    const events = await eventsAfter(p, {}, 3, async () => {
       await p.set('a', PAGE_1);
       await p.set('a', PAGE_2);
       await p.setAbsent('a', PAGE_1);
@@ -64,9 +65,9 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     ]);
   });
 
-  test('tells a move inside an exclusive region as one arrival with `from`', async () => {
+  test('a presence stream has one arrived event with from for a move inside an exclusive region', async () => {
     const p = await streams.presence('a', 'end');
-    const events = await told(p, {}, 2, async () => {
+    const events = await eventsAfter(p, {}, 2, async () => {
       await p.set('a', at('1'), PAGE);
       await p.set('a', at('2'), PAGE);
     });
@@ -76,10 +77,10 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     ]);
   });
 
-  test('says nothing of a refresh, of an absence from where nobody is, or of another group', async () => {
+  test('a presence stream has no event for a refresh, an absence without effect, or another group', async () => {
     const p = await streams.presence('a', 'end');
     await p.set('a', PAGE_1);
-    const events = await told(p, {}, 0, async () => {
+    const events = await eventsAfter(p, {}, 0, async () => {
       await p.set('a', PAGE_1);
       await p.set('a', PAGE_1, { exclusiveWithin: PAGE_1 });
       await p.setAbsent('a', PAGE_2);
@@ -88,15 +89,16 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     assert.deepEqual(events, []);
   });
 
-  test('tells what ends by its deadline within a second', async () => {
+  test('a presence stream has departed with reason expired within a second after the deadline', async () => {
     const p = await streams.presence('a', 'b');
     const reader = await streams.watch(p);
     await p.set('a', PAGE_1);
-    clock.move(29_999);
+    await p.pass(clock, 29);
+    clock.move(999);
     await p.set('b', PAGE_1);
-    assert.equal((await reader.told(2)).length, 2);
-    clock.move(1_000);
-    const events = await reader.told(3);
+    assert.equal((await reader.changes(2)).length, 2);
+    await p.pass(clock, 1);
+    const events = await reader.changes(3);
     assert.deepEqual(bare(events[2] as never), {
       type: 'departed',
       id: 'a',
@@ -105,11 +107,11 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     });
   });
 
-  test('tells of durable places, and of each update of one', async () => {
+  test('a presence stream has a durable event for each update of a durable location', async () => {
     const p = await streams.presence('a', 'end');
     const now = () => new Date(clock.now()).toISOString();
     const times: string[] = [];
-    const events = await told(p, {}, 3, async () => {
+    const events = await eventsAfter(p, {}, 3, async () => {
       for (const place of [PAGE_1, PAGE_1, PAGE_2]) {
         clock.move(10);
         times.push(now());
@@ -123,12 +125,12 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     ]);
   });
 
-  test('tells who stops being a member as departed from every place, the durable too', async () => {
+  test('a presence stream has departed events for every location of a user who stops being a member, the durable one too', async () => {
     const p = await streams.presence('a', 'b', 'end');
     await p.set('a', PAGE_1);
     await p.set('a', PAGE_2);
     await p.set('a', PAGE_2, { durable: true });
-    const events = await told(p, {}, 3, async () => {
+    const events = await eventsAfter(p, {}, 3, async () => {
       expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
     });
     assert.deepEqual(events, [
@@ -138,13 +140,15 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     ]);
   });
 
-  test('tells who is set deleted as removed, and who is set active again as arriving where they still are', async () => {
+  test('a presence stream has departed with reason removed for a deleted user, and arrived when the user is active again', async () => {
     const p = await streams.presence('a', 'end');
     await p.set('a', PAGE_1);
     await p.set('a', PAGE_2, { durable: true });
     const { timestamp } = (await p.entryOf('a')).durable as { timestamp: string };
-    const events = await told(p, {}, 4, async () => {
+    const events = await eventsAfter(p, {}, 4, async (reader) => {
       expectDone(await p.project.put('/v1/users/a', { status: 'deleted' }));
+      // A user who is active again when the event of the deletion is applied has no departed events.
+      await reader.changes(2);
       expectDone(await p.project.put('/v1/users/a', { status: 'active' }));
     });
     assert.deepEqual(events, [
@@ -155,32 +159,28 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     ]);
   });
 
-  test('does not tell again who expired while they were set deleted', async () => {
+  test('a presence stream has no arrived event for a location that expired while the user was deleted', async () => {
     const p = await streams.presence('a', 'b', 'c');
     const reader = await streams.watch(p);
     for (const id of ['a', 'b']) await p.set(id, PAGE_1);
     await p.project.seed({ users: [{ id: 'a', status: 'deleted' }] });
-    await reader.told(3);
-    // A sweep is begun as the time comes, and done before the next.
-    for (let second = 0; second < 32; second += 1) {
-      clock.move(1_000);
-      await p.page();
-    }
-    // Both have expired by the time that one is told of the other.
-    const expired = (await reader.told(4))[3];
+    await reader.changes(3);
+    // Both have expired when the event of the other one is sent.
+    await p.pass(clock, 32);
+    const expired = (await reader.changes(4))[3];
     assert.deepEqual(expired?.data, { id: 'b', location: PAGE_1, reason: 'expired' });
     await p.project.seed({ users: [{ id: 'a', status: 'active' }] });
     await p.set('c', PAGE_2);
-    assert.deepEqual((await reader.told(5))[4]?.data, { id: 'c', location: PAGE_2 });
+    assert.deepEqual((await reader.changes(5))[4]?.data, { id: 'c', location: PAGE_2 });
   });
 
-  test('of a group that is set deleted has nobody, until it is active again', async () => {
+  test('a presence stream of a group with status deleted is empty until the group is active again', async () => {
     const p = await streams.presence('a', 'b', 'end');
     await p.set('a', PAGE_1);
     await p.set('b', PAGE_1, { durable: true });
     const reader = await streams.watch(p);
     expectDone(await p.project.put('/v1/groups/g', { status: 'deleted' }));
-    const gone = (await reader.told(2)).map(bare);
+    const gone = (await reader.changes(2)).map(bare);
     assert.deepEqual(gone, [
       { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
       { type: 'departed', id: 'b', location: PAGE_1, reason: 'removed', durable: true },
@@ -188,27 +188,27 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     const late = await streams.open(p);
     assert.deepEqual((await late.snapshot()).data, { users: [] });
     expectDone(await p.project.put('/v1/groups/g', { status: 'active' }));
-    const back = (await reader.told(4)).slice(2);
+    const back = (await reader.changes(4)).slice(2);
     assert.deepEqual(
       back.map(({ type, data }) => `${type} ${data.id}`),
       ['arrived a', 'durable b'],
     );
-    assert.equal((await late.told(2)).length, 2);
+    assert.equal((await late.changes(2)).length, 2);
   });
 
-  test('ends with group_not_found when the group goes, after everybody departed', async () => {
+  test('a presence stream ends with group_not_found after the departed events when the group is deleted', async () => {
     const p = await streams.presence('a');
     await p.set('a', PAGE_1);
     const reader = await streams.watch(p);
     expectDone(await p.project.delete('/v1/groups/g'));
     await reader.ended();
-    assert.deepEqual((await reader.told(2)).map(bare), [
+    assert.deepEqual((await reader.changes(2)).map(bare), [
       { type: 'departed', id: 'a', location: PAGE_1, reason: 'removed' },
       { type: 'error', error: 'group_not_found', message: 'group g does not exist' },
     ]);
   });
 
-  test('ends when its project goes', async () => {
+  test('a presence stream ends when its project is deleted', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
     const { id } = p.project;
@@ -219,7 +219,7 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     assert.ok(['group_not_found', 'project_not_found'].includes(last?.data.error), last?.data.error);
   });
 
-  test('ends when its token is no longer good', async () => {
+  test('a presence stream ends when its token is no longer valid', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
     const path = `/v1/projects/${p.project.id}/rotate-secret`;
@@ -233,7 +233,7 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
 });
 
 describe('the filters of a stream', () => {
-  test('show arrivals at places that pass only', async () => {
+  test('the filters of a stream show arrived events of matching locations only', async () => {
     const p = await streams.presence('a', 'end');
     const happen = async () => {
       await p.set('a', LINE);
@@ -241,18 +241,18 @@ describe('the filters of a stream', () => {
       await p.setAbsent('a', PAGE_2);
       await p.set('a', PAGE_1);
     };
-    const partly = await told(p, PARTIAL_PAGE_1, 2, happen);
+    const partly = await eventsAfter(p, PARTIAL_PAGE_1, 2, happen);
     assert.deepEqual(partly, [
       { type: 'arrived', id: 'a', location: LINE },
       { type: 'arrived', id: 'a', location: PAGE_1 },
     ]);
   });
 
-  test('make a move across their edge a departure, or an arrival from nowhere', async () => {
+  test('the filters of a stream make a move across their edge a departure, or an arrival from nowhere', async () => {
     const p = await streams.presence('a', 'end');
-    const site: Place = { site: 's' };
-    const move = (place: Place) => p.set('a', { ...site, ...place }, { exclusiveWithin: site });
-    const events = await told(p, PARTIAL_PAGE_1, 4, async () => {
+    const site: Location = { site: 's' };
+    const move = (place: Location) => p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+    const events = await eventsAfter(p, PARTIAL_PAGE_1, 4, async () => {
       await move(PAGE_2);
       await move(PAGE_1);
       await move(LINE);
@@ -267,15 +267,15 @@ describe('the filters of a stream', () => {
     ]);
   });
 
-  test('show the latest durable place that passes: one that moves away uncovers the one before', async () => {
+  test('the filters of a stream show the latest matching durable location: when it moves away, the one before is shown', async () => {
     const p = await streams.presence('a', 'end');
-    const keep = async (place: Place, exclusiveWithin: Place) => {
+    const keep = async (place: Location, exclusiveWithin: Location) => {
       clock.move(1_000);
       await p.set('a', place, { durable: true, exclusiveWithin });
     };
     await keep({ ...LINE, r: '1' }, { r: '1' });
     const earlier = (await p.entryOf('a')).durable?.timestamp;
-    const events = await told(p, PARTIAL_PAGE_1, 3, async () => {
+    const events = await eventsAfter(p, PARTIAL_PAGE_1, 3, async () => {
       await keep({ ...PAGE_1, r: '2' }, { r: '2' });
       await keep({ ...PAGE_2, r: '2' }, { r: '2' });
       await keep({ ...PAGE_2, r: '1' }, { r: '1' });
@@ -299,16 +299,16 @@ describe('the filters of a stream', () => {
     );
   });
 
-  test('with exclude_durable say nothing of durable places', async () => {
+  test('a stream with exclude_durable has no durable events', async () => {
     const p = await streams.presence('a', 'end');
-    const events = await told(p, { exclude_durable: 'true' }, 1, async () => {
+    const events = await eventsAfter(p, { exclude_durable: 'true' }, 1, async () => {
       await p.set('a', PAGE_1, { durable: true });
       await p.set('a', PAGE_1);
     });
     assert.deepEqual(events, [{ type: 'arrived', id: 'a', location: PAGE_1 }]);
   });
 
-  test('of several streams of one group are each their own', async () => {
+  test('several streams of one group each have their own filter', async () => {
     const p = await streams.presence('a');
     const all = await streams.watch(p);
     const first = await streams.watch(p, PARTIAL_PAGE_1);
@@ -317,7 +317,7 @@ describe('the filters of a stream', () => {
     await p.set('a', PAGE_2);
     await p.set('a', PAGE_1);
     const places = async (reader: typeof all, count: number) =>
-      (await reader.told(count)).map(({ data }) => data.location);
+      (await reader.changes(count)).map(({ data }) => data.location);
     assert.deepEqual(await places(all, 3), [LINE, PAGE_2, PAGE_1]);
     assert.deepEqual(await places(first, 2), [LINE, PAGE_1]);
     assert.deepEqual(await places(exact, 1), [PAGE_2]);

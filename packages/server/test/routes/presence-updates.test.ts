@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { limits, type PresenceRefusal } from '@rollcall/protocol';
+import { limits, type RejectedPresenceUpdate } from '@rollcall/protocol';
 import { buildIds } from '../support/build.ts';
-import { expectOk, expectRefused } from '../support/expect.ts';
+import { expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
 import { Presence } from '../support/presence-client.ts';
@@ -29,7 +29,7 @@ interface Applied {
   readonly success: true;
   readonly message: string;
   readonly updated: number;
-  readonly refused: readonly PresenceRefusal[];
+  readonly refused: readonly RejectedPresenceUpdate[];
 }
 
 const put = (updates: unknown): Promise<Answer> => project.put('/v1/presence', { updates });
@@ -41,7 +41,7 @@ const at = (userID: string, page: string, more: object = {}) => ({
 });
 
 describe('PUT /v1/presence', () => {
-  test('applies many updates, of every kind', async () => {
+  test('PUT /v1/presence applies many updates, of every kind', async () => {
     await presence.set('bob', { page: 'old' });
     const answer = await put([
       at('ada', '1'),
@@ -66,7 +66,7 @@ describe('PUT /v1/presence', () => {
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '9' });
   });
 
-  test('refuses what may not be, each for itself with the code it alone would have, and applies the rest', async () => {
+  test('PUT /v1/presence lists each rejected update with the code that it would have alone, and applies the others', async () => {
     const updates = [
       at('ada', '1'),
       at('nobody', '1'),
@@ -103,21 +103,21 @@ describe('PUT /v1/presence', () => {
     assert.deepEqual(Object.keys(await presence.ephemeral()), ['ada', 'bob']);
   });
 
-  test('applies the updates of one user in one group in their order', async () => {
+  test('PUT /v1/presence applies the updates of one user in one group in their order', async () => {
     const line = (n: number, more: object = {}) =>
       at('ada', '1', { location: { page: '1', line: String(n) }, exclusiveWithin: { page: '1' }, ...more });
     const updates = Array.from({ length: 200 }, (_, index) => [line(index), at('bob', String(index))]).flat();
     assert.equal(expectOk<Applied>(await put(updates)).updated, 400);
-    assert.deepEqual(await presence.placesOf('ada'), [{ page: '1', line: '199' }]);
+    assert.deepEqual(await presence.locationsOf('ada'), [{ page: '1', line: '199' }]);
     const flips = [line(1), line(1, { absent: true, exclusiveWithin: undefined }), line(2), line(3)];
     assert.equal(expectOk<Applied>(await put([...flips, line(3, { absent: true })])).updated, 5);
-    assert.deepEqual(await presence.placesOf('ada'), []);
+    assert.deepEqual(await presence.locationsOf('ada'), []);
     const durable = Array.from({ length: 20 }, (_, index) => line(index, { durable: true }));
     expectOk(await put(durable));
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '19' });
   });
 
-  test('takes 1 to 1,000 updates', async () => {
+  test('PUT /v1/presence takes 1 to 1,000 updates', async () => {
     const ids = buildIds('many-', limits.PRESENCE_UPDATES_MAX);
     await project.seed({
       users: ids.map((id) => ({ id })),
@@ -126,11 +126,11 @@ describe('PUT /v1/presence', () => {
     const updates = ids.map((id) => at(id, '1', { groupID: 'many' }));
     assert.equal(expectOk<Applied>(await put(updates)).updated, 1_000);
     assert.equal((await presence.everyone('many')).length, 1_000);
-    expectRefused(await put([...updates, at('ada', '1')]), 400, 'invalid_field', 'updates', '1 to 1000');
-    expectRefused(await put([]), 400, 'invalid_field', 'updates', '1 to 1000');
+    expectError(await put([...updates, at('ada', '1')]), 400, 'invalid_field', 'updates', '1 to 1000');
+    expectError(await put([]), 400, 'invalid_field', 'updates', '1 to 1000');
   });
 
-  const MISFITS: [
+  const INVALID: [
     what: string,
     update: object,
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
@@ -156,9 +156,9 @@ describe('PUT /v1/presence', () => {
       'updates[1].location',
     ],
   ];
-  for (const [what, update, code, place] of MISFITS) {
-    test(`refuses the whole request for ${what} in one update, and applies nothing`, async () => {
-      expectRefused(await put([at('ada', '1'), update]), 400, code, place);
+  for (const [what, update, code, place] of INVALID) {
+    test(`PUT /v1/presence rejects the whole request for ${what} in one update, and applies nothing`, async () => {
+      expectError(await put([at('ada', '1'), update]), 400, code, place);
       assert.deepEqual(await presence.everyone(), []);
     });
   }
@@ -167,29 +167,29 @@ describe('PUT /v1/presence', () => {
     const invalid = at('bob', '1', { absent: true, durable: true });
     const missing = { userID: 'bob', location: { page: '1' } };
     const unexpected = at('nobody', '1', { nick: 1 });
-    expectRefused(await put([invalid, missing, unexpected]), 400, 'unexpected_field', 'updates[2].nick');
-    const message = expectRefused(await put([invalid, missing, missing]), 400, 'missing_field');
+    expectError(await put([invalid, missing, unexpected]), 400, 'unexpected_field', 'updates[2].nick');
+    const message = expectError(await put([invalid, missing, missing]), 400, 'missing_field');
     assert.match(message, /updates\[1\]\.groupID, updates\[2\]\.groupID/);
   });
 
-  test('refuses a list that is none', async () => {
+  test('PUT /v1/presence rejects updates that are not an array with invalid_field', async () => {
     for (const updates of [null, {}, 'x', 7, [null], [[]], ['x']]) {
-      expectRefused(await put(updates), 400, 'invalid_field', 'updates');
+      expectError(await put(updates), 400, 'invalid_field', 'updates');
     }
-    expectRefused(await project.put('/v1/presence', {}), 400, 'missing_field', 'updates');
-    expectRefused(await project.put('/v1/presence', { users: [] }), 400, 'unexpected_field', 'users');
-    expectRefused(await project.put('/v1/presence', []), 400, 'invalid_request');
-    expectRefused(await project.get('/v1/presence'), 405, 'invalid_request');
+    expectError(await project.put('/v1/presence', {}), 400, 'missing_field', 'updates');
+    expectError(await project.put('/v1/presence', { users: [] }), 400, 'unexpected_field', 'users');
+    expectError(await project.put('/v1/presence', []), 400, 'invalid_request');
+    expectError(await project.get('/v1/presence'), 405, 'invalid_request');
   });
 
-  test('says of a list that is too long nothing else', async () => {
+  test('PUT /v1/presence reports of too many updates only their number', async () => {
     const tooMany = Array.from({ length: limits.PRESENCE_UPDATES_MAX + 1 }, () => ({ userID: 'bob' }));
-    expectRefused(await put(tooMany), 400, 'invalid_field', 'updates', '1 to 1000');
+    expectError(await put(tooMany), 400, 'invalid_field', 'updates', '1 to 1000');
   });
 
-  test('names twenty misfits of a thousand, and counts the rest', async () => {
+  test('PUT /v1/presence names twenty invalid batches of a thousand, and counts the rest', async () => {
     const updates = Array.from({ length: 1_000 }, () => ({ userID: 'bob', location: { page: '1' } }));
-    const message = expectRefused(await put(updates), 400, 'missing_field', 'and 980 more');
+    const message = expectError(await put(updates), 400, 'missing_field', 'and 980 more');
     assert.ok(message.length < 2_000, `${message.length} characters`);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectNotFound, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound } from '../support/expect.ts';
 import { MovedClock } from '../support/moved-clock.ts';
-import { type Place, Presence, pagePlace as page, sorted } from '../support/presence-client.ts';
+import { type Location, Presence, pageLocation as page, sorted } from '../support/presence-client.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
@@ -12,21 +12,21 @@ const TTL_MS = 30_000;
 const presence = (from = server) => Presence.inNewProject(from);
 
 describe('PUT /v1/users/<USER_ID>/presence', () => {
-  test('sets the user present at the location, and the message names the user', async () => {
+  test('PUT /v1/users/<USER_ID>/presence sets the user present at the location, and the message names the user', async () => {
     const p = await presence();
     expectDone(await p.put('a', { location: page(1) }), 'a');
     assert.deepEqual(await p.everyone(), [{ id: 'a', ephemeral: { locations: [page(1)] } }]);
   });
 
-  test('needs groupID and location', async () => {
+  test('PUT /v1/users/<USER_ID>/presence needs groupID and location', async () => {
     const p = await presence();
     const path = '/v1/users/a/presence';
-    expectRefused(await p.project.put(path, {}), 400, 'missing_field', 'groupID', 'location');
-    expectRefused(await p.project.put(path, { groupID: 'g' }), 400, 'missing_field', 'location');
-    expectRefused(await p.project.put(path, { location: page(1) }), 400, 'missing_field', 'groupID');
+    expectError(await p.project.put(path, {}), 400, 'missing_field', 'groupID', 'location');
+    expectError(await p.project.put(path, { groupID: 'g' }), 400, 'missing_field', 'location');
+    expectError(await p.project.put(path, { location: page(1) }), 400, 'missing_field', 'groupID');
   });
 
-  test('of a user who does not exist, or is set deleted, is user_not_found', async () => {
+  test('PUT /v1/users/<USER_ID>/presence of an unknown or deleted user is user_not_found', async () => {
     const p = await presence();
     expectNotFound(await p.put('nobody', { location: page(1) }), 'user_not_found', 'nobody');
     await p.project.seed({ users: [{ id: 'a', status: 'deleted' }] });
@@ -35,7 +35,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     }
   });
 
-  test('in a group that does not exist, or is set deleted, is group_not_found', async () => {
+  test('PUT /v1/users/<USER_ID>/presence in a group that does not exist, or is set deleted, is group_not_found', async () => {
     const p = await presence();
     expectNotFound(await p.put('a', { groupID: 'nowhere', location: page(1) }), 'group_not_found', 'nowhere');
     expectDone(await p.project.put('/v1/groups/g', { status: 'deleted' }));
@@ -44,7 +44,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     }
   });
 
-  test('of who is no member is user_not_found, and the message says "not a member of group …"', async () => {
+  test('PUT /v1/users/<USER_ID>/presence of a user who is not a member is user_not_found, with the message "not a member of group …"', async () => {
     const p = await presence();
     for (const durable of [false, true]) {
       expectNotFound(
@@ -78,7 +78,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
       null,
     ];
     for (const location of wrong)
-      expectRefused(await p.put('a', { location }), 400, 'invalid_field', 'location');
+      expectError(await p.put('a', { location }), 400, 'invalid_field', 'location');
   });
 
   test('a key named __proto__ or constructor is a key like any other', async () => {
@@ -94,11 +94,11 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     const p = await presence();
     const wrong = { groupID: 7, exclusiveWithin: 'page', durable: 'true', absent: 1 };
     for (const [field, value] of Object.entries(wrong)) {
-      expectRefused(await p.put('a', { location: page(1), [field]: value }), 400, 'invalid_field', field);
-      expectRefused(await p.put('a', { location: page(1), [field]: null }), 400, 'invalid_field', field);
+      expectError(await p.put('a', { location: page(1), [field]: value }), 400, 'invalid_field', field);
+      expectError(await p.put('a', { location: page(1), [field]: null }), 400, 'invalid_field', field);
     }
     for (const groupID of ['', 'a\0', 'x'.repeat(321)]) {
-      expectRefused(await p.put('a', { groupID, location: page(1) }), 400, 'invalid_field', 'groupID');
+      expectError(await p.put('a', { groupID, location: page(1) }), 400, 'invalid_field', 'groupID');
     }
   });
 
@@ -106,7 +106,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     const p = await presence();
     await p.set('a', { page: '1', paragraph: '2' });
     await p.set('a', { paragraph: '2', page: '1' });
-    assert.equal((await p.placesOf('a')).length, 1);
+    assert.equal((await p.locationsOf('a')).length, 1);
     await p.setAbsent('a', { paragraph: '2', page: '1' });
     assert.deepEqual(await p.everyone(), []);
   });
@@ -114,11 +114,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
   test('location must match exclusiveWithin: every pair of it', async () => {
     const p = await presence();
     for (const exclusiveWithin of [page(2), page(1, { x: '1' }), { other: '1' }]) {
-      expectRefused(
-        await p.put('a', { location: page(1, { y: '1' }), exclusiveWithin }),
-        400,
-        'invalid_field',
-      );
+      expectError(await p.put('a', { location: page(1, { y: '1' }), exclusiveWithin }), 400, 'invalid_field');
     }
     await p.set('a', page(1, { y: '1' }), { exclusiveWithin: page(1) });
     await p.set('b', page(1), { exclusiveWithin: page(1) });
@@ -127,9 +123,9 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
   test('absent with durable is invalid_field; false is as if it were omitted', async () => {
     const p = await presence();
     const refused = await p.put('a', { location: page(1), absent: true, durable: true });
-    expectRefused(refused, 400, 'invalid_field', 'absent', 'durable');
+    expectError(refused, 400, 'invalid_field', 'absent', 'durable');
     expectDone(await p.put('a', { location: page(1), absent: false, durable: false }));
-    assert.deepEqual(await p.placesOf('a'), [page(1)]);
+    assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     expectDone(await p.put('a', { location: page(1), absent: true, durable: false }));
     assert.deepEqual(await p.everyone(), []);
   });
@@ -140,7 +136,7 @@ describe('ephemeral presence', () => {
     const p = await presence();
     await p.set('a', page(1));
     clock.move(TTL_MS - 1);
-    assert.deepEqual(await p.placesOf('a'), [page(1)]);
+    assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     clock.move(1);
     assert.deepEqual(await p.everyone(), []);
     assert.deepEqual(await p.entryOf('a'), { id: 'a', ephemeral: { locations: [] } });
@@ -154,12 +150,12 @@ describe('ephemeral presence', () => {
       await p.set('a', page(1));
     }
     clock.move(TTL_MS - 1);
-    assert.deepEqual(await p.placesOf('a'), [page(1)]);
+    assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     clock.move(1);
     assert.deepEqual(await p.everyone(), []);
   });
 
-  test('has deadlines of its own at each location', async () => {
+  test('ephemeral presence has deadlines of its own at each location', async () => {
     const p = await presence();
     await p.set('a', page(1));
     clock.move(TTL_MS / 2);
@@ -174,10 +170,10 @@ describe('ephemeral presence', () => {
     await p.set('a', page(1));
     await p.set('a', page(2));
     await p.set('a', page(1, { x: '1' }));
-    assert.deepEqual(sorted(await p.placesOf('a')), sorted([page(1), page(2), page(1, { x: '1' })]));
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([page(1), page(2), page(1, { x: '1' })]));
   });
 
-  test('is of one group: the same place in another is another presence', async () => {
+  test('ephemeral presence belongs to one group: the same location in another group is another presence', async () => {
     const p = await presence();
     await p.set('a', page(1));
     expectDone(await p.put('a', { groupID: 'h', location: page(1) }));
@@ -186,11 +182,11 @@ describe('ephemeral presence', () => {
     assert.deepEqual(await p.everyone(), []);
   });
 
-  test('lives as long as ROLLCALL_PRESENCE_TTL_SECONDS says', async () => {
+  test('ephemeral presence ends after ROLLCALL_PRESENCE_TTL_SECONDS', async () => {
     const p = await presence(brief);
     await p.set('a', page(1));
     briefClock.move(4_999);
-    assert.deepEqual(await p.placesOf('a'), [page(1)]);
+    assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     briefClock.move(1);
     assert.deepEqual(await p.everyone(), []);
   });
@@ -200,17 +196,17 @@ describe('ephemeral presence', () => {
 
 describe('exclusive presence', () => {
   const inBook = { exclusiveWithin: { book: 'A' } };
-  const at = (chapter: number): Place => ({ book: 'A', chapter: String(chapter) });
+  const at = (chapter: number): Location => ({ book: 'A', chapter: String(chapter) });
 
   test('every update with the same exclusiveWithin moves the user from the previous location inside it', async () => {
     const p = await presence();
     for (const chapter of [1, 2, 3]) {
       await p.set('a', at(chapter), inBook);
-      assert.deepEqual(await p.placesOf('a'), [at(chapter)]);
+      assert.deepEqual(await p.locationsOf('a'), [at(chapter)]);
     }
   });
 
-  test('moves only this user', async () => {
+  test('exclusive presence moves only this user', async () => {
     const p = await presence();
     await p.set('a', at(1), inBook);
     await p.set('b', at(1), inBook);
@@ -218,7 +214,7 @@ describe('exclusive presence', () => {
     assert.deepEqual(await p.ephemeral(), { a: [at(1)], b: [at(2)] });
   });
 
-  test('moves only in this group', async () => {
+  test('exclusive presence moves only in this group', async () => {
     const p = await presence();
     await p.set('a', at(1), inBook);
     expectDone(await p.put('a', { groupID: 'h', location: at(2), ...inBook }));
@@ -226,51 +222,51 @@ describe('exclusive presence', () => {
     assert.deepEqual(await p.ephemeral('h'), { a: [at(2)] });
   });
 
-  test('moves only within the same value; its key order does not matter', async () => {
+  test('exclusive presence moves only within the same value; its key order does not matter', async () => {
     const p = await presence();
-    const place = (word: string): Place => ({ book: 'A', part: '1', word });
+    const place = (word: string): Location => ({ book: 'A', part: '1', word });
     await p.set('a', place('one'), { exclusiveWithin: { book: 'A' } });
     await p.set('a', place('two'), { exclusiveWithin: { book: 'A', part: '1' } });
-    assert.equal((await p.placesOf('a')).length, 2);
+    assert.equal((await p.locationsOf('a')).length, 2);
     await p.set('a', place('three'), { exclusiveWithin: { part: '1', book: 'A' } });
-    assert.deepEqual(sorted(await p.placesOf('a')), sorted([place('one'), place('three')]));
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([place('one'), place('three')]));
   });
 
-  test('does not touch locations that were set without exclusiveWithin', async () => {
+  test('exclusive presence does not touch locations that were set without exclusiveWithin', async () => {
     const p = await presence();
     await p.set('a', at(1));
     await p.set('a', at(2), inBook);
     await p.set('a', at(3), inBook);
-    assert.deepEqual(sorted(await p.placesOf('a')), sorted([at(1), at(3)]));
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([at(1), at(3)]));
   });
 
-  test('at a location held in two regions is read once, and ends when the last of them does', async () => {
+  test('exclusive presence at one location in two exclusive regions is read once, and ends with the later deadline', async () => {
     const p = await presence();
     await p.set('a', at(1));
     await p.set('a', at(1), inBook);
-    assert.deepEqual(await p.placesOf('a'), [at(1)]);
+    assert.deepEqual(await p.locationsOf('a'), [at(1)]);
     await p.set('a', at(2), inBook);
-    assert.deepEqual(sorted(await p.placesOf('a')), sorted([at(1), at(2)]));
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([at(1), at(2)]));
   });
 
-  test('starts its life anew where it moves to', async () => {
+  test('exclusive presence has a new deadline where it moves to', async () => {
     const p = await presence();
     await p.set('a', at(1), inBook);
     clock.move(TTL_MS - 1);
     await p.set('a', at(2), inBook);
     clock.move(TTL_MS - 1);
-    assert.deepEqual(await p.placesOf('a'), [at(2)]);
+    assert.deepEqual(await p.locationsOf('a'), [at(2)]);
   });
 });
 
 describe('organizationID, the older name of groupID', () => {
-  test('names the same groups', async () => {
+  test('organizationID, the older name of groupID, names the same groups', async () => {
     const p = await presence();
     expectDone(await p.project.put('/v1/users/a/presence', { organizationID: 'g', location: page(1) }));
     assert.deepEqual(await p.ephemeral(), { a: [page(1)] });
   });
 
-  test('of a group that does not exist is organization_not_found', async () => {
+  test('organizationID of a group that does not exist is organization_not_found', async () => {
     const p = await presence();
     const body = { organizationID: 'nowhere', location: page(1) };
     expectNotFound(await p.project.put('/v1/users/a/presence', body), 'organization_not_found', 'nowhere');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { clockedServer } from '../support/clocked-server.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
 import { MovedClock } from '../support/moved-clock.ts';
@@ -53,12 +53,12 @@ const opens = (id: string, secret: string) =>
 
 /** The project as a resource is not there; no new token would help. */
 function expectNoProject(answer: Answer): void {
-  expectRefused(answer, 401, 'project_not_found');
+  expectError(answer, 401, 'project_not_found');
   assert.equal(answer.headers['www-authenticate'], undefined);
 }
 
 describe('POST /v1/projects', () => {
-  test('answers 201 with exactly id, secret, name and created_at', async () => {
+  test('POST /v1/projects answers 201 with exactly id, secret, name and created_at', async () => {
     const created = await create('Böse & Söhne 🎉');
     assert.deepEqual(Object.keys(created).sort(), ['created_at', 'id', 'name', 'secret']);
     assert.equal(created.name, 'Böse & Söhne 🎉');
@@ -66,26 +66,26 @@ describe('POST /v1/projects', () => {
     assert.ok(created.secret.length >= 32, 'a secret that cannot be guessed');
   });
 
-  test('makes projects that differ in ID and secret, also under one name, and each opens at once', async () => {
+  test('POST /v1/projects makes projects that differ in ID and secret, also under one name, and each opens at once', async () => {
     const [one, two] = [await create('Same'), await create('Same')];
     assert.notEqual(one.id, two.id);
     assert.notEqual(one.secret, two.secret);
     assert.equal((await opens(one.id, one.secret)).status, 200);
-    expectRefused(await opens(one.id, two.secret), 401, 'invalid_project_token');
+    expectError(await opens(one.id, two.secret), 401, 'invalid_project_token');
   });
 
   test('checks its body as every endpoint does', async () => {
-    expectRefused(await asCustomer('POST', '/v1/projects', {}), 400, 'missing_field', 'name');
-    expectRefused(
+    expectError(await asCustomer('POST', '/v1/projects', {}), 400, 'missing_field', 'name');
+    expectError(
       await asCustomer('POST', '/v1/projects', { name: 'N', id: 'mine' }),
       400,
       'unexpected_field',
       'id',
       'name',
     );
-    expectRefused(await asCustomer('POST', '/v1/projects', []), 400, 'invalid_request');
+    expectError(await asCustomer('POST', '/v1/projects', []), 400, 'invalid_request');
     for (const name of [null, '', 7, [], {}, 'x'.repeat(257), 'a\0b', '\ud800']) {
-      expectRefused(await asCustomer('POST', '/v1/projects', { name }), 400, 'invalid_field', 'name');
+      expectError(await asCustomer('POST', '/v1/projects', { name }), 400, 'invalid_field', 'name');
     }
     await create('🎉'.repeat(256));
   });
@@ -120,14 +120,9 @@ describe('GET and PUT of projects', () => {
 
   test('PUT needs a name that is a name', async () => {
     const { id } = await create();
-    expectRefused(await asCustomer('PUT', `/v1/projects/${id}`, {}), 400, 'missing_field', 'name');
-    expectRefused(
-      await asCustomer('PUT', `/v1/projects/${id}`, { name: null }),
-      400,
-      'invalid_field',
-      'name',
-    );
-    expectRefused(
+    expectError(await asCustomer('PUT', `/v1/projects/${id}`, {}), 400, 'missing_field', 'name');
+    expectError(await asCustomer('PUT', `/v1/projects/${id}`, { name: null }), 400, 'invalid_field', 'name');
+    expectError(
       await asCustomer('PUT', `/v1/projects/${id}`, { secret: 's' }),
       400,
       'unexpected_field',
@@ -143,14 +138,14 @@ describe('GET and PUT of projects', () => {
   });
 
   test('PUT does not create: the body is checked first, then the project', async () => {
-    expectRefused(await asCustomer('PUT', '/v1/projects/no-such', { nick: 'N' }), 400, 'unexpected_field');
+    expectError(await asCustomer('PUT', '/v1/projects/no-such', { nick: 'N' }), 400, 'unexpected_field');
     expectNoProject(await asCustomer('PUT', '/v1/projects/no-such', { name: 'N' }));
     expectNoProject(await asCustomer('GET', '/v1/projects/no-such'));
   });
 });
 
 describe('the projects of another customer', () => {
-  test('are not listed', async () => {
+  test('the projects of another customer are not listed', async () => {
     const [mine, other] = [await create('Mine'), await create('Other', asOther)];
     const idsOf = (answer: Answer) => expectOk<Created[]>(answer).map(({ id }) => id);
     const [seen, seenByOther] = [
@@ -161,7 +156,7 @@ describe('the projects of another customer', () => {
     assert.deepEqual(seenByOther.sort(), [OTHER.projectId, other.id].sort());
   });
 
-  test('can be neither read, renamed, deleted nor given a new secret: project_not_found', async () => {
+  test('the projects of another customer can be neither read, renamed, deleted nor given a new secret: project_not_found', async () => {
     const path = `/v1/projects/${OTHER.projectId}`;
     expectNoProject(await asCustomer('GET', path));
     expectNoProject(await asCustomer('PUT', path, { name: 'Taken' }));
@@ -170,9 +165,9 @@ describe('the projects of another customer', () => {
     assert.equal((await opens(OTHER.projectId, OTHER.projectSecret)).status, 200);
   });
 
-  test("are not opened by one customer's secret under the other's name", async () => {
+  test("the projects of another customer are not opened by one customer's secret under the other's name", async () => {
     const forged = jwt({ customer_id: OTHER.customerId, iat: server.now() }, server.raw.customerSecret);
-    expectRefused(await server.call(forged, 'GET', '/v1/projects'), 401, 'invalid_customer_token');
+    expectError(await server.call(forged, 'GET', '/v1/projects'), 401, 'invalid_customer_token');
   });
 });
 
@@ -197,7 +192,7 @@ describe('one project and another', () => {
     assert.deepEqual((await one.group('g')).members, ['u']);
   });
 
-  test('cannot name each other’s users as members', async () => {
+  test('two projects cannot name each other’s users as members', async () => {
     const [one, two] = [await server.project(), await server.project()];
     await one.seedUsers('only-in-one');
     expectNotFound(
@@ -207,18 +202,18 @@ describe('one project and another', () => {
     );
   });
 
-  test('do not take each other’s page tokens', async () => {
+  test('two projects do not accept each other’s page tokens', async () => {
     const [one, two] = [await server.project(), await server.project()];
     for (const project of [one, two]) await project.seedUsers('a', 'b', 'c');
     const page = expectOk<{ pagination: { token: string } }>(await one.get('/v1/users?limit=1'));
     const path = `/v1/users?limit=1&token=${encodeURIComponent(page.pagination.token)}`;
     assert.equal((await one.get(path)).status, 200);
-    expectRefused(await two.get(path), 400, 'invalid_field', 'token');
+    expectError(await two.get(path), 400, 'invalid_field', 'token');
   });
 });
 
 describe('DELETE /v1/projects/<ID>', () => {
-  test('removes the project and all of its data', async () => {
+  test('DELETE /v1/projects/<ID> removes the project and all of its data', async () => {
     const project = await server.project();
     await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
     expectDone(await asCustomer('DELETE', `/v1/projects/${project.id}`), project.id);
@@ -227,7 +222,7 @@ describe('DELETE /v1/projects/<ID>', () => {
     assert.ok(!(await asCustomer('GET', '/v1/projects')).text.includes(project.id));
   });
 
-  test('makes its tokens project_not_found and application_not_found at once, also those that were just used', async () => {
+  test('DELETE /v1/projects/<ID> makes its tokens project_not_found and application_not_found at once, also those that were just used', async () => {
     const project = await server.project();
     const appToken = jwt({ app_id: project.id, iat: server.now() }, project.secret);
     assert.equal((await project.get('/v1/groups')).status, 200);
@@ -239,12 +234,12 @@ describe('DELETE /v1/projects/<ID>', () => {
       [await server.call(appToken, 'GET', '/v1/groups'), 'application_not_found'],
     ] as const;
     for (const [answer, code] of answers) {
-      expectRefused(answer, 401, code);
+      expectError(answer, 401, code);
       assert.match(String(answer.headers['www-authenticate']), /^Bearer\b/);
     }
   });
 
-  test('leaves the other projects alone', async () => {
+  test('DELETE /v1/projects/<ID> leaves the other projects alone', async () => {
     const [gone, kept] = [await server.project(), await server.project()];
     for (const project of [gone, kept]) await project.seedUsers('u');
     expectDone(await asCustomer('DELETE', `/v1/projects/${gone.id}`));
@@ -258,7 +253,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
       await asCustomer('POST', `/v1/projects/${id}/rotate-secret`, body),
     );
 
-  test('answers exactly secret and previous_valid_until, 24 hours ahead unless said otherwise', async () => {
+  test('POST /v1/projects/<ID>/rotate-secret answers exactly secret and previous_valid_until, by default 24 hours ahead', async () => {
     const { id, secret } = await create();
     const rotated = await rotate(id, {});
     assert.deepEqual(Object.keys(rotated).sort(), ['previous_valid_until', 'secret']);
@@ -274,18 +269,18 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     clock.move(599_000);
     for (const each of [secret, rotated.secret]) assert.equal((await opens(id, each)).status, 200);
     clock.move(1_000);
-    expectRefused(await opens(id, secret), 401, 'invalid_project_token');
+    expectError(await opens(id, secret), 401, 'invalid_project_token');
     assert.equal((await opens(id, rotated.secret)).status, 200);
   });
 
-  test('a token of the old secret that was accepted before is refused when the overlap has ended', async () => {
+  test('a token of the old secret that was accepted before is rejected when the overlap has ended', async () => {
     const { id, secret } = await create();
     const token = jwt({ project_id: id, iat: server.now() }, secret);
     assert.equal((await server.call(token, 'GET', '/v1/groups')).status, 200);
     await rotate(id, { overlap_seconds: 60 });
     assert.equal((await server.call(token, 'GET', '/v1/groups')).status, 200);
     clock.move(60_000);
-    expectRefused(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_project_token');
+    expectError(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_project_token');
   });
 
   test('an overlap of 0 ends the old secret at once, also for tokens that were just used', async () => {
@@ -293,7 +288,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     const token = jwt({ project_id: id, iat: server.now() }, secret);
     assert.equal((await server.call(token, 'GET', '/v1/groups')).status, 200);
     const rotated = await rotate(id, { overlap_seconds: 0 });
-    expectRefused(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_project_token');
+    expectError(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_project_token');
     assert.equal((await opens(id, rotated.secret)).status, 200);
   });
 
@@ -301,7 +296,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     const { id, secret } = await create();
     const second = await rotate(id, {});
     const third = await rotate(id, {});
-    expectRefused(await opens(id, secret), 401, 'invalid_project_token');
+    expectError(await opens(id, secret), 401, 'invalid_project_token');
     for (const each of [second.secret, third.secret]) assert.equal((await opens(id, each)).status, 200);
   });
 
@@ -309,17 +304,17 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     const { id, secret } = await create();
     await rotate(id, { overlap_seconds: 0 });
     const token = jwt({ app_id: id, iat: server.now() }, secret);
-    expectRefused(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_app_token');
+    expectError(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_app_token');
   });
 
-  test('refuses an overlap that is no whole number of seconds, and changes nothing', async () => {
+  test('POST /v1/projects/<ID>/rotate-secret rejects an overlap_seconds that is no whole number, and changes nothing', async () => {
     const { id, secret } = await create();
     for (const overlap_seconds of [-1, 1.5, '60', null, true, 1e15]) {
       const answer = await asCustomer('POST', `/v1/projects/${id}/rotate-secret`, { overlap_seconds });
-      expectRefused(answer, 400, 'invalid_field', 'overlap_seconds');
+      expectError(answer, 400, 'invalid_field', 'overlap_seconds');
     }
     const unexpected = await asCustomer('POST', `/v1/projects/${id}/rotate-secret`, { seconds: 1 });
-    expectRefused(unexpected, 400, 'unexpected_field', 'seconds', 'overlap_seconds');
+    expectError(unexpected, 400, 'unexpected_field', 'seconds', 'overlap_seconds');
     assert.equal((await opens(id, secret)).status, 200);
   });
 });

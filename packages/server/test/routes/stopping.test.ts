@@ -1,24 +1,23 @@
 /** SIGTERM on a server under load, in a process of its own. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { KNOWN, PROJECT, type ServeProcess, withServe } from '../cli/cli-process.ts';
+import { headersOfProject, KNOWN, type ServeProcess, withServe } from '../cli/cli-process.ts';
 import { engineSettings } from '../support/engine.ts';
 import { send } from '../support/http-client.ts';
-import { jwt, seconds } from '../support/jwt.ts';
 import { type ConnectionEnd, sendUntilClosed } from '../support/kept-alive-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { withDataDir } from '../support/server.ts';
 
 const CONNECTIONS = 64;
 const ANSWERS_BEFORE = 1_000;
-const authorization = `Bearer ${jwt({ project_id: PROJECT.id, iat: seconds(Date.now()) }, PROJECT.secret)}`;
+const headers = headersOfProject();
 
 /** A request as it goes over the wire. */
 function wire(method: string, path: string, body?: unknown): string {
   const text = body === undefined ? '' : JSON.stringify(body);
   const type =
     body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n${type}\r\n${text}`;
+  return `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n${type}\r\n${text}`;
 }
 
 /** Writes to the store, presence updates, reads, and what no route takes. */
@@ -38,7 +37,6 @@ const withServer = (args: string[], use: (server: ServeProcess) => Promise<void>
       ...(redisUrl == null ? [] : ['--redis-url', redisUrl]),
     ];
     await withServe(dataDir, [...KNOWN, ...engine, ...args], async (server) => {
-      const headers = { authorization, 'content-type': 'application/json' };
       const body = JSON.stringify({
         users: [{ id: 'ada' }],
         groups: [{ id: 'docs', name: 'Docs', members: ['ada'] }],
@@ -70,7 +68,7 @@ describe('a server that is stopped under load', () => {
     ['with requests one by one', 1, '1'],
     ['with pipelined requests', REQUESTS.length, '0'],
   ] as const) {
-    test(`answers every request and resets no connection, ${title}`, () =>
+    test(`a server that is stopped under load answers every request and resets no connection, ${title}`, () =>
       withServer(['--stop-delay-seconds', delay], async (server) => {
         const ends = await stopUnderLoad(server, depth);
         for (const { sent, answered, statuses, closing, error } of ends) {
@@ -94,7 +92,7 @@ describe('a server that is stopped under load', () => {
 });
 
 describe('a server that is stopped', () => {
-  test('answers 503 on /readyz before it accepts no more connections', () =>
+  test('a server that is stopped answers 503 on /readyz before it accepts no more connections', () =>
     withServer(['--stop-delay-seconds', '3'], async ({ url, process: server }) => {
       const ready = await send(url, 'GET', '/readyz');
       assert.equal(ready.status, 200);
@@ -105,12 +103,12 @@ describe('a server that is stopped', () => {
       assert.equal(answer.json<{ error: string }>().error, 'error');
       assert.equal(answer.headers['retry-after'], '1');
       // Requests that arrive all the same are served.
-      assert.equal((await send(url, 'GET', '/v1/groups/docs', { headers: { authorization } })).status, 200);
+      assert.equal((await send(url, 'GET', '/v1/groups/docs', { headers })).status, 200);
       assert.equal((await server.ended).code, 0);
       await assert.rejects(send(url, 'GET', '/readyz'), { code: 'ECONNREFUSED' });
     }));
 
-  test('ends an idle connection without a reset, and answers a request that arrives before that', () =>
+  test('a server that is stopped ends an idle connection without a reset, and answers a request that arrives before that', () =>
     withServer(['--stop-delay-seconds', '0'], async ({ url, process: server }) => {
       const [idle, silent, late] = [new RawConnection(url), new RawConnection(url), new RawConnection(url)];
       for (const connection of [idle, late]) {

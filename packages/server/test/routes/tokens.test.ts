@@ -85,6 +85,7 @@ const REFUSED: readonly [string, Claims][] = [
   ['that expired 31 s ago', { iat: NOW - 60, exp: NOW - 31 }],
   ['that expired and has no iat', { exp: NOW - 31 }],
   ['whose nbf is 31 s ahead', { iat: NOW, nbf: NOW + 31 }],
+  ['that has no iat, and whose nbf is an hour ahead', { exp: NOW + 3_660, nbf: NOW + 3_600 }],
   ['with neither iat nor exp', {}],
   ['whose iat is a text', { iat: String(NOW) }],
   ['whose iat is null', { iat: null }],
@@ -101,7 +102,7 @@ const REFUSED: readonly [string, Claims][] = [
 for (const kind of KINDS) {
   describe(`a ${kind.name}`, () => {
     for (const alg of ['HS512', 'HS384', 'HS256'] as const) {
-      test(`signed with ${alg} is accepted`, async () => {
+      test(`a ${kind.name} signed with ${alg} is accepted`, async () => {
         assert.equal((await present(kind, sign(kind, { iat: NOW }, { alg }))).status, 200);
       });
     }
@@ -119,7 +120,7 @@ for (const kind of KINDS) {
       });
     }
 
-    test(`whose iat is no number a clock can have is ${kind.invalid}`, async () => {
+    test(`a ${kind.name} whose iat is no number a clock can have is ${kind.invalid}`, async () => {
       const { id, secret } = holder(kind);
       for (const iat of ['1e999', '-1e999', '1e300', '-0.5e300']) {
         const token = jwtOfText(`{"${kind.claim}":"${id}","iat":${iat}}`, secret);
@@ -127,7 +128,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test(`signed with another secret is ${kind.invalid}`, async () => {
+    test(`a ${kind.name} signed with another secret is ${kind.invalid}`, async () => {
       const claims = { [kind.claim]: holder(kind).id, iat: NOW };
       for (const secret of [
         'wrong',
@@ -140,7 +141,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test(`that names an ID which does not exist is ${kind.unknown}`, async () => {
+    test(`a ${kind.name} that names an ID which does not exist is ${kind.unknown}`, async () => {
       for (const id of [
         'no-such',
         '',
@@ -158,14 +159,14 @@ for (const kind of KINDS) {
       expectTokenFailure(await present(kind, plain), kind.unknown);
     });
 
-    test('whose ID is not a text opens nothing', async () => {
+    test(`a ${kind.name} whose ID is not a text opens nothing`, async () => {
       for (const id of [1, null, true, [holder(kind).id], { id: holder(kind).id }]) {
         const answer = await present(kind, jwt({ [kind.claim]: id, iat: NOW }, holder(kind).secret));
         expectTokenFailure(answer, kind.invalid, 'invalid_access_token', 'invalid_customer_token');
       }
     });
 
-    test(`with alg none, in any spelling, is ${kind.invalid}`, async () => {
+    test(`a ${kind.name} with alg none, in any spelling, is ${kind.invalid}`, async () => {
       const claims = { [kind.claim]: holder(kind).id, iat: NOW };
       for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
         expectTokenFailure(await present(kind, unsignedJwt(claims, alg)), kind.invalid);
@@ -174,7 +175,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test(`with alg RS256 is ${kind.invalid}, properly signed or not`, async () => {
+    test(`a ${kind.name} with alg RS256 is ${kind.invalid}, properly signed or not`, async () => {
       expectTokenFailure(
         await present(kind, rsaJwt({ [kind.claim]: holder(kind).id, iat: NOW })),
         kind.invalid,
@@ -183,7 +184,7 @@ for (const kind of KINDS) {
       expectTokenFailure(await present(kind, confused), kind.invalid);
     });
 
-    test(`whose header names another algorithm than it was signed with is ${kind.invalid}`, async () => {
+    test(`a ${kind.name} whose header names another algorithm than it was signed with is ${kind.invalid}`, async () => {
       for (const alg of [
         'HS256',
         'HS384',
@@ -202,7 +203,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test(`with a changed payload, or a changed, cut or absent signature, is ${kind.invalid}`, async () => {
+    test(`a ${kind.name} with a changed payload, or a changed, cut or absent signature, is ${kind.invalid}`, async () => {
       const token = sign(kind, { iat: NOW });
       const other = jwtPart({ [kind.claim]: holder(kind).id, iat: NOW + 1 });
       const flip = (part: string) => (part.startsWith('A') ? 'B' : 'A') + part.slice(1);
@@ -237,7 +238,7 @@ for (const kind of KINDS) {
       );
     });
 
-    test(`whose signature ends in any other character is ${kind.invalid}, also where it decodes to the same bytes`, async () => {
+    test(`a ${kind.name} whose signature ends in any other character is ${kind.invalid}, also where it decodes to the same bytes`, async () => {
       for (const alg of ['HS512', 'HS384', 'HS256'] as const) {
         const token = sign(kind, { iat: NOW }, { alg });
         assert.equal((await present(kind, token)).status, 200);
@@ -249,7 +250,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test('with user_id is a client token, which opens no server endpoint: invalid_access_token', async () => {
+    test(`a ${kind.name} with user_id is a client token, which opens no server endpoint: invalid_access_token`, async () => {
       for (const claims of [{ user_id: 'u' }, { user_id: 'u', group_id: 'g' }]) {
         const answer = await present(kind, sign(kind, { iat: NOW, ...claims }));
         if (kind.claim === 'customer_id') assert.notEqual(answer.status, 500);
@@ -260,7 +261,7 @@ for (const kind of KINDS) {
 }
 
 describe('a token that was accepted', () => {
-  test('is accepted again, and no longer when it gets too old', async () => {
+  test('a token that was accepted is accepted again, until it is too old', async () => {
     const token = sign(PROJECT_KIND, { iat: NOW });
     for (let count = 0; count < 3; count += 1)
       assert.equal((await ownServer.call(token, 'GET', '/v1/groups')).status, 200);
@@ -268,7 +269,7 @@ describe('a token that was accepted', () => {
     expectTokenFailure(await ownServer.call(token, 'GET', '/v1/groups'), 'invalid_project_token');
   });
 
-  test('is accepted no longer than its exp', async () => {
+  test('a token that was accepted is accepted no longer than its exp', async () => {
     const now = ownServer.now();
     const token = sign(PROJECT_KIND, { iat: now, exp: now + 60 });
     assert.equal((await ownServer.call(token, 'GET', '/v1/groups')).status, 200);

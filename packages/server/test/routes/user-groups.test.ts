@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { buildGroup, buildIds } from '../support/build.ts';
-import { expectDone, expectNotFound, expectOk, expectRefused } from '../support/expect.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { PageInfo, Project } from '../support/project-client.ts';
 
@@ -29,7 +29,7 @@ const groupsOf = async (project: Project, query = '') =>
 const idsOf = ({ groups }: UserGroups) => groups.map(({ id }) => id);
 
 describe('GET /v1/users/<ID>/groups', () => {
-  test('answers exactly id, name and status of each group, deleted ones too, and the pagination', async () => {
+  test('GET /v1/users/<ID>/groups answers exactly id, name and status of each group, deleted ones too, and the pagination', async () => {
     const project = await projectWithGroups();
     assert.deepEqual(await groupsOf(project), {
       groups: [
@@ -59,7 +59,7 @@ describe('GET /v1/users/<ID>/groups', () => {
     assert.deepEqual((await groupsOf(project)).pagination, { token: null, total: 2 });
   });
 
-  test('a user who is set deleted still belongs to their groups', async () => {
+  test('a user with status deleted still belongs to their groups', async () => {
     const project = await projectWithGroups();
     expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
     assert.deepEqual(idsOf(await groupsOf(project)), ['a', 'b', 'c']);
@@ -94,6 +94,6 @@ describe('GET /v1/users/<ID>/groups', () => {
   test('another query parameter is unexpected_field, and the message lists the expected ones', async () => {
     const project = await projectWithGroups();
     const answer = await project.get('/v1/users/u/groups?status=active');
-    expectRefused(answer, 400, 'unexpected_field', 'status', 'limit', 'token');
+    expectError(answer, 400, 'unexpected_field', 'status', 'limit', 'token');
   });
 });

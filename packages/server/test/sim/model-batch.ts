@@ -1,25 +1,29 @@
 /** The batch, naively: read it, collect what is wrong step by step, and only then apply it item by item. */
+
 import {
   Batch,
   type ChangeCounts,
-  Findings,
   type GroupItem,
-  inspector,
   JsonObjectError,
   parseJsonObject,
   type UserItem,
+  ValidationErrors,
+  validator,
 } from '@rollcall/protocol';
-import type { BatchOutcome, BatchRequest, UnknownReference, WriteContext } from '../../src/store/store.ts';
-import { copyWorld, effectsBetween, unknownAmong, type World, writeGroup, writeUser } from './model-world.ts';
+import type { BatchOutcome, BatchRequest, UnknownReference } from '../../src/store/ports/batches.ts';
+import { toStored } from '../../src/store/stored-write.ts';
+import type { ConditionalContext } from '../../src/store/write-context.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { changesBetween, copyWorld, unknownAmong, type World, writeGroup, writeUser } from './model-world.ts';
 
-const inspectBatch = inspector(Batch);
+const validateBatch = validator(Batch);
 
 interface Items {
   readonly users: readonly UserItem[];
   readonly groups: readonly GroupItem[];
 }
 
-export function applyBatch(world: World, batch: BatchRequest, context: WriteContext): BatchOutcome {
+export function applyBatch(world: World, batch: BatchRequest, context: ConditionalContext): BatchOutcome {
   let body: Record<string, unknown>;
   try {
     body = parseJsonObject(batch.body);
@@ -27,10 +31,10 @@ export function applyBatch(world: World, batch: BatchRequest, context: WriteCont
     if (error instanceof JsonObjectError) return { kind: 'malformed', message: error.message };
     throw error;
   }
-  const findings = new Findings();
-  inspectBatch(body, findings);
-  findNameless(world, body.groups, findings);
-  if (!findings.clean) return { kind: 'misfit', findings };
+  const errors = new ValidationErrors();
+  validateBatch(body, errors);
+  findNameless(world, body.groups, errors);
+  if (!errors.clean) return { kind: 'invalid', errors };
   const items: Items = { users: [], groups: [], ...body };
   const references = unknownReferences(world, items);
   if (references.length > 0)
@@ -39,34 +43,35 @@ export function applyBatch(world: World, batch: BatchRequest, context: WriteCont
 }
 
 /** A group is nameless where neither the store nor an item before it has it, and it brings no name itself. */
-function findNameless(world: World, groups: unknown, findings: Findings): void {
+function findNameless(world: World, groups: unknown, errors: ValidationErrors): void {
   if (!Array.isArray(groups)) return;
   const known = new Set(world.groups.keys());
   for (const [index, item] of groups.entries()) {
     if (typeof item?.id !== 'string' || known.has(item.id)) continue;
-    if (item.name === undefined) findings.missing.add(`groups[${index}].name`, 'a name');
+    if (item.name === undefined) errors.missing.add(`groups[${index}].name`, 'a name');
     else known.add(item.id);
   }
 }
 
 function unknownReferences(world: World, { users, groups }: Items): UnknownReference[] {
   const draft = copyWorld(world);
-  for (const { id, ...write } of users) writeUser(draft, id, write, { now: 0, revision: '' });
+  for (const { id, ...write } of users)
+    writeUser(draft, id, toStored(write), { now: 0, revision: '', ...BY_TEST });
   return groups.flatMap(({ members = [] }, index) => {
     const unknown = unknownAmong(draft, members);
-    return unknown === null ? [] : [{ place: `groups[${index}].members`, users: unknown }];
+    return unknown === null ? [] : [{ path: `groups[${index}].members`, users: unknown }];
   });
 }
 
-function applyItems(world: World, items: Items, dryRun: boolean, context: WriteContext) {
+function applyItems(world: World, items: Items, dryRun: boolean, context: ConditionalContext) {
   const draft = copyWorld(world);
-  const users = tally(items.users.map(({ id, ...write }) => writeUser(draft, id, write, context)));
+  const users = tally(items.users.map(({ id, ...write }) => writeUser(draft, id, toStored(write), context)));
   const groups = tally(
-    items.groups.map(({ id, ...write }) => writeGroup(draft, id, write, context.revision)),
+    items.groups.map(({ id, ...write }) => writeGroup(draft, id, toStored(write), context.revision)),
   );
-  const effects = effectsBetween(world, dryRun ? world : draft);
+  const changes = changesBetween(world, dryRun ? world : draft);
   if (!dryRun) Object.assign(world, draft);
-  return { users, groups, effects };
+  return { users, groups, changes };
 }
 
 function tally(kinds: readonly (keyof ChangeCounts)[]): ChangeCounts {

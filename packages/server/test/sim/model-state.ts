@@ -1,24 +1,27 @@
 /** What outlives a model of the store that works on it. */
 import { randomBytes } from 'node:crypto';
 import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-bounds.ts';
-import type * as port from '../../src/store/store.ts';
+import type { ChangeRecord } from '../../src/store/ports/changes.ts';
+import type { CustomerRecord, ProjectRecord } from '../../src/store/ports/projects.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 import { emptyWorld, type World } from './model-world.ts';
 
 export interface ModelProject {
-  record: port.ProjectRecord;
+  record: ProjectRecord;
   readonly world: World;
+  readonly records: ChangeRecord[];
 }
 
 interface ModelSession {
   readonly id: string;
-  readonly project: port.ProjectKey;
+  readonly project: ProjectKey;
   readonly expiresAt: number;
   revoked: boolean;
 }
 
 export class ModelState {
-  readonly customers = new Map<string, port.CustomerRecord>();
-  readonly projects = new Map<port.ProjectKey, ModelProject>();
+  readonly customers = new Map<string, CustomerRecord>();
+  readonly projects = new Map<ProjectKey, ModelProject>();
   readonly sessions = new Map<string, ModelSession>();
   serviceKey: Uint8Array = randomBytes(64);
   projectsEver = 0;
@@ -29,9 +32,9 @@ export class ModelState {
   }
 }
 
-export function addProject(state: ModelState, project: Omit<port.ProjectRecord, 'key'>): port.ProjectRecord {
+export function addProject(state: ModelState, project: Omit<ProjectRecord, 'key'>): ProjectRecord {
   state.projectsEver += 1;
   const record = { ...project, key: state.projectsEver };
-  state.projects.set(record.key, { record, world: emptyWorld() });
+  state.projects.set(record.key, { record, world: emptyWorld(), records: [] });
   return record;
 }

@@ -7,26 +7,29 @@ import {
   type GroupWrite,
   type NotificationChannels,
   type Status,
-  type UserWrite,
 } from '@rollcall/protocol';
+import { type Change, membershipChanges, resourceChanges } from '../../src/store/changes.ts';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
+import {
+  type Absent,
+  type DeleteOutcome,
+  type IdSample,
+  UNCHANGED,
+  type Updated,
+} from '../../src/store/outcomes.ts';
 import type {
-  ChangeMembersOutcome,
-  DeleteOutcome,
   DurablePresenceOutcome,
   DurablePresenceUpdate,
-  Effects,
-  IdSample,
-  Json,
-  Precondition,
-  PutGroupOutcome,
-  PutUserOutcome,
-  Revision,
-  Standing,
-  UserRecord,
-  WriteContext,
-  WriteStamp,
-} from '../../src/store/store.ts';
+} from '../../src/store/ports/durable-presence.ts';
+import { type Eligibility, isEligible } from '../../src/store/ports/eligibility.ts';
+import type { PutGroupOutcome } from '../../src/store/ports/groups.ts';
+import type { ChangeMembersOutcome } from '../../src/store/ports/members.ts';
+import type { PutUserOutcome, StoredUserWrite, UserRecord } from '../../src/store/ports/users.ts';
+import type { Precondition, Revision } from '../../src/store/precondition.ts';
+import type { Stored } from '../../src/store/stored-write.ts';
+import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
+import type { Json } from '../../src/values/json.ts';
+import type { ModelThread } from './model-conversation.ts';
 
 export interface ModelGroup {
   name: string;
@@ -53,6 +56,9 @@ export interface World {
   presence: ModelPresence[];
   /** How many memberships there have ever been. */
   memberships: number;
+  threads: Map<string, ModelThread>;
+  /** How many threads there have ever been. */
+  threadsEver: number;
 }
 
 export const emptyWorld = (): World => ({
@@ -60,6 +66,8 @@ export const emptyWorld = (): World => ({
   users: new Map(),
   presence: [],
   memberships: 0,
+  threads: new Map(),
+  threadsEver: 0,
 });
 
 /** A copy that shares nothing with the original. */
@@ -71,34 +79,64 @@ type Changed = 'created' | 'updated' | 'unchanged';
 function commit<Outcome extends object | string>(
   world: World,
   write: (draft: World) => Outcome,
-): Exclude<Outcome, string> | { kind: Extract<Outcome, string>; effects: Effects } {
+): Exclude<Outcome, string> | { kind: Extract<Outcome, string>; changes: Change[] } {
   const draft = copyWorld(world);
   const outcome = write(draft);
   if (typeof outcome !== 'string') return outcome as Exclude<Outcome, string>;
-  const effects = effectsBetween(world, draft);
+  const changes = changesBetween(world, draft);
   Object.assign(world, draft);
-  return { kind: outcome as Extract<Outcome, string>, effects };
+  return { kind: outcome as Extract<Outcome, string>, changes };
 }
 
-/** Who left which group, and whose status went over, between two states. */
-export function effectsBetween(before: World, after: World): Effects {
-  const departures = [...before.groups]
-    .map(([groupId, group]) => ({
-      groupId,
-      userIds: [...group.members].filter((id) => !after.groups.get(groupId)?.members.has(id)),
-    }))
-    .filter(({ userIds }) => userIds.length > 0);
-  const turned = (kind: 'users' | 'groups', from: Status, to: Status) =>
-    [...before[kind]]
-      .filter(([id, { status }]) => status === from && after[kind].get(id)?.status === to)
-      .map(([id]) => id);
-  return {
-    departures,
-    deactivated: turned('users', 'active', 'deleted'),
-    reactivated: turned('users', 'deleted', 'active'),
-    deactivatedGroups: turned('groups', 'active', 'deleted'),
-    reactivatedGroups: turned('groups', 'deleted', 'active'),
-  };
+/** The changes of users, groups and members between two states. */
+export function changesBetween(before: World, after: World): Change[] {
+  const removed = [...before.users.keys()].filter((id) => !after.users.has(id));
+  return [
+    ...[...after.users].flatMap(([id, user]) =>
+      changesOfResource('user', id, before.users.get(id), user, USER_FIELDS),
+    ),
+    ...[...new Set([...before.groups.keys(), ...after.groups.keys()])].flatMap((id) =>
+      changesOfGroup(id, before.groups.get(id), after.groups.get(id)),
+    ),
+    ...removed.map((user) => ({ type: 'user.removed', user }) as const),
+  ];
+}
+
+const USER_FIELDS = {
+  name: 'name',
+  shortName: 'short_name',
+  email: 'email',
+  profilePictureUrl: 'profile_picture_url',
+  metadata: 'metadata',
+};
+const GROUP_FIELDS = { name: 'name', metadata: 'metadata' };
+
+function changesOfGroup(id: string, before?: ModelGroup, after?: ModelGroup): Change[] {
+  const [were, are] = [before?.members ?? new Set<string>(), after?.members ?? new Set<string>()];
+  return [
+    ...(after === undefined ? [] : changesOfResource('group', id, before, after, GROUP_FIELDS)),
+    ...membershipChanges(id, are.difference(were), were.difference(are)),
+    ...(after === undefined ? [{ type: 'group.removed', group: id } as const] : []),
+  ];
+}
+
+function changesOfResource<Resource extends { readonly status: Status }>(
+  resource: 'user' | 'group',
+  id: string,
+  before: Resource | undefined,
+  after: Resource,
+  names: { readonly [field: string]: string },
+): Change[] {
+  const fields = Object.keys(names).filter(
+    (field) => Reflect.get(before ?? after, field) !== Reflect.get(after, field),
+  );
+  return resourceChanges(
+    resource,
+    id,
+    before?.status ?? null,
+    after.status,
+    fields.map((field) => names[field] as string),
+  );
 }
 
 /** The first twenty of those who do not exist, in the order of naming; null when all exist. */
@@ -108,7 +146,7 @@ export function unknownAmong(world: World, ids: readonly string[]): IdSample | n
 }
 
 /** The refusal that a failed precondition comes to, or null. */
-function refusal(
+export function refusal(
   current: Revision | undefined,
   condition: Precondition,
 ): { kind: 'stale' | 'exists' } | null {
@@ -123,15 +161,15 @@ function matches(current: Revision | undefined, wanted: '*' | readonly Revision[
 }
 
 /** The same where the operation never creates: there is no `exists` among its outcomes. */
-function staleness(current: Revision | undefined, condition: Precondition): { kind: 'stale' } | null {
+export function staleness(current: Revision | undefined, condition: Precondition): { kind: 'stale' } | null {
   return refusal(current, condition) === null ? null : { kind: 'stale' };
 }
 
 export function putGroup(
   world: World,
   id: string,
-  write: GroupWrite,
-  context: WriteContext,
+  write: Stored<GroupWrite>,
+  context: ConditionalContext,
 ): PutGroupOutcome {
   return commit(world, (draft) => {
     const current = draft.groups.get(id);
@@ -145,7 +183,7 @@ export function putGroup(
 }
 
 /** Applies the fields of a write that is known to be allowed. */
-export function writeGroup(draft: World, id: string, write: GroupWrite, revision: Revision): Changed {
+export function writeGroup(draft: World, id: string, write: Stored<GroupWrite>, revision: Revision): Changed {
   const before = draft.groups.get(id);
   const members = new Set(write.members ?? before?.members ?? []);
   const incarnationOf = (userId: string) => {
@@ -156,7 +194,7 @@ export function writeGroup(draft: World, id: string, write: GroupWrite, revision
   const after: ModelGroup = {
     name: write.name ?? before?.name ?? '',
     status: write.status ?? before?.status ?? 'active',
-    metadata: write.metadata === undefined ? (before?.metadata ?? '{}') : JSON.stringify(write.metadata),
+    metadata: write.metadata ?? before?.metadata ?? '{}',
     workspace: before?.workspace ?? null,
     revision: before?.revision ?? revision,
     members,
@@ -177,7 +215,7 @@ export function changeMembers(
   world: World,
   id: string,
   change: { readonly add: readonly string[]; readonly remove: readonly string[] },
-  context: WriteContext,
+  context: ConditionalContext,
 ): ChangeMembersOutcome {
   return commit(world, (draft) => {
     const group = draft.groups.get(id);
@@ -189,13 +227,16 @@ export function changeMembers(
   });
 }
 
-export function deleteGroup(world: World, id: string, context: WriteContext): DeleteOutcome {
+export function deleteGroup(world: World, id: string, context: ConditionalContext): DeleteOutcome {
   return commit(world, (draft) => {
     const group = draft.groups.get(id);
     if (group === undefined) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' } as const;
     const stale = staleness(group.revision, context);
     if (stale !== null) return stale;
     draft.groups.delete(id);
+    for (const thread of [...draft.threads.values()]) {
+      if (thread.groupId === id) draft.threads.delete(thread.id);
+    }
     dropPresenceOfStrangers(draft);
     return 'deleted';
   });
@@ -205,17 +246,27 @@ export function connectGroup(
   world: World,
   id: string,
   workspace: string | null,
-  { revision }: WriteStamp,
-): boolean {
+  { revision }: WriteContext,
+): Updated | Absent {
   const group = world.groups.get(id);
-  if (group === undefined) return false;
+  if (group === undefined) return { kind: 'absent' };
   // Only whether there is a workspace can be read, so only that is a change.
-  if ((group.workspace === null) !== (workspace === null)) group.revision = revision;
+  const isChange = (group.workspace === null) !== (workspace === null);
+  if (isChange) group.revision = revision;
   group.workspace = workspace;
-  return true;
+  if (!isChange) return UNCHANGED;
+  return {
+    kind: 'updated',
+    changes: [{ type: 'group.updated', group: id, fields: ['connectedToMessenger'] }],
+  };
 }
 
-export function putUser(world: World, id: string, write: UserWrite, context: WriteContext): PutUserOutcome {
+export function putUser(
+  world: World,
+  id: string,
+  write: StoredUserWrite,
+  context: ConditionalContext,
+): PutUserOutcome {
   return commit(world, (draft) => {
     return refusal(draft.users.get(id)?.revision, context) ?? writeUser(draft, id, write, context);
   });
@@ -225,8 +276,8 @@ export function putUser(world: World, id: string, write: UserWrite, context: Wri
 export function writeUser(
   draft: World,
   id: string,
-  write: UserWrite,
-  { now, revision }: WriteContext,
+  write: StoredUserWrite,
+  { now, revision }: ConditionalContext,
 ): Changed {
   const before = draft.users.get(id) ?? newUser(id, now, revision);
   const after: ModelUser = {
@@ -236,7 +287,7 @@ export function writeUser(
     email: cleared(write.email, before.email),
     profilePictureUrl: cleared(write.profile_picture_url, before.profilePictureUrl),
     status: write.status ?? before.status,
-    metadata: write.metadata === undefined ? before.metadata : JSON.stringify(write.metadata),
+    metadata: write.metadata ?? before.metadata,
   };
   const created = !draft.users.has(id);
   if (!created && JSON.stringify(before) === JSON.stringify(after)) return 'unchanged';
@@ -265,7 +316,7 @@ function cleared(written: string | null | undefined, before: string | null): str
   return written === undefined ? before : written || null;
 }
 
-export function deleteUser(world: World, id: string, context: WriteContext): DeleteOutcome {
+export function deleteUser(world: World, id: string, context: ConditionalContext): DeleteOutcome {
   return commit(world, (draft) => {
     const user = draft.users.get(id);
     if (user === undefined) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' } as const;
@@ -286,7 +337,7 @@ function dropPresenceOfStrangers(draft: World): void {
   );
 }
 
-export function standing(world: World, groupId: string, userId: string): Standing {
+export function eligibilityOf(world: World, groupId: string, userId: string): Eligibility {
   const group = world.groups.get(groupId);
   return {
     user: world.users.get(userId)?.status ?? null,
@@ -295,17 +346,14 @@ export function standing(world: World, groupId: string, userId: string): Standin
   };
 }
 
-export const mayBePresent = ({ user, group, incarnation }: Standing) =>
-  user === 'active' && group === 'active' && incarnation !== null;
-
 export function putDurablePresence(
   world: World,
   update: DurablePresenceUpdate,
-  { now }: WriteStamp,
+  { now }: WriteContext,
   bounds: DurableBounds,
 ): DurablePresenceOutcome {
-  const found = standing(world, update.groupId, update.userId);
-  if (!mayBePresent(found)) return { kind: 'refused', standing: found };
+  const found = eligibilityOf(world, update.groupId, update.userId);
+  if (!isEligible(found)) return { kind: 'rejected', eligibility: found };
   const isOwn = (entry: DurablePresenceUpdate) =>
     entry.userId === update.userId && entry.groupId === update.groupId;
   const own = world.presence.filter(isOwn);
@@ -316,7 +364,11 @@ export function putDurablePresence(
   while (others.length > 0 && exceeds([...others, update], bounds))
     ended.push(others.shift() as ModelPresence);
   world.presence = [...world.presence.filter((entry) => !isOwn(entry)), ...others, { ...update, at }];
-  return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null };
+  const { groupId: group, userId: user } = update;
+  const changes: Change[] = [];
+  if (previous !== update.location) changes.push({ type: 'durable_presence.moved', group, user });
+  if (ended.length > 0) changes.push({ type: 'durable_presence.removed', group, user });
+  return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null, changes };
 }
 
 function exceeds(locations: readonly DurablePresenceUpdate[], bounds: DurableBounds): boolean {

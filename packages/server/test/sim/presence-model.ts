@@ -6,9 +6,12 @@ import type {
   PresenceUpdate,
   PresentUser,
 } from '../../src/presence/presence-store.ts';
-import type { Incarnation, Json, LocationFilter, ProjectKey } from '../../src/store/store.ts';
+import type { Incarnation } from '../../src/values/incarnation.ts';
+import type { Json } from '../../src/values/json.ts';
+import type { LocationFilter } from '../../src/values/location-filter.ts';
+import type { ProjectKey } from '../../src/values/project-key.ts';
 
-type Held = Omit<PresenceUpdate, 'now'>;
+type Stored = Omit<PresenceUpdate, 'now'>;
 
 interface Reading extends PresenceScope {
   readonly filter: LocationFilter;
@@ -17,22 +20,22 @@ interface Reading extends PresenceScope {
   readonly now: number;
 }
 
-/** What a PresenceStore is to do, in the plainest way: one list, looked through for everything. */
+/** A PresenceStore in the plainest way: one list that is searched for everything. */
 export class PresenceModel {
-  held: Held[] = [];
+  stored: Stored[] = [];
   /** How many presences the bounds have ended. */
   ended = 0;
 
   set(update: PresenceUpdate): PresenceChange {
     const { now, ...next } = update;
-    this.#drop((held) => isOf(held, update) && held.incarnation !== update.incarnation);
-    const previous = this.held.find((held) => isOf(held, update) && held.region === update.region);
+    this.#drop((stored) => isOf(stored, update) && stored.incarnation !== update.incarnation);
+    const previous = this.stored.find((stored) => isOf(stored, update) && stored.region === update.region);
     const created = previous === undefined || previous.expiresAt <= now;
     const arrived = !this.#isAt(update, update.location, now);
-    this.held = [...this.held.filter((held) => held !== previous), next];
+    this.stored = [...this.stored.filter((stored) => stored !== previous), next];
     const left = previous === undefined || previous.location === next.location ? null : previous.location;
     const departed = left === null || this.#isAt(update, left, now) ? null : left;
-    if (departed !== null) this.#drop((held) => isOf(held, update) && held.location === departed);
+    if (departed !== null) this.#drop((stored) => isOf(stored, update) && stored.location === departed);
     this.#enforceBounds(next);
     return { arrived, created, departed };
   }
@@ -40,51 +43,53 @@ export class PresenceModel {
   /** A deadline from this one on that no presence of the user has: of several with one deadline, any may end. */
   freeDeadline(who: PresenceScope & { userId: string }, deadline: number): number {
     let free = deadline;
-    while (this.held.some((held) => isOf(held, who) && held.expiresAt === free)) free += 1;
+    while (this.stored.some((stored) => isOf(stored, who) && stored.expiresAt === free)) free += 1;
     return free;
   }
 
   clear(presence: PresenceScope & { userId: string; location: Json; now: number }): boolean {
     const wasThere = this.#isAt(presence, presence.location, presence.now);
-    if (wasThere) this.#drop((held) => isOf(held, presence) && held.location === presence.location);
+    if (wasThere) this.#drop((stored) => isOf(stored, presence) && stored.location === presence.location);
     return wasThere;
   }
 
   find({ filter, after, limit, now, ...scope }: Reading): PresentUser[] {
-    const there = this.held.filter(
-      (held) => isIn(held, scope) && held.expiresAt > now && passes(held.location, filter),
+    const there = this.stored.filter(
+      (stored) => isIn(stored, scope) && stored.expiresAt > now && passes(stored.location, filter),
     );
     const ids = [...new Set(there.map(({ userId }) => userId))].sort(compareCodePoints);
     const page = ids.filter((id) => after === null || compareCodePoints(id, after) > 0).slice(0, limit);
     return page.map((userId) => {
-      const own = there.filter((held) => held.userId === userId);
+      const own = there.filter((stored) => stored.userId === userId);
       return { userId, incarnation: own[0]?.incarnation as Incarnation, locations: ascending(own) };
     });
   }
 
   locationsOf(reading: PresenceScope & { userId: string; incarnation: Incarnation; now: number }): Json[] {
-    const own = this.held.filter((held) => isOf(held, reading) && held.incarnation === reading.incarnation);
-    return ascending(own.filter((held) => held.expiresAt > reading.now));
+    const own = this.stored.filter(
+      (stored) => isOf(stored, reading) && stored.incarnation === reading.incarnation,
+    );
+    return ascending(own.filter((stored) => stored.expiresAt > reading.now));
   }
 
   removeUsers(scope: PresenceScope, userIds: readonly string[]): void {
-    this.#drop((held) => isIn(held, scope) && userIds.includes(held.userId));
+    this.#drop((stored) => isIn(stored, scope) && userIds.includes(stored.userId));
   }
 
   removeGroup(scope: PresenceScope): void {
-    this.#drop((held) => isIn(held, scope));
+    this.#drop((stored) => isIn(stored, scope));
   }
 
   removeProject(project: ProjectKey): void {
-    this.#drop((held) => held.project === project);
+    this.#drop((stored) => stored.project === project);
   }
 
-  /** What a sweep tells, each with the second of its deadline. */
+  /** The expiries of a sweep, each with the second of its deadline. */
   sweep(now: number): { expiry: Expiry; second: number }[] {
-    const due = this.held.filter((held) => held.expiresAt <= now);
-    this.held = this.held.filter((held) => held.expiresAt > now);
+    const due = this.stored.filter((stored) => stored.expiresAt <= now);
+    this.stored = this.stored.filter((stored) => stored.expiresAt > now);
     const lasting = due.filter(
-      (held) => !this.held.some((other) => isOf(other, held) && other.location === held.location),
+      (stored) => !this.stored.some((other) => isOf(other, stored) && other.location === stored.location),
     );
     const last = new Map<string, { expiry: Expiry; second: number }>();
     for (const { project, groupId, userId, location, expiresAt } of lasting) {
@@ -95,36 +100,38 @@ export class PresenceModel {
     return [...last.values()];
   }
 
-  #enforceBounds(latest: Held): void {
-    const own = this.held.filter((held) => isOf(held, latest));
+  #enforceBounds(latest: Stored): void {
+    const own = this.stored.filter((stored) => isOf(stored, latest));
     for (const earliest of own.toSorted((a, b) => a.expiresAt - b.expiresAt)) {
-      const left = this.held.filter((held) => isOf(held, latest));
+      const left = this.stored.filter((stored) => isOf(stored, latest));
       const bytes = left.reduce((sum, { location }) => sum + Buffer.byteLength(location), 0);
       if (left.length <= limits.EPHEMERAL_LOCATIONS_MAX && bytes <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES)
         return;
       if (earliest === latest) continue;
-      this.#drop((held) => held === earliest);
+      this.#drop((stored) => stored === earliest);
       this.ended += 1;
     }
   }
 
   #isAt(who: PresenceScope & { userId: string }, location: Json, now: number): boolean {
-    return this.held.some((held) => isOf(held, who) && held.location === location && held.expiresAt > now);
+    return this.stored.some(
+      (stored) => isOf(stored, who) && stored.location === location && stored.expiresAt > now,
+    );
   }
 
-  #drop(goes: (held: Held) => boolean): void {
-    this.held = this.held.filter((held) => !goes(held));
+  #drop(goes: (stored: Stored) => boolean): void {
+    this.stored = this.stored.filter((stored) => !goes(stored));
   }
 }
 
-const isIn = (held: Held, scope: PresenceScope) =>
-  held.project === scope.project && held.groupId === scope.groupId;
+const isIn = (stored: Stored, scope: PresenceScope) =>
+  stored.project === scope.project && stored.groupId === scope.groupId;
 
-const isOf = (held: Held, who: PresenceScope & { userId: string }) =>
-  held.userId === who.userId && isIn(held, who);
+const isOf = (stored: Stored, who: PresenceScope & { userId: string }) =>
+  stored.userId === who.userId && isIn(stored, who);
 
-const ascending = (held: Held[]) =>
-  [...new Set(held.map(({ location }) => location))].sort(compareCodePoints);
+const ascending = (stored: Stored[]) =>
+  [...new Set(stored.map(({ location }) => location))].sort(compareCodePoints);
 
 function passes(location: Json, filter: LocationFilter): boolean {
   if (filter === null || location === filter.location) return true;

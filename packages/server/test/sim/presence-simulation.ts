@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { Expiry, PresenceScope, PresenceStore } from '../../src/presence/presence-store.ts';
-import type { Json, LocationFilter } from '../../src/store/store.ts';
+import type { Json } from '../../src/values/json.ts';
+import type { LocationFilter } from '../../src/values/location-filter.ts';
 import { WatchRecorder } from '../contract/presence/watch-recorder.ts';
 import { PresenceFollower } from './presence-follower.ts';
 import { PresenceModel } from './presence-model.ts';
@@ -50,7 +51,7 @@ interface Followed {
 
 /**
  * Random operations on a PresenceStore and on the naive model, which have to agree at every step; and so does, after
- * every sweep, whoever has followed the events from the beginning.
+ * every sweep, for a follower of all events.
  */
 export class PresenceSimulation {
   readonly #store: PresenceStore;
@@ -77,7 +78,7 @@ export class PresenceSimulation {
       this.#isGrowing = Math.floor(step / PHASE) % 2 === 0;
       try {
         await this.#step();
-        this.#peak = Math.max(this.#peak, this.#model.held.length);
+        this.#peak = Math.max(this.#peak, this.#model.stored.length);
         if (step % 100 === 0) await this.#compareWhole();
       } catch (cause) {
         throw new Error(`step ${step}: ${cause instanceof Error ? cause.message : cause}`, { cause });
@@ -127,7 +128,7 @@ export class PresenceSimulation {
     assert.deepEqual(await this.#store.set(update), this.#model.set(update));
   }
 
-  /** Of the user's membership, which ends now and then without the engine being told. */
+  /** The incarnation of the user's membership, which ends now and then without a removal in the engine. */
   #incarnationOf(who: PresenceScope & { userId: string }): number {
     const key = JSON.stringify([who.project, who.groupId, who.userId]);
     const known = this.#incarnations.get(key) ?? 0;
@@ -193,11 +194,11 @@ export class PresenceSimulation {
   }
 
   async #sweep(): Promise<void> {
-    const told = await this.#store.sweep(this.#now);
+    const expired = await this.#store.sweep(this.#now);
     const expected = this.#model.sweep(this.#now);
-    assert.deepEqual(told.map(textOf).sort(), expected.map(({ expiry }) => textOf(expiry)).sort());
+    assert.deepEqual(expired.map(textOf).sort(), expected.map(({ expiry }) => textOf(expiry)).sort());
     const seconds = new Map(expected.map(({ expiry, second }) => [textOf(expiry), second]));
-    const order = told.map((expiry) => seconds.get(textOf(expiry)) as number);
+    const order = expired.map((expiry) => seconds.get(textOf(expiry)) as number);
     assert.deepEqual(
       order,
       order.toSorted((a, b) => a - b),
@@ -206,7 +207,7 @@ export class PresenceSimulation {
     for (const scope of SCOPES) await this.#compareFollowed(scope);
   }
 
-  /** Right after a sweep all that ended has been told. */
+  /** Right after a sweep, all departures are events. */
   async #compareFollowed(scope: PresenceScope): Promise<void> {
     const followed = this.#followed.get(scope) as Followed;
     const { users, offset } = await this.#store.snapshot({
@@ -234,9 +235,9 @@ export class PresenceSimulation {
     }
   }
 
-  /** Somebody who is in the model, or somebody new where nobody is. */
+  /** A user of the model, or a new user where there is none. */
   #someHeld() {
-    return this.#model.held.length === 0 ? this.#somewhere() : this.#random.pick(this.#model.held);
+    return this.#model.stored.length === 0 ? this.#somewhere() : this.#random.pick(this.#model.stored);
   }
 
   #somewhere(): PresenceScope & { userId: string; region: Json; location: Json } {

@@ -5,17 +5,17 @@ import { createMemoryPresence } from '../../src/presence/memory/memory-presence.
 import { PresenceSimulation } from './presence-simulation.ts';
 import { Random } from './random.ts';
 
-/** ROLLCALL_TEST_SEED runs one seed of its own: that of a failure, or one that nobody has tried. */
+/** ROLLCALL_TEST_SEED runs one seed of its own: that of a failure, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2, 3, 4] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const STEPS = 6_000;
 
-describe('random presence operations leave the memory engine where they leave the naive model', () => {
+describe('the simulation of ephemeral presence', () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, async () => {
+    test(`random presence updates lead the memory engine and the naive model to the same state, seed ${seed}`, async () => {
       const simulation = new PresenceSimulation(createMemoryPresence(), new Random(seed));
       await simulation.run(STEPS);
-      assert.ok(simulation.peak > 200, 'enough were present to mean something');
+      assert.ok(simulation.peak > 200, 'enough users were present for the simulation to mean something');
       assert.ok(simulation.ended > 50, `the bounds ended ${simulation.ended}`);
     });
   }

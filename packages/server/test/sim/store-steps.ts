@@ -1,28 +1,20 @@
 /** Random operations of the Store, over so few IDs and values that they keep meeting each other. */
+
 import type { GroupWrite, Status, UserWrite } from '@rollcall/protocol';
-import type { Precondition, ProjectKey, Store, WriteContext } from '../../src/store/store.ts';
+import type { Precondition } from '../../src/store/precondition.ts';
+import { toStored } from '../../src/store/stored-write.ts';
+import type { ConditionalContext } from '../../src/store/write-context.ts';
+import { BY_TEST, CONTEXT } from '../support/origin.ts';
+import { ConversationSteps } from './conversation-steps.ts';
 import type { Random } from './random.ts';
-
-/** One operation, to be run on the engine and on the model alike. */
-export interface Step {
-  /** What it does, for the report of a failure. */
-  readonly text: string;
-  run(store: Store, project: ProjectKey): Promise<unknown>;
-}
-
-/** In ascending order they alternate between what UTF-16 and code points put first. */
-export const USERS = ['ann', 'bob', "o'cid", '\u{ff21}', '\u{1f600}', '\u{1f600}x'] as const;
-export const GROUPS = ['g', 'g/h', '\u{fb01}', '\u{1d306}'] as const;
-/** What requests name: the users, and sometimes somebody who is never created. */
-const NAMED = [...USERS, ...USERS, ...USERS, 'nobody'];
+import { GROUPS, LOCATIONS, METADATA, NAMED, NAMES, type Step, step, USERS } from './steps.ts';
 
 const STATUSES: readonly Status[] = ['active', 'deleted'];
-const NAMES = ['One', 'Two', '"3"'];
-const METADATA = [{}, { a: 1 }, { a: '\0', b: [null] }, JSON.parse('{"__proto__":1}')];
 const EMAILS = ['a@example.org', 'b@example.org', '', null];
-const PLACES = ['{"page":"1"}', '{"site":"1"}', '{"page":"1","paragraph":"7"}', '{"page":"2"}'];
 const REGIONS = ['{"page":"1"}', '{"site":"s"}'];
 const RECENT = 6;
+/** How many of the operations are about threads and messages. */
+const CONVERSATION = 0.4;
 /** Writers whose clocks differ by up to so many milliseconds: a later write may have an earlier time. */
 const CLOCKS_APART_MS = 1_900;
 const CLOCK_STEP_MS = 719;
@@ -30,14 +22,18 @@ const CLOCK_STEP_MS = 719;
 /** Draws the steps of one project. */
 export class StepSource {
   readonly #random: Random;
+  readonly #conversation: ConversationSteps;
   #steps = 0;
 
   constructor(random: Random) {
     this.#random = random;
+    this.#conversation = new ConversationSteps(random, (condition) => this.#context(condition));
   }
 
   /** A write, with a context that no other has. */
   write(): Step {
+    if (this.#steps === 0) return this.#everybody();
+    if (this.#random.chance(CONVERSATION)) return this.#conversation.write();
     const draw = this.#random.next() * 100;
     if (draw < 18) return this.#putGroup();
     if (draw < 34) return this.#putUser();
@@ -52,7 +48,7 @@ export class StepSource {
   #putGroup(): Step {
     const [id, write, context] = [this.#random.pick(GROUPS), this.#groupWrite(), this.#context()];
     return step('putGroup', [id, write, context], (store, project) =>
-      store.putGroup(project, id, write, context),
+      store.groups.put(project, id, toStored(write), context),
     );
   }
 
@@ -70,7 +66,7 @@ export class StepSource {
   #putUser(): Step {
     const [id, write, context] = [this.#random.pick(USERS), this.#userWrite(), this.#context()];
     return step('putUser', [id, write, context], (store, project) =>
-      store.putUser(project, id, write, context),
+      store.users.put(project, id, toStored(write), context),
     );
   }
 
@@ -93,7 +89,7 @@ export class StepSource {
     // The port promises that the lists have no user in common.
     const remove = this.#random.some(NAMED, 3).filter((user) => !add.includes(user));
     return step('changeMembers', [id, { add, remove }, context], (store, project) =>
-      store.changeMembers(project, id, { add, remove }, context),
+      store.members.change(project, id, { add, remove }, context),
     );
   }
 
@@ -108,13 +104,23 @@ export class StepSource {
     const text = random.chance(0.03) ? '{"users":[' : JSON.stringify({ users, groups });
     const [dryRun, context] = [random.chance(0.15), this.#context({})];
     return step(dryRun ? 'dry batch' : 'batch', [text, context], (store, project) =>
-      store.applyBatch(project, { body: Buffer.from(text), dryRun }, context),
+      store.batches.apply(project, { body: Buffer.from(text), dryRun }, context),
+    );
+  }
+
+  /** Makes all users and groups: the first step, so that the later ones find something to change. */
+  #everybody(): Step {
+    const users = USERS.map((id) => ({ id }));
+    const groups = GROUPS.map((id) => ({ id, name: id, members: USERS }));
+    const [text, context] = [JSON.stringify({ users, groups }), this.#context({})];
+    return step('batch', [text, context], (store, project) =>
+      store.batches.apply(project, { body: Buffer.from(text), dryRun: false }, context),
     );
   }
 
   #putPresence(): Step {
     const random = this.#random;
-    const location = random.pick(PLACES);
+    const location = random.pick(LOCATIONS);
     const update = {
       userId: random.pick(NAMED),
       groupId: random.pick(GROUPS),
@@ -123,7 +129,7 @@ export class StepSource {
     };
     const context = this.#context({});
     return step('putDurablePresence', [update, context], (store, project) =>
-      store.putDurablePresence(project, update, context),
+      store.durablePresence.put(project, update, context),
     );
   }
 
@@ -135,7 +141,7 @@ export class StepSource {
       0.4,
     );
     return step('putPreferences', [id, channels], (store, project) =>
-      store.putPreferences(project, id, channels),
+      store.preferences.put(project, id, channels, CONTEXT),
     );
   }
 
@@ -146,24 +152,24 @@ export class StepSource {
       this.#context({}),
     ];
     return step('connectGroup', [id, workspace, context], (store, project) =>
-      store.connectGroup(project, id, workspace, context),
+      store.groups.connect(project, id, workspace, context),
     );
   }
 
   #deleteGroup(): Step {
     const [id, context] = [this.#random.pick(GROUPS), this.#context()];
-    return step('deleteGroup', [id, context], (store, project) => store.deleteGroup(project, id, context));
+    return step('deleteGroup', [id, context], (store, project) => store.groups.delete(project, id, context));
   }
 
   #deleteUser(): Step {
     const [id, context] = [this.#random.pick(USERS), this.#context()];
-    return step('deleteUser', [id, context], (store, project) => store.deleteUser(project, id, context));
+    return step('deleteUser', [id, context], (store, project) => store.users.delete(project, id, context));
   }
 
-  #context(condition = this.#condition()): WriteContext {
+  #context(condition = this.#condition()): ConditionalContext {
     this.#steps += 1;
     const behindMs = (this.#steps * CLOCK_STEP_MS) % CLOCKS_APART_MS;
-    return { ...condition, now: this.#steps * 1_000 - behindMs, revision: `r${this.#steps}` };
+    return { ...condition, now: this.#steps * 1_000 - behindMs, revision: `r${this.#steps}`, ...BY_TEST };
   }
 
   /** Mostly none; otherwise about revisions of the last few writes, so that some of them hold. */
@@ -177,8 +183,4 @@ export class StepSource {
   #recentRevisions(): string[] {
     return Array.from({ length: RECENT }, (_, index) => `r${this.#steps - index}`);
   }
-}
-
-function step(name: string, parameters: readonly unknown[], run: Step['run']): Step {
-  return { text: `${name}(${parameters.map((parameter) => JSON.stringify(parameter)).join(', ')})`, run };
 }

@@ -1,9 +1,9 @@
-/** A browser that holds a client token of a project. */
+/** A browser with a client token of a project. */
 import type { Answer } from './http-client.ts';
 import { type Claims, jwt, seconds } from './jwt.ts';
 import type { Project } from './project-client.ts';
 
-/** A token of the project's secret, made now; `claims` are laid over it. */
+/** A client token, signed with the project's secret at `now`, with these claims. */
 export const clientToken = ({ id, secret }: Project, claims: Claims, now = Date.now()): string =>
   jwt({ project_id: id, iat: seconds(now), ...claims }, secret);
 
@@ -16,7 +16,7 @@ export class Browser {
     this.token = token;
   }
 
-  /** A browser of this user, in one group or in all of theirs. */
+  /** A browser of this user, with a token for one group or for all of theirs. */
   static of(project: Project, userId: string, groupId?: string): Browser {
     const group = groupId === undefined ? {} : { group_id: groupId };
     return new Browser(project, clientToken(project, { user_id: userId, ...group }));
@@ -28,6 +28,10 @@ export class Browser {
 
   put(path: string, body: unknown): Promise<Answer> {
     return this.project.put(path, body, { authorization: `Bearer ${this.token}` });
+  }
+
+  post(path: string, body: unknown): Promise<Answer> {
+    return this.project.post(path, body, { authorization: `Bearer ${this.token}` });
   }
 
   viewer(): Promise<Answer> {

@@ -1,4 +1,4 @@
-/** Builders of request items: valid, distinct, and the same in every run; a test overrides what it is about. */
+/** Builders of request items: valid, distinct and deterministic. A test overrides the fields that it is about. */
 import type { GroupItem, UserItem } from '@rollcall/protocol';
 
 let built = 0;
@@ -15,7 +15,7 @@ export function buildGroup(overrides: Partial<GroupItem> = {}): GroupItem {
   return { id: `group-${built}`, name: `Group ${built}`, ...overrides };
 }
 
-/** `count` IDs that sort in the order in which they are made: `u00`, `u01`, … */
+/** `count` IDs in ascending order: `u00`, `u01`, … */
 export function buildIds(prefix: string, count: number): string[] {
   const digits = String(count - 1).length;
   return Array.from({ length: count }, (_, index) => prefix + String(index).padStart(digits, '0'));

@@ -1,80 +1,55 @@
 /** The presence stream of a browser, read event by event. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
 import type { Browser } from './browser.ts';
+import type { StreamEvent } from './event-parser.ts';
+import { StreamReader } from './stream-reader.ts';
 
-export interface StreamEvent {
-  readonly type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: events are of several kinds, and each test knows which it reads
-  readonly data: any;
-}
-
-/** How long a test waits for the next event, in milliseconds; it comes at once unless something is wrong. */
-const DEADLINE_MS = 10_000;
-
-/** Opens the stream, and closes it when `use` is done. */
+/** Runs `use` with an open stream, and closes it. */
 export async function withStream<Result>(
-  browser: Browser,
+  { project: { url }, token }: Browser,
   query: Record<string, string>,
   use: (stream: ClientStream) => Promise<Result>,
   headers: Record<string, string> = {},
 ): Promise<Result> {
-  const outgoing = request(`${browser.project.url}/v1/client/presence?${new URLSearchParams(query)}`, {
-    headers: { authorization: `Bearer ${browser.token}`, accept: 'text/event-stream', ...headers },
-  }).end();
+  const path = `/v1/client/presence?${new URLSearchParams(query)}`;
+  const reader = await StreamReader.open({ url, token }, path, headers);
   try {
-    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-    assert.equal(answer.statusCode, 200);
-    return await use(new ClientStream(answer));
+    assert.equal(reader.status, 200);
+    return await use(new ClientStream(reader));
   } finally {
-    outgoing.destroy();
+    reader.close();
   }
 }
 
 export class ClientStream {
-  readonly headers: IncomingMessage['headers'];
-  readonly #events: AsyncGenerator<StreamEvent, void, void>;
+  readonly #reader: StreamReader;
+  #taken = 0;
 
-  constructor(answer: IncomingMessage) {
-    this.headers = answer.headers;
-    this.#events = events(answer);
+  constructor(reader: StreamReader) {
+    this.#reader = reader;
   }
 
-  /** The next event, which is of this type; gives what it says. */
+  get headers(): StreamReader['headers'] {
+    return this.#reader.headers;
+  }
+
+  /** Asserts that the next event has this type, and returns its data. */
   async expect(type: string): Promise<StreamEvent['data']> {
-    const next = await this.#next();
-    assert.ok(next.done !== true, `the stream ended before ${type}`);
-    assert.equal(next.value.type, type, JSON.stringify(next.value));
-    return next.value.data;
+    const reader = this.#reader;
+    await reader.until(type, () => reader.events.length > this.#taken || reader.hasEnded);
+    const event = reader.events[this.#taken];
+    assert.ok(event !== undefined, `the stream ended before ${type}`);
+    assert.equal(event.type, type, JSON.stringify(event));
+    this.#taken += 1;
+    return event.data;
   }
 
-  /** The stream ends with this refusal, and nothing before it. */
+  /** Asserts that the next event is this error and that the stream ends after it. */
   async expectEnd(code: string, ...fragments: string[]): Promise<void> {
     const { error, message } = await this.expect('error');
     assert.equal(error, code, message);
     for (const fragment of fragments) assert.ok(message.includes(fragment), message);
-    assert.equal((await this.#next()).done, true);
-  }
-
-  async #next(): Promise<IteratorResult<StreamEvent, void>> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error('the stream is silent')), DEADLINE_MS);
-    });
-    return await Promise.race([this.#events.next(), late]).finally(() => clearTimeout(timer));
-  }
-}
-
-async function* events(answer: IncomingMessage): AsyncGenerator<StreamEvent, void, void> {
-  let text = '';
-  for await (const piece of answer.setEncoding('utf8')) {
-    const blocks = `${text}${piece}`.split('\n\n');
-    text = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const fields = new Map(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
-      const data = fields.get('data');
-      if (data !== undefined) yield { type: fields.get('event') ?? '', data: JSON.parse(data) };
-    }
+    await this.#reader.ended();
+    assert.equal(this.#reader.events.length, this.#taken);
   }
 }

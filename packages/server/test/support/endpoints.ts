@@ -1,9 +1,9 @@
-/** The endpoints of the API, as specification and contract list them, each with a request that it takes. */
+/** The endpoints of specification and contract, each with a valid request. */
 
 export interface Endpoint {
   readonly method: string;
   readonly path: string;
-  /** A body that fits; absent where none is read. */
+  /** A valid body; absent where the endpoint reads none. */
   readonly body?: Record<string, unknown>;
 }
 
@@ -14,9 +14,10 @@ const at = (method: string, path: string, body?: Record<string, unknown>): Endpo
 });
 
 const PREFERENCE = { key: 'notification_channels', value: { sendViaMessenger: false } };
+const MARKDOWN = [{ type: 'markdown', children: [{ text: 'Hi' }] }];
 const PRESENCE = { groupID: 'g', location: { page: '1' } };
 
-/** What takes a project, app or access token; for a project with user `u` in group `g`. Removals come last. */
+/** The endpoints for project, app and access tokens, for a project with user `u` in group `g`. Deletions come last. */
 export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('PUT', '/v1/groups/g', { name: 'G' }),
   at('POST', '/v1/groups', { id: 'made', name: 'Made' }),
@@ -37,6 +38,17 @@ export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('PUT', '/v1/users/u/presence', PRESENCE),
   at('GET', '/v1/users/u/presence?groupID=g'),
   at('PUT', '/v1/presence', { updates: [{ userID: 'u', ...PRESENCE }] }),
+  at('PUT', '/v1/threads/t', { groupID: 'g', name: 'T' }),
+  at('POST', '/v1/threads', { groupID: 'g', name: 'Made' }),
+  at('GET', '/v1/threads'),
+  at('GET', '/v1/threads/t'),
+  at('PUT', '/v1/threads/t/messages/m', { authorID: 'u', content: MARKDOWN }),
+  at('POST', '/v1/threads/t/messages', { authorID: 'u', content: MARKDOWN }),
+  at('GET', '/v1/threads/t/messages'),
+  at('GET', '/v1/threads/t/messages/m'),
+  at('POST', '/v1/threads/t/messages/m/append', { text: '!' }),
+  at('DELETE', '/v1/threads/t/messages/m'),
+  at('DELETE', '/v1/threads/t'),
   at('GET', '/v1/organizations'),
   at('PUT', '/v1/organizations/g', { name: 'G' }),
   at('GET', '/v1/organizations/g'),
@@ -47,15 +59,24 @@ export const DATA_ENDPOINTS: readonly Endpoint[] = [
   at('DELETE', '/v1/users/made'),
 ];
 
-/** What takes a client token; for user `u` in group `g`. */
+/** The endpoints for client tokens, for user `u` in group `g`. */
 export const CLIENT_ENDPOINTS: readonly Endpoint[] = [
   at('GET', '/v1/client/viewer'),
   at('GET', '/v1/client/presence?groupID=g'),
   at('PUT', '/v1/client/presence', PRESENCE),
   at('GET', '/v1/client/groups/g/members'),
+  at('POST', '/v1/client/threads', { id: 'c', groupID: 'g', name: 'C' }),
+  at('GET', '/v1/client/threads?groupID=g'),
+  at('GET', '/v1/client/threads/c'),
+  at('PUT', '/v1/client/threads/c', { resolved: true }),
+  at('PUT', '/v1/client/threads/c/seen', {}),
+  at('POST', '/v1/client/threads/c/messages', { id: 'cm', content: MARKDOWN }),
+  at('GET', '/v1/client/threads/c/messages'),
+  at('GET', '/v1/client/threads/c/messages/cm'),
+  at('PUT', '/v1/client/threads/c/messages/cm', { deleted: true }),
 ];
 
-/** What takes a customer token, for a project with this ID. The removal comes last. */
+/** The endpoints for customer tokens, for the project with this ID. The deletion comes last. */
 export const projectEndpoints = (id: string): readonly Endpoint[] => [
   at('POST', '/v1/projects', { name: 'Made' }),
   at('GET', '/v1/projects'),
@@ -65,5 +86,5 @@ export const projectEndpoints = (id: string): readonly Endpoint[] => [
   at('DELETE', `/v1/projects/${id}`),
 ];
 
-/** What takes no token. */
+/** The paths that need no token. */
 export const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const;

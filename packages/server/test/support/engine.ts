@@ -1,6 +1,6 @@
 /**
- * Which engine the servers of the tests stand on: embedded, or with ROLLCALL_TEST_ENGINE=scale-out PostgreSQL and Redis,
- * where every data directory stands for a database and a key prefix of its own, which go with it.
+ * The engine of the servers in tests: embedded, or with ROLLCALL_TEST_ENGINE=scale-out PostgreSQL and Redis. There, each
+ * data directory has its own database and key prefix, which are removed with it.
  */
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,38 +8,38 @@ import { DatabaseSync } from 'node:sqlite';
 import { after } from 'node:test';
 import type { Settings } from '../../src/config/settings.ts';
 
-interface Place {
+interface Engine {
   readonly settings: Partial<Settings>;
   remove(): Promise<void>;
 }
 
 const onScaleOut = process.env.ROLLCALL_TEST_ENGINE === 'scale-out';
-const places = new Map<string, Promise<Place>>();
+const engines = new Map<string, Promise<Engine>>();
 
-// What stands for directories of the tests' own outlives their servers.
+// The engines of data directories that the tests themselves create outlive the servers.
 after(async () => {
-  for (const dataDir of places.keys()) await releaseEngine(dataDir);
+  for (const dataDir of engines.keys()) await releaseEngine(dataDir);
 });
 
-/** The settings of the engine that stands for a data directory: the same ones until it is released. */
+/** The engine settings of a data directory: the same ones until it is released. */
 export async function engineSettings(dataDir: string): Promise<Partial<Settings>> {
   if (!onScaleOut) return {};
-  let place = places.get(dataDir);
-  if (place === undefined) {
-    place = makePlace();
-    places.set(dataDir, place);
+  let engine = engines.get(dataDir);
+  if (engine === undefined) {
+    engine = createEngine();
+    engines.set(dataDir, engine);
   }
-  return (await place).settings;
+  return (await engine).settings;
 }
 
-/** Gives back what stands for a data directory that is removed. */
+/** Removes the engine of a data directory. */
 export async function releaseEngine(dataDir: string): Promise<void> {
-  const place = places.get(dataDir);
-  places.delete(dataDir);
-  await (await place)?.remove();
+  const engine = engines.get(dataDir);
+  engines.delete(dataDir);
+  await (await engine)?.remove();
 }
 
-async function makePlace(): Promise<Place> {
+async function createEngine(): Promise<Engine> {
   const { ownDatabase } = await import('./postgres.ts');
   const { freshRedisUrl } = await import('./redis.ts');
   const database = await ownDatabase();
@@ -50,14 +50,14 @@ async function makePlace(): Promise<Place> {
 }
 
 /**
- * Renames what holds users, groups and memberships behind the server's back: what an unforeseen defect looks like from
- * outside.
+ * Renames the tables of users, groups and memberships under a running server, so that its statements fail as after an
+ * unexpected defect.
  */
 export async function damageStore(dataDir: string): Promise<void> {
-  const place = await places.get(dataDir);
-  if (place?.settings.databaseUrl == null) return damageEmbedded(dataDir);
+  const engine = await engines.get(dataDir);
+  if (engine?.settings.databaseUrl == null) return damageEmbedded(dataDir);
   const { withClient } = await import('./postgres.ts');
-  await withClient(place.settings.databaseUrl, (client) => client.query(renames(DAMAGED)));
+  await withClient(engine.settings.databaseUrl, (client) => client.query(renames(DAMAGED)));
 }
 
 const DAMAGED = ['users', 'groups', 'memberships'];

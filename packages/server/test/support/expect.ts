@@ -1,15 +1,15 @@
-/** What the contract says of every answer, as assertions. */
+/** Assertions that hold for every response of the contract. */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Answer } from './http-client.ts';
 
-/** A write that was done: exactly `success` and `message`, and the message has all of `fragments`. */
+/** Asserts a successful write: exactly `success` and `message`, and the message contains all of `fragments`. */
 export function expectDone(answer: Answer, ...fragments: string[]): void {
   assert.equal(answer.status, 200, `${answer.status}: ${answer.text}`);
   expectDoneBody(answer, fragments);
 }
 
-/** A create-only POST that created. */
+/** Asserts that a create-only POST created. */
 export function expectCreated(answer: Answer, ...fragments: string[]): void {
   assert.equal(answer.status, 201, `${answer.status}: ${answer.text}`);
   expectDoneBody(answer, fragments);
@@ -23,20 +23,15 @@ function expectDoneBody(answer: Answer, fragments: string[]): void {
   expectFragments(body.message, fragments);
 }
 
-/** A read that was answered; returns its body. */
+/** Asserts a successful read, and returns its body. */
 export function expectOk<Body>(answer: Answer): Body {
   assert.equal(answer.status, 200, `${answer.status}: ${answer.text}`);
   assert.match(String(answer.headers['content-type']), /^application\/json/);
   return answer.json<Body>();
 }
 
-/** A refusal: exactly `error` and `message`; the message has all of `fragments`. Returns the message. */
-export function expectRefused(
-  answer: Answer,
-  status: number,
-  code: ErrorCode,
-  ...fragments: string[]
-): string {
+/** Asserts an error: exactly `error` and `message`; the message contains all of `fragments`. Returns the message. */
+export function expectError(answer: Answer, status: number, code: ErrorCode, ...fragments: string[]): string {
   assert.equal(answer.status, status, `${answer.status}: ${answer.text}`);
   const body = answer.json<{ error: string; message: string }>();
   assert.deepEqual(Object.keys(body).sort(), ['error', 'message']);
@@ -46,19 +41,19 @@ export function expectRefused(
   return body.message;
 }
 
-/** A reference that leads nowhere: the code's 401, without the header that would make clients fetch a new token. */
+/** Asserts a not-found error: 401, without the header that would make clients request a new token. */
 export function expectNotFound(
   answer: Answer,
   code: 'user_not_found' | 'group_not_found' | 'organization_not_found',
   ...fragments: string[]
 ): string {
-  const message = expectRefused(answer, 401, code, ...fragments);
+  const message = expectError(answer, 401, code, ...fragments);
   assert.equal(answer.headers['www-authenticate'], undefined);
   return message;
 }
 
 function expectFragments(message: string, fragments: string[]): void {
   for (const fragment of fragments) {
-    assert.ok(message.includes(fragment), `"${message}" does not say "${fragment}"`);
+    assert.ok(message.includes(fragment), `"${message}" does not contain "${fragment}"`);
   }
 }

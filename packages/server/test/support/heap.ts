@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -6,13 +6,13 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * Bytes that are in use after a collection, on the heap and in buffers. The test runner may forget a tick later what was
- * freed by one collection, and that frees more.
+ * The bytes in use after garbage collection, on the heap and in buffers. It collects several times: the test runner
+ * releases objects in the ticks between.
  */
 export async function usedBytes(): Promise<number> {
   for (let pass = 0; pass < 3; pass += 1) {
     collectGarbage();
-    await nextTick();
+    await nextIteration();
   }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

@@ -1,10 +1,10 @@
 /**
- * A plain HTTP client that sends a path exactly as it is given. (`fetch` resolves `%2E%2E` and repairs malformed
- * escapes before they leave, which is what some of the tests are about.)
+ * A plain HTTP client that sends a path exactly as it is given. (`fetch` resolves `%2E%2E` and repairs malformed escapes,
+ * which some of the tests are about.)
  */
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 
-/** What was answered, read to its end. */
+/** A complete response. */
 export class Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -16,7 +16,7 @@ export class Answer {
     this.text = text;
   }
 
-  /** The body as JSON. Typed by the caller, who then checks it. */
+  /** The body as JSON, with the type that the caller names and checks. */
   json<Body = unknown>(): Body {
     return JSON.parse(this.text) as Body;
   }

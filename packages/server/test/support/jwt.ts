@@ -1,18 +1,18 @@
 /**
- * JWTs made by hand, so that the tests of tokens share no line with the code they test: any algorithm, any claims,
- * any broken part. Times are in seconds since the epoch, as RFC 7519 has them.
+ * JWTs built by hand, so that the tests of tokens share no code with the server: any algorithm, any claims, any broken
+ * part. Times are in seconds since the epoch, as in RFC 7519.
  */
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 
-/** The algorithms that the contract takes. */
+/** The algorithms that the contract accepts. */
 export type HmacAlgorithm = 'HS256' | 'HS384' | 'HS512';
 
 export type Claims = Record<string, unknown>;
 
-/** What of a token differs from a plain HS512 one. */
+/** How a token differs from a plain HS512 token. */
 export interface JwtShape {
   readonly alg?: HmacAlgorithm;
-  /** Laid over `{alg, typ}`: may claim another algorithm than the one that signed. */
+  /** Overrides `{alg, typ}`: can name another algorithm than the one that signs. */
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
@@ -21,7 +21,7 @@ export const base64url = (part: string | Uint8Array) => Buffer.from(part).toStri
 /** A part of a token: the value as JSON in base64url. */
 export const jwtPart = (value: unknown) => base64url(JSON.stringify(value));
 
-/** Signs with the digest of `alg`, whatever the header says. */
+/** Signs with the digest of `alg`, whatever algorithm the header names. */
 export function jwt(claims: unknown, secret: string | Uint8Array, shape: JwtShape = {}): string {
   const alg = shape.alg ?? 'HS512';
   const signed = `${jwtPart({ alg, typ: 'JWT', ...shape.header })}.${jwtPart(claims)}`;
@@ -30,24 +30,24 @@ export function jwt(claims: unknown, secret: string | Uint8Array, shape: JwtShap
     .digest('base64url')}`;
 }
 
-/** Signs parts that are given as they are: for claims that `JSON.stringify` would not write. */
+/** Signs texts as they are, for claims that `JSON.stringify` cannot write. */
 export function jwtOfText(payload: string | Uint8Array, secret: string, header = '{"alg":"HS512"}'): string {
   const signed = `${base64url(header)}.${base64url(payload)}`;
   return `${signed}.${createHmac('sha512', secret).update(signed).digest('base64url')}`;
 }
 
-/** Says `alg: none` (or the spelling given) and has an empty signature. */
+/** A token with `alg: none` (or the given spelling) and an empty signature. */
 export const unsignedJwt = (claims: Claims, alg = 'none') =>
   `${jwtPart({ alg, typ: 'JWT' })}.${jwtPart(claims)}.`;
 
-/** Properly signed, but with a key pair that only its sender knows. */
+/** A token signed with an RSA key pair that the server does not know. */
 export function rsaJwt(claims: Claims): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const signed = `${jwtPart({ alg: 'RS256', typ: 'JWT' })}.${jwtPart(claims)}`;
   return `${signed}.${sign('sha256', Buffer.from(signed), privateKey).toString('base64url')}`;
 }
 
-/** The token with one of its three parts replaced by what `change` makes of it. */
+/** The token with one of its three parts changed. */
 export function withPart(token: string, index: 0 | 1 | 2, change: (part: string) => string): string {
   return token
     .split('.')

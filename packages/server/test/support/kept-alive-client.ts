@@ -1,30 +1,30 @@
-/** A client that sends one request after the other on one connection, and notes how the connection ends. */
+/** A client that sends requests on one connection, and records how the connection ends. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 
 export interface ConnectionEnd {
   readonly sent: number;
   readonly answered: number;
-  /** Of the answers in order. */
+  /** The statuses of the responses, in order. */
   readonly statuses: readonly number[];
-  /** Answers that carry `Connection: close`, as positions in {@link statuses}. */
+  /** The responses with `Connection: close`, as positions in {@link statuses}. */
   readonly closing: readonly number[];
-  /** A reset, for example. */
+  /** The code of a connection error, such as a reset. */
   readonly error: string | null;
 }
 
 export interface ClientOptions {
-  /** The next request as it goes over the wire. */
+  /** The bytes of the next request. */
   readonly next: (index: number) => string;
-  /** How many requests are sent at once; the next ones follow when all of these are answered. */
+  /** How many requests are sent together; the next ones follow when all of these are answered. */
   readonly depth: number;
   readonly onAnswer: () => void;
 }
 
 const HEAD = /^HTTP\/1\.1 (\d{3})[\s\S]*?\r\n\r\n/;
 
-/** Sends requests until an answer closes the connection, or the server does. */
+/** Sends requests until a response or the server closes the connection. */
 export async function sendUntilClosed(url: string, options: ClientOptions): Promise<ConnectionEnd> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setEncoding('latin1').setNoDelay();
@@ -35,8 +35,8 @@ export async function sendUntilClosed(url: string, options: ClientOptions): Prom
     socket.write(requests.join(''));
     sent += options.depth;
     await answers.reach(sent);
-    // An end that has arrived is seen before the next request is sent.
-    await nextTick();
+    // A FIN that has arrived is noticed before the next request is sent.
+    await nextIteration();
   }
   await answers.end();
   const { statuses, closing, error } = answers;
@@ -89,7 +89,7 @@ class Answers {
     if (!this.#socket.destroyed) await once(this.#socket, 'close').catch(() => {});
   }
 
-  /** Takes one whole answer from the text. */
+  /** Removes one complete response from the text. */
   #take(): boolean {
     const [head, status] = HEAD.exec(this.#text) ?? [];
     if (head === undefined) return false;

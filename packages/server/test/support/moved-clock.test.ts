@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MovedClock } from './moved-clock.ts';
 
-test('timers fire in order of their due times, each at its own time', () => {
+test('timers of a moved clock fire in the order of their due times, each at its due time', () => {
   const clock = new MovedClock(0);
   const fired: string[] = [];
   clock.every(300, () => fired.push(`slow ${clock.now()}`));
@@ -12,7 +12,7 @@ test('timers fire in order of their due times, each at its own time', () => {
   assert.equal(clock.now(), 600);
 });
 
-test('a timer that was stopped fires no more, also when a task stops it', () => {
+test('a stopped timer does not fire again, also when its own task stopped it', () => {
   const clock = new MovedClock(0);
   let count = 0;
   const stop = clock.every(10, () => {
@@ -24,7 +24,7 @@ test('a timer that was stopped fires no more, also when a task stops it', () => 
   assert.equal(clock.timers, 0);
 });
 
-test('a jump changes the time of day and fires nothing', () => {
+test('a jump changes the time of day and fires no timer', () => {
   const clock = new MovedClock(5_000);
   let count = 0;
   clock.every(100, () => {

@@ -7,8 +7,8 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until a test moves it. As on a real machine, timers follow the time that passes and not
- * the time of day, which may jump.
+ * A clock that stands still until a test moves it. As on a real machine, timers follow elapsed time, not the time of day,
+ * which can jump.
  */
 export class MovedClock implements Clock {
   #elapsed = 0;
@@ -24,7 +24,7 @@ export class MovedClock implements Clock {
     return this.#epoch + this.#elapsed;
   }
 
-  /** How many timers wait: none after everything that took the clock has been closed. */
+  /** How many timers are active: none after everything that uses the clock was closed. */
   get timers(): number {
     return this.#timers.size;
   }
@@ -36,9 +36,9 @@ export class MovedClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Lets `ms` pass: timers fire in order of their due times, and each task reads its own due time on the clock. */
+  /** Moves the clock by `ms`: timers fire in the order of their due times, and each task sees its due time. */
   move(ms: number): void {
-    if (!(ms >= 0)) throw new RangeError(`time passes forwards only, not by ${ms} ms; see jump()`);
+    if (!(ms >= 0)) throw new RangeError(`time cannot move by ${ms} ms; see jump()`);
     const end = this.#elapsed + ms;
     for (let timer = this.#nextDue(end); timer !== null; timer = this.#nextDue(end)) {
       this.#elapsed = timer.dueAt;
@@ -48,7 +48,7 @@ export class MovedClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** Sets the time of day forwards or back (negative), as an operator or NTP does; no time passes and no timer fires. */
+  /** Changes the time of day, as an operator or NTP does. No time passes, so no timer fires. */
   jump(ms: number): void {
     this.#epoch += ms;
   }

@@ -1,61 +1,44 @@
-/** One server for all tests of a file, and a project of its own for each test that needs one. */
-import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
-import { send } from './http-client.ts';
-import { jwt, seconds } from './jwt.ts';
+/** One server for all tests of a file, and a new project for each test that needs one. */
+import { systemClock } from '../../src/core/clock.ts';
+import { type Claims, jwt, seconds } from './jwt.ts';
 import { Project } from './project-client.ts';
 import { type TestServer, type TestServerOptions, withServer } from './server.ts';
+import { suiteResource } from './suite-resource.ts';
 
 export interface OneServer {
   /** The server, from the first test to the last. */
   readonly running: TestServer;
-  /** The same, once it runs: for hooks of the file, which the runner starts together with the one that starts it. */
+  /** The same, once it runs: for the hooks of a file, which the test runner starts before it has. */
   readonly started: Promise<TestServer>;
-  /** Makes a project that nothing else uses. */
+  /** Creates a project that no other test uses, with a token of the server's time; closes it at the end. */
   project(): Promise<Project>;
+  /** A customer token of the server's time, with these claims in addition. */
+  customerToken(claims?: Claims): string;
 }
 
 /** Starts a server before the tests of the calling file, and stops it after them. */
 export function oneServer(options: TestServerOptions = {}): OneServer {
-  const started = Promise.withResolvers<TestServer>();
-  const finished = Promise.withResolvers<void>();
+  const clock = options.clock ?? systemClock;
   const projects: Project[] = [];
-  let running: TestServer | undefined;
-  let bracket: Promise<void>;
-  before(async () => {
-    bracket = withServer(options, async (server) => {
-      started.resolve(server);
-      await finished.promise;
-    });
-    bracket.catch(started.reject);
-    running = await started.promise;
-  });
-  after(async () => {
+  const closeProjects = () => {
     for (const project of projects) project.close();
-    finished.resolve();
-    await bracket;
-  });
+  };
+  const server = suiteResource<TestServer>((use) => withServer(options, use), closeProjects);
+  const customerToken = ({ customerId, customerSecret }: TestServer, claims: Claims = {}) =>
+    jwt({ customer_id: customerId, iat: seconds(clock.now()), ...claims }, customerSecret);
   return {
-    started: started.promise,
+    started: server.opened,
     get running() {
-      assert.ok(running !== undefined, 'the server has not been started yet');
-      return running;
+      return server.value;
     },
     async project() {
-      const project = await createProject(this.running);
+      const running = await server.opened;
+      const project = await Project.create(running.url, customerToken(running), clock.now());
       projects.push(project);
       return project;
     },
+    customerToken(claims) {
+      return customerToken(this.running, claims);
+    },
   };
-}
-
-async function createProject({ url, customerToken }: TestServer): Promise<Project> {
-  const answer = await send(url, 'POST', '/v1/projects', {
-    headers: { authorization: `Bearer ${customerToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'one of the tests' }),
-  });
-  assert.equal(answer.status, 201, answer.text);
-  const { id, secret } = answer.json<{ id: string; secret: string }>();
-  const token = jwt({ project_id: id, iat: seconds(Date.now()) }, secret);
-  return new Project(url, id, secret, token);
 }

@@ -1,48 +1,25 @@
-/** A PostgreSQL server of a test's own, which it may stop, pause and kill. */
+/** A PostgreSQL server for one test, which the test can stop, pause and kill. */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  accessSync,
-  chmodSync,
-  chownSync,
-  constants,
-  globSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, chownSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { withClient } from './postgres.ts';
+import { findProgram, isRequired } from './programs.ts';
+import { until } from './waiting.ts';
 
-const START_LIMIT_MS = 30_000;
-const isRequired = (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('postgres');
+const initdb = findProgram(['initdb'], globSync('/usr/lib/postgresql/*/bin').sort().reverse());
 
-const directories = [
-  ...(process.env.PATH ?? '').split(delimiter),
-  ...globSync('/usr/lib/postgresql/*/bin').sort().reverse(),
-];
-
-const programs = directories.find((directory) => isExecutable(join(directory, 'initdb')));
-
-/** Why tests with a server of their own are skipped, or false: where PostgreSQL is required, its absence fails them. */
+/** Why tests with their own PostgreSQL are skipped, or false: where PostgreSQL is required, its absence fails them. */
 export const skipsOwnPostgres =
-  programs === undefined && !isRequired ? 'there is no initdb in the PATH or in /usr/lib/postgresql' : false;
+  initdb === undefined && !isRequired('postgres')
+    ? 'there is no initdb in the PATH or in /usr/lib/postgresql'
+    : false;
 
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** PostgreSQL refuses to run as root: then it runs as the user that its package made. */
+/** PostgreSQL does not run as root: for root, it runs as the user `postgres` of its package. */
 function owner(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
@@ -71,7 +48,7 @@ export class OwnPostgres {
     this.#settings = settings;
   }
 
-  /** Runs `use` with a new server, started with these settings, and leaves nothing of it. */
+  /** Runs `use` with a new server that has these settings, and removes everything afterwards. */
   static async with(
     use: (server: OwnPostgres) => Promise<void>,
     prepare: (directory: string) => readonly string[] = () => [],
@@ -100,27 +77,16 @@ export class OwnPostgres {
   }
 
   #program(name: string): string {
-    if (programs === undefined) throw new Error('there is no initdb');
-    return join(programs, name);
+    if (initdb === undefined) throw new Error('there is no initdb');
+    return join(dirname(initdb), name);
   }
 
   async #initialise(): Promise<void> {
-    const options = [
-      '-D',
-      this.#data,
-      '-A',
-      'trust',
-      '-U',
-      'postgres',
-      '--no-sync',
-      '--no-locale',
-      '-E',
-      'UTF8',
-    ];
+    const options = ['-D', this.#data, ...'-A trust -U postgres --no-sync --no-locale -E UTF8'.split(' ')];
     await promisify(execFile)(this.#program('initdb'), options, { ...this.#owner, cwd: this.directory });
   }
 
-  /** Starts it, and waits until it takes connections. */
+  /** Starts the server, and waits until it accepts connections. */
   async start(): Promise<void> {
     const settings = [
       'listen_addresses=127.0.0.1',
@@ -134,36 +100,25 @@ export class OwnPostgres {
       ['-D', this.#data, ...settings.flatMap((setting) => ['-c', setting])],
       { ...this.#owner, cwd: this.directory, stdio: 'ignore' },
     );
-    const deadline = performance.now() + START_LIMIT_MS;
-    while (!(await this.#answers())) {
-      if (performance.now() > deadline || this.#server.exitCode !== null)
-        throw new Error('the server does not start');
-      await delay(50);
-    }
-  }
-
-  async #answers(): Promise<boolean> {
-    try {
+    await until('an answer of the server', async () => {
       await withClient(this.url, (client) => client.query('SELECT 1'));
       return true;
-    } catch {
-      return false;
-    }
+    });
   }
 
-  /** Ends it in order; transactions under way are rolled back. */
+  /** Shuts it down; open transactions are rolled back. */
   stop(): Promise<void> {
     return this.#end('SIGINT');
   }
 
-  /** Ends it as a power cut would. */
+  /** Kills all of its processes, as a power failure does. */
   async kill(): Promise<void> {
     this.resume();
     this.#signal('SIGKILL');
     await this.#end('SIGKILL');
   }
 
-  /** Holds it, with all of its processes: it takes connections and says nothing. */
+  /** Pauses all of its processes: it accepts connections and does not respond. */
   pause(): void {
     this.#signal('SIGSTOP');
   }
@@ -189,7 +144,7 @@ export class OwnPostgres {
       try {
         process.kill(each, signal);
       } catch {
-        // It has ended by itself.
+        // The process has exited already.
       }
     }
   }

@@ -1,4 +1,4 @@
-/** Redis servers of a test's own: to be stopped, paused and cut off. */
+/** Redis servers for one test, which the test can stop, pause and disconnect. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,26 +7,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { isRequired } from './programs.ts';
+import { until } from './waiting.ts';
 
-/** A cluster node listens on another port too, which is this much higher; both are to be below those of clients. */
+/** A cluster node also listens on its port plus this. Both must be below the ephemeral ports of clients. */
 const BUS_OFFSET = 10_000;
 const PORTS = { from: 12_000, count: 10_000 };
 
-/** The program to start: the one that the environment names, or the first of these in the PATH. */
+/** The program to start: that of ROLLCALL_TEST_REDIS_SERVER, or the first of these in the PATH. */
 const SERVER_NAMES = [process.env.ROLLCALL_TEST_REDIS_SERVER ?? ['redis-server', 'valkey-server']].flat();
 const serverName = SERVER_NAMES.find((name) => spawnSync(name, ['--version']).status === 0);
-/** The command line that comes with the server. */
+/** The command line client of the same installation. */
 export const redisCli = serverName?.replace(/server$/, 'cli') ?? 'redis-cli';
 
-/** Why tests with servers of their own are skipped here, or false when they are not. */
+/** Why tests with their own Redis are skipped, or false. */
 export const skipsOwnRedis =
-  serverName === undefined && !(process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('redis')
+  serverName === undefined && !isRequired('redis')
     ? `none of ${SERVER_NAMES.join(', ')} is in the PATH`
     : false;
 
-/** Tells the server's process, and ends that when this one ends, however it does. */
+/** Prints the server's process ID, and kills the server when this process ends, however it ends. */
 const WITH_PARENT = `${serverName} "$@" >&2 & echo $!; read -r _; kill -9 $!; wait`;
 
 const started = new Set<OwnRedis>();
@@ -35,10 +36,10 @@ after(async () => {
   await Promise.all([...started].map((server) => server.remove()));
 });
 
-/** A server on a port of its own that keeps nothing on disk. */
+/** A server on a free port, without persistence. */
 export class OwnRedis {
   readonly port: number;
-  /** Where it speaks TLS, if it does. */
+  /** The port for TLS, if enabled. */
   readonly tlsPort: number;
   readonly dir: string;
   readonly #args: readonly string[];
@@ -51,7 +52,7 @@ export class OwnRedis {
     this.#args = args;
   }
 
-  /** @param args further ones of redis-server */
+  /** @param args further arguments of redis-server */
   static start(...args: string[]): Promise<OwnRedis> {
     return OwnRedis.#start(() => ['--save', '', '--appendonly', 'no', ...args]);
   }
@@ -79,7 +80,7 @@ export class OwnRedis {
   }
 
   async start(): Promise<void> {
-    // A sentinel needs a file in which to note what it learns.
+    // A sentinel writes its state to the configuration file.
     const config = join(this.dir, 'redis.conf');
     await writeFile(config, `port ${this.port}\nbind 127.0.0.1\ndir ${this.dir}\n`);
     const child = spawn('sh', ['-c', WITH_PARENT, 'sh', config, ...this.#args], {
@@ -94,7 +95,7 @@ export class OwnRedis {
     process.kill(this.#pid, signal);
   }
 
-  /** Ends it at once, as a power cut does. */
+  /** Kills the server, as a power failure does. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
@@ -110,7 +111,7 @@ export class OwnRedis {
     await rm(this.dir, { recursive: true, force: true });
   }
 
-  /** Sends one command, as an operator would. */
+  /** Sends one command on a new connection. */
   async command(name: string, ...args: string[]): Promise<unknown> {
     const client = new Redis({ port: this.port, lazyConnect: true, retryStrategy: () => null });
     client.on('error', () => {});
@@ -123,22 +124,8 @@ export class OwnRedis {
   }
 
   async answers(): Promise<boolean> {
-    return Promise.race([
-      this.command('PING').then(
-        () => true,
-        () => false,
-      ),
-      delay(500, false, { ref: false }),
-    ]);
+    return (await this.command('PING')) === 'PONG';
   }
-}
-
-/** Resolves when it holds; a rejection counts as that it does not. */
-export async function until(what: string, holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
-  for (const deadline = performance.now() + withinMs; performance.now() < deadline; await delay(20)) {
-    if (await holds().catch(() => false)) return;
-  }
-  throw new Error(`waited for: ${what}`);
 }
 
 async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** The paged lists of the API behind one interface, so that what the contract says of every list is tested on each. */
+/** The paged lists of the API behind one interface, so that each list is tested for the contract's rules of pages. */
 import assert from 'node:assert/strict';
 import { expectDone, expectOk } from './expect.ts';
 import type { Answer } from './http-client.ts';
@@ -12,7 +12,7 @@ export interface ReadPage {
   readonly total?: number;
 }
 
-/** A paged list of the API, and how entries come into it and go. */
+/** A paged list of the API, and how entries are added and removed. */
 export interface PagedList {
   readonly name: string;
   readonly path: string;
@@ -21,7 +21,7 @@ export interface PagedList {
   remove(project: Project, id: string): Promise<Answer>;
 }
 
-/** Reads a page whose token is in its `pagination`. */
+/** Reads a page with a token in `pagination`. */
 export const readEnvelope =
   (key: 'users' | 'groups', pageInfo: readonly string[] = ['token', 'total']) =>
   (answer: Answer, path: string): ReadPage => {
@@ -37,7 +37,7 @@ export const readEnvelope =
     return { ids: body[key].map(({ id }) => id), next, total };
   };
 
-/** Reads a page whose next one is in the `Link` header. */
+/** Reads a page with a `Link` header. */
 export function readLinked(answer: Answer, path: string): ReadPage {
   const ids = expectOk<{ id: string }[]>(answer).map(({ id }) => id);
   const { link } = answer.headers;
@@ -86,12 +86,12 @@ export const LISTS: readonly PagedList[] = [
   },
   {
     name: 'users present in a group',
-    path: '/v1/groups/the%20place/presence',
+    path: '/v1/groups/the%20present/presence',
     read: readEnvelope('users', ['token']),
     async add(project, ids) {
       await project.seedUsers(...ids);
-      await project.put('/v1/groups/the%20place', { name: 'G' });
-      expectDone(await project.post('/v1/groups/the%20place/members', { add: ids }));
+      await project.put('/v1/groups/the%20present', { name: 'G' });
+      expectDone(await project.post('/v1/groups/the%20present/members', { add: ids }));
       for (const id of ids) expectDone(await setPresent(project, id, { absent: false }));
     },
     remove: (project, id) => setPresent(project, id, { absent: true }),
@@ -100,12 +100,12 @@ export const LISTS: readonly PagedList[] = [
 
 const setPresent = (project: Project, id: string, flags: { absent: boolean }) =>
   project.put(`/v1/users/${segment(id)}/presence`, {
-    groupID: 'the place',
+    groupID: 'the present',
     location: { page: '1' },
     ...flags,
   });
 
-/** Reads a list page by page to its end; `between` runs after each page but the last. */
+/** Reads a whole list page by page; `between` runs after each page but the last. */
 export async function readThrough(
   project: Project,
   list: PagedList,
@@ -116,7 +116,7 @@ export async function readThrough(
   let path: string | null = `${list.path}?limit=${limit}`;
   while (path !== null) {
     const page: ReadPage = list.read(await project.get(path), path);
-    assert.ok(page.ids.length <= limit, `a page of ${page.ids.length} where ${limit} was asked for`);
+    assert.ok(page.ids.length <= limit, `a page of ${page.ids.length} with limit ${limit}`);
     pages.push(page.ids);
     assert.ok(pages.length < 100, 'the pages do not end');
     if (page.next !== null) await between(page, pages.length);
@@ -125,7 +125,7 @@ export async function readThrough(
   return pages;
 }
 
-/** The token of the page after the first, of one entry. */
+/** The token of the second page, with one entry per page. */
 export async function tokenOf(project: Project, list: PagedList): Promise<string> {
   const path = `${list.path}?limit=1`;
   const { next } = list.read(await project.get(path), path);
@@ -134,6 +134,6 @@ export async function tokenOf(project: Project, list: PagedList): Promise<string
   return token;
 }
 
-/** The page of one entry that the token names. */
+/** The page of one entry at the token. */
 export const withToken = (project: Project, list: PagedList, token: string) =>
   project.get(`${list.path}?limit=1&token=${encodeURIComponent(token)}`);

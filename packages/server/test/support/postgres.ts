@@ -1,24 +1,24 @@
-/** The PostgreSQL that tests use: each gets a database of its own on it, which is removed afterwards. */
+/** The shared PostgreSQL of the tests. Each test gets a database on it, which is dropped afterwards. */
 import process from 'node:process';
 import pg from 'pg';
+import { isRequired } from './programs.ts';
 import { postgresUrl } from './servers.ts';
 
-const isRequired = (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('postgres');
-const CONNECT_LIMIT_MS = 3_000;
-/** Of the databases of {@link withDatabase}: the process that made one is in its name. */
+const CONNECT_LIMIT_MS = 30_000;
+/** The prefix of the databases of {@link withDatabase}. Their names contain the ID of the process. */
 const OWNED = 'rollcall_own_test';
 
 let made = 0;
 
 /** Why tests on PostgreSQL are skipped here, or false when they are not: where it is required, its absence fails them. */
-export const skipsPostgres: string | false = await whyNot();
+export const skipsPostgres: string | false = await skipReason();
 
-async function whyNot(): Promise<string | false> {
+async function skipReason(): Promise<string | false> {
   try {
     await withAdmin(removeAbandoned);
     return false;
   } catch (error) {
-    if (isRequired) throw error;
+    if (isRequired('postgres')) throw error;
     const { message, code } = error as Error & { code?: string };
     const reason = `no PostgreSQL answers (${message || code})`;
     console.log(`tests on PostgreSQL are skipped: ${reason}`);
@@ -26,34 +26,36 @@ async function whyNot(): Promise<string | false> {
   }
 }
 
-/** Creates an empty database in place of any of that name; its URL. */
+/** Creates an empty database, drops an existing one of that name, and returns its URL. */
 export async function createDatabase(name: string): Promise<string> {
   await dropDatabase(name);
   await withAdmin(async (client) => {
     await client.query(`CREATE DATABASE ${pg.escapeIdentifier(name)}`);
-    // So that a deadlock is found, and counted, before anybody tires of waiting for the lock.
+    // A deadlock must be detected, and counted, before a lock timeout ends the wait.
     await client.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET deadlock_timeout = '5ms'`);
+    // Nothing here must survive a crash of the machine, and a commit does not wait for a disk that is busy with other tests.
+    await client.query(`ALTER DATABASE ${pg.escapeIdentifier(name)} SET synchronous_commit = off`);
   });
   const url = new URL(postgresUrl());
   url.pathname = `/${name}`;
   return url.href;
 }
 
-/** Drops it if it is there, whoever is connected. */
+/** Drops the database if it exists, with all connections to it. */
 export async function dropDatabase(name: string): Promise<void> {
   await withAdmin((client) =>
     client.query(`DROP DATABASE IF EXISTS ${pg.escapeIdentifier(name)} WITH (FORCE)`),
   );
 }
 
-/** An empty database of this process's own, and how it is removed. */
+/** An empty database of this process, and the function that drops it. */
 export async function ownDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
   made += 1;
   const name = `${OWNED}_${process.pid}_${made}`;
   return { url: await createDatabase(name), remove: () => dropDatabase(name) };
 }
 
-/** Runs `use` with a database that is removed after it. */
+/** Runs `use` with an empty database, and drops it. */
 export async function withDatabase<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
   const { url, remove } = await ownDatabase();
   try {
@@ -63,13 +65,13 @@ export async function withDatabase<Result>(use: (url: string) => Promise<Result>
   }
 }
 
-/** Looks at, or changes, a database behind the store's back. */
+/** Runs `use` with a direct connection to a database, beside the store. */
 export async function withClient<Result>(
   url: string,
   use: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_LIMIT_MS });
-  // Whoever stops the server under it knows.
+  // A test can stop the server under the connection.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -83,7 +85,7 @@ function withAdmin<Result>(use: (client: pg.Client) => Promise<Result>): Promise
   return withClient(postgresUrl(), use);
 }
 
-/** Databases of processes that were killed before they could remove them. */
+/** Drops the databases of killed processes. */
 async function removeAbandoned(client: pg.Client): Promise<void> {
   const { rows } = await client.query('SELECT datname FROM pg_database WHERE starts_with(datname, $1)', [
     `${OWNED}_`,

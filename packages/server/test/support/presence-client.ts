@@ -1,11 +1,16 @@
-/** A host that sets and reads presence in one project. */
+/** A client that writes and reads presence in one project. */
 import assert from 'node:assert/strict';
-import type { Location, PresenceEntry, Static } from '@rollcall/protocol';
+import type { Location, PresenceEntry } from '@rollcall/protocol';
 import { expectDone, expectOk } from './expect.ts';
 import type { Answer } from './http-client.ts';
+import type { MovedClock } from './moved-clock.ts';
 import { type Project, segment } from './project-client.ts';
 
-export type Place = Static<typeof Location>;
+export type { Location };
+
+/** With fewer round trips than these, a process does all that is due in a second. */
+const READINGS_A_SECOND = 4;
+
 type Entry = PresenceEntry;
 
 export interface PresencePage {
@@ -13,17 +18,20 @@ export interface PresencePage {
   readonly pagination: { readonly token: string | null };
 }
 
-/** A page of a book. */
-export const pagePlace = (number: number, more: Place = {}): Place => ({ page: String(number), ...more });
+/** The location `{page}`, with further pairs. */
+export const pageLocation = (number: number, more: Location = {}): Location => ({
+  page: String(number),
+  ...more,
+});
 
-/** What of a presence update a test chooses. */
+/** The optional fields of a presence update. */
 export interface Update {
-  readonly exclusiveWithin?: Place;
+  readonly exclusiveWithin?: Location;
   readonly durable?: boolean;
   readonly absent?: boolean;
 }
 
-/** Presence in the group `g`, unless a call names another. */
+/** Presence in the group `g`, or in the group that a call names. */
 export class Presence {
   readonly project: Project;
 
@@ -31,7 +39,7 @@ export class Presence {
     this.project = project;
   }
 
-  /** In a new project, in which a, b and c are members of the groups g and h, and x of none. */
+  /** In a new project: a, b and c are members of the groups g and h, x of none. */
   static async inNewProject(server: { project(): Promise<Project> }): Promise<Presence> {
     const project = await server.project();
     await project.seed({
@@ -45,11 +53,11 @@ export class Presence {
     return this.project.put(`/v1/users/${segment(userId)}/presence`, { groupID: 'g', ...body });
   }
 
-  async set(userId: string, location: Place, update: Update = {}): Promise<void> {
+  async set(userId: string, location: Location, update: Update = {}): Promise<void> {
     expectDone(await this.put(userId, { location, ...update }), userId);
   }
 
-  async setAbsent(userId: string, location: Place): Promise<void> {
+  async setAbsent(userId: string, location: Location): Promise<void> {
     expectDone(await this.put(userId, { location, absent: true }), userId);
   }
 
@@ -65,8 +73,8 @@ export class Presence {
     return (await this.page({}, groupId)).users;
   }
 
-  /** Who is where ephemerally: IDs with locations. */
-  async ephemeral(groupId = 'g'): Promise<Record<string, Place[]>> {
+  /** The ephemeral locations, by user ID. */
+  async ephemeral(groupId = 'g'): Promise<Record<string, Location[]>> {
     const users = await this.everyone(groupId);
     return Object.fromEntries(
       users
@@ -75,8 +83,21 @@ export class Presence {
     );
   }
 
-  /** Where the user is in the group, ephemerally. */
-  async placesOf(userId: string): Promise<Place[]> {
+  /**
+   * Moves the clock of the server second by second. What is due in a second is done before the next one begins, however busy the
+   * machine is: readings go the same ways to both engines.
+   */
+  async pass(clock: MovedClock, seconds: number): Promise<void> {
+    for (let second = 0; second < seconds; second += 1) {
+      clock.move(1_000);
+      for (let reading = 0; reading < READINGS_A_SECOND; reading += 1) {
+        await this.project.get('/v1/groups/g/presence');
+      }
+    }
+  }
+
+  /** The ephemeral locations of a user in the group `g`. */
+  async locationsOf(userId: string): Promise<Location[]> {
     return (await this.ephemeral())[userId] ?? [];
   }
 
@@ -86,6 +107,6 @@ export class Presence {
   }
 }
 
-/** Locations without regard to their order. */
-export const sorted = (places: readonly Place[]) =>
-  [...places].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+/** Sorts locations, to compare them without their order. */
+export const sorted = (locations: readonly Location[]) =>
+  [...locations].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));

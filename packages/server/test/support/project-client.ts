@@ -1,9 +1,10 @@
-/** A host's view of one project: requests with its token, and readings of its whole state. */
+/** A client of one project: requests with its token, and reads of its whole state. */
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import type { Group, GroupEntry, GroupItem, Static, User, UserItem } from '@rollcall/protocol';
 import { expectOk } from './expect.ts';
 import { type Answer, send } from './http-client.ts';
+import { jwt, seconds } from './jwt.ts';
 
 export interface PageInfo {
   readonly token: string | null;
@@ -14,7 +15,7 @@ export type UserPage = { users: User[]; pagination: PageInfo };
 
 type Headers = Record<string, string>;
 
-/** A path segment for an ID, whatever it holds: also the dots that URL readers resolve. */
+/** Encodes any ID as a path segment, also the dot segments that URL parsers resolve. */
 export function segment(id: string): string {
   return encodeURIComponent(id).replaceAll('.', '%2E');
 }
@@ -33,6 +34,17 @@ export class Project {
     this.token = token;
   }
 
+  /** Creates a project. `now` is the time at which its token is signed. */
+  static async create(url: string, customerToken: string, now = Date.now()): Promise<Project> {
+    const answer = await send(url, 'POST', '/v1/projects', {
+      headers: { authorization: `Bearer ${customerToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Test' }),
+    });
+    assert.equal(answer.status, 201, answer.text);
+    const { id, secret } = answer.json<{ id: string; secret: string }>();
+    return new Project(url, id, secret, jwt({ project_id: id, iat: seconds(now) }, secret));
+  }
+
   get(path: string, headers: Headers = {}): Promise<Answer> {
     return this.send('GET', path, undefined, headers);
   }
@@ -49,7 +61,7 @@ export class Project {
     return this.send('DELETE', path, undefined, headers);
   }
 
-  /** Sends a body as it is, as JSON. */
+  /** Sends the body as it is, with the content type JSON. */
   send(method: string, path: string, body?: string | Uint8Array, headers: Headers = {}): Promise<Answer> {
     const type: Headers = body === undefined ? {} : { 'content-type': 'application/json' };
     const outgoing = { ...type, authorization: `Bearer ${this.token}`, ...headers };
@@ -60,12 +72,12 @@ export class Project {
     });
   }
 
-  /** Makes what a test starts from. */
+  /** Creates the users and groups that a test starts from. */
   async seed(batch: { users?: readonly UserItem[]; groups?: readonly GroupItem[] }): Promise<void> {
     expectOk(await this.post('/v1/batch', batch));
   }
 
-  /** Makes users of whom only the ID matters. */
+  /** Creates users with nothing but an ID. */
   async seedUsers(...ids: string[]): Promise<void> {
     await this.seed({ users: ids.map((id) => ({ id })) });
   }
@@ -94,7 +106,7 @@ export class Project {
     return (await this.users()).map(({ id }) => id);
   }
 
-  /** Everything that can be read of groups and users, with the revisions: equal texts, nothing happened in between. */
+  /** All groups and users with their revisions. Equal states: no write in between. */
   async state(): Promise<unknown> {
     const [groups, users] = await Promise.all([this.groupIds(), this.users()]);
     const read = await Promise.all(
@@ -106,7 +118,7 @@ export class Project {
     return { groups: read, users };
   }
 
-  /** Runs `request` and asserts that it changed nothing. */
+  /** Runs `request`, and asserts that it changed nothing. */
   async unchanged<Result>(request: () => Promise<Result>): Promise<Result> {
     const before = await this.state();
     const result = await request();
@@ -114,7 +126,7 @@ export class Project {
     return result;
   }
 
-  /** Ends the connections. */
+  /** Closes the connections. */
   close(): void {
     this.#agent.destroy();
   }

@@ -1,4 +1,4 @@
-/** A TCP connection on which a test writes whatever bytes it wants. */
+/** A TCP connection on which a test writes any bytes. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
@@ -8,7 +8,7 @@ export class RawConnection {
   #ended = false;
   #error: string | null = null;
 
-  /** With `allowHalfOpen` it keeps its side open when the server has ended its own. */
+  /** With `allowHalfOpen`, this side stays open when the server has ended its side. */
   constructor(url: string, { allowHalfOpen = false } = {}) {
     const { hostname, port } = new URL(url);
     this.#socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
@@ -19,13 +19,13 @@ export class RawConnection {
     this.#socket.on('close', () => {
       this.#ended = true;
     });
-    // A server that hangs up on nonsense may reset the connection: not every test cares.
+    // The server can reset the connection after invalid bytes; only some tests check that.
     this.#socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#error = error.code ?? error.message;
     });
   }
 
-  /** How the connection broke, or null. */
+  /** The code of the connection error, or null. */
   get error(): string | null {
     return this.#error;
   }
@@ -34,7 +34,7 @@ export class RawConnection {
     this.#socket.write(bytes);
   }
 
-  /** What has come so far, once it satisfies the condition or the server hung up. */
+  /** All received text, once it meets the condition or the connection is closed. */
   async received(until: (text: string) => boolean): Promise<string> {
     while (!until(this.#received) && !this.#ended) {
       await Promise.race([once(this.#socket, 'data'), once(this.#socket, 'close')]);
@@ -42,12 +42,12 @@ export class RawConnection {
     return this.#received;
   }
 
-  /** All that comes until the server hangs up. */
+  /** All text until the connection is closed. */
   closed(): Promise<string> {
     return this.received(() => false);
   }
 
-  /** All that comes until the server ends its side. */
+  /** All text until the server ends its side. */
   async ended(): Promise<string> {
     while (!this.#socket.readableEnded && !this.#ended) {
       await Promise.race([once(this.#socket, 'end'), once(this.#socket, 'close')]);
@@ -55,17 +55,17 @@ export class RawConnection {
     return this.#received;
   }
 
-  /** Sends no more, and goes on listening. */
+  /** Ends this side; the server can still send. */
   end(): void {
     this.#socket.end();
   }
 
-  /** Hangs up without a goodbye. */
+  /** Closes the connection without ending it. */
   destroy(): void {
     this.#socket.destroy();
   }
 }
 
-/** The status lines of the answers in a text. */
+/** The statuses of the responses in a text. */
 export const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));

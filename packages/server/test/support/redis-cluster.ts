@@ -1,8 +1,9 @@
-/** A Redis Cluster of a test's own: three masters, and a replica of the first. */
+/** A Redis Cluster for one test: three masters, and a replica of the first. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { OwnRedis, redisCli, until } from './own-redis.ts';
+import { OwnRedis, redisCli } from './own-redis.ts';
+import { until } from './waiting.ts';
 
 const CLUSTER_OPTIONS = [
   ...['--cluster-enabled', 'yes'],
@@ -13,7 +14,7 @@ const CLUSTER_OPTIONS = [
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
   readonly replica: OwnRedis;
-  /** Any node leads to the others. */
+  /** The URL names all masters. */
   readonly url: string;
 }
 
@@ -32,30 +33,30 @@ export async function startCluster(): Promise<OwnCluster> {
   await until('the replica follows', async () => {
     return /master_link_status:up/.test((await replica.command('INFO', 'replication')) as string);
   });
-  await until('everybody knows the replica', async () => {
+  await until('all masters know the replica', async () => {
     const lists = await Promise.all(masters.map((node) => node.command('CLUSTER', 'REPLICAS', id)));
     return lists.every((list) => (list as string[]).length === 1) && isUp([...masters, replica]);
   });
   return { masters, replica, url: `redis://${hosts.join(',')}` };
 }
 
-/** Lets a replica take over from its master, which lives and waits for it. */
+/** Makes a replica the master, while its master is alive. */
 export async function takeOver(replica: OwnRedis): Promise<void> {
-  // The one that was master until now may not know yet that it is no more.
+  // The command is rejected until the previous take-over is known everywhere.
   await until('the take-over begins', async () => (await replica.command('CLUSTER', 'FAILOVER')) === 'OK');
   await until('it is the master', async () => {
     return /^role:master/m.test((await replica.command('INFO', 'replication')) as string);
   });
 }
 
-/** Moves a slot with all that is in it to another master, as an operator does: one key at a time. */
+/** Moves a slot with all of its keys to another master, one key at a time. */
 export async function moveSlot(slot: number, from: OwnRedis, to: OwnRedis, others: readonly OwnRedis[]) {
   await openSlot(slot, from, to);
   await moveKeys(slot, from, to);
   await closeSlot(slot, to, [from, ...others]);
 }
 
-/** Begins to move a slot. Until it is closed, each master has some of its keys. */
+/** Begins to move a slot. Until it is closed, its keys are on two masters. */
 export async function openSlot(slot: number, from: OwnRedis, to: OwnRedis): Promise<void> {
   await to.command('CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', await idOf(from));
   await from.command('CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', await idOf(to));
@@ -70,7 +71,7 @@ export async function moveKeys(slot: number, from: OwnRedis, to: OwnRedis, count
   }
 }
 
-/** Says to all whose the slot is now: to the new master first, so that there is no moment without one. */
+/** Assigns the slot to the new master on all nodes. The new master is first, so the slot always has one. */
 export async function closeSlot(slot: number, to: OwnRedis, others: readonly OwnRedis[]): Promise<void> {
   const id = await idOf(to);
   for (const node of [to, ...others]) await node.command('CLUSTER', 'SETSLOT', `${slot}`, 'NODE', id);

@@ -1,16 +1,15 @@
-/** The Redis that tests share, each test with a prefix of its own. */
+/** The shared Redis of the tests. Each test has its own key prefix. */
 import { randomBytes } from 'node:crypto';
 import process from 'node:process';
 import { Redis } from 'ioredis';
+import { isRequired } from './programs.ts';
 import { redisUrl } from './servers.ts';
 
-const ANSWER_MAX_MS = 2_000;
-
-const isRequired = (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes('redis');
+const ANSWER_MAX_MS = 10_000;
 
 /** Why tests of Redis are skipped here, or false when they are not: where Redis is required, its absence fails them. */
 export async function skipsRedis(): Promise<string | false> {
-  if (isRequired) return false;
+  if (isRequired('redis')) return false;
   const client = plainClient(redisUrl());
   try {
     await client.connect();
@@ -24,31 +23,34 @@ export async function skipsRedis(): Promise<string | false> {
 
 const prefixes = new Set<string>();
 
-/** A URL of the shared Redis under which nothing is yet; what comes to be there goes with this process. */
+/**
+ * A URL of the shared Redis with an unused prefix; its keys are removed when this process ends. Calls may take long, as on a
+ * machine that is busy with other tests.
+ */
 export function freshRedisUrl(): string {
   const url = redisUrl();
   const prefix = `rollcall-test-${randomBytes(6).toString('hex')}`;
   prefixes.add(prefix);
-  return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}`;
+  return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}&timeout_ms=20000&connect_timeout_ms=20000`;
 }
 
-// Not a hook of the tests: a file may come to this module in the middle of one, and its servers outlive that.
+// Not a hook of the test runner: a file can import this module within a test, and its servers outlive the test.
 process.once('beforeExit', () => {
   if (prefixes.size > 0) void removeKeysOf((prefix) => prefixes.has(prefix));
 });
 
-/** Removes what a test made under its prefix. */
+/** Removes all keys with the prefix. */
 export async function removeKeys(prefix: string): Promise<void> {
   await removeKeysOf((other) => other === prefix);
 }
 
-async function removeKeysOf(isOurs: (prefix: string) => boolean): Promise<void> {
+async function removeKeysOf(isOwn: (prefix: string) => boolean): Promise<void> {
   const client = plainClient(redisUrl());
   try {
     await client.connect();
     for await (const keys of client.scanStream({ match: 'rollcall?test*', count: 1_000 })) {
-      const ours = (keys as string[]).filter((key) => isOurs(key.slice(0, key.indexOf(':'))));
-      if (ours.length > 0) await client.unlink(...ours);
+      const own = (keys as string[]).filter((key) => isOwn(key.slice(0, key.indexOf(':'))));
+      if (own.length > 0) await client.unlink(...own);
     }
   } finally {
     client.disconnect();
@@ -61,7 +63,7 @@ function plainClient(url: string): Redis {
     retryStrategy: () => null,
     connectTimeout: ANSWER_MAX_MS,
   });
-  // What is wrong is told by the calls that fail.
+  // Failed calls report the error.
   client.on('error', () => {});
   return client;
 }

@@ -1,4 +1,4 @@
-/** A whole server in this process, for tests that speak HTTP to it. */
+/** A whole server in this process, for tests over HTTP. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,25 +15,27 @@ const CUSTOMER = { id: 'test-customer', secret: 'test-customer-secret' };
 const PROJECT = { id: 'test-project', secret: 'test-project-secret' };
 
 export interface TestServerOptions {
-  /** A moved clock, or what else tells the time. Default: the machine's. */
+  /** Default: the system clock. */
   readonly clock?: Clock;
   readonly settings?: Partial<Settings>;
-  /** Default: silence. */
+  /** Default: no log. */
   readonly log?: Logger;
-  /** A data directory of the caller, who removes it; for what must outlive a server. Default: a fresh one. */
+  /** A data directory of the caller, which outlives the server. Default: a new one. */
   readonly dataDir?: string;
+  /** How long stopping waits for requests in flight, in milliseconds. */
+  readonly drainMs?: number;
 }
 
 export interface TestRequest {
-  /** Absent: the project's token. Null: no Authorization header. */
+  /** Default: the project's token. Null: no Authorization header. */
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Texts and bytes go as they are, anything else as JSON; either way as `application/json` unless `headers` say otherwise. */
+  /** Strings and bytes are sent as they are, other values as JSON. The default content type is `application/json`. */
   readonly body?: unknown;
 }
 
 export interface TestAnswer extends Pick<Answer, 'status' | 'headers' | 'text' | 'json'> {
-  /** The body as JSON, null where it is none. */
+  /** The body as JSON; null when it is not JSON. */
   readonly body: unknown;
 }
 
@@ -42,7 +44,7 @@ export interface TestServer {
   readonly dataDir: string;
   readonly customerId: string;
   readonly customerSecret: string;
-  /** Signed at the clock's time of the start; good for 24 hours of it. */
+  /** Signed at the clock's time of the start; valid for 24 hours of it. */
   readonly customerToken: string;
   readonly projectId: string;
   readonly projectSecret: string;
@@ -52,8 +54,8 @@ export interface TestServer {
 }
 
 /**
- * Starts a server on a free port and a fresh data directory, with one customer and one project; stops it when `use` is
- * done, however that ends. What the server leaves open fails the test.
+ * Runs `use` with a server on a free port and a new data directory, with one customer and one project, and stops it. A file
+ * or port that the server leaves open fails the test.
  */
 export async function withServer<Result>(
   options: TestServerOptions,
@@ -73,12 +75,12 @@ export async function withServer<Result>(
   });
 }
 
-/** The settings of a test's server: a free port, and the known customer and project. */
+/** The settings of a server in tests: a free port, and a known customer and project. */
 export function testSettings(dataDir: string, overrides: Partial<Settings> = {}): Settings {
   return {
     ...loadSettings({}),
     port: 0,
-    // No balancer has to notice that the server stops.
+    // There is no balancer that has to notice the stop.
     stopDelaySeconds: 0,
     dataDir,
     customerId: CUSTOMER.id,
@@ -89,7 +91,7 @@ export function testSettings(dataDir: string, overrides: Partial<Settings> = {})
   };
 }
 
-/** A fresh directory for as long as `use` runs; `given` instead, where there is one. */
+/** Runs `use` with a new directory, and removes it; or with `given`, which stays. */
 export async function withDataDir<Result>(
   given: string | undefined,
   use: (dataDir: string) => Promise<Result>,
@@ -108,7 +110,8 @@ async function startForTest(options: TestServerOptions, dataDir: string): Promis
   const log = options.log ?? pino({ level: 'silent' });
   const clock = options.clock ?? systemClock;
   const settings = testSettings(dataDir, { ...(await engineSettings(dataDir)), ...options.settings });
-  return start(settings, { clock, log, announce: () => {} });
+  const drain = options.drainMs === undefined ? {} : { drainMs: options.drainMs };
+  return start(settings, { clock, log, announce: () => {}, ...drain });
 }
 
 function testServer({ url }: RunningServer, dataDir: string, clock: Clock): TestServer {
@@ -154,7 +157,7 @@ function jsonOrNull(text: string): unknown {
   }
 }
 
-/** The files of the directory that this process holds open; told only where /proc tells. */
+/** The files of the directory that this process has open; empty on systems without /proc. */
 async function openFilesIn(directory: string): Promise<string[]> {
   const descriptors = await readdir('/proc/self/fd').catch(() => []);
   const targets = await Promise.all(

@@ -1,17 +1,17 @@
-/** The servers that the scale-out engine is tested on: real ones, found where the environment says or at their defaults. */
+/** The servers of the scale-out engine in tests: those that the environment names, or the local defaults. */
 import { connect } from 'node:net';
 import process from 'node:process';
 
 const POSTGRES_DEFAULT = 'postgres://root@127.0.0.1:5432/test';
 const REDIS_DEFAULT = 'redis://127.0.0.1:6379';
-/** A server on this machine that does not take a connection within this is not there. */
-const CONNECT_LIMIT_MS = 1_000;
+/** How long to wait for a connection, in milliseconds. */
+const CONNECT_LIMIT_MS = 10_000;
 
 /** A database on the PostgreSQL server of the tests, whose user may create databases. */
 export const postgresUrl = (): string => process.env.ROLLCALL_TEST_DATABASE_URL ?? POSTGRES_DEFAULT;
 export const redisUrl = (): string => process.env.ROLLCALL_TEST_REDIS_URL ?? REDIS_DEFAULT;
 
-/** What does not answer, in words; empty when both are there. */
+/** Why servers cannot be used, one reason for each; empty when both accept connections. */
 export async function absentServers(): Promise<string[]> {
   const found = await Promise.all([
     absent('PostgreSQL', postgresUrl(), 5_432, 'ROLLCALL_TEST_DATABASE_URL'),
@@ -20,7 +20,7 @@ export async function absentServers(): Promise<string[]> {
   return found.filter((reason) => reason !== null);
 }
 
-/** Why a server cannot be tested on, or null. The message has no password in it. */
+/** Why a server cannot be used, or null. The message contains no password. */
 async function absent(
   name: string,
   url: string,
@@ -28,20 +28,20 @@ async function absent(
   variable: string,
 ): Promise<string | null> {
   const { hostname, port } = new URL(url);
-  const place = { host: hostname, port: port === '' ? defaultPort : Number(port) };
-  if (await takesConnections(place)) return null;
-  return `no ${name} at ${place.host}:${place.port}; ${variable} names another`;
+  const address = { host: hostname, port: port === '' ? defaultPort : Number(port) };
+  if (await acceptsConnections(address)) return null;
+  return `no ${name} at ${address.host}:${address.port}; ${variable} names another`;
 }
 
-function takesConnections(place: { host: string; port: number }): Promise<boolean> {
+function acceptsConnections(address: { host: string; port: number }): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ ...place, timeout: CONNECT_LIMIT_MS });
-    const settle = (answer: boolean) => {
+    const socket = connect({ ...address, timeout: CONNECT_LIMIT_MS });
+    const finish = (isAccepted: boolean) => {
       socket.destroy();
-      resolve(answer);
+      resolve(isAccepted);
     };
-    socket.once('connect', () => settle(true));
-    socket.once('timeout', () => settle(false));
-    socket.once('error', () => settle(false));
+    socket.once('connect', () => finish(true));
+    socket.once('timeout', () => finish(false));
+    socket.once('error', () => finish(false));
   });
 }

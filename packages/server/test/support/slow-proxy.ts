@@ -1,9 +1,9 @@
-/** Stands between a process and a server, lets new connections wait, and cuts them. */
+/** A TCP proxy between a process and a server. It delays new connections, and cuts connections. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class SlowProxy {
-  /** How long a connection that is made from now on waits before it gets through, in milliseconds. */
+  /** How long each new connection is delayed, in milliseconds. */
   delayMs = 0;
   #isCut = false;
   readonly #server: Server;
@@ -11,14 +11,14 @@ export class SlowProxy {
 
   private constructor(target: URL) {
     this.#server = createServer((near) => {
-      this.#keep(near);
+      this.#track(near);
       if (this.#isCut) {
         near.destroy();
         return;
       }
       setTimeout(() => {
         const far = connect(Number(target.port || 5432), target.hostname);
-        this.#keep(far);
+        this.#track(far);
         near.pipe(far).pipe(near);
         near.once('close', () => far.destroy());
         far.once('close', () => near.destroy());
@@ -26,7 +26,7 @@ export class SlowProxy {
     });
   }
 
-  /** Runs `use` with a proxy before the server of `url`, and the URL that leads through it. */
+  /** Runs `use` with a proxy to the server of `url`, and the URL of the proxy. */
   static async with(url: string, use: (proxy: SlowProxy, url: string) => Promise<void>): Promise<void> {
     const through = new URL(url);
     const proxy = new SlowProxy(new URL(url));
@@ -41,7 +41,7 @@ export class SlowProxy {
     }
   }
 
-  /** Breaks every connection, and each new one, until {@link mend}. */
+  /** Cuts all connections, and each new one, until {@link mend}. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
@@ -51,7 +51,7 @@ export class SlowProxy {
     this.#isCut = false;
   }
 
-  #keep(socket: Socket): void {
+  #track(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('error', () => {});
     socket.once('close', () => this.#sockets.delete(socket));

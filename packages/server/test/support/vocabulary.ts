@@ -1,13 +1,13 @@
-/** What may be answered at all, whatever was sent. */
+/** The rules for every response, whatever the request was. */
 import assert from 'node:assert/strict';
 import { ERRORS } from '@rollcall/protocol';
 import type { Answer } from './http-client.ts';
 
 const SUCCESSES = [200, 201];
-/** Statuses that the contract gives to a code beside the one of its row. */
+/** Statuses that the contract gives to `invalid_request` besides its own. */
 const SITUATIONS = [404, 405, 412, 413, 414, 429, 431];
 
-/** A success, or a refusal of the vocabulary with its own status; never an internal error. */
+/** Asserts a success, or an error of the table with its status; not an internal error. */
 export function expectInVocabulary(answer: Answer): void {
   const { status, text } = answer;
   if (SUCCESSES.includes(status)) return void JSON.parse(text);
@@ -18,5 +18,5 @@ export function expectInVocabulary(answer: Answer): void {
   assert.ok(Object.hasOwn(ERRORS, body.error), text);
   const ofSituation = body.error === 'invalid_request' && SITUATIONS.includes(status);
   assert.ok(ofSituation || status === ERRORS[body.error].status, `${status}: ${text}`);
-  assert.ok(text.length < 20_000, 'a refusal does not repeat what was sent at length');
+  assert.ok(text.length < 20_000, 'an error message does not repeat a long input');
 }

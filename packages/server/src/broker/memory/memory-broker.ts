@@ -1,7 +1,7 @@
 import type { Broker, Change } from '../broker.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
-/** The embedded Broker (see the port): one process, so telling everybody is calling them. */
+/** The embedded Broker (see the port): one process, so publishing calls the listeners. */
 export function createMemoryBroker(): Broker {
   return new MemoryBroker();
 }
@@ -16,7 +16,7 @@ class MemoryBroker implements Broker {
   }
 
   async publish(change: Change): Promise<void> {
-    this.#listeners.tell(change);
+    this.#listeners.notify(change);
   }
 
   subscribe(listener: (change: Change) => void): () => void {

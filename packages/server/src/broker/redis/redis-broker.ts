@@ -5,18 +5,18 @@ import { parseRedisUrl } from '../../redis/redis-url.ts';
 import type { Broker, Change } from '../broker.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
-/** How soon a subscription that broke is tried again. */
+/** How long after a failure the channel is subscribed to again, in milliseconds. */
 const RESUBSCRIBE_MS = 200;
 
 /**
- * Opens the Broker (see the port) on Redis: every process that names the same server and prefix is told.
+ * Opens the Broker (see the port) on Redis, for all processes with the same server and prefix.
  * @throws RedisUrlError, StoreUnavailableError
  */
 export async function openRedisBroker({ url }: { readonly url: string }): Promise<Broker> {
   const connection = await RedisConnection.open(parseRedisUrl(url));
   try {
     const broker = new RedisBroker(connection, await openChannels(connection));
-    await broker.listen();
+    await broker.subscribeChannel();
     return broker;
   } catch (error) {
     connection.close();
@@ -25,8 +25,8 @@ export async function openRedisBroker({ url }: { readonly url: string }): Promis
 }
 
 /**
- * The listeners of this process are called at once, whether or not Redis can be reached; what comes back from there of our
- * own is left out. What others publish while the connection is broken is missed, as the port allows.
+ * The listeners of this process are called at once, whether or not Redis can be reached; its own messages are skipped when
+ * they come back. What other processes publish while the connection is broken is missed, as the port allows.
  */
 class RedisBroker implements Broker {
   readonly #connection: RedisConnection;
@@ -44,10 +44,10 @@ class RedisBroker implements Broker {
   }
 
   /** @throws StoreUnavailableError */
-  async listen(): Promise<void> {
-    await this.#channels.listen(this.#channel, {
-      onMessage: (text) => this.#hear(text),
-      onLost: () => this.#listenAgain(),
+  async subscribeChannel(): Promise<void> {
+    await this.#channels.subscribe(this.#channel, {
+      onMessage: (text) => this.#receive(text),
+      onLost: () => this.#resubscribe(),
     });
   }
 
@@ -63,9 +63,9 @@ class RedisBroker implements Broker {
   }
 
   async publish(change: Change): Promise<void> {
-    // Sent first, so that what a listener publishes comes after what it heard elsewhere too.
+    // Sent before listeners are called, so that what a listener publishes comes later on other processes too.
     const sent = this.#connection.publish(this.#channel, JSON.stringify({ publisher: this.#self, change }));
-    this.#listeners.tell(change);
+    this.#listeners.notify(change);
     await sent;
   }
 
@@ -73,19 +73,19 @@ class RedisBroker implements Broker {
     return this.#listeners.add(listener);
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     const message = readMessage(text);
-    if (message !== null && message.publisher !== this.#self) this.#listeners.tell(message.change);
+    if (message !== null && message.publisher !== this.#self) this.#listeners.notify(message.change);
   }
 
-  #listenAgain(): void {
+  #resubscribe(): void {
     setTimeout(() => {
-      if (!this.#isClosed) this.listen().catch(() => this.#listenAgain());
+      if (!this.#isClosed) this.subscribeChannel().catch(() => this.#resubscribe());
     }, RESUBSCRIBE_MS).unref();
   }
 }
 
-/** Null for what nobody of us sends: whoever can reach a Redis can send anything. */
+/** Null for a foreign message: every client of a Redis can publish anything. */
 function readMessage(text: string): { publisher: string; change: Change } | null {
   try {
     const { publisher, change } = JSON.parse(text);

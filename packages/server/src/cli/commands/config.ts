@@ -1,30 +1,28 @@
 import process from 'node:process';
-import { Command } from 'commander';
 import { SETTINGS, type SettingDefinition } from '../../config/setting-definitions.ts';
 import { type FlagTexts, loadSettings, type SettingSource, settingSources } from '../../config/settings.ts';
 import { describeUnknown, unknownVariables } from '../../config/unknown-variables.ts';
 import { checkEngine } from '../../wiring.ts';
-import { withExamples } from '../examples.ts';
 import { noteLine, printJson, printTable } from '../output.ts';
-import { addSettingOptions } from '../setting-options.ts';
+import { RollcallCommand } from '../rollcall-command.ts';
 
 /** `rollcall config …`: what a server would be started with. */
-export function configCommand(): Command {
-  return new Command('config').description('Look at the configuration.').addCommand(checkCommand());
+export function configCommand(): RollcallCommand {
+  return new RollcallCommand('config').description('Show the configuration.').addCommand(checkCommand());
 }
 
-function checkCommand(): Command {
-  const command = new Command('check')
+function checkCommand(): RollcallCommand {
+  return new RollcallCommand('check')
     .description(
       'Check the settings that "rollcall serve" would start with here, and show where each comes from.',
     )
-    .option('--json', 'print {settings, warnings}');
-  addSettingOptions(command).action(check);
-  return withExamples(
-    command,
-    ['rollcall config check', 'ends with 2 when a server would not start'],
-    ['rollcall config check --port 9000', 'with the flags that the server gets'],
-  );
+    .option('--json', 'print {settings, warnings}')
+    .settings()
+    .action(check)
+    .examples(
+      ['rollcall config check', 'exit code 2 when a server would not start'],
+      ['rollcall config check --port 9000', 'with the flags that the server gets'],
+    );
 }
 
 /** @throws SettingsError when a server would not start with these */

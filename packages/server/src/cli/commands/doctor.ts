@@ -1,5 +1,4 @@
 import process from 'node:process';
-import { Command } from 'commander';
 import { loadSettings } from '../../config/settings.ts';
 import { CommandError } from '../command-error.ts';
 import { type Check, clockCheck, nodeCheck } from '../doctor/check.ts';
@@ -7,10 +6,9 @@ import { dataDirectoryCheck, freeSpaceCheck } from '../doctor/directory-checks.t
 import { serverChecks } from '../doctor/server-checks.ts';
 import { sharedServerChecks } from '../doctor/shared-server-checks.ts';
 import { storeCheck } from '../doctor/store-check.ts';
-import { withExamples } from '../examples.ts';
 import { printJson, printLine } from '../output.ts';
+import { RollcallCommand } from '../rollcall-command.ts';
 import { addServerUrlOption, findServer } from '../server-url.ts';
-import { addSettingOptions } from '../setting-options.ts';
 import { STORE_SETTINGS, type StoreFlags } from '../with-store.ts';
 
 interface DoctorFlags extends StoreFlags {
@@ -19,18 +17,18 @@ interface DoctorFlags extends StoreFlags {
   readonly json?: true;
 }
 
-/** `rollcall doctor`: what may be wrong on this machine, and what to do about it. */
-export function doctorCommand(): Command {
-  const command = new Command('doctor')
-    .description('Check this machine, the store and what it stands on, and a running server.')
-    .option('--json', 'print an array of {name, outcome, found, advice}');
-  addServerUrlOption(command);
-  addSettingOptions(command, [...STORE_SETTINGS, 'redisUrl']).action(examine);
-  return withExamples(
-    command,
-    ['rollcall doctor', 'ends with 1 when something has to be done'],
-    ['rollcall doctor --url http://127.0.0.1:9000', 'a server that is named must run'],
-  );
+/** `rollcall doctor`: checks of this machine, and what the operator can do. */
+export function doctorCommand(): RollcallCommand {
+  return new RollcallCommand('doctor')
+    .description('Check this machine, the store with its servers, and a running server.')
+    .option('--json', 'print an array of {name, outcome, found, advice}')
+    .with(addServerUrlOption)
+    .settings([...STORE_SETTINGS, 'redisUrl'])
+    .action(examine)
+    .examples(
+      ['rollcall doctor', 'exit code 1 when a check failed'],
+      ['rollcall doctor --url http://127.0.0.1:9000', 'a server that is named must run'],
+    );
 }
 
 async function examine(flags: DoctorFlags): Promise<void> {
@@ -39,7 +37,7 @@ async function examine(flags: DoctorFlags): Promise<void> {
   const checks: Check[] = [
     nodeCheck(),
     clockCheck(),
-    // PostgreSQL keeps its own directory.
+    // PostgreSQL has a directory of its own.
     ...(settings.databaseUrl === null ? [dataDirectoryCheck(settings), freeSpaceCheck(settings)] : []),
     ...(await sharedServerChecks(settings)),
     await storeCheck(settings),

@@ -1,16 +1,15 @@
 import process from 'node:process';
-import { Command } from 'commander';
 import { systemClock } from '../../core/clock.ts';
-import { withExamples } from '../examples.ts';
+import { type ProgressDisplay, progressDisplay } from '../progress-display.ts';
+import { writeRecords } from '../records/record-output.ts';
+import { RollcallCommand } from '../rollcall-command.ts';
 import {
   addConnectionOptions,
   type ConnectionFlags,
   readConcurrency,
   withConnection,
 } from '../roster/connection-options.ts';
-import { type ProgressDisplay, progressDisplay } from '../roster/progress-display.ts';
 import { type ExportCounts, exportRoster } from '../roster/roster-export.ts';
-import { writeRoster } from '../roster/roster-output.ts';
 
 interface ExportFlags extends ConnectionFlags {
   readonly output?: string;
@@ -20,32 +19,30 @@ interface ExportFlags extends ConnectionFlags {
 }
 
 /** `rollcall export`: the users and groups of a project in the format that `rollcall sync` reads. */
-export function exportCommand(): Command {
-  const command = new Command('export').description(
-    'Write the users and groups of a project as JSON Lines, for "rollcall sync" to read.',
-  );
-  addConnectionOptions(command)
+export function exportCommand(): RollcallCommand {
+  return new RollcallCommand('export')
+    .description('Write the users and groups of a project as JSON Lines, for "rollcall sync" to read.')
+    .with(addConnectionOptions)
     .option('--output <file>', 'write to a file (default: standard output)')
     .option('--gzip', 'compress')
     .option('--concurrency <requests>', 'requests under way at once', readConcurrency, 4)
     .option('--quiet', 'show no progress')
-    .action(exportAll);
-  return withExamples(
-    command,
-    ['rollcall export --gzip --output roster.jsonl.gz', 'everything, compressed'],
-    ['rollcall export | grep \'"type":"group"\'', 'the groups alone'],
-  );
+    .action(exportAll)
+    .examples(
+      ['rollcall export --gzip --output roster.jsonl.gz', 'everything, compressed'],
+      ['rollcall export | grep \'"type":"group"\'', 'the groups alone'],
+    );
 }
 
 async function exportAll(flags: ExportFlags): Promise<void> {
   const path = flags.output ?? null;
-  // Where the roster itself goes to the terminal, progress would stand in the middle of it.
+  // Where the roster itself goes to the terminal, progress would be written into it.
   const quiet = flags.quiet === true || (path === null && process.stdout.isTTY === true);
   const display = progressDisplay(process.stderr, systemClock, quiet);
   const counts = { users: 0, groups: 0 };
   await withConnection(flags, display.note, (connection) => {
     const text = exportRoster(connection, flags.concurrency, counts);
-    return writeRoster(shown(text, counts, display), { path, gzip: flags.gzip === true });
+    return writeRecords(shown(text, counts, display), { path, gzip: flags.gzip === true });
   }).finally(display.close);
   if (!quiet) display.note(`exported ${amounts(counts)}`);
 }

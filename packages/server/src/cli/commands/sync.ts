@@ -1,11 +1,12 @@
 import process from 'node:process';
-import { Command } from 'commander';
 import { systemClock } from '../../core/clock.ts';
 import { CommandError } from '../command-error.ts';
-import { withExamples } from '../examples.ts';
 import { printJson, printLine } from '../output.ts';
-import { applyLines } from '../roster/apply-lines.ts';
+import { progressDisplay } from '../progress-display.ts';
+import { openRecordFile } from '../records/record-file.ts';
+import { RollcallCommand } from '../rollcall-command.ts';
 import { batchLimits } from '../roster/batch-planner.ts';
+import { applyLines } from '../roster/batch-request.ts';
 import { LineCheck } from '../roster/check-lines.ts';
 import {
   addConnectionOptions,
@@ -13,8 +14,6 @@ import {
   readConcurrency,
   withConnection,
 } from '../roster/connection-options.ts';
-import { progressDisplay } from '../roster/progress-display.ts';
-import { findRosterFile } from '../roster/roster-file.ts';
 import { jsonSummary, textSummary } from '../roster/sync-report.ts';
 import { type SyncSummary, syncRoster } from '../roster/sync-roster.ts';
 
@@ -25,27 +24,26 @@ interface SyncFlags extends ConnectionFlags {
   readonly json?: true;
 }
 
-/** `rollcall sync FILE…`: makes the users and groups of a project what files say they are. */
-export function syncCommand(): Command {
-  const command = new Command('sync')
+/** `rollcall sync FILE…`: creates and updates the users and groups of a project from files. */
+export function syncCommand(): RollcallCommand {
+  return new RollcallCommand('sync')
     .description('Create and update users and groups from files, through the API of a running server.')
-    .argument('<file...>', 'JSON Lines, plain or gzip: one user or group a line; - is standard input');
-  addConnectionOptions(command)
-    .option('--dry-run', 'say what would be done, and do nothing')
+    .argument('<file...>', 'JSON Lines, plain or gzip: one user or group a line; - is standard input')
+    .with(addConnectionOptions)
+    .option('--dry-run', 'report what would be done, and do nothing')
     .option('--concurrency <requests>', 'requests under way at once', readConcurrency, 4)
     .option('--quiet', 'show no progress')
     .option('--json', 'print the counts as a JSON object')
-    .action(sync);
-  return withExamples(
-    command,
-    ['rollcall sync roster.jsonl.gz', 'into the server on this machine; safe to repeat'],
-    ['rollcall sync users.jsonl groups.jsonl --dry-run', 'the files are read in this order'],
-    ['zcat roster.jsonl.gz | rollcall sync - --url https://rollcall.example --token "$TOKEN"', 'elsewhere'],
-  );
+    .action(sync)
+    .examples(
+      ['rollcall sync roster.jsonl.gz', 'into the server on this machine; safe to repeat'],
+      ['rollcall sync users.jsonl groups.jsonl --dry-run', 'the files are read in this order'],
+      ['zcat roster.jsonl.gz | rollcall sync - --url https://rollcall.example --token "$TOKEN"', 'elsewhere'],
+    );
 }
 
 async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
-  const files = await Promise.all(paths.map(findRosterFile));
+  const files = await Promise.all(paths.map(openRecordFile));
   const dryRun = flags.dryRun === true;
   const display = progressDisplay(process.stderr, systemClock, flags.quiet === true);
   const limits = batchLimits();
@@ -58,12 +56,13 @@ async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
   throwIfIncomplete(summary, dryRun);
 }
 
-function throwIfIncomplete({ stopped, refused }: SyncSummary, dryRun: boolean): void {
+function throwIfIncomplete({ stopped, rejected }: SyncSummary, dryRun: boolean): void {
   if (stopped !== null) {
     const advice = dryRun
       ? ''
       : '. It is safe to run the same command again: what is applied stays unchanged';
     throw new CommandError(`stopped: ${stopped}${advice}`);
   }
-  if (refused > 0) throw new CommandError(`${refused} ${refused === 1 ? 'line was' : 'lines were'} refused`);
+  if (rejected > 0)
+    throw new CommandError(`${rejected} ${rejected === 1 ? 'line was' : 'lines were'} rejected`);
 }

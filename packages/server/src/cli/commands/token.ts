@@ -1,14 +1,11 @@
 import { limits } from '@rollcall/protocol';
-import { Command } from 'commander';
 import { mintAppToken, mintClientToken, mintCustomerToken, mintProjectToken } from '../../auth/sign.ts';
 import { systemClock } from '../../core/clock.ts';
-import type { Store } from '../../store/store.ts';
 import { readId, readSecret, readTokenLife } from '../arguments.ts';
-import { CommandError, usageError } from '../command-error.ts';
-import { withExamples } from '../examples.ts';
+import { usageError } from '../command-error.ts';
 import { printJson, printLine } from '../output.ts';
-import { addSettingOptions } from '../setting-options.ts';
-import { chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
+import { RollcallCommand } from '../rollcall-command.ts';
+import { chosenCustomer, chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
 
 interface TokenFlags extends StoreFlags {
   readonly project?: string;
@@ -29,8 +26,8 @@ interface Signer {
 }
 
 /** `rollcall token`: a token on standard output and nothing else, so that a shell can take it into a variable. */
-export function tokenCommand(): Command {
-  const command = new Command('token')
+export function tokenCommand(): RollcallCommand {
+  return new RollcallCommand('token')
     .description('Print a token: a JWT that opens the API of one project, or of a customer.')
     .option('--project <id>', 'the project (default: the only one of the store)', readId)
     .option('--secret <secret>', 'the secret to sign with (default: read from the store)', readSecret)
@@ -39,16 +36,16 @@ export function tokenCommand(): Command {
     .option('--group <id>', 'the only group that the client token opens (default: all of the user)', readId)
     .option('--customer [id]', 'a customer token: creates, lists and deletes projects', readId)
     .option('--ttl-seconds <seconds>', 'how long it is good for', readTokenLife, limits.TOKEN_MAX_AGE_SECONDS)
-    .option('--json', 'print {token, kind, id, expires} instead');
-  addSettingOptions(command, STORE_SETTINGS).action(printToken);
-  return withExamples(
-    command,
-    ['TOKEN=$(rollcall token)', 'a project token of the only project of ./data, for 24 hours'],
-    ['rollcall token --project acme --data-dir /var/lib/rollcall', 'of one of several projects'],
-    ['rollcall token --project acme --secret "$SECRET" --ttl-seconds 600', 'needs no store'],
-    ['rollcall token --user ada --group docs', 'for the browser of the user ada'],
-    ['rollcall token --customer', 'of the only customer, for /v1/projects'],
-  );
+    .option('--json', 'print {token, kind, id, expires} instead')
+    .settings(STORE_SETTINGS)
+    .action(printToken)
+    .examples(
+      ['TOKEN=$(rollcall token)', 'a project token of the only project of ./data, for 24 hours'],
+      ['rollcall token --project acme --data-dir /var/lib/rollcall', 'of one of several projects'],
+      ['rollcall token --project acme --secret "$SECRET" --ttl-seconds 600', 'needs no store'],
+      ['rollcall token --user ada --group docs', 'for the browser of the user ada'],
+      ['rollcall token --customer', 'of the only customer, for /v1/projects'],
+    );
 }
 
 async function printToken(flags: TokenFlags): Promise<void> {
@@ -88,21 +85,8 @@ function signerOf(flags: TokenFlags): Promise<Signer> {
     return Promise.resolve({ id, secret });
   }
   return withStore(flags, (store) =>
-    customer === undefined ? chosenProject(store, project) : chosenCustomer(store, customer),
+    customer === undefined
+      ? chosenProject(store, project)
+      : chosenCustomer(store, customer === true ? undefined : customer),
   );
-}
-
-async function chosenCustomer(store: Store, id: string | true): Promise<Signer> {
-  const customers = await store.listCustomers();
-  if (id !== true) {
-    const customer = customers.find((candidate) => candidate.id === id);
-    if (customer === undefined) throw new CommandError(`there is no customer ${id}`);
-    return customer;
-  }
-  const [only, ...others] = customers;
-  if (only === undefined)
-    throw new CommandError('there is no customer: make one with "rollcall customer create"');
-  if (others.length > 0)
-    throw usageError(`there are ${customers.length} customers: choose one with --customer <id>`);
-  return only;
 }

@@ -1,31 +1,25 @@
 import process from 'node:process';
 
-/** What was looked at, and what to do where it is not as it should be. */
+/** The result of one check, and what the operator can do. */
 export interface Check {
   readonly name: string;
-  /** Skipped: there is nothing to look at, and that may well be so. */
+  /** Skipped: there is nothing to check, which can be as intended. */
   readonly outcome: 'ok' | 'failed' | 'skipped';
   readonly found: string;
   readonly advice: string | null;
 }
 
-export const ok = (name: string, found: string): Check => ({ name, outcome: 'ok', found, advice: null });
-export const skipped = (name: string, found: string): Check => ({
-  name,
-  outcome: 'skipped',
-  found,
-  advice: null,
-});
-export const failed = (name: string, found: string, advice: string): Check => ({
-  name,
-  outcome: 'failed',
-  found,
-  advice,
-});
+const checkOf =
+  (outcome: Check['outcome']) =>
+  (name: string, found: string, advice: string | null = null): Check => ({ name, outcome, found, advice });
 
-/** The oldest Node that runs the server's TypeScript as it is. */
+export const ok: (name: string, found: string) => Check = checkOf('ok');
+export const skipped: (name: string, found: string) => Check = checkOf('skipped');
+export const failed: (name: string, found: string, advice: string) => Check = checkOf('failed');
+
+/** The oldest Node that strips the types of the sources. */
 const NODE_MIN_MAJOR = 24;
-/** No machine that runs this is right about a time before it was written. */
+/** A clock before the date of this program is wrong. */
 const EARLIEST = Date.UTC(2026, 0, 1);
 
 export function nodeCheck(): Check {

@@ -8,18 +8,18 @@ const FREE_MIN_BYTES = 256 * 1_024 ** 2;
 export function dataDirectoryCheck({ dataDir }: Settings): Check {
   const name = 'data directory';
   const existing = nearestExisting(dataDir);
-  const willBeMade = existing === resolve(dataDir) ? '' : ' (will be made by the first start)';
+  const isMissing = existing === resolve(dataDir) ? '' : ' (the first start creates it)';
   try {
     if (!statSync(existing).isDirectory()) {
       return failed(name, `${existing} is not a directory`, 'Name another directory with --data-dir.');
     }
     accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK);
-    return ok(name, `${dataDir} is writable${willBeMade}`);
+    return ok(name, `${dataDir} is writable${isMissing}`);
   } catch {
     return failed(
       name,
       `${existing} is not writable for this account`,
-      `Give the account of the server this directory: chown it, or name another with --data-dir.`,
+      'Run chown on the directory for the account of the server, or name another with --data-dir.',
     );
   }
 }
@@ -31,10 +31,10 @@ export function freeSpaceCheck({ dataDir }: Settings): Check {
   const found = `${(free / 1_024 ** 3).toFixed(1)} GiB`;
   return free >= FREE_MIN_BYTES
     ? ok(name, found)
-    : failed(name, found, 'Make room on the disk of the data directory: writes fail when it is full.');
+    : failed(name, found, 'Free space on the disk of the data directory: writes fail when it is full.');
 }
 
-/** The directory itself, or the nearest one above it that is there. */
+/** The directory itself, or the nearest one above it that exists. */
 function nearestExisting(directory: string): string {
   const path = resolve(directory);
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));

@@ -1,11 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
+import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
 import { inspectDatabaseServer, inspectRedisServer, type ServerInspection } from '../../wiring.ts';
 import { type Check, failed, ok } from './check.ts';
 
-/** Expiry is noticed within a second: clocks that differ by more are what one would see instead. */
-const CLOCK_DIFFERENCE_MAX_MS = 1_000;
-
-/** Asks the PostgreSQL and the Redis of the settings whether they answer, and what is to know about them. */
+/** Checks that the PostgreSQL and the Redis of the settings answer, their versions, settings and clocks. */
 export async function sharedServerChecks({ databaseUrl, redisUrl }: Settings): Promise<Check[]> {
   return [
     ...(databaseUrl === null
@@ -23,30 +21,34 @@ async function checksOf(
 ): Promise<Check[]> {
   try {
     const server = await inspect(url);
-    return [serverCheck(name, placeOf(url), server), clockCheck(name, server.aheadMs)];
+    return [serverCheck(name, addressOf(url), server), clockCheck(name, server.aheadMs)];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [failed(name, reason, `Start it, or correct ${variable}.`)];
   }
 }
 
-function serverCheck(name: string, place: string, { version, encrypted, concern }: ServerInspection): Check {
-  const found = `${version} at ${place}, ${encrypted ? 'encrypted' : 'not encrypted'}`;
+function serverCheck(
+  name: string,
+  address: string,
+  { version, encrypted, concern }: ServerInspection,
+): Check {
+  const found = `${version} at ${address}, ${encrypted ? 'encrypted' : 'not encrypted'}`;
   return concern === null ? ok(name, found) : failed(name, `${found}; ${concern.found}`, concern.advice);
 }
 
-/** The servers keep no time for us; but every Rollcall can be compared with them, and so with each other. */
+/** The clocks of these servers are not used; comparing each Rollcall with them compares the Rollcalls with each other. */
 function clockCheck(name: string, aheadMs: number): Check {
   const seconds = (Math.abs(aheadMs) / 1_000).toFixed(1);
   const found = `${seconds} s from this machine's`;
-  return Math.abs(aheadMs) <= CLOCK_DIFFERENCE_MAX_MS
+  return Math.abs(aheadMs) <= PROCESS_CLOCK_TOLERANCE_MS
     ? ok(`${name} clock`, found)
     : failed(
         `${name} clock`,
         found,
-        'Set both clocks (NTP): presence ends by the clocks of the Rollcalls, which have to agree.',
+        'Set both clocks (NTP): presence expires by the clocks of the Rollcalls, which have to agree.',
       );
 }
 
-/** Servers and database, as the URL has them between the password and the parameters. */
-const placeOf = (url: string) => url.replace(/^[a-z]+:\/\/(?:[^@/]*@)?/i, '').replace(/\?.*$/, '');
+/** The servers and the database of a URL: what is between the password and the parameters. */
+const addressOf = (url: string) => url.replace(/^[a-z]+:\/\/(?:[^@/]*@)?/i, '').replace(/\?.*$/, '');

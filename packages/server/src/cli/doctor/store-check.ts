@@ -16,8 +16,8 @@ export async function storeCheck(settings: Settings): Promise<Check> {
 
 const unreadableAdvice = ({ databaseUrl }: Settings) =>
   databaseUrl === null
-    ? 'Check who owns the files; restore a backup if they are damaged.'
-    : 'See what is said of PostgreSQL; its user needs the tables.';
+    ? 'Check the owner of the files; restore a backup if they are damaged.'
+    : 'See the check of PostgreSQL; its user needs access to the tables.';
 
 function judge({ schemaVersion, latestSchemaVersion, damages }: StoreInspection): Check {
   if (damages.length > 0) {

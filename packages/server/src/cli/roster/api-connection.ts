@@ -3,7 +3,7 @@ import { parseJson } from '@rollcall/protocol';
 import { type Answer, ConnectionError, HttpExchange } from './http-exchange.ts';
 import type { TokenSource } from './token-source.ts';
 
-/** An answer that the caller can act upon: neither a passing failure nor a refused token. */
+/** An answer that the caller can act upon: neither a temporary failure nor a rejected token. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Answer['headers'];
@@ -11,13 +11,13 @@ export interface ApiAnswer {
   readonly json: unknown;
 }
 
-/** The server cannot be used for what was asked. The message is one line for the operator. */
+/** The server cannot be used for the request. The message is one line for the operator. */
 export class ApiError extends Error {}
 
 export interface ApiConnectionOptions {
   readonly url: URL;
   readonly tokens: TokenSource;
-  /** Told, in one line, of each failure after which the request is sent again. */
+  /** Called with one line for each failure after which the request is sent again. */
   readonly onRetry: (note: string) => void;
   /** Resolves after so many milliseconds. Default: the machine's timer. */
   readonly wait?: (ms: number) => Promise<unknown>;
@@ -25,13 +25,13 @@ export interface ApiConnectionOptions {
 
 /** Pauses before a request is sent again, in milliseconds; when they are used up, the failure is final. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
-/** The longest pause that a server can ask for with Retry-After. */
+/** The longest pause that is taken from Retry-After. */
 const PAUSE_MAX_MS = 60_000;
-const PASSING_STATUSES = new Set([429, 500, 502, 503, 504]);
+const TEMPORARY_STATUSES = new Set([429, 500, 502, 503, 504]);
 
 /**
- * A project's view of a running server. Requests that fail in passing (no connection, 429, 5xx) are sent again, so
- * only what may be applied twice goes through here.
+ * The API of a running server, for one project. Requests that fail temporarily (no connection, 429, 5xx) are sent again,
+ * so only requests that may be applied twice are sent here.
  */
 export class ApiConnection {
   readonly #exchange: HttpExchange;
@@ -42,7 +42,7 @@ export class ApiConnection {
     this.#exchange = new HttpExchange(options.url);
   }
 
-  /** @throws ApiError when the server stays away, or refuses the token */
+  /** @throws ApiError when the server does not come back, or rejects the token */
   async request(method: string, path: string, body?: string): Promise<ApiAnswer> {
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await this.#attempt(method, path, body);
@@ -58,14 +58,14 @@ export class ApiConnection {
     this.#exchange.close();
   }
 
-  /** One exchange, or two where a fresh token helps: an answer, or the passing failure and the pause asked for. */
+  /** One exchange, or two where a fresh token helps: an answer, or a temporary failure and the server's `Retry-After`. */
   async #attempt(method: string, path: string, body: string | undefined): Promise<Attempt> {
     try {
       let answer = await this.#send(method, path, body);
       if (isTokenFailure(answer) && this.#options.tokens.renew())
         answer = await this.#send(method, path, body);
-      if (isTokenFailure(answer)) throw new ApiError(`the server refuses the token: ${reasonOf(answer)}`);
-      if (!PASSING_STATUSES.has(answer.status)) return { answer };
+      if (isTokenFailure(answer)) throw new ApiError(`the server rejects the token: ${reasonOf(answer)}`);
+      if (!TEMPORARY_STATUSES.has(answer.status)) return { answer };
       return {
         failure: `the server answers ${answer.status} ${reasonOf(answer)}`,
         pauseMs: retryAfterMs(answer),
@@ -112,13 +112,13 @@ function reasonOf({ body }: Answer): string {
   try {
     json = JSON.parse(body.toString('utf8'));
   } catch {
-    // Not the server's own answer: a proxy's page.
+    // Not an answer of Rollcall: a proxy's page.
   }
   const { error, message } = errorOf(json);
   return `${error}: ${message}`;
 }
 
-/** The pause that the server asks for, in seconds or as a date (RFC 9110, 10.2.3); null where it asks for none. */
+/** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), in milliseconds; null where there is none. */
 function retryAfterMs({ headers }: Answer): number | null {
   const header = headers['retry-after'];
   if (header === undefined) return null;

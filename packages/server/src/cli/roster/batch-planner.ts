@@ -1,15 +1,15 @@
 import { limits } from '@rollcall/protocol';
 import type { Entry } from './roster-entry.ts';
 
-/** What one request may hold. */
+/** What one request may have. */
 export interface BatchLimits {
   readonly users: number;
   readonly groups: number;
-  /** Bytes of the request's body. Lowered in the course of a run when the server takes less. */
+  /** Bytes of the request's body. Lowered during a run where the server takes less. */
   bytes: number;
 }
 
-/** Well within the server's default limit for a body, and more than a batch of ordinary lines needs. */
+/** Far below the server's default limit for a body, and more than a batch of ordinary lines needs. */
 const BATCH_BYTES = 4 * 1_024 * 1_024;
 
 export const batchLimits = (): BatchLimits => ({
@@ -18,7 +18,7 @@ export const batchLimits = (): BatchLimits => ({
   bytes: BATCH_BYTES,
 });
 
-/** What `{"users":[],"groups":[]}` takes. */
+/** The length of `{"users":[],"groups":[]}`. */
 const ENVELOPE_BYTES = 24;
 
 /**
@@ -60,7 +60,7 @@ export class Batch {
   }
 }
 
-/** Packs entries into batches, in order. Where the source fails, what came before it is still handed on. */
+/** Packs entries into batches, in order. Where the source fails, the entries before are still passed on. */
 export async function* planBatches(
   entries: AsyncIterable<Entry>,
   limits: BatchLimits,

@@ -1,9 +1,10 @@
 import type { ChangeCounts } from '@rollcall/protocol';
-import { type ApiAnswer, ApiError, errorOf } from './api-connection.ts';
+import { type ApiAnswer, type ApiConnection, ApiError, errorOf } from './api-connection.ts';
+import type { BatchLimits } from './batch-planner.ts';
 import type { Entry, Kind } from './roster-entry.ts';
-import type { Changes, Verdict } from './settle.ts';
+import type { Changes, Submit, Verdict } from './submit-lines.ts';
 
-/** Items that go before the lines themselves, as JSON texts: what a check of those lines needs to have been applied. */
+/** Items that a dry run sends before the lines, as JSON texts: what the lines need to have been applied. */
 export interface Context {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -21,10 +22,26 @@ export function batchBody(entries: readonly Entry[], context: Context = NO_CONTE
 const jsonOf = (entries: readonly Entry[], kind: Kind) =>
   entries.filter((entry) => entry.kind === kind).map(({ json }) => json);
 
-/** The codes that are about what a line says. */
+/** No smaller batches are made, however little the server takes. */
+const BATCH_MIN_BYTES = 1_024;
+
+/** Applies lines in one batch. Where the server finds it too large, later batches are smaller. */
+export function applyLines(connection: ApiConnection, limits: BatchLimits): Submit {
+  return async (entries) => {
+    const body = batchBody(entries);
+    const verdict = verdictOf(await connection.request('POST', '/v1/batch', body), entries);
+    if (verdict.kind === 'tooLarge') {
+      const half = Math.max(Buffer.byteLength(body) >> 1, BATCH_MIN_BYTES);
+      limits.bytes = Math.min(limits.bytes, half);
+    }
+    return verdict;
+  };
+}
+
+/** The error codes that are about the content of a line. */
 const LINE_ERRORS = new Set(['unexpected_field', 'missing_field', 'invalid_field', 'user_not_found']);
 
-/** What the answer to a batch says about its lines. @throws ApiError where it is about something else */
+/** What the answer to a batch means for its lines. @throws ApiError where it is about something else */
 export function verdictOf(
   { status, json }: ApiAnswer,
   entries: readonly Entry[],
@@ -34,16 +51,16 @@ export function verdictOf(
   const { error, message } = errorOf(json);
   if (status === 413) return { kind: 'tooLarge', reason: `${error}: ${message}` };
   if (!LINE_ERRORS.has(error)) throw new ApiError(`the server answers ${status} ${error}: ${message}`);
-  const places = placesOf(entries, context);
+  const paths = pathsOf(entries, context);
   return {
-    kind: 'refused',
-    reason: reasonFor(`${error}: ${message}`, places),
-    blamed: blamedBy(message, places),
+    kind: 'rejected',
+    reason: reasonFor(`${error}: ${message}`, paths),
+    blamed: blamedBy(message, paths),
   };
 }
 
-/** Where the body has each of the lines: `users[3]`. */
-function placesOf(entries: readonly Entry[], context: Context): Map<string, number> {
+/** The JSON path of each line in the body, such as `users[3]`, and the position of the line. */
+function pathsOf(entries: readonly Entry[], context: Context): Map<string, number> {
   const next = { user: context.users.length, group: context.groups.length };
   return new Map(
     entries.map(({ kind }, position) => {
@@ -54,16 +71,16 @@ function placesOf(entries: readonly Entry[], context: Context): Map<string, numb
   );
 }
 
-function blamedBy(message: string, places: ReadonlyMap<string, number>): number[] {
+function blamedBy(message: string, paths: ReadonlyMap<string, number>): number[] {
   const named = message.matchAll(/\b(?:users|groups)\[\d+\]/g);
-  const positions = [...named].flatMap(([place]) => places.get(place) ?? []);
+  const positions = [...named].flatMap(([path]) => paths.get(path) ?? []);
   return [...new Set(positions)];
 }
 
-/** The reason without the place of a line that was sent alone, which says nothing to the reader of a file. */
-function reasonFor(reason: string, places: ReadonlyMap<string, number>): string {
-  const [only] = places.keys();
-  return places.size === 1 && only !== undefined ? reason.replaceAll(`${only}.`, '') : reason;
+/** The reason without the path of a line that was sent alone, which means nothing to the reader of a file. */
+function reasonFor(reason: string, paths: ReadonlyMap<string, number>): string {
+  const [only] = paths.keys();
+  return paths.size === 1 && only !== undefined ? reason.replaceAll(`${only}.`, '') : reason;
 }
 
 function changesOf(json: unknown): Changes {

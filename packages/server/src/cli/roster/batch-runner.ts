@@ -1,7 +1,7 @@
 import type { Batch } from './batch-planner.ts';
 import type { Origin } from './roster-entry.ts';
 
-/** A run that ended early: everything before the origin is settled, what is from there on may or may not be applied. */
+/** A run that ended early: every line before the origin was applied or rejected, later ones may or may not be applied. */
 export class RunStopped extends Error {
   readonly origin: Origin;
 
@@ -12,16 +12,16 @@ export class RunStopped extends Error {
 }
 
 /**
- * Settles batches, at most `concurrency` at once, with the outcome of settling one after the other: a batch starts
- * when those before it have started and none that it conflicts with is under way. No batch starts after a failure.
- * @throws RunStopped when settling a batch failed; what the source throws, after the batches under way are settled
+ * Submits batches, at most `concurrency` at once, with the outcome of one after the other: a batch starts when those before
+ * it have started and none that it conflicts with is under way. No batch starts after a failure.
+ * @throws RunStopped when a batch failed; what the source throws, after the batches under way have ended
  */
 export async function runBatches(
   batches: AsyncIterable<Batch>,
   concurrency: number,
-  settle: (batch: Batch) => Promise<void>,
+  submit: (batch: Batch) => Promise<void>,
 ): Promise<void> {
-  const running = new BatchesUnderWay(settle);
+  const running = new BatchesUnderWay(submit);
   let sourceFailure: { readonly error: unknown } | null = null;
   try {
     for await (const batch of batches) {
@@ -38,14 +38,13 @@ export async function runBatches(
 }
 
 class BatchesUnderWay {
-  readonly #settle: (batch: Batch) => Promise<void>;
+  readonly #submit: (batch: Batch) => Promise<void>;
   readonly #running = new Map<Batch, Promise<void>>();
-  /** In order of the file: the position is the batch's turn. */
-  readonly #failures: { readonly turn: number; readonly batch: Batch; readonly error: unknown }[] = [];
+  readonly #failures: { readonly position: number; readonly batch: Batch; readonly error: unknown }[] = [];
   #started = 0;
 
-  constructor(settle: (batch: Batch) => Promise<void>) {
-    this.#settle = settle;
+  constructor(submit: (batch: Batch) => Promise<void>) {
+    this.#submit = submit;
   }
 
   get size(): number {
@@ -61,20 +60,20 @@ class BatchesUnderWay {
   }
 
   start(batch: Batch): void {
-    const turn = this.#started++;
-    const settled = this.#settle(batch)
-      .catch((error: unknown) => void this.#failures.push({ turn, batch, error }))
+    const position = this.#started++;
+    const ended = this.#submit(batch)
+      .catch((error: unknown) => void this.#failures.push({ position, batch, error }))
       .finally(() => this.#running.delete(batch));
-    this.#running.set(batch, settled);
+    this.#running.set(batch, ended);
   }
 
-  /** Waits until the condition holds, or nothing is left that could bring it about. */
+  /** Waits until the condition is true, or no batch is under way. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition() && this.#running.size > 0) await Promise.race(this.#running.values());
   }
 
   throwFirstFailure(): void {
-    const [first] = this.#failures.sort((a, b) => a.turn - b.turn);
+    const [first] = this.#failures.sort((a, b) => a.position - b.position);
     const entry = first?.batch.entries[0];
     if (first !== undefined && entry !== undefined) throw new RunStopped(entry.origin, first.error);
   }

@@ -3,16 +3,16 @@ import type { ApiConnection } from './api-connection.ts';
 import type { BatchLimits } from './batch-planner.ts';
 import { batchBody, type Context, NO_CONTEXT, verdictOf } from './batch-request.ts';
 import { type Entry, entryOf } from './roster-entry.ts';
-import type { Changes, Submit, Verdict } from './settle.ts';
+import type { Changes, Submit, Verdict } from './submit-lines.ts';
 
-/** Stands for the name of a group that an earlier line creates, where a later line about it does not name it. */
+/** The name in the context of a group that an earlier line creates, where a later line about the group has none. */
 const ANY_NAME = '-';
 
 /**
- * Asks what applying lines would do, and applies nothing. Since the server has not applied the lines before them
- * either, what these would have created and the lines at hand build upon goes along as the request's context, and
- * what the context alone would do is taken off the counts. A line about an ID of an earlier line therefore counts as
- * updated or unchanged, by comparison with what the server has now. Remembers the IDs of all lines checked so far.
+ * Checks lines by dry runs of the server, which apply nothing. The server has not applied earlier lines either, so the
+ * users and groups of earlier lines that a line needs are sent before it as a context; what the context alone would change
+ * is subtracted from the counts. A line about an ID of an earlier line therefore counts as updated or unchanged, compared
+ * with what the server has now. The IDs of all checked lines are stored in memory.
  */
 export class LineCheck {
   readonly #connection: ApiConnection;
@@ -27,20 +27,20 @@ export class LineCheck {
 
   readonly submit: Submit = async (entries) => {
     const verdict = await this.#check(entries);
-    if (verdict.kind === 'applied') for (const entry of entries) this.#remember(entry);
+    if (verdict.kind === 'applied') for (const entry of entries) this.#store(entry);
     return verdict;
   };
 
-  #remember({ kind, id }: Entry): void {
+  #store({ kind, id }: Entry): void {
     if (id !== null) (kind === 'user' ? this.#users : this.#groups).add(id);
   }
 
   #check(entries: readonly Entry[]): Promise<Verdict> {
     const context = this.#contextOf(entries);
-    if (this.#fits(entries, context)) return this.#ask(entries, context);
+    if (this.#fits(entries, context)) return this.#dryRun(entries, context);
     const [only] = entries;
     if (only !== undefined && entries.length === 1) return this.#checkLargeGroup(only, context);
-    return Promise.resolve({ kind: 'tooLarge', reason: 'these lines build upon too many others' });
+    return Promise.resolve({ kind: 'tooLarge', reason: 'these lines need too many others' });
   }
 
   #contextOf(entries: readonly Entry[]): Context {
@@ -67,7 +67,7 @@ export class LineCheck {
   }
 
   /** What the lines would do on top of the context. */
-  async #ask(entries: readonly Entry[], context: Context): Promise<Verdict> {
+  async #dryRun(entries: readonly Entry[], context: Context): Promise<Verdict> {
     const whole = await this.#post(entries, context);
     if (whole.kind !== 'applied' || context.users.length + context.groups.length === 0) return whole;
     const before = await this.#post([], context);
@@ -83,11 +83,11 @@ export class LineCheck {
   }
 
   /**
-   * A group that names more users of the file than a batch can hold. Unless the server knows all of them already, the
-   * group is checked with a slice of them at a time; then it would be changed, since it gets a user who is new.
+   * Checks a group that names more users of the file than a batch takes. Where the server does not know all of them, the
+   * group is checked with a part of them at a time; it would be updated then, since it gets a new user.
    */
   async #checkLargeGroup(entry: Entry, { groups }: Context): Promise<Verdict> {
-    let verdict: Verdict = await this.#ask([entry], { ...NO_CONTEXT, groups });
+    let verdict: Verdict = await this.#dryRun([entry], { ...NO_CONTEXT, groups });
     if (verdict.kind === 'applied') return verdict;
     for (let start = 0; start < entry.members.length; start += this.#limits.users) {
       const members = entry.members.slice(start, start + this.#limits.users);
@@ -106,7 +106,7 @@ function difference(whole: Changes, part: Changes): Changes {
   return { users: less(whole.users, part.users), groups: less(whole.groups, part.groups) };
 }
 
-/** Never below zero: somebody else may have written between the two requests. */
+/** At least zero: another client may have written between the two requests. */
 function less(whole: ChangeCounts, part: ChangeCounts): ChangeCounts {
   return {
     created: Math.max(0, whole.created - part.created),

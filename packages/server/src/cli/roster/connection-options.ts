@@ -1,11 +1,10 @@
 import process from 'node:process';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type SettingKind, wholeNumber } from '../../config/setting-kinds.ts';
+import { wholeNumber } from '../../config/setting-kinds.ts';
 import { systemClock } from '../../core/clock.ts';
-import { readId } from '../arguments.ts';
+import { readAs, readId } from '../arguments.ts';
 import { usageError } from '../command-error.ts';
+import type { RollcallCommand } from '../rollcall-command.ts';
 import { addServerUrlOption, requireServer } from '../server-url.ts';
-import { addSettingOptions } from '../setting-options.ts';
 import { chosenProject, type StoreFlags, withStore } from '../with-store.ts';
 import { ApiConnection } from './api-connection.ts';
 import { fixedToken, mintedTokens, type TokenSource } from './token-source.ts';
@@ -21,33 +20,30 @@ export interface ConnectionFlags extends StoreFlags {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Adds where the server is and what opens it. */
-export function addConnectionOptions(command: Command): Command {
-  addServerUrlOption(command)
+export const addConnectionOptions = (command: RollcallCommand) =>
+  command
+    .with(addServerUrlOption)
     .option('--token <token>', 'a token of the project (ROLLCALL_TOKEN)', readToken)
     .option('--project, --project-id <id>', 'the project (ROLLCALL_PROJECT_ID)', readId)
     .option(
       '--secret, --project-secret <secret>',
       'its secret, to sign tokens with (ROLLCALL_PROJECT_SECRET)',
-    );
-  return addSettingOptions(command, ['dataDir']).addHelpText('after', CREDENTIALS);
-}
+    )
+    .settings(['dataDir'])
+    .addHelpText('after', CREDENTIALS);
 
 const CREDENTIALS = `
 Without a token or a secret, the secret is read from the store in the data directory, as "rollcall token" does.
 A token ends after 24 hours at most; with a secret at hand, a new one is made as often as needed.`;
 
 /** How many requests are under way at once. */
-export const readConcurrency = (text: string): number => readAs(wholeNumber(1, 64), text);
+export const readConcurrency = readAs(wholeNumber(1, 64));
 
-/** What can stand in a header (RFC 7230, 3.2.6), and no space. */
-const readToken = (text: string): string =>
-  readAs({ expected: 'a token', read: (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined) }, text);
-
-function readAs<Value>(kind: SettingKind<Value>, text: string): Value {
-  const value = kind.read(text);
-  if (value === undefined) throw new InvalidArgumentError(`Expected ${kind.expected}.`);
-  return value;
-}
+/** The characters that a header can have (RFC 7230, 3.2.6), and no space. */
+const readToken = readAs({
+  expected: 'a token',
+  read: (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined),
+});
 
 /** Opens the API for as long as `use` runs. */
 export async function withConnection<Result>(
@@ -65,7 +61,7 @@ export async function withConnection<Result>(
   }
 }
 
-/** What the flags name goes before what the environment names, and either before the store. */
+/** Flags win over the environment, and both over the store. */
 async function tokensFor(flags: ConnectionFlags, environment: Environment): Promise<TokenSource> {
   if (flags.token !== undefined) return fixedToken(flags.token);
   const id = flags.projectId ?? environment.ROLLCALL_PROJECT_ID;

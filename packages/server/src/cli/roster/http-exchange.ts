@@ -1,80 +1,70 @@
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type RequestOptions,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { once } from 'node:events';
+import * as http from 'node:http';
+import * as https from 'node:https';
 
 /** What a server answered, read to its end. */
 export interface Answer {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
 export interface Outgoing {
   readonly method: string;
-  /** Below the base URL; leaves exactly as it is given. */
+  /** Below the base URL; sent exactly as given. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-/** The connection failed: nothing is known of what became of the request. */
+/** The connection failed. The request may have been applied. */
 export class ConnectionError extends Error {}
 
-/** A server that stays silent for longer is taken for gone: the largest batch on a slow disk takes a fraction of it. */
+/** A server that sends nothing for so long has failed: the largest batch on a slow disk takes a fraction of it. */
 const SILENCE_MAX_MS = 120_000;
 
 /**
- * Keep-alive connections to one server. Not `fetch`, which resolves `%2E%2E` in a path before it leaves, so that the
- * group whose ID is `..` could not be asked for.
+ * Keep-alive connections to one server. `fetch` would resolve `%2E%2E` in a path before sending it, and could not read the
+ * group whose ID is `..`.
  */
 export class HttpExchange {
   readonly #base: URL;
-  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #client: Pick<typeof http, 'request'>;
+  readonly #agent: http.Agent;
 
   constructor(base: URL) {
     this.#base = base;
-    this.#agent = new (base.protocol === 'https:' ? HttpsAgent : HttpAgent)({ keepAlive: true });
+    const client = base.protocol === 'https:' ? https : http;
+    this.#client = client;
+    this.#agent = new client.Agent({ keepAlive: true });
   }
 
   /** Sends one request. @throws ConnectionError */
-  send({ method, path, headers, body }: Outgoing): Promise<Answer> {
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const options: RequestOptions = {
+  async send({ method, path, headers, body = '' }: Outgoing): Promise<Answer> {
+    const outgoing = this.#client.request(this.#base, {
       method,
       path: this.#base.pathname.replace(/\/$/, '') + path,
-      headers: { ...headers, ...length },
+      headers: body === '' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) },
       agent: this.#agent,
       timeout: SILENCE_MAX_MS,
-    };
-    return exchanged(this.#base, options, body);
+    });
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer for ${SILENCE_MAX_MS / 1_000} s`)));
+    // An error after the answer has begun also ends the reading below.
+    outgoing.on('error', () => {});
+    try {
+      outgoing.end(body);
+      const [incoming] = (await once(outgoing, 'response')) as [http.IncomingMessage];
+      const { statusCode: status = 0, headers: answered } = incoming;
+      return { status, headers: answered, body: Buffer.concat(await incoming.toArray()) };
+    } catch (error) {
+      throw new ConnectionError(reasonOf(error as Error), { cause: error });
+    }
   }
 
   /** Ends the connections. */
   close(): void {
     this.#agent.destroy();
   }
-}
-
-function exchanged(base: URL, options: RequestOptions, body: string | undefined): Promise<Answer> {
-  const request = base.protocol === 'https:' ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error) => reject(new ConnectionError(reasonOf(error), { cause: error }));
-    const outgoing = request(base, options, (incoming) => {
-      const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('error', fail);
-      incoming.on('end', () =>
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: Buffer.concat(chunks) }),
-      );
-    });
-    outgoing.on('error', fail);
-    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer for ${SILENCE_MAX_MS / 1_000} s`)));
-    outgoing.end(body);
-  });
 }
 
 /** A name that leads to several addresses fails with one error for each of them, and no message of its own. */

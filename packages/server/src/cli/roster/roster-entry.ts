@@ -1,19 +1,22 @@
-import { isJsonObject, type JsonObject, JsonObjectError, parseJsonExactly } from '@rollcall/protocol';
-import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
+import { type JsonObject, JsonObjectError } from '@rollcall/protocol';
+import type { Line } from '../records/line-reader.ts';
+import { RecordFileError } from '../records/record-file.ts';
+import { LineError, readRecordLine } from '../records/record-line.ts';
+import { STORE_HEADER } from '../transfer/store-file.ts';
 
 export type Kind = 'user' | 'group';
 
-/** Where a line stands. */
+/** Where a line is. */
 export interface Origin {
   readonly file: string;
   readonly line: number;
 }
 
-/** A line as an item of a batch. Only its type has been looked at: whether the rest is right is for the server to say. */
+/** A line as an item of a batch. Only its type was checked: the server validates the rest. */
 export interface Entry {
   readonly origin: Origin;
   readonly kind: Kind;
-  /** Null where it is not a string; the server refuses such an item. */
+  /** Null where it is not a string; the server rejects such an item. */
   readonly id: string | null;
   readonly item: JsonObject;
   /** The item as it is sent. */
@@ -24,19 +27,13 @@ export interface Entry {
   readonly members: readonly string[];
 }
 
-/** A line that cannot be sent; the message says why. */
-export class LineError extends Error {}
-
-const TOO_DEEP = 'the line is nested too deeply';
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
 /** Reads a line; null where it is blank. @throws LineError */
 export function readEntry(line: Line, file: string): Entry | null {
-  if (line.bytes === null) throw new LineError(`the line is longer than ${LINE_MAX_BYTES} bytes`);
-  const text = decoded(line.bytes);
-  if (text.trim() === '') return null;
-  const { type, ...item } = parsed(text);
+  const record = readRecordLine(line);
+  if (record === null) return null;
+  const { type, ...item } = record;
+  if (type === STORE_HEADER)
+    throw new RecordFileError(`${file} is a backup of a whole store: read it with "rollcall restore"`);
   return entryOf(kindOf(type), item, { file, line: line.number });
 }
 
@@ -54,25 +51,6 @@ export function entryOf(kind: Kind, item: JsonObject, origin: Origin): Entry {
   };
 }
 
-function decoded(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw new LineError('the line is not valid UTF-8');
-  }
-}
-
-function parsed(text: string): JsonObject {
-  let value: unknown;
-  try {
-    value = parseJsonExactly(text);
-  } catch {
-    throw new LineError('the line is not valid JSON');
-  }
-  if (!isJsonObject(value)) throw new LineError('the line is not a JSON object');
-  return value;
-}
-
 function kindOf(type: unknown): Kind {
   if (type === 'user' || type === 'group') return type;
   const expected = 'expected "user" or "group"';
@@ -84,7 +62,7 @@ function written(item: JsonObject): string {
     return JSON.stringify(item);
   } catch (error) {
     if (error instanceof JsonObjectError) throw new LineError(error.message);
-    if (error instanceof RangeError) throw new LineError(TOO_DEEP);
+    if (error instanceof RangeError) throw new LineError('the line is nested too deeply');
     throw error;
   }
 }

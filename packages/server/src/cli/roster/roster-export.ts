@@ -1,8 +1,8 @@
+import { Readable } from 'node:stream';
 import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
 import { type ApiAnswer, type ApiConnection, ApiError, errorOf } from './api-connection.ts';
-import { orderedMap } from './ordered-map.ts';
 
-/** How many entries are asked for at once. */
+/** How many entries a page has. */
 const PAGE = 1_000;
 
 /** What has been written so far. */
@@ -25,10 +25,9 @@ export async function* exportRoster(
     counts.users += users.length;
     yield users.map(userLine).join('');
   }
-  for await (const group of orderedMap(groupIds(connection), concurrency, (id) =>
-    readGroup(connection, id),
-  )) {
-    if (group === null) continue;
+  const groups = Readable.from(groupIds(connection)).map((id) => readGroup(connection, id), { concurrency });
+  for await (const [group] of groups as AsyncIterable<Group[]>) {
+    if (group === undefined) continue;
     counts.groups += 1;
     yield groupLine(group);
   }
@@ -62,11 +61,11 @@ function nextToken({ headers }: ApiAnswer): string | null {
   return target === undefined ? null : new URL(target, 'http://server').searchParams.get('token');
 }
 
-/** Null where the group has gone since it was listed. */
-async function readGroup(connection: ApiConnection, id: string): Promise<Group | null> {
+/** Empty where the group was deleted since it was listed. */
+async function readGroup(connection: ApiConnection, id: string): Promise<Group[]> {
   const answer = await connection.request('GET', `/v1/groups/${pathSegment(id)}`);
-  if (answer.status === 401 && errorOf(answer.json).error === 'group_not_found') return null;
-  return expectOk(answer).json as Group;
+  if (answer.status === 401 && errorOf(answer.json).error === 'group_not_found') return [];
+  return [expectOk(answer).json as Group];
 }
 
 /** `.` and `..` are IDs too, which proxies would resolve. */

@@ -2,24 +2,24 @@ import type { ChangeCounts } from '@rollcall/protocol';
 import type { SyncSummary } from './sync-roster.ts';
 
 /** The counts as scripts read them. */
-export const jsonSummary = ({ users, groups, refused, seconds, stopped }: SyncSummary, dryRun: boolean) => ({
+export const jsonSummary = ({ users, groups, rejected, seconds, stopped }: SyncSummary, dryRun: boolean) => ({
   dry_run: dryRun,
   complete: stopped === null,
   users,
   groups,
-  refused,
+  refused: rejected,
   seconds,
 });
 
 /** The counts as people read them. */
 export function textSummary(summary: SyncSummary, dryRun: boolean): string {
-  const { users, groups, refused, seconds, stopped } = summary;
+  const { users, groups, rejected, seconds, stopped } = summary;
   const heading = [
     stopped === null ? [] : ['Stopped before the end.'],
     dryRun ? ['Dry run: nothing was changed.', wouldDo(users, groups)] : [],
   ].flat();
   const table = ['        created    updated  unchanged', rowOf('users', users), rowOf('groups', groups)];
-  return [...heading, ...table, `${number(refused)} refused, ${seconds} s`].join('\n');
+  return [...heading, ...table, `${number(rejected)} rejected, ${seconds} s`].join('\n');
 }
 
 const number = (value: number) => value.toLocaleString('en-US');

@@ -1,25 +1,26 @@
 import type { ChangeCounts } from '@rollcall/protocol';
 import type { Clock } from '../../core/clock.ts';
+import type { ProgressDisplay } from '../progress-display.ts';
+import { readLines } from '../records/line-reader.ts';
+import { type RecordFile, RecordFileError } from '../records/record-file.ts';
+import { LineError } from '../records/record-line.ts';
 import { type BatchLimits, planBatches } from './batch-planner.ts';
 import { RunStopped, runBatches } from './batch-runner.ts';
-import { readLines } from './line-reader.ts';
-import type { ProgressDisplay } from './progress-display.ts';
-import { type Entry, LineError, type Origin, readEntry } from './roster-entry.ts';
-import { type RosterFile, RosterFileError } from './roster-file.ts';
-import { type Changes, type Ledger, type Submit, settle } from './settle.ts';
+import { type Entry, type Origin, readEntry } from './roster-entry.ts';
+import { type Changes, type LineReport, type Submit, submitLines } from './submit-lines.ts';
 
 /** What a run did, or in a dry run would do. */
 export interface SyncSummary {
   readonly users: ChangeCounts;
   readonly groups: ChangeCounts;
-  readonly refused: number;
+  readonly rejected: number;
   readonly seconds: number;
   /** Why it ended before the end of the files, in one line; null where it did not. */
   readonly stopped: string | null;
 }
 
 export interface SyncRun {
-  readonly files: readonly RosterFile[];
+  readonly files: readonly RecordFile[];
   readonly submit: Submit;
   readonly limits: BatchLimits;
   readonly concurrency: number;
@@ -27,14 +28,14 @@ export interface SyncRun {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Sends the lines of the files, with the outcome of sending them one by one in order; refused lines are noted on the display. */
+/** Sends the lines of the files, with the outcome of sending them one by one in order; rejected lines are noted on the display. */
 export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   const startedAt = run.clock.now();
   const tally = new SyncTally(run);
   let stopped: string | null = null;
   try {
     await runBatches(planBatches(entriesOf(run.files, tally), run.limits), run.concurrency, ({ entries }) =>
-      tally.confirming(() => settle(entries, run.submit, tally)),
+      tally.tracked(() => submitLines(entries, run.submit, tally)),
     );
   } catch (error) {
     stopped = reasonToStop(error);
@@ -44,7 +45,7 @@ export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   return { ...tally.counts(), stopped, seconds: Math.round((run.clock.now() - startedAt) / 100) / 10 };
 }
 
-async function* entriesOf(files: readonly RosterFile[], tally: SyncTally): AsyncGenerator<Entry> {
+async function* entriesOf(files: readonly RecordFile[], tally: SyncTally): AsyncGenerator<Entry> {
   for (const file of files) {
     let number = 0;
     try {
@@ -54,8 +55,8 @@ async function* entriesOf(files: readonly RosterFile[], tally: SyncTally): Async
         if (entry !== null) yield entry;
       }
     } catch (error) {
-      if (!(error instanceof RosterFileError)) throw error;
-      throw new RosterFileError(`${error.message} (after line ${number})`, { cause: error });
+      if (!(error instanceof RecordFileError)) throw error;
+      throw new RecordFileError(`${error.message} (after line ${number})`, { cause: error });
     }
   }
 }
@@ -65,28 +66,28 @@ function sendable(read: () => Entry | null, origin: Origin, tally: SyncTally): E
     return read();
   } catch (error) {
     if (!(error instanceof LineError)) throw error;
-    tally.refusedLine(origin, error.message);
+    tally.rejectedLine(origin, error.message);
     return null;
   }
 }
 
 function reasonToStop(error: unknown): string {
-  if (error instanceof RosterFileError) return `${error.message}; the lines before were sent`;
+  if (error instanceof RecordFileError) return `${error.message}; the lines before were sent`;
   if (!(error instanceof RunStopped)) throw error;
   const { file, line } = error.origin;
-  return `${error.message}; nothing from ${file}:${line} on is confirmed`;
+  return `${error.message}; lines from ${file}:${line} on may or may not be applied`;
 }
 
-/** Keeps count of a run and shows it. */
-class SyncTally implements Ledger {
+/** Counts a run and shows the counts. */
+class SyncTally implements LineReport {
   readonly #display: ProgressDisplay;
-  /** Bytes of all files; null where one of them does not tell. */
+  /** Bytes of all files; null where that is not known. */
   readonly #size: number | null;
   readonly #users = { created: 0, updated: 0, unchanged: 0 };
   readonly #groups = { created: 0, updated: 0, unchanged: 0 };
-  #refused = 0;
+  #rejected = 0;
   #bytesRead = 0;
-  #bytesConfirmed = 0;
+  #bytesDone = 0;
 
   constructor({ files, display }: SyncRun) {
     this.#display = display;
@@ -100,11 +101,11 @@ class SyncTally implements Ledger {
     this.#bytesRead += bytes;
   }
 
-  /** Settles a batch; what had been read when it started is confirmed when it is settled. */
-  async confirming(settling: () => Promise<void>): Promise<void> {
+  /** Submits a batch; what was read when it started is done when it has ended. */
+  async tracked(submit: () => Promise<void>): Promise<void> {
     const position = this.#bytesRead;
-    await settling();
-    this.#bytesConfirmed = Math.max(this.#bytesConfirmed, position);
+    await submit();
+    this.#bytesDone = Math.max(this.#bytesDone, position);
     this.#show();
   }
 
@@ -114,27 +115,26 @@ class SyncTally implements Ledger {
     this.#show();
   }
 
-  refused({ origin }: Entry, reason: string): void {
-    this.refusedLine(origin, reason);
+  rejected({ origin }: Entry, reason: string): void {
+    this.rejectedLine(origin, reason);
   }
 
-  refusedLine({ file, line }: Origin, reason: string): void {
-    this.#refused += 1;
-    this.#display.note(`${file}:${line}: refused: ${reason}`);
+  rejectedLine({ file, line }: Origin, reason: string): void {
+    this.#rejected += 1;
+    this.#display.note(`${file}:${line}: rejected: ${reason}`);
   }
 
   counts() {
-    return { users: this.#users, groups: this.#groups, refused: this.#refused };
+    return { users: this.#users, groups: this.#groups, rejected: this.#rejected };
   }
 
   #show(): void {
     const amount = (counts: ChangeCounts) =>
       (counts.created + counts.updated + counts.unchanged).toLocaleString('en-US');
-    const refused = this.#refused === 0 ? '' : `, ${this.#refused.toLocaleString('en-US')} lines refused`;
+    const rejected = this.#rejected === 0 ? '' : `, ${this.#rejected.toLocaleString('en-US')} lines rejected`;
     this.#display.update({
-      state: `${amount(this.#users)} users, ${amount(this.#groups)} groups${refused}`,
-      fraction:
-        this.#size === null || this.#size === 0 ? null : Math.min(1, this.#bytesConfirmed / this.#size),
+      state: `${amount(this.#users)} users, ${amount(this.#groups)} groups${rejected}`,
+      fraction: this.#size === null || this.#size === 0 ? null : Math.min(1, this.#bytesDone / this.#size),
     });
   }
 }

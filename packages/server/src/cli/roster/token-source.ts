@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 /** What opens the API for as long as a run takes. */
 export interface TokenSource {
   token(): Promise<string>;
-  /** Called when the server refused the token; true when the next one will be another. */
+  /** Called when the server rejected the token; true when the next one will be another. */
   renew(): boolean;
 }
 

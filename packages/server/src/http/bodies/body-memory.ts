@@ -1,10 +1,8 @@
 import { limits } from '@rollcall/protocol';
-import { ServiceError } from '../../core/service-error.ts';
+import { retryLater } from '../../core/service-error.ts';
 
 /** The share of the memory that bodies above 256 KiB may have: uploads of large bodies leave the rest to small ones. */
 const LARGE_SHARE = 0.75;
-/** How long a caller should wait until other bodies have been applied, in seconds. */
-const RETRY_AFTER_SECONDS = 1;
 
 /**
  * The account of the bytes of request bodies in this process: of those that are being received and of those whose request
@@ -21,7 +19,6 @@ export class BodyMemory {
     this.#maxLargeBytes = Math.floor(maxBytes * LARGE_SHARE);
   }
 
-  /** How many bytes are accounted for. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -50,10 +47,6 @@ const largePart = (bytes: number) => (isLargeBody(bytes) ? bytes : 0);
 export const isLargeBody = (bytes: number) => bytes > limits.SMALL_BODY_LIMIT_BYTES;
 
 export const bodyUnavailable = (reason: string, cause?: Error) =>
-  new ServiceError('error', `${reason}; nothing was applied, try again`, {
-    status: 503,
-    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-    cause,
-  });
+  retryLater(`${reason}; nothing was applied, try again`, cause);
 
 export const bodyMemoryFull = () => bodyUnavailable('the memory for request bodies is used up');

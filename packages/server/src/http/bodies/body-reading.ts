@@ -2,8 +2,8 @@
  * Reading a large body on a thread: the task, the work and its result. The result has lists of IDs packed (see
  * store/packed-ids.ts), so that the event loop unpacks little, however large the body was.
  */
-import { Findings, inspector, JsonObjectError, parseJson, parseJsonObject } from '@rollcall/protocol';
-import type { Misfit } from '../../core/findings-error.ts';
+import { JsonObjectError, parseJson, parseJsonObject, ValidationErrors, validator } from '@rollcall/protocol';
+import type { ErrorsByStep } from '../../core/validation-error.ts';
 import { type PackedIds, packIds } from '../../store/packed-ids.ts';
 import { type BodyRules, LARGE_BODIES, type LargeBodyName } from './large-bodies.ts';
 
@@ -24,7 +24,7 @@ export type BodyReading =
       readonly metadata?: string;
     }
   /** The body is a JSON object with validation errors; `fields` are the fields of the schema that it has. */
-  | { readonly type: 'invalid'; readonly errors: Misfit; readonly fields: readonly string[] }
+  | { readonly type: 'invalid'; readonly errors: ErrorsByStep; readonly fields: readonly string[] }
   /** The body is no JSON object; the message is safe to show. */
   | { readonly type: 'malformed'; readonly message: string };
 
@@ -35,20 +35,20 @@ export type FromBodyThread =
 /** Parses and checks a body. For a thread: the largest takes seconds. */
 export function readLargeBody({ name, parts }: BodyTask): BodyReading {
   const { schema, rule }: BodyRules = LARGE_BODIES[name];
-  const findings = new Findings();
+  const errors = new ValidationErrors();
   try {
     const body = parseJsonObject(Buffer.concat(parts));
-    inspector(schema)(body, findings);
-    rule?.(body, findings);
-    return findings.clean ? packed(body) : invalid(schema, body, findings);
+    validator(schema)(body, errors);
+    rule?.(body, errors);
+    return errors.clean ? packed(body) : invalid(schema, body, errors);
   } catch (error) {
     if (error instanceof JsonObjectError) return { type: 'malformed', message: error.message };
     throw error;
   }
 }
 
-function invalid({ properties }: BodyRules['schema'], body: object, findings: Findings): BodyReading {
-  const { unexpected, missing, invalid: wrong } = findings;
+function invalid({ properties }: BodyRules['schema'], body: object, errors: ValidationErrors): BodyReading {
+  const { unexpected, missing, invalid: wrong } = errors;
   const fields = Object.keys(properties).filter((field) => Object.hasOwn(body, field));
   return { type: 'invalid', errors: { unexpected, missing, invalid: wrong }, fields };
 }

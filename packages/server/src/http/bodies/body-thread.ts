@@ -12,7 +12,6 @@ function read(task: BodyTask): FromBodyThread {
   }
 }
 
-/** The buffers that are moved to the main thread. */
 const buffersOf = (reading: FromBodyThread): ArrayBuffer[] =>
   reading.type === 'read' ? transferable(...Object.values(reading.lists).map(({ bytes }) => bytes)) : [];
 

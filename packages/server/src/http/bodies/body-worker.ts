@@ -15,9 +15,9 @@ export class BodyWorker {
   #isAlive = true;
 
   constructor() {
-    // What it reads is awaited by a connection; by itself it keeps no process from ending.
+    // What it reads is awaited by a connection; by itself it does not delay the end of the process.
     this.#worker.unref();
-    this.#worker.on('message', (message: FromBodyThread) => this.#settle(message));
+    this.#worker.on('message', (message: FromBodyThread) => this.#resolve(message));
     this.#worker.on('error', (error) => this.#fail(error as Error));
     this.#worker.once('exit', () => this.#fail(new Error('it has ended')));
   }
@@ -26,7 +26,7 @@ export class BodyWorker {
     return this.#isAlive;
   }
 
-  /** Reads one body, not before the previous one is done. @throws ServiceError 503 when the thread dies, for want of memory say */
+  /** Reads one body, not before the previous one is done. @throws ServiceError 503 when the thread dies, for lack of memory, for example */
   read(task: BodyTask): Promise<BodyReading> {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject };
@@ -38,7 +38,7 @@ export class BodyWorker {
     await this.#worker.terminate();
   }
 
-  #settle(message: FromBodyThread): void {
+  #resolve(message: FromBodyThread): void {
     const pending = this.#pending;
     this.#pending = null;
     if (message.type !== 'failed') pending?.resolve(message);

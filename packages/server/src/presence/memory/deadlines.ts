@@ -1,8 +1,8 @@
 import { Link, type Presence } from './presence.ts';
 
 /**
- * The presences by the second of their deadline. A presence whose deadline was put off stays where it is and is moved
- * when its old second comes, so that a refresh costs nothing here and each presence moves once in its lifetime.
+ * The presences by the second of their deadline. A presence whose deadline was extended stays in its list and moves when the
+ * old second comes, so that a refresh costs nothing here.
  */
 export class Deadlines {
   readonly #seconds = new Map<number, Link>();
@@ -30,14 +30,14 @@ export class Deadlines {
   }
 
   /**
-   * Takes out the presences that are due, in order of their second. Null stands for one that was looked at and is not
-   * due, so that the caller can count the work. Between two steps, anything may be added, removed or changed.
+   * Takes out the presences that are due, in order of their second. Null is a presence that is not due, so that the
+   * caller can count the work. Between two steps, presences may be added, removed and changed.
    */
   *takeDue(now: number): Generator<Presence | null> {
     const last = secondOf(now);
     for (let second = this.#firstSecond(); second <= last; second = this.#firstSecond(second)) {
       const list = this.#seconds.get(second) as Link;
-      // What is not due yet starts a new list of this second; the old one empties whatever happens meanwhile.
+      // A presence that is not due starts a new list of this second, so the old one always empties.
       this.#seconds.delete(second);
       while (!list.isAlone) {
         const presence = list.next as Presence;
@@ -53,7 +53,7 @@ export class Deadlines {
     this.#seconds.clear();
   }
 
-  /** The first second after the given one that has a list. There are no more of those than a deadline has seconds. */
+  /** The first second after the given one that has a list. There are at most as many as a lifetime has seconds. */
   #firstSecond(after = Number.NEGATIVE_INFINITY): number {
     let first = Number.POSITIVE_INFINITY;
     for (const second of this.#seconds.keys()) if (second > after && second < first) first = second;

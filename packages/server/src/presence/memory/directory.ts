@@ -1,9 +1,9 @@
-import type { Json, LocationFilter } from '../../store/store.ts';
+import type { Json } from '../../values/json.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Presence } from './presence.ts';
 
-/** The presences of one group, ended ones included until they are removed, findable in every way that the port asks for. */
+/** The presences of one group, expired ones included until they are removed. */
 export interface Directory {
-  /** How many presences there are. */
   readonly size: number;
   all(): Iterable<Presence>;
   /** The presence that the user has in the region. */
@@ -12,19 +12,19 @@ export interface Directory {
   of(userId: string): readonly Presence[];
   /** Those of them that are at the location. */
   at(userId: string, location: Json): readonly Presence[];
-  /** User IDs after `after`, ascending, perhaps repeated: all who are at a place that passes, and perhaps others. */
+  /** User IDs after `after`, ascending, perhaps repeated: all at locations that pass the filter, and perhaps others. */
   candidates(
     filter: LocationFilter,
     passes: (location: Json) => boolean,
     after: string | null,
   ): Iterable<string>;
-  /** The text, as one string that all who have it share, of a location or region that is there. */
+  /** The one string that all presences with this location or region share; undefined where there is none. */
   textOf(text: Json): Json | undefined;
 
-  /** Adds a presence of a user and region that have none. */
+  /** Adds a presence; its user has none in its region. */
   add(presence: Presence): void;
-  /** Removes a presence that is there. */
+  /** Removes a presence of the directory. */
   remove(presence: Presence): void;
-  /** Puts a presence that is there at another location. */
+  /** Moves a presence of the directory to another location. */
   move(presence: Presence, location: Json): void;
 }

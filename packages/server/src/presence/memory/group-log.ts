@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { ProjectKey } from '../../store/store.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import {
   HISTORY_LENGTH,
   HISTORY_MAX_LENGTH,
+  type NumberedEvent,
   type PresenceEvent,
   type PresencePosition,
   type PresenceScope,
@@ -10,17 +11,15 @@ import {
   type PresenceWatcher,
   WATCH_LEASE_MS,
 } from '../presence-store.ts';
-import { ownText } from './own-text.ts';
+import { detachString } from './detach.ts';
 
-type Numbered = readonly [offset: number, event: PresenceEvent];
-
-/** Somebody who is told of the events after `after`. */
+/** A watcher of the events after `after`. */
 interface Watching {
   readonly watcher: PresenceWatcher;
   readonly after: number;
 }
 
-/** The events of a watched group: the last of them, and who is told of the next. */
+/** The last events of a watched group, and the watchers of the next ones. */
 export class GroupLog implements PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;
@@ -29,16 +28,16 @@ export class GroupLog implements PresenceScope {
   #offset = 0;
   /** The event with offset n is at n % HISTORY_LENGTH; null when the log has ended. */
   #history: (PresenceEvent | undefined)[] | null = [];
-  /** How many events are kept, and how much text. */
-  #kept = 0;
+  /** How many events the history has, and how much text. */
+  #count = 0;
   #textLength = 0;
   readonly #watching = new Set<Watching>();
-  /** What the watchers are still to be told: one who makes a change in a call hears of it after the others heard this. */
-  readonly #untold: Numbered[] = [];
+  /** Events to be delivered. A watcher that makes a change in its call receives it after all have received this event. */
+  readonly #undelivered: NumberedEvent[] = [];
 
   constructor({ project, groupId }: PresenceScope, now: number) {
     this.project = project;
-    this.groupId = ownText(groupId);
+    this.groupId = detachString(groupId);
     this.#leaseEndsAt = now + WATCH_LEASE_MS;
   }
 
@@ -56,18 +55,18 @@ export class GroupLog implements PresenceScope {
 
   append(event: PresenceEvent): void {
     if (this.#history === null) return;
-    if (this.#kept === HISTORY_LENGTH) this.#dropOldest(this.#history);
+    if (this.#count === HISTORY_LENGTH) this.#dropOldest(this.#history);
     this.#offset += 1;
     this.#history[this.#offset % HISTORY_LENGTH] = event;
-    this.#kept += 1;
+    this.#count += 1;
     this.#textLength += textLength(event);
-    while (this.#kept > 1 && this.#textLength > HISTORY_MAX_LENGTH) this.#dropOldest(this.#history);
+    while (this.#count > 1 && this.#textLength > HISTORY_MAX_LENGTH) this.#dropOldest(this.#history);
     if (this.#watching.size === 0) return;
-    this.#untold.push([this.#offset, event]);
-    if (this.#untold.length === 1) this.#tell();
+    this.#undelivered.push([this.#offset, event]);
+    if (this.#undelivered.length === 1) this.#deliver();
   }
 
-  /** @param renew called for a sign of life of the watcher */
+  /** @param renew called when the watch is renewed */
   watch(watcher: PresenceWatcher, renew: (now: number) => void): PresenceWatch {
     const watching: Watching = { watcher, after: this.#offset };
     this.#watching.add(watching);
@@ -79,7 +78,7 @@ export class GroupLog implements PresenceScope {
     };
   }
 
-  /** Ends the log: whoever still watches is told that it is lost, and no position of it leads anywhere. */
+  /** Ends the log: its watches are lost, and none of its positions can be resumed. */
   end(): void {
     this.#history = null;
     for (const watching of this.#watching) {
@@ -88,10 +87,10 @@ export class GroupLog implements PresenceScope {
     }
   }
 
-  #since({ epoch, offset }: PresencePosition): Numbered[] | null {
+  #since({ epoch, offset }: PresencePosition): NumberedEvent[] | null {
     const missed = this.#offset - offset;
-    if (this.#history === null || epoch !== this.#epoch || missed < 0 || missed > this.#kept) return null;
-    const events: Numbered[] = [];
+    if (this.#history === null || epoch !== this.#epoch || missed < 0 || missed > this.#count) return null;
+    const events: NumberedEvent[] = [];
     for (let next = offset + 1; next <= this.#offset; next += 1) {
       events.push([next, this.#history[next % HISTORY_LENGTH] as PresenceEvent]);
     }
@@ -99,28 +98,28 @@ export class GroupLog implements PresenceScope {
   }
 
   #dropOldest(history: (PresenceEvent | undefined)[]): void {
-    const index = (this.#offset - this.#kept + 1) % HISTORY_LENGTH;
+    const index = (this.#offset - this.#count + 1) % HISTORY_LENGTH;
     this.#textLength -= textLength(history[index] as PresenceEvent);
     history[index] = undefined;
-    this.#kept -= 1;
+    this.#count -= 1;
   }
 
-  #tell(): void {
+  #deliver(): void {
     try {
-      // What is appended meanwhile is told in its turn.
-      for (const [offset, event] of this.#untold) {
+      // Events that are appended meanwhile are delivered by this loop.
+      for (const [offset, event] of this.#undelivered) {
         for (const { watcher, after } of this.#watching) if (offset > after) watcher.onEvent(offset, event);
       }
     } finally {
-      this.#untold.length = 0;
+      this.#undelivered.length = 0;
     }
   }
 }
 
-/** Of the locations and user IDs of an event, which are all of it that can be long. */
+/** The length of the locations and user IDs of an event; the rest is short. */
 function textLength(event: PresenceEvent): number {
   if ('userIds' in event) return event.userIds.reduce((sum, id) => sum + id.length, 0);
   if (!('location' in event)) return 0;
-  const left = 'left' in event ? (event.left?.length ?? 0) : 0;
-  return event.userId.length + event.location.length + left;
+  const from = 'from' in event ? (event.from?.length ?? 0) : 0;
+  return event.userId.length + event.location.length + from;
 }

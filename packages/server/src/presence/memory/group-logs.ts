@@ -1,16 +1,16 @@
-import type { ProjectKey } from '../../store/store.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import type { PresenceEvent, PresenceScope, PresenceWatch, PresenceWatcher } from '../presence-store.ts';
 import { GroupLog } from './group-log.ts';
 import { ScopedMap } from './scoped-map.ts';
 
 /**
- * The logs of the groups that are watched. Whatever looks for one and finds its lease run out ends it, so that no watch
- * that was silent for too long goes on as if it had missed nothing.
+ * The logs of watched groups. A log whose lease ran out is ended when it is next read, so that a watch which was not
+ * renewed in time never continues as if it had missed nothing.
  */
 export class GroupLogs {
   readonly #logs = new ScopedMap<GroupLog>();
 
-  /** Tells those who watch the group, if anybody does. */
+  /** Does nothing where the group is not watched. */
   append(scope: PresenceScope, event: PresenceEvent, now: number): void {
     this.find(scope, now)?.append(event);
   }
@@ -18,24 +18,24 @@ export class GroupLogs {
   find(scope: PresenceScope, now: number): GroupLog | undefined {
     if (this.#logs.isEmpty) return undefined;
     const log = this.#logs.find(scope);
-    return log !== undefined && this.#isKept(log, now) ? log : undefined;
+    return log !== undefined && this.#isWatched(log, now) ? log : undefined;
   }
 
   of(project: ProjectKey, now: number): GroupLog[] {
-    return [...this.#logs.of(project)].filter((log) => this.#isKept(log, now));
+    return [...this.#logs.of(project)].filter((log) => this.#isWatched(log, now));
   }
 
   watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): PresenceWatch {
     const log = this.find(scope, now) ?? this.#add(scope, now);
     log.renew(now);
     return log.watch(watcher, (time) => {
-      if (this.#isKept(log, time)) log.renew(time);
+      if (this.#isWatched(log, time)) log.renew(time);
     });
   }
 
-  /** Forgets the groups that nobody watches any more. */
+  /** Drops the logs whose lease ran out. */
   sweep(now: number): void {
-    for (const log of this.#logs.all()) this.#isKept(log, now);
+    for (const log of this.#logs.all()) this.#isWatched(log, now);
   }
 
   clear(): void {
@@ -48,9 +48,9 @@ export class GroupLogs {
     return log;
   }
 
-  #isKept(log: GroupLog, now: number): boolean {
+  #isWatched(log: GroupLog, now: number): boolean {
     if (log.isWatched(now)) return true;
-    // Another log may have taken its place since.
+    // Another log may have replaced it since.
     if (this.#logs.find(log) === log) this.#logs.remove(log);
     log.end();
     return false;

@@ -2,15 +2,15 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { CHUNK_MAX, countUpTo, SortedChunks } from './sorted-chunks.ts';
 
 /**
- * User IDs in ascending order by code point; one may be there several times. Most bags hold one ID or a few, so the
+ * User IDs in ascending order by code point; one may be there several times. Most bags have one ID or a few, so the
  * form follows the size: one ID is itself, up to a chunk of them an array of exactly their number, more are chunks.
  */
 export type IdBag = string | readonly string[] | SortedChunks;
 
-/** How few IDs chunks become an array again; well below where they began, so that no ID coming and going converts. */
+/** Below this many IDs chunks become an array again: well below CHUNK_MAX, so that one ID more or less never converts. */
 const CHUNKED_MIN = CHUNK_MAX / 2;
 
-/** The bag with the ID once more; the given bag is used up. */
+/** The bag with the ID once more. The given bag must not be used again. */
 export function withId(bag: IdBag | undefined, id: string): IdBag {
   if (bag === undefined) return id;
   if (bag instanceof SortedChunks) {
@@ -22,7 +22,7 @@ export function withId(bag: IdBag | undefined, id: string): IdBag {
   return grown.length > CHUNK_MAX ? new SortedChunks(grown) : grown;
 }
 
-/** The bag without one occurrence of an ID that is in it, or undefined where nothing is left; the given bag is used up. */
+/** The bag without one occurrence of an ID that is in it; undefined when empty. The given bag must not be used again. */
 export function withoutId(bag: IdBag, id: string): IdBag | undefined {
   if (typeof bag === 'string') return undefined;
   if (bag instanceof SortedChunks) {
@@ -38,13 +38,13 @@ export function hasId(bag: IdBag, id: string): boolean {
   return bag instanceof SortedChunks ? bag.has(id) : bag[countUpTo(bag, id) - 1] === id;
 }
 
-/** How many IDs there are, each as often as it is there. */
+/** The number of IDs, repeated ones included. */
 export function idCount(bag: IdBag): number {
   if (typeof bag === 'string') return 1;
   return bag instanceof SortedChunks ? bag.size : bag.length;
 }
 
-/** The IDs after `after`, from the first one where that is null; where the page starts costs a search. */
+/** The IDs after `after`, from the first one where that is null. Finding the start costs a search. */
 export function idsAfter(bag: IdBag | undefined, after: string | null): Iterable<string> {
   if (bag === undefined) return [];
   if (bag instanceof SortedChunks) return bag.after(after);
@@ -53,7 +53,7 @@ export function idsAfter(bag: IdBag | undefined, after: string | null): Iterable
   return bag.slice(countUpTo(bag, after));
 }
 
-/** The IDs of several ascending sources as one; made for a handful of them. */
+/** The IDs of a few ascending sources as one. */
 export function* mergeIds(sources: readonly Iterable<string>[]): Generator<string> {
   const heads = sources.map((source) => new Head(source)).filter((head) => !head.done);
   while (heads.length > 0) {

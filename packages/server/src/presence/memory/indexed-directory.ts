@@ -1,29 +1,30 @@
-import type { Json, LocationFilter } from '../../store/store.ts';
+import type { Json } from '../../values/json.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Directory } from './directory.ts';
 import { type IdBag, idsAfter, withId, withoutId } from './id-bag.ts';
-import { PlaceIndex } from './place-index.ts';
+import { LocationIndex } from './location-index.ts';
 import type { Presence } from './presence.ts';
 
-/** The presences of a user: mostly one, without more around it; else by region. */
-type Held = Presence | Map<Json, Presence>;
+/** The presences of a user: a single one by itself, several by region. */
+type UserPresences = Presence | Map<Json, Presence>;
 
-/** A directory of many: nothing in it is looked through. */
+/** A directory of many presences, with an index for each lookup. */
 export class IndexedDirectory implements Directory {
   size = 0;
-  readonly #users = new Map<string, Held>();
+  readonly #users = new Map<string, UserPresences>();
   #userIds: IdBag | undefined = undefined;
-  readonly #places = new PlaceIndex();
-  /** For each region that is no location of its own, a presence that has it: its text is shared while that lasts. */
+  readonly #locations = new LocationIndex();
+  /** For each region that is not its own location, one presence that has it: others share its text while it exists. */
   readonly #regions = new Map<Json, Presence>();
 
   *all(): Generator<Presence> {
-    for (const held of this.#users.values()) yield* presencesOf(held);
+    for (const own of this.#users.values()) yield* presencesOf(own);
   }
 
   find(userId: string, region: Json): Presence | undefined {
-    const held = this.#users.get(userId);
-    if (held instanceof Map) return held.get(region);
-    return held?.region === region ? held : undefined;
+    const own = this.#users.get(userId);
+    if (own instanceof Map) return own.get(region);
+    return own?.region === region ? own : undefined;
   }
 
   of(userId: string): Presence[] {
@@ -31,10 +32,10 @@ export class IndexedDirectory implements Directory {
   }
 
   at(userId: string, location: Json): Presence[] {
-    const held = this.#users.get(userId);
-    // A user at many places is looked through only where the index says that it finds something.
-    if (held instanceof Map && !this.#places.has(location, userId)) return [];
-    return presencesOf(held).filter((presence) => presence.location === location);
+    const own = this.#users.get(userId);
+    // The presences of a user with many are searched only where the index has one.
+    if (own instanceof Map && !this.#locations.has(location, userId)) return [];
+    return presencesOf(own).filter((presence) => presence.location === location);
   }
 
   candidates(
@@ -42,52 +43,54 @@ export class IndexedDirectory implements Directory {
     passes: (location: Json) => boolean,
     after: string | null,
   ): Iterable<string> {
-    return filter === null ? idsAfter(this.#userIds, after) : this.#places.candidates(filter, passes, after);
+    return filter === null
+      ? idsAfter(this.#userIds, after)
+      : this.#locations.candidates(filter, passes, after);
   }
 
   textOf(text: Json): Json | undefined {
-    return this.#places.textOf(text) ?? this.#regions.get(text)?.region;
+    return this.#locations.textOf(text) ?? this.#regions.get(text)?.region;
   }
 
   add(presence: Presence): void {
     const { userId, region } = presence;
-    const held = this.#users.get(userId);
-    if (held instanceof Map) held.set(region, presence);
-    else this.#users.set(userId, held === undefined ? presence : byRegion(held, presence));
-    if (held === undefined) this.#userIds = withId(this.#userIds, userId);
+    const own = this.#users.get(userId);
+    if (own instanceof Map) own.set(region, presence);
+    else this.#users.set(userId, own === undefined ? presence : byRegion(own, presence));
+    if (own === undefined) this.#userIds = withId(this.#userIds, userId);
     this.size += 1;
-    this.#arrive(presence);
+    this.#index(presence);
   }
 
   remove(presence: Presence): void {
     const { userId, region } = presence;
-    const held = this.#users.get(userId);
-    if (held instanceof Map) {
-      held.delete(region);
-      if (held.size === 1) for (const last of held.values()) this.#users.set(userId, last);
+    const own = this.#users.get(userId);
+    if (own instanceof Map) {
+      own.delete(region);
+      if (own.size === 1) for (const last of own.values()) this.#users.set(userId, last);
     } else {
       this.#users.delete(userId);
       this.#userIds = withoutId(this.#userIds as IdBag, userId);
     }
     this.size -= 1;
-    this.#leave(presence);
+    this.#unindex(presence);
   }
 
   move(presence: Presence, location: Json): void {
-    this.#leave(presence);
+    this.#unindex(presence);
     presence.location = location;
-    this.#arrive(presence);
+    this.#index(presence);
   }
 
-  #arrive(presence: Presence): void {
+  #index(presence: Presence): void {
     const { userId, location, region } = presence;
-    this.#places.add(location, userId);
+    this.#locations.add(location, userId);
     if (region !== location && !this.#regions.has(region)) this.#regions.set(region, presence);
   }
 
-  #leave(presence: Presence): void {
+  #unindex(presence: Presence): void {
     const { userId, location, region } = presence;
-    this.#places.remove(location, userId);
+    this.#locations.remove(location, userId);
     if (this.#regions.get(region) === presence) this.#regions.delete(region);
   }
 }
@@ -96,7 +99,7 @@ function byRegion(...presences: Presence[]): Map<Json, Presence> {
   return new Map(presences.map((presence) => [presence.region, presence]));
 }
 
-function presencesOf(held: Held | undefined): Presence[] {
-  if (held === undefined) return [];
-  return held instanceof Map ? [...held.values()] : [held];
+function presencesOf(own: UserPresences | undefined): Presence[] {
+  if (own === undefined) return [];
+  return own instanceof Map ? [...own.values()] : [own];
 }

@@ -1,8 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { compareCodePoints, limits } from '@rollcall/protocol';
-import type { Json, ProjectKey } from '../../store/store.ts';
+import type { Json } from '../../values/json.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { locationTest } from '../location-pairs.ts';
 import {
   type Expiry,
+  type GroupEvent,
   type LeaveReason,
   type PresenceChange,
   type PresenceScope,
@@ -15,35 +18,31 @@ import {
   type PresentUsers,
   READING_MAX_BYTES,
   READING_MAX_PRESENCES,
-  type ToldEvent,
+  SNAPSHOT_MAX,
+  UNCHANGED,
 } from '../presence-store.ts';
 import { regionName } from '../region-name.ts';
 import { Deadlines } from './deadlines.ts';
+import { detachedClone, detachString } from './detach.ts';
 import type { Directory } from './directory.ts';
 import { GroupLogs } from './group-logs.ts';
-import { locationTest } from './location-pairs.ts';
-import { ownCopy, ownText } from './own-text.ts';
 import { Presence } from './presence.ts';
 import { PresentGroup } from './present-group.ts';
 import { ScopedMap } from './scoped-map.ts';
 
-/** How many presences a sweep looks at before it lets others have their turn: about a millisecond or two. */
-const SWEPT_PER_TURN = 256;
-/** Most user IDs of one `removed` event. */
+/** How many presences a sweep visits in one event-loop tick: one or two milliseconds. */
+const SWEPT_PER_TICK = 256;
+/** Most user IDs of one `usersRemoved` event. */
 const REMOVED_PER_EVENT = 1_000;
-/** Most users of one snapshot. */
-const SNAPSHOT_MAX = 10_000;
-/** Longer regions are held as their hash. Most are shorter, and share their text with others. */
+/** A longer region is stored as its hash. Shorter ones share their text with others. */
 const REGION_NAME_MAX = 256;
 
-const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
-
-/** The embedded PresenceStore (see the port): who is where, in the memory of this process. */
+/** Creates the embedded PresenceStore (see the port), in the memory of this process. */
 export function createMemoryPresence(): PresenceStore {
   return new MemoryPresence();
 }
 
-/** Every method does its work between two awaits, which makes it one atomic step. */
+/** Every method does its work without awaiting anything, which makes it one atomic step. */
 class MemoryPresence implements PresenceStore {
   readonly #groups = new ScopedMap<PresentGroup>();
   readonly #deadlines = new Deadlines();
@@ -63,7 +62,7 @@ class MemoryPresence implements PresenceStore {
     const group = this.#groups.find(update);
     const presence = group?.directory.find(userId, region);
     if (group !== undefined && presence?.incarnation !== update.incarnation) {
-      // The group may be another one afterwards: it goes with its last presence.
+      // The group is another object afterwards: it is dropped with its last presence.
       if (this.#endOtherMembership(group, update)) return this.set(update);
     }
     if (group === undefined || presence === undefined) return this.#arrive(group, region, update);
@@ -75,16 +74,16 @@ class MemoryPresence implements PresenceStore {
     }
     const arrived = !isPresent(group.directory.at(userId, location), now);
     this.#deadlines.change(presence, expiresAt);
-    return this.#placed(presence, { arrived, created: true, departed: null }, now);
+    return this.#published(presence, { arrived, created: true, departed: null }, now);
   }
 
   async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
     const there = this.#groups.find(presence)?.directory.at(presence.userId, presence.location) ?? [];
-    // What has ended by its deadline is left to the sweep, which says so.
+    // An expired presence is left to the sweep, which reports it.
     if (!isPresent(there, presence.now)) return false;
     for (const ended of there) this.#remove(ended);
     const [{ userId, location }] = there as [Presence];
-    this.#logs.append(presence, { type: 'left', userId, location, reason: 'absent' }, presence.now);
+    this.#logs.append(presence, { type: 'departed', userId, location, reason: 'absent' }, presence.now);
     return true;
   }
 
@@ -105,32 +104,35 @@ class MemoryPresence implements PresenceStore {
     const log = this.#logs.find(scope, now);
     if (log === undefined) return;
     for (let from = 0; from < userIds.length; from += REMOVED_PER_EVENT) {
-      log.append({ type: 'removed', userIds: ownCopy(userIds.slice(from, from + REMOVED_PER_EVENT)) });
+      log.append({
+        type: 'usersRemoved',
+        userIds: detachedClone(userIds.slice(from, from + REMOVED_PER_EVENT)),
+      });
     }
   }
 
   async removeGroup(scope: PresenceScope, now: number): Promise<void> {
     const group = this.#groups.find(scope);
     if (group !== undefined) {
-      this.#forgetDeadlines(group);
+      this.#removeDeadlines(group);
       this.#groups.remove(group);
     }
-    this.#logs.append(scope, { type: 'gone' }, now);
+    this.#logs.append(scope, { type: 'groupRemoved' }, now);
   }
 
   async removeProject(project: ProjectKey, now: number): Promise<void> {
-    for (const group of this.#groups.of(project)) this.#forgetDeadlines(group);
+    for (const group of this.#groups.of(project)) this.#removeDeadlines(group);
     this.#groups.removeProject(project);
-    for (const log of this.#logs.of(project, now)) log.append({ type: 'gone' });
+    for (const log of this.#logs.of(project, now)) log.append({ type: 'groupRemoved' });
   }
 
   async sweep(now: number): Promise<Expiry[]> {
     const expiries: Expiry[] = [];
-    let looked = 0;
+    let visited = 0;
     for (const due of this.#deadlines.takeDue(now)) {
       if (due !== null) this.#expire(due, now, expiries);
-      looked += 1;
-      if (looked % SWEPT_PER_TURN === 0) await nextTurn();
+      visited += 1;
+      if (visited % SWEPT_PER_TICK === 0) await nextIteration();
     }
     this.#logs.sweep(now);
     return expiries;
@@ -144,8 +146,8 @@ class MemoryPresence implements PresenceStore {
     return this.#logs.of(project, now).map(({ groupId }) => groupId);
   }
 
-  async tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
-    this.#logs.find(scope, now)?.append(ownCopy(event));
+  async publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
+    this.#logs.find(scope, now)?.append(detachedClone(event));
   }
 
   async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
@@ -180,7 +182,7 @@ class MemoryPresence implements PresenceStore {
     return { users, next: null };
   }
 
-  /** True where presences of another membership were ended. All of a user belong to one, so the first one tells. */
+  /** True where presences of another membership were ended. All presences of a user belong to one. */
   #endOtherMembership({ directory }: PresentGroup, { userId, incarnation, now }: PresenceUpdate): boolean {
     const own = directory.of(userId);
     if (own[0] === undefined || own[0].incarnation === incarnation) return false;
@@ -190,14 +192,14 @@ class MemoryPresence implements PresenceStore {
     return true;
   }
 
-  /** The user gets a presence in a region where they had none. */
+  /** Adds a presence to a region where the user has none. */
   #arrive(known: PresentGroup | undefined, region: string, update: PresenceUpdate): PresenceChange {
     const group = known ?? this.#addGroup(update);
     const arrived = !isPresent(group.directory.at(update.userId, update.location), update.now);
     const presence = newPresence(group, region, update);
     group.add(presence);
     this.#deadlines.add(presence);
-    const change = this.#placed(presence, { arrived, created: true, departed: null }, update.now);
+    const change = this.#published(presence, { arrived, created: true, departed: null }, update.now);
     this.#enforceBounds(presence, update.now);
     return change;
   }
@@ -208,20 +210,20 @@ class MemoryPresence implements PresenceStore {
     const { userId, location, now } = update;
     const arrived = !isPresent(directory.at(userId, location), now);
     const created = presence.expiresAt <= now;
-    directory.move(presence, directory.textOf(location) ?? ownText(location));
+    directory.move(presence, directory.textOf(location) ?? detachString(location));
     this.#deadlines.change(presence, update.expiresAt);
     const others = directory.at(userId, left);
     const departed = isPresent(others, now) ? null : left;
-    // Where this tells that the user is no longer there, no sweep will.
+    // This reports the departure, so no sweep may.
     if (departed !== null) for (const ended of others) this.#remove(ended);
-    const change = this.#placed(presence, { arrived, created, departed }, now);
+    const change = this.#published(presence, { arrived, created, departed }, now);
     this.#enforceBounds(presence, now);
     return change;
   }
 
   /**
-   * Ends presences of the user other than the latest, the earliest deadline first, while the user has more than the bounds
-   * allow. So few that they cannot exceed a bound are only counted.
+   * Ends presences of the user other than the latest, the earliest deadline first, until they are within the bounds. A few, which cannot
+   * exceed a bound, are only counted.
    */
   #enforceBounds(latest: Presence, now: number): void {
     const own = latest.group.directory.of(latest.userId);
@@ -240,12 +242,12 @@ class MemoryPresence implements PresenceStore {
     }
   }
 
-  /** Tells those who watch, if there is anything to tell. */
-  #placed(presence: Presence, change: PresenceChange, now: number): PresenceChange {
+  /** Publishes the change to watchers, where there is one. */
+  #published(presence: Presence, change: PresenceChange, now: number): PresenceChange {
     const { group, userId, incarnation, location } = presence;
-    const { arrived, departed: left } = change;
-    if (arrived || left !== null) {
-      this.#logs.append(group, { type: 'placed', userId, incarnation, location, left }, now);
+    const { arrived, departed: from } = change;
+    if (arrived || from !== null) {
+      this.#logs.append(group, { type: 'arrived', userId, incarnation, location, from }, now);
     }
     return change;
   }
@@ -256,12 +258,12 @@ class MemoryPresence implements PresenceStore {
     if (isLeft) expiries.push({ project: group.project, groupId: group.groupId, userId, location });
   }
 
-  /** True where the user left the location: no other region, whether its deadline has passed or not, has them there. */
+  /** True where the user left the location: no other region has it, expired or not. */
   #end(presence: Presence, reason: LeaveReason, now: number): boolean {
     const { group, userId, location } = presence;
     this.#remove(presence);
     if (group.directory.at(userId, location).length > 0) return false;
-    this.#logs.append(group, { type: 'left', userId, location, reason }, now);
+    this.#logs.append(group, { type: 'departed', userId, location, reason }, now);
     return true;
   }
 
@@ -272,36 +274,36 @@ class MemoryPresence implements PresenceStore {
   }
 
   #addGroup({ project, groupId }: PresenceScope): PresentGroup {
-    const group = new PresentGroup(project, ownText(groupId));
+    const group = new PresentGroup(project, detachString(groupId));
     this.#groups.add(group);
     return group;
   }
 
-  #forgetDeadlines(group: PresentGroup): void {
+  #removeDeadlines(group: PresentGroup): void {
     for (const presence of group.directory.all()) this.#deadlines.remove(presence);
   }
 }
 
-/** A presence whose texts are shared with others where these have them already. */
+/** A new presence, which shares its texts with others that have the same. */
 function newPresence(group: PresentGroup, regionText: string, update: PresenceUpdate): Presence {
   const { directory } = group;
-  const holder = { userId: ownUserId(directory, update.userId), incarnation: update.incarnation };
-  const location = directory.textOf(update.location) ?? ownText(update.location);
+  const membership = { userId: sharedUserId(directory, update.userId), incarnation: update.incarnation };
+  const location = directory.textOf(update.location) ?? detachString(update.location);
   const isOwnRegion = regionText === update.location;
-  const region = isOwnRegion ? location : (directory.textOf(regionText) ?? ownText(regionText));
-  return new Presence(group, holder, region, location, update.expiresAt);
+  const region = isOwnRegion ? location : (directory.textOf(regionText) ?? detachString(regionText));
+  return new Presence(group, membership, region, location, update.expiresAt);
 }
 
-function ownUserId(directory: Directory, userId: string): string {
+function sharedUserId(directory: Directory, userId: string): string {
   for (const presence of directory.of(userId)) return presence.userId;
-  return ownText(userId);
+  return detachString(userId);
 }
 
 function isPresent(presences: readonly Presence[], now: number): boolean {
   return presences.some((presence) => presence.expiresAt > now);
 }
 
-/** Where they are, each location once, in ascending order. */
+/** The live locations, each once, in ascending order. */
 function presentLocations(
   presences: readonly Presence[],
   now: number,

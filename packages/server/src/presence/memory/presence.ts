@@ -1,7 +1,8 @@
-import type { Incarnation, Json } from '../../store/store.ts';
+import type { Incarnation } from '../../values/incarnation.ts';
+import type { Json } from '../../values/json.ts';
 import type { PresentGroup } from './present-group.ts';
 
-/** A link of a circular list; alone, it is linked with itself. */
+/** A link of a circular list; a single link refers to itself. */
 export class Link {
   previous: Link = this;
   next: Link = this;
@@ -25,13 +26,13 @@ export class Link {
   }
 }
 
-/** A user in one membership of the group. */
-export interface Holder {
+/** A user's membership of the group. */
+export interface Membership {
   readonly userId: string;
   readonly incarnation: Incarnation;
 }
 
-/** One region's location of one user in one group: the unit of all of this engine, so every field costs memory. */
+/** One region's location of one user in one group. There are many of these, so every field costs memory. */
 export class Presence extends Link {
   readonly group: PresentGroup;
   readonly userId: string;
@@ -40,11 +41,11 @@ export class Presence extends Link {
   location: Json;
   expiresAt: number;
 
-  constructor(group: PresentGroup, holder: Holder, region: Json, location: Json, expiresAt: number) {
+  constructor(group: PresentGroup, membership: Membership, region: Json, location: Json, expiresAt: number) {
     super();
     this.group = group;
-    this.userId = holder.userId;
-    this.incarnation = holder.incarnation;
+    this.userId = membership.userId;
+    this.incarnation = membership.incarnation;
     this.region = region;
     this.location = location;
     this.expiresAt = expiresAt;

@@ -1,4 +1,4 @@
-import type { ProjectKey } from '../../store/store.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import type { PresenceScope } from '../presence-store.ts';
 import type { Directory } from './directory.ts';
 import { IndexedDirectory } from './indexed-directory.ts';
@@ -6,13 +6,13 @@ import type { Presence } from './presence.ts';
 import { SmallDirectory } from './small-directory.ts';
 
 /**
- * Above how many presences they are indexed, and below how few no longer; apart, so that no update converts every time.
- * Maps double at powers of two, just above which they would cost the most for each presence.
+ * Above the first number of presences they are indexed, below the second no longer. The numbers differ, so that no single
+ * update converts every time. Maps double at powers of two, just above which they cost the most for each presence.
  */
 const INDEXED_ABOVE = 24;
 const SMALL_BELOW = 12;
 
-/** A group in which somebody is present. */
+/** A group with at least one presence. */
 export class PresentGroup implements PresenceScope {
   readonly project: ProjectKey;
   readonly groupId: string;

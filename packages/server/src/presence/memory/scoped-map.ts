@@ -1,7 +1,7 @@
-import type { ProjectKey } from '../../store/store.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import type { PresenceScope } from '../presence-store.ts';
 
-/** What there is of some groups, by project and group. */
+/** Entries by project and group. */
 export class ScopedMap<Entry extends PresenceScope> {
   readonly #projects = new Map<ProjectKey, Map<string, Entry>>();
 

@@ -1,9 +1,10 @@
 import { compareCodePoints } from '@rollcall/protocol';
-import type { Json, LocationFilter } from '../../store/store.ts';
+import type { Json } from '../../values/json.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Directory } from './directory.ts';
 import type { Presence } from './presence.ts';
 
-/** A directory of a handful: most groups have no more, and looking through them costs less than any index. */
+/** A directory of a few presences, as most groups have: a search through them costs less than an index. */
 export class SmallDirectory implements Directory {
   #presences: readonly Presence[] = [];
 
@@ -40,7 +41,7 @@ export class SmallDirectory implements Directory {
     return undefined;
   }
 
-  // An array of exactly their number: one that grows in place keeps room for more.
+  // An array of exactly their number: one that grows reserves room for more.
 
   add(presence: Presence): void {
     this.#presences = this.#presences.concat(presence);

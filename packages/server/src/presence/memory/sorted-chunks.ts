@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@rollcall/protocol';
 
-/** Longest chunk: large enough that few of them are searched, small enough that making room in one is cheap. */
+/** Longest chunk: large enough that there are few, small enough that inserting into one is cheap. */
 export const CHUNK_MAX = 64;
-/** Neighbours that are no longer than this together become one, so that what was emptied does not stay spread out. */
+/** Neighbours of at most this length together are merged. */
 const CHUNK_MERGED_MAX = CHUNK_MAX / 2;
 
 /** IDs in ascending order by code point, repeated ones next to each other, in chunks: a search in two steps, no rebalancing. */
@@ -23,9 +23,9 @@ export class SortedChunks {
     chunk.splice(index, 0, id);
     this.size += 1;
     if (chunk.length <= CHUNK_MAX) return;
-    // Who arrives in ascending order leaves full chunks behind instead of half-empty ones.
-    const kept = index === CHUNK_MAX ? CHUNK_MAX : CHUNK_MAX / 2;
-    this.#chunks.splice(at + 1, 0, chunk.splice(kept));
+    // IDs that are added in ascending order leave full chunks behind instead of half-empty ones.
+    const filled = index === CHUNK_MAX ? CHUNK_MAX : CHUNK_MAX / 2;
+    this.#chunks.splice(at + 1, 0, chunk.splice(filled));
   }
 
   /** Removes one occurrence of an ID that is there. */
@@ -54,7 +54,7 @@ export class SortedChunks {
     }
   }
 
-  /** The chunk where the ID is, or would be: the last one that starts with no greater ID. */
+  /** The chunk of the ID: the last one that starts with no greater ID. */
   #find(id: string): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -66,7 +66,7 @@ export class SortedChunks {
     return Math.max(0, low - 1);
   }
 
-  /** Joins the chunk with the next one where both are small, or one is empty: no chunk but an only one ever is. */
+  /** Merges the chunk with the next one where both are small or one is empty: only a single chunk may be empty. */
   #merge(at: number): void {
     const chunk = this.#chunks[at];
     const next = this.#chunks[at + 1];
@@ -76,7 +76,7 @@ export class SortedChunks {
   }
 }
 
-/** How many of the ascending IDs are not greater than `id`: where one more of it goes. */
+/** How many of the ascending IDs are not greater than `id`: the index at which to insert it. */
 export function countUpTo(ids: readonly string[], id: string): number {
   let low = 0;
   let high = ids.length;

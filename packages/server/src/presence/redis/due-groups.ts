@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { Json } from '../../store/store.ts';
+import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
+import type { Json } from '../../values/json.ts';
 import type { Expiry, PresenceScope } from '../presence-store.ts';
 import type { PresenceEngine } from './presence-engine.ts';
 import { DUE_BUCKETS } from './presence-keys.ts';
-import { KEPT_MS } from './presence-scripts.ts';
+import { RETENTION_MS } from './presence-scripts.ts';
 
-/** What leads a sweep to a group: it stands in an index of due groups, at `due`. */
+/** An entry of a group in the index of due groups, by which a sweep finds the group at `due`. */
 export interface DueEntry {
   readonly id: string;
   readonly due: number;
@@ -18,33 +19,33 @@ export interface Expired {
   readonly deadline: number;
 }
 
-/** How much earlier than its first deadline a group is looked at, so that clocks which differ need no second entry. */
-const EARLY_MS = 1_000;
-/** How long whoever takes a due group keeps others from it: if it dies, they are as much later. */
+/** How much earlier than its first deadline a group is swept, so that clocks which differ need no second entry. */
+const EARLY_MS = PROCESS_CLOCK_TOLERANCE_MS;
+/** How long a sweep claims a due group, in milliseconds. If its process dies, another one sweeps the group then. */
 const CLAIM_MS = 500;
 const CLAIMED_MAX = 32;
 /** How many presences one step ends: a millisecond or two of Redis' time. */
 const EXPIRED_PER_STEP = 200;
-/** How long an entry is believed that no presence counts on yet: whoever made it may be about to set one. */
+/** How long an entry stays that no presence relies on yet, in milliseconds: its process may be about to set one. */
 const GRACE_MS = 10_000;
 /** The score below which there are no members. */
 const NONE = '-inf';
-/** Within which time of that an entry is used by whoever made it, by another clock. */
+/** Within which time its process uses a new entry, in milliseconds by another clock. */
 const USED_WITHIN_MS = 5_000;
 
 /**
- * Which groups are to be looked at, and when: how a sweep finds what is due without looking for it.
+ * The index of due groups, by which a sweep finds what is due.
  *
- * A presence is stored only where an entry stands that is due no later than it, and the group's own keys remember which,
- * so that a refresh asks nothing else. An entry is made once, has a name of its own, and goes only when the group no longer
- * counts on it: so whatever dies between two steps leaves an entry too many, never one too few. Entries are also in the
- * index of their project's groups.
+ * A presence is stored only when the index has an entry that is due no later. The group's own keys store the entry's ID,
+ * so that a refresh reads nothing else. An entry is made once and removed only when the group no longer relies on it: a
+ * process that dies between two steps leaves an entry too many, never one too few. Entries are also in the index of their
+ * project's groups.
  */
 export class DueGroups {
   readonly #engine: PresenceEngine;
   readonly #self = randomBytes(6).toString('base64url');
   #made = 0;
-  /** What is being made, by group. */
+  /** Entries that are being made, by group. */
   readonly #making = new Map<string, { due: number; entry: Promise<DueEntry> }>();
 
   constructor(engine: PresenceEngine) {
@@ -52,7 +53,7 @@ export class DueGroups {
   }
 
   /** An entry that is due no later than the deadline, to be used at once. */
-  async enter(scope: PresenceScope, deadline: number, now: number): Promise<DueEntry> {
+  async register(scope: PresenceScope, deadline: number, now: number): Promise<DueEntry> {
     const group = this.#engine.keys.channel(scope);
     const making = this.#making.get(group);
     if (making !== undefined && making.due <= deadline) return making.entry;
@@ -66,19 +67,19 @@ export class DueGroups {
     }
   }
 
-  /** An entry that leads the next sweep to a group whose own was lost, to be used at once. See lua/overdue.lua. */
-  enlistAgain(scope: PresenceScope, now: number): Promise<DueEntry> {
-    return this.enter(scope, now + EARLY_MS, now);
+  /** An entry that is due now, for a group whose entry was lost. To be used at once. See lua/overdue.lua. */
+  registerAgain(scope: PresenceScope, now: number): Promise<DueEntry> {
+    return this.register(scope, now + EARLY_MS, now);
   }
 
-  /** Ends what is due by now in all groups. What cannot be reached is left to the next sweep. */
+  /** Ends what is due by now in all groups. Groups that cannot be reached are left to the next sweep. */
   async sweep(now: number): Promise<Expired[]> {
     const expired: Expired[] = [];
     const sweeps = Array.from({ length: DUE_BUCKETS }, (_, bucket) =>
       this.#sweepBucket(bucket, now, expired),
     );
     const [failure] = failuresOf(await Promise.allSettled(sweeps));
-    // What has been ended is told by nobody else.
+    // No other sweep reports what has ended here.
     if (failure !== undefined && expired.length === 0) throw failure;
     return expired;
   }
@@ -88,17 +89,24 @@ export class DueGroups {
     this.#made += 1;
     const id = `${this.#self}${this.#made}`;
     const bucket = this.#engine.keys.due(this.#made % DUE_BUCKETS);
-    await this.#engine.onIndex('enlist', bucket, due, entryText(scope, id, now), keptMs(due, now), NONE);
-    await this.#enterProject(scope, id, keptMs(due, now));
+    await this.#engine.onIndex(
+      'addToIndex',
+      bucket,
+      due,
+      entryText(scope, id, now),
+      retentionMs(due, now),
+      NONE,
+    );
+    await this.#addToProject(scope, id, retentionMs(due, now));
     return performance.now() - begun < USED_WITHIN_MS ? { id, due } : this.#make(scope, due, now);
   }
 
-  async #enterProject({ project, groupId }: PresenceScope, id: string, kept: number): Promise<void> {
+  async #addToProject({ project, groupId }: PresenceScope, id: string, retention: number): Promise<void> {
     const key = this.#engine.keys.groups(project);
-    await this.#engine.onIndex('enlist', key, 0, groupMember(groupId, id), kept, NONE);
+    await this.#engine.onIndex('addToIndex', key, 0, groupMember(groupId, id), retention, NONE);
   }
 
-  async #leaveProject({ project, groupId }: PresenceScope, id: string): Promise<void> {
+  async #removeFromProject({ project, groupId }: PresenceScope, id: string): Promise<void> {
     const { connection, keys } = this.#engine;
     await connection.removeMember(keys.groups(project), groupMember(groupId, id));
   }
@@ -114,49 +122,49 @@ export class DueGroups {
         CLAIMED_MAX,
       )) as string[];
       isMore = entries.length === CLAIMED_MAX;
-      const looked = await Promise.allSettled(entries.map((entry) => this.#look(entry, now, expired)));
-      await this.#settle(
+      const swept = await Promise.allSettled(entries.map((entry) => this.#sweepGroup(entry, now, expired)));
+      await this.#reschedule(
         key,
         now,
-        looked.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : [])),
+        swept.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])),
       );
-      const [failure] = failuresOf(looked);
+      const [failure] = failuresOf(swept);
       if (failure !== undefined) throw failure;
     }
   }
 
-  async #settle(key: string, now: number, looks: readonly Look[]): Promise<void> {
-    if (looks.length === 0) return;
-    const kept = Math.max(...looks.map(({ next }) => keptMs(next ?? now, now)));
+  async #reschedule(key: string, now: number, swept: readonly Swept[]): Promise<void> {
+    if (swept.length === 0) return;
+    const retention = Math.max(...swept.map(({ next }) => retentionMs(next ?? now, now)));
     await this.#engine.onIndex(
-      'settle',
+      'reschedule',
       key,
-      kept,
-      ...looks.flatMap(({ entry, next }) => [entry, next ?? '']),
+      retention,
+      ...swept.flatMap(({ entry, next }) => [entry, next ?? '']),
     );
   }
 
-  /** Ends what is due in the group of an entry, and says when the entry is due next. */
-  async #look(entry: string, now: number, expired: Expired[]): Promise<Look> {
+  /** Ends what is due in the group of an entry, and returns when the entry is due next. */
+  async #sweepGroup(entry: string, now: number, expired: Expired[]): Promise<Swept> {
     const { scope, id, madeAt } = readEntry(entry);
     const next = await this.#expire(scope, id, now, expired);
     if (next === 'drop' || (next === 'other' && now >= madeAt + GRACE_MS)) {
-      await this.#leaveProject(scope, id);
+      await this.#removeFromProject(scope, id);
       return { entry, next: null };
     }
     if (next === 'other') return { entry, next: now + CLAIM_MS };
-    // Again, so that the index of a project is kept for as long as something in it is.
-    await this.#enterProject(scope, id, keptMs(Number(next), now));
+    // Renews the expiry of the project's index: it lasts as long as its groups.
+    await this.#addToProject(scope, id, retentionMs(Number(next), now));
     return { entry, next: Number(next) };
   }
 
-  /** Gives the script's last word on the entry: see lua/expire.lua. */
+  /** Answers what is to become of the entry: see lua/expire.lua. */
   async #expire(scope: PresenceScope, entryId: string, now: number, expired: Expired[]): Promise<string> {
     for (;;) {
       const reply = await this.#engine.onGroup('expire', scope, now, EXPIRED_PER_STEP, entryId);
-      const [next, ...told] = reply as [string, ...string[]];
-      for (let at = 0; at < told.length; at += 3) {
-        const [userId, location, deadline] = told.slice(at, at + 3) as [string, Json, string];
+      const [next, ...ended] = reply as [string, ...string[]];
+      for (let at = 0; at < ended.length; at += 3) {
+        const [userId, location, deadline] = ended.slice(at, at + 3) as [string, Json, string];
         expired.push({ expiry: { ...scope, userId, location }, deadline: Number(deadline) });
       }
       if (next !== 'more') return next;
@@ -164,14 +172,14 @@ export class DueGroups {
   }
 }
 
-/** What has been found out about an entry: when it is due next, or null where it is to go. */
-interface Look {
+/** A swept entry: when it is due next, or null where it is to be removed. */
+interface Swept {
   readonly entry: string;
   readonly next: number | null;
 }
 
-function keptMs(deadline: number, now: number): number {
-  return Math.max(deadline - now, 0) + KEPT_MS;
+function retentionMs(deadline: number, now: number): number {
+  return Math.max(deadline - now, 0) + RETENTION_MS;
 }
 
 /** A group in the index of its project: once for every entry. */

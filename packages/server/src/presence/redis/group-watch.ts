@@ -27,7 +27,7 @@ export function readMessage(text: string): GroupMessage | null {
   }
 }
 
-/** The event of a text of JSON. The time of its caller, which makes texts differ, is no part of it. */
+/** The event of a text of JSON, without the time of its caller, which makes texts differ. */
 export function readEvent(text: string): PresenceEvent {
   const { now: _now, ...event } = JSON.parse(text);
   return event;
@@ -35,36 +35,36 @@ export function readEvent(text: string): PresenceEvent {
 
 const checksumOf = (text: string) => hash('sha1', text, 'hex').slice(0, CHECKSUM_LENGTH);
 
-/** What a stranger published as an event would throw far from here. */
+/** Validates a message: an invalid event of a foreign client would throw far from here. */
 function isEvent(event: Readonly<Record<string, unknown>>): boolean {
   const areTexts = (...names: string[]) => names.every((name) => typeof event[name] === 'string');
   switch (event.type) {
-    case 'placed':
+    case 'arrived':
       return areTexts('userId', 'location') && Number.isSafeInteger(event.incarnation);
-    case 'left':
+    case 'departed':
       return areTexts('userId', 'location');
     case 'durable':
       return areTexts('userId', 'location') && Number.isSafeInteger(event.at);
-    case 'removed':
+    case 'usersRemoved':
     case 'users':
       return Array.isArray(event.userIds);
     default:
-      return event.type === 'group' || event.type === 'gone';
+      return event.type === 'group' || event.type === 'groupRemoved';
   }
 }
 
 /**
- * One watcher's view of a group's channel: from its position on, in order, without a gap. Messages come before the
- * position is known, as the channel is heard first; they wait for it.
+ * One watcher's view of a group's channel: from its position on, in order, without a gap. The channel is subscribed to
+ * before the position is known; messages that come before it wait.
  */
 export class GroupWatch {
   readonly #watcher: PresenceWatcher;
   #position: PresencePosition | null = null;
   #waiting: GroupMessage[] = [];
   /** Whether a message of the epoch has come: until then, another epoch is an earlier one. */
-  #isHeard = false;
-  /** Whether every message of before the position has come: then none has an offset that is known already. */
-  #isSettled = false;
+  #hasReceived = false;
+  /** Whether every message of before the position has come: no later one has a known offset. */
+  #isDrained = false;
   #isOver = false;
 
   constructor(watcher: PresenceWatcher) {
@@ -81,30 +81,30 @@ export class GroupWatch {
   }
 
   /** To be called when all that was published before the position has come. */
-  settle(): void {
-    this.#isSettled = true;
+  drained(): void {
+    this.#isDrained = true;
   }
 
-  /** Tells what has come after the position, and from now on at once. */
+  /** Passes on what came after the position, and from now on each message at once. */
   begin(position: PresencePosition): void {
     this.#position = position;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const message of waiting) this.hear(message);
+    for (const message of waiting) this.receive(message);
   }
 
-  hear(message: GroupMessage): void {
+  receive(message: GroupMessage): void {
     if (this.#isOver) return;
     if (this.#position === null) {
       this.#waiting.push(message);
       return;
     }
     const { epoch, offset } = this.#position;
-    if (message.epoch === epoch) this.#isHeard = true;
-    else if (!this.#isHeard) return;
+    if (message.epoch === epoch) this.#hasReceived = true;
+    else if (!this.#hasReceived) return;
     const isNext = message.event !== null && message.offset === offset + 1;
     // The engine counts an offset again that it has lost.
-    const isRecounted = this.#isSettled && message.event !== null && message.offset <= offset;
+    const isRecounted = this.#isDrained && message.event !== null && message.offset <= offset;
     const isGap = message.offset > offset && !isNext;
     if (message.epoch !== epoch || message.offset < 0 || isGap || isRecounted) {
       this.lose();
@@ -122,7 +122,7 @@ export class GroupWatch {
   lose(): void {
     if (this.#isOver) return;
     this.end();
-    // Whoever has no position yet gets no watch: that is told where it was asked for.
+    // Without a position there is no watch yet: the call that opens it rejects.
     if (this.#position !== null) this.#watcher.onLost();
   }
 }

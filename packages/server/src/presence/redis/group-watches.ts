@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { RedisChannels } from '../../redis/redis-channels.ts';
-import { StoreUnavailableError } from '../../store/store.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import {
   type PresencePosition,
   type PresenceScope,
@@ -14,13 +14,13 @@ import type { PresenceEngine } from './presence-engine.ts';
 
 /** How long the index of a project's watched groups outlives its last change, by the clock of Redis. */
 const INDEX_KEPT_MS = 10 * WATCH_LEASE_MS;
-/** How often a renewal also renews the group's entry in that index. */
-const ENLIST_MS = WATCH_LEASE_MS / 4;
+/** How often a renewal also renews the group's entry in that index, in milliseconds. */
+const INDEX_RENEWAL_MS = WATCH_LEASE_MS / 4;
 
-/** Those of this process who watch a group, over one subscription. */
+/** The watches of a group in this process, which share one subscription. */
 interface Audience {
   readonly watches: Set<GroupWatch>;
-  readonly listening: Promise<void>;
+  readonly subscribed: Promise<void>;
 }
 
 /** The watches of this process. A group is in the index of watched groups before it is watched, and for as long. */
@@ -40,7 +40,7 @@ export class GroupWatches {
     const channel = this.#engine.keys.channel(scope);
     const watch = new GroupWatch(watcher);
     try {
-      await Promise.all([this.#listen(channel, watch), this.#enlist(scope, now)]);
+      await Promise.all([this.#subscribe(channel, watch), this.#addToIndex(scope, now)]);
       const newEpoch = randomBytes(9).toString('hex');
       const reply = await this.#engine.onGroup('watch', scope, now, now + WATCH_LEASE_MS, newEpoch);
       if (watch.isOver) throw new StoreUnavailableError('Redis: connection lost');
@@ -48,7 +48,7 @@ export class GroupWatches {
       const position = { epoch, offset: Number(offset), checksum };
       watch.begin(position);
       await this.#channels.drain(channel);
-      watch.settle();
+      watch.drained();
       return this.#opened(scope, channel, watch, position, now);
     } catch (error) {
       this.#leave(channel, watch);
@@ -67,20 +67,20 @@ export class GroupWatches {
     position: PresencePosition,
     begunAt: number,
   ): PresenceWatch {
-    let enlistedAt = begunAt;
+    let indexedAt = begunAt;
     return {
       position,
       since: (from) => this.#since(scope, from),
       renew: async (now) => {
         if (watch.isOver) return;
         await this.#renew(scope, now, position.epoch, watch);
-        if (Math.abs(now - enlistedAt) < ENLIST_MS) return;
+        if (Math.abs(now - indexedAt) < INDEX_RENEWAL_MS) return;
         // The index may be on another node, which is away; the next renewal tries again.
-        const isEnlisted = await this.#enlist(scope, now).then(
+        const isIndexed = await this.#addToIndex(scope, now).then(
           () => true,
           () => false,
         );
-        if (isEnlisted) enlistedAt = now;
+        if (isIndexed) indexedAt = now;
       },
       close: () => this.#leave(channel, watch),
     };
@@ -97,7 +97,7 @@ export class GroupWatches {
     const reply = await this.#engine.onGroup('renew', scope, now, now + WATCH_LEASE_MS, epoch);
     const [offset, isOverdue, checksum] = reply as [number, number, string];
     // The index may be on another node, which is away; the next renewal tries again.
-    if (isOverdue === 1) await this.#due.enlistAgain(scope, now).catch(() => {});
+    if (isOverdue === 1) await this.#due.registerAgain(scope, now).catch(() => {});
     if (offset < 0 || known === null || offset < known.offset) return watch.lose();
     const isOther = offset === known.offset && checksum !== (known.checksum ?? '');
     if (isOther) return watch.lose();
@@ -107,37 +107,37 @@ export class GroupWatches {
     if (!isUpTo(watch, offset)) watch.lose();
   }
 
-  async #enlist(scope: PresenceScope, now: number): Promise<void> {
+  async #addToIndex(scope: PresenceScope, now: number): Promise<void> {
     const key = this.#engine.keys.watchedGroups(scope.project);
-    // Leases that ended long ago, by whatever clock.
+    // Leases that ended long ago, by any clock.
     const ended = now - INDEX_KEPT_MS;
-    await this.#engine.onIndex('enlist', key, now + WATCH_LEASE_MS, scope.groupId, INDEX_KEPT_MS, ended);
+    await this.#engine.onIndex('addToIndex', key, now + WATCH_LEASE_MS, scope.groupId, INDEX_KEPT_MS, ended);
   }
 
-  async #listen(channel: string, watch: GroupWatch): Promise<void> {
+  async #subscribe(channel: string, watch: GroupWatch): Promise<void> {
     let audience = this.#audiences.get(channel);
     if (audience === undefined) {
-      audience = this.#gather(channel);
+      audience = this.#openAudience(channel);
       this.#audiences.set(channel, audience);
     }
     audience.watches.add(watch);
-    await audience.listening;
+    await audience.subscribed;
   }
 
-  #gather(channel: string): Audience {
+  #openAudience(channel: string): Audience {
     const watches = new Set<GroupWatch>();
-    const listening = this.#channels.listen(channel, {
+    const subscribed = this.#channels.subscribe(channel, {
       onMessage(text) {
         const message = readMessage(text);
-        // Whoever can reach a Redis can publish anything.
-        if (message !== null) for (const watch of watches) watch.hear(message);
+        // Any client of the Redis can publish anything.
+        if (message !== null) for (const watch of watches) watch.receive(message);
       },
       onLost: () => {
         if (this.#audiences.get(channel)?.watches === watches) this.#audiences.delete(channel);
         for (const watch of watches) watch.lose();
       },
     });
-    return { watches, listening };
+    return { watches, subscribed };
   }
 
   #leave(channel: string, watch: GroupWatch): void {
@@ -145,7 +145,7 @@ export class GroupWatches {
     const audience = this.#audiences.get(channel);
     if (audience === undefined || !audience.watches.delete(watch) || audience.watches.size > 0) return;
     this.#audiences.delete(channel);
-    this.#channels.leave(channel);
+    this.#channels.unsubscribe(channel);
   }
 }
 

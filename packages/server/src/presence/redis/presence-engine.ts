@@ -4,7 +4,7 @@ import type { PresenceScope } from '../presence-store.ts';
 import { PresenceKeys } from './presence-keys.ts';
 import { type PresenceScripts, presenceScripts } from './presence-scripts.ts';
 
-type OnIndex = 'enlist' | 'claim' | 'settle';
+type OnIndex = 'addToIndex' | 'claim' | 'reschedule';
 type OnGroups = 'set';
 type OnGroup = Exclude<keyof PresenceScripts, OnIndex | OnGroups>;
 
@@ -33,7 +33,7 @@ export class PresenceEngine {
     return this.#run(this.#scripts[name], this.keys.ofGroup(scope), [now, ...args]);
   }
 
-  /** Runs a script on several groups of one slot, a step for each, at once: the turn in which they came is over. */
+  /** Runs a script on several groups of one slot, a step for each. Sent at once: the steps are a whole batch already. */
   onGroups(name: OnGroups, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     return this.connection.run(this.#scripts[name], keys, args, 'now');
   }

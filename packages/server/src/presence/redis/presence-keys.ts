@@ -1,4 +1,5 @@
-import type { Incarnation, ProjectKey } from '../../store/store.ts';
+import type { Incarnation } from '../../values/incarnation.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import type { PresenceScope, PresenceUpdate } from '../presence-store.ts';
 import { regionName } from '../region-name.ts';
 
@@ -6,13 +7,13 @@ import { regionName } from '../region-name.ts';
  * The version of the layout, which is part of every name: two versions of Rollcall whose scripts do not understand each
  * other's keys share none. Raise it with such a change. See ADR 12.
  */
-const LAYOUT = 2;
+const LAYOUT = 3;
 /** Longer regions are named by their hash. */
 const REGION_NAME_MAX = 40;
 /** How many indexes of due groups there are, so that the nodes of a cluster share them. */
 export const DUE_BUCKETS = 16;
 
-/** The names of all that presence keeps in Redis. What belongs to a group is in one slot, that of its hash tag. */
+/** The names of all keys of presence in Redis. The keys of a group are in one slot, that of its hash tag. */
 export class PresenceKeys {
   readonly #prefix: string;
   readonly #db: number;
@@ -22,11 +23,11 @@ export class PresenceKeys {
     this.#db = db;
   }
 
-  /** In the order in which scripts want them: see lua/group.lua. */
+  /** In the order of KEYS: see lua/group.lua. */
   ofGroup(scope: PresenceScope): string[] {
     const group = `${this.#prefix}:{${tagOf(scope)}}:`;
     return [
-      `${group}places`,
+      `${group}locations`,
       `${group}deadlines`,
       `${group}index`,
       `${group}meta`,
@@ -35,7 +36,7 @@ export class PresenceKeys {
     ];
   }
 
-  /** Where scripts publish what happens: see lua/group.lua. */
+  /** The channel of the group's events: see lua/group.lua. */
   channel(scope: PresenceScope): string {
     return `${this.#db}:${this.#prefix}:{${tagOf(scope)}}:watched`;
   }
@@ -44,7 +45,7 @@ export class PresenceKeys {
     return `${this.#prefix}:{due ${bucket}}`;
   }
 
-  /** The groups of a project in which somebody may be present. */
+  /** The groups of a project that may have presence. */
   groups(project: ProjectKey): string {
     return `${this.#prefix}:{${projectTag(project)}}:groups`;
   }
@@ -54,7 +55,7 @@ export class PresenceKeys {
   }
 }
 
-/** What names all presences of a user's membership within the group. No ID has a NUL. */
+/** The name of a user's membership within the group. No ID has a NUL. */
 export function holderName(userId: string, incarnation: Incarnation): string {
   return `${userId}\0${incarnation}`;
 }
@@ -65,7 +66,7 @@ export function readHolder(name: string): { userId: string; incarnation: Incarna
   return { userId: name.slice(0, end), incarnation: Number(name.slice(end + 1)) };
 }
 
-/** What names a presence within its group. */
+/** The name of a presence within its group. */
 export function presenceName({
   userId,
   incarnation,

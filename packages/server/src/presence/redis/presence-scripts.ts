@@ -10,9 +10,9 @@ import {
   WATCH_LEASE_MS,
 } from '../presence-store.ts';
 
-/** How long keys outlive the last deadline in them, should every process be gone: two days. */
-export const KEPT_MS = 172_800_000;
-/** How long a history outlives the last sign of life of a watcher, by the clock of Redis. */
+/** How long keys outlive their last deadline when no process sweeps, in milliseconds: two days. */
+export const RETENTION_MS = 172_800_000;
+/** How long a history outlives the last renewal of a watch, in milliseconds by the clock of Redis. */
 const HISTORY_MS = 2 * WATCH_LEASE_MS;
 
 /** Length of an event's checksum, in hexadecimal digits. */
@@ -20,14 +20,14 @@ export const CHECKSUM_LENGTH = 12;
 /** How late a sweep may be before the group's entry in the index of due groups counts as lost, in milliseconds. */
 const OVERDUE_MS = 5_000;
 
-/** The scripts of lua/, whose headers say what they do and what they want, for a database of a server or a cluster. */
+/** The scripts of lua/ for a database of a server or a cluster. Each file documents its keys and arguments. */
 export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
   const constants = [
     `local PUBLISH, DB = '${publish}', '${db}'`,
     `local HISTORY_LENGTH = ${HISTORY_LENGTH}`,
     `local HISTORY_MAX_BYTES = ${HISTORY_MAX_LENGTH}`,
     `local HISTORY_MS = ${HISTORY_MS}`,
-    `local KEPT_MS = ${KEPT_MS}`,
+    `local RETENTION_MS = ${RETENTION_MS}`,
     `local CHECKSUM_LENGTH = ${CHECKSUM_LENGTH}`,
     `local OVERDUE_MS = ${OVERDUE_MS}`,
     `local LOCATION_MAX_BYTES = ${limits.LOCATION_MAX_BYTES}`,
@@ -51,10 +51,10 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
     watch: ofGroup('watch'),
     renew: ofGroup('renew'),
     since: ofGroup('since'),
-    tell: ofGroup('tell'),
-    enlist: ofIndex('enlist'),
+    publish: ofGroup('publish'),
+    addToIndex: ofIndex('add-to-index'),
     claim: ofIndex('claim'),
-    settle: ofIndex('settle'),
+    reschedule: ofIndex('reschedule'),
   };
 }
 

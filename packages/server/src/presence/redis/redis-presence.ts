@@ -2,19 +2,22 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import type { Incarnation, Json, ProjectKey } from '../../store/store.ts';
-import type {
-  Expiry,
-  PresenceChange,
-  PresenceScope,
-  PresenceSnapshot,
-  PresenceStore,
-  PresenceUpdate,
-  PresenceWatch,
-  PresenceWatcher,
-  PresentUser,
-  PresentUsers,
-  ToldEvent,
+import type { Incarnation } from '../../values/incarnation.ts';
+import type { Json } from '../../values/json.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import {
+  type Expiry,
+  type GroupEvent,
+  type PresenceChange,
+  type PresenceScope,
+  type PresenceSnapshot,
+  type PresenceStore,
+  type PresenceUpdate,
+  type PresenceWatch,
+  type PresenceWatcher,
+  type PresentUser,
+  type PresentUsers,
+  SNAPSHOT_MAX,
 } from '../presence-store.ts';
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
@@ -24,9 +27,8 @@ import { PresenceSetting } from './presence-setting.ts';
 
 /** How many users one step removes at most, and one event names. */
 const REMOVED_PER_STEP = 1_000;
-/** With how many presences such a step ends, and those of one user more: some milliseconds of Redis' time. */
+/** A step ends with the user whose presences make it so many: some milliseconds of Redis' time. */
 const REMOVED_PRESENCES_PER_STEP = 1_000;
-const SNAPSHOT_MAX = 10_000;
 /** How many groups of a project are removed at once. */
 const GROUPS_PER_STEP = 100;
 
@@ -133,8 +135,8 @@ class RedisPresence implements PresenceStore {
     return this.#watches.watchedGroups(project, now);
   }
 
-  async tell(scope: PresenceScope, event: ToldEvent, now: number): Promise<void> {
-    await this.#engine.onGroup('tell', scope, now, JSON.stringify({ ...event, now }));
+  async publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
+    await this.#engine.onGroup('publish', scope, now, JSON.stringify({ ...event, now }));
   }
 
   snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {
@@ -167,17 +169,17 @@ const presentUser = (userId: string, { incarnation, locations }: Found): Present
   locations: ascending(locations),
 });
 
-/** The users that all runs together are sure to have whole, `limit` of them at most. */
+/** The users whose presences all runs have read completely, `limit` of them at most. */
 function usersOf(runs: readonly Run[], limit: number): PresentUsers {
   const found = new Map<string, Found>();
-  /** Where the first of the runs ended that have more to read; who comes after that user may be incomplete. */
+  /** The least user at which a run ended early; later users may be incomplete. */
   let next: string | null = null;
-  for (const [last, place, ...rows] of runs) {
+  for (const [last, sharedLocation, ...rows] of runs) {
     if (last !== '' && (next === null || compareCodePoints(last, next) < 0)) next = last;
-    const step = place === null ? 2 : 1;
+    const step = sharedLocation === null ? 2 : 1;
     for (let at = 0; at < rows.length; at += step) {
       const { userId, incarnation } = readHolder(rows[at] as string);
-      const location = place ?? (rows[at + 1] as Json);
+      const location = sharedLocation ?? (rows[at + 1] as Json);
       const user = found.get(userId);
       if (user === undefined) found.set(userId, { incarnation, locations: [location] });
       else user.locations.push(location);

@@ -1,4 +1,4 @@
-/** The bounds of durable presence, kept by a write of one member. $1 to $3 are project, group and user. */
+/** The bounds of durable presence, checked by a write of one member. $1 to $3 are project, group and user. */
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
@@ -15,7 +15,7 @@ export interface DurableUsage {
 export type MemberKey = readonly [project: unknown, groupId: string, userId: string];
 
 /**
- * Where the bounds are exceeded, what was counted so long ago is counted again, in milliseconds: processes of an older
+ * Where the bounds are exceeded, a count that is so old is repeated, in milliseconds: processes of an older
  * version do not count. Counting reads all locations of the member.
  */
 const RECOUNT_AFTER_MS = 60_000;
@@ -28,7 +28,8 @@ const MANY = 2_000;
 /** Most steps of one write, so that its cost has an end: what is left is for the next write of the member. */
 const STEPS_MAX = 5;
 
-const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
+/** An SQL condition: the rows of the member. */
+export const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
 
 /** Locks what is counted of the member until the commit, and with it their durable presence. */
 export const LOCK_USAGE = `
@@ -96,7 +97,7 @@ const COUNT = `
   RETURNING u.locations, u.bytes, u.counted_at`;
 
 /**
- * Ends the oldest locations of the member until the bounds hold, but not the one with the time `at`, and at most so many
+ * Ends the oldest locations of the member until the bounds are met, but not the one with the time `at`, and at most so many
  * as a write may cost. The transaction has locked what is counted; `usage` is null where that is nothing. The latest time
  * of those that ended; null where none did.
  */
@@ -141,7 +142,7 @@ const toUsage = (row: Row): DurableUsage => {
   return { locations, bytes, countedAt };
 };
 
-/** What a row counts; null where it says that nothing was counted. */
+/** What a row counts; null where nothing was counted. */
 export const usageOf = (row: Row): DurableUsage | null => (row[0] === null ? null : toUsage(row));
 
 const exceeds = ({ locations, bytes }: DurableUsage, bounds: DurableBounds): boolean =>

@@ -1,6 +1,10 @@
-import type { PageRequest, ProjectKey, TotalPage } from '../store.ts';
+import type { PageRequest } from '../../values/page.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { isPacked } from '../packed-ids.ts';
+import type { MemberStore } from '../ports/members.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import type { PostgresDatabase } from './connections/postgres-database.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
+import { changeMembers } from './postgres-group-writes.ts';
 import { pageSql, toPage } from './postgres-pages.ts';
 import { jsonText } from './postgres-text.ts';
 
@@ -21,16 +25,18 @@ const GROUPS_OF_USER = pageSql({
     FROM users WHERE project_id = $1 AND id = $2)`,
 });
 
-/** Reads of memberships from both sides. */
-export function memberReads(database: PostgresDatabase) {
+/** Memberships from both sides (see the port). */
+export function memberStore({ database, largeWrites }: PostgresEngine): MemberStore {
   const read = async (sql: string, project: ProjectKey, id: string, { after, limit }: PageRequest) => {
     const [row] = await database.read(sql, project, id, after ?? '', limit);
     return toPage(row as Row);
   };
   return {
-    list: (project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage | null> =>
-      read(MEMBERS, project, id, page),
-    groupsOf: (project: ProjectKey, id: string, page: PageRequest): Promise<TotalPage | null> =>
-      read(GROUPS_OF_USER, project, id, page),
+    change: (project, id, change, context) =>
+      isPacked(change.add) || isPacked(change.remove)
+        ? largeWrites.apply('changeMembers', project, id, change, context)
+        : changeMembers(database, project, id, change, context),
+    list: (project, id, page) => read(MEMBERS, project, id, page),
+    listGroups: (project, id, page) => read(GROUPS_OF_USER, project, id, page),
   };
 }

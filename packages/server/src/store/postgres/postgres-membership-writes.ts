@@ -1,57 +1,49 @@
-/** Writes that change who belongs to which group. Locks are taken in one order everywhere: groups by ID, users by ID. */
-import { limits } from '@rollcall/protocol';
-import { departed, NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
-import type {
-  ChangeMembersOutcome,
-  ProjectKey,
-  PutGroupOutcome,
-  UnknownUsers,
-  WriteContext,
-} from '../store.ts';
-import type { StoredGroupWrite } from '../stored-write.ts';
+import { limits, type Status } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { type Change, membershipChanges, resourceChanges } from '../changes.ts';
+import {
+  type Absent,
+  type AlreadyExists,
+  type Stale,
+  UNCHANGED,
+  type UnknownUsers,
+  type Written,
+} from '../outcomes.ts';
+import type { StoredGroupWrite } from '../ports/groups.ts';
+import { preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt, Size } from './connections/postgres-database.ts';
+import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
-import { lockByIds } from './postgres-lists.ts';
-import { LOCK_GROUP, lockedRevision } from './postgres-locks.ts';
-import { ALIVE, idsOf, turnedGroup } from './postgres-outcomes.ts';
-import { removals } from './postgres-removals.ts';
+import { recordCalls } from './postgres-changes.ts';
+import { additions, removals } from './postgres-member-lists.ts';
+import { ALIVE, idsOf, LOCK_GROUP, lockedRevision } from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 
-/** Lists longer than this make a write large. */
-const SMALL_LIST = 1_000;
-
-export const sizeOf = (...lists: readonly (readonly string[])[]): Size =>
-  lists.some(({ length }) => length > SMALL_LIST) ? 'large' : 'small';
-
-/** Makes the group, with all its members, where it is not there: whoever else makes it waits for this transaction. */
-const MAKE = `
+/** Creates the group, with all its members, where it is not there: another transaction that creates it waits for this one. */
+const CREATE = `
   INSERT INTO groups (project_id, id, name, status, metadata, revision, member_count)
   SELECT $1, $2, $3, coalesce($4::text, 'active'), coalesce($5::text, '{}'), $6, $7 WHERE ${ALIVE}
   ON CONFLICT (project_id, id) DO NOTHING RETURNING 1`;
 
-/** Whether the user `id` is a member: a look-up each, whatever the planner believes of the sizes. */
+/** Whether the user `id` is a member: one index look-up, whatever the planner believes of the sizes. */
 const isMember = (id: string) =>
   `(SELECT 1 FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ${id}) IS NOT NULL`;
 
-/** The users $3 who are not members yet. */
-const NOT_MEMBERS = `
-  (SELECT w.id FROM unnest($3::text[]) AS w(id) WHERE NOT ${isMember('w.id')}) AS not_members`;
-
-/** Locks the users who would become members, so that none of them is deleted meanwhile. */
+/**
+ * Of the users $3: those who are not members yet, how many of them do not exist, the first of those. Locks them one by one
+ * in ascending order, so that none is deleted before they are members.
+ */
 const LOCK_NEW_MEMBERS = `
-  WITH locked AS MATERIALIZED (${lockByIds('users', NOT_MEMBERS, 'FOR KEY SHARE')})
-  SELECT count(*) FROM locked`;
-
-/** Of the users named: how many are not members yet, how many do not exist, the first of those. */
-const PLAN_ADDITIONS = `
-  WITH fresh AS (
-    SELECT w.id, w.place FROM unnest($3::text[]) WITH ORDINALITY AS w(id, place) WHERE NOT ${isMember('w.id')}),
-  strangers AS (
-    SELECT f.id, f.place FROM fresh f
-    WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = f.id) IS NULL)
-  SELECT (SELECT count(*) FROM fresh), (SELECT count(*) FROM strangers),
-    array_to_json(ARRAY(SELECT id FROM strangers ORDER BY place LIMIT ${limits.PROBLEMS_NAMED}))`;
+  WITH locked AS MATERIALIZED (
+    SELECT named.id, named.position, existing.id IS NOT NULL AS is_known FROM (
+      SELECT w.id, w.position FROM unnest($3::text[]) WITH ORDINALITY AS w(id, position)
+      WHERE NOT ${isMember('w.id')} ORDER BY w.id COLLATE "C") AS named
+    LEFT JOIN LATERAL (
+      SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = named.id FOR KEY SHARE) AS existing ON TRUE)
+  SELECT array_to_json(ARRAY(SELECT id FROM locked ORDER BY position)),
+    (SELECT count(*) FROM locked WHERE NOT is_known),
+    array_to_json(ARRAY(SELECT id FROM locked WHERE NOT is_known ORDER BY position LIMIT ${limits.PROBLEMS_NAMED}))`;
 
 /** The members who are not in the list. */
 const OTHERS = `
@@ -62,129 +54,77 @@ const OTHERS = `
 const OF_LIST = `
   SELECT w.id FROM unnest($3::text[]) AS w(id) WHERE ${isMember('w.id')} ORDER BY w.id COLLATE "C"`;
 
-const ADD = `
-  INSERT INTO memberships (project_id, group_id, user_id)
-  SELECT $1, $2, w.id FROM unnest($3::text[]) AS w(id) ORDER BY w.id COLLATE "C"
-  ON CONFLICT (project_id, group_id, user_id) DO NOTHING`;
 const UPDATE_GROUP = `
   UPDATE groups SET name = coalesce($3::text, name), status = coalesce($4::text, status),
     metadata = coalesce($5::text, metadata), revision = $6, member_count = member_count + $7
   WHERE project_id = $1 AND id = $2`;
 
-/** A change of a group's members, worked out under its lock before anything is written. */
-interface Change {
-  /** How many become members. */
-  readonly fresh: number;
-  readonly removed: readonly string[];
-  readonly unknown: UnknownUsers | null;
+type GroupFields = Pick<StoredGroupWrite, 'name' | 'status' | 'metadata'>;
+
+/** A write of a group with lists of members. */
+interface MembersWrite {
+  readonly fields: GroupFields;
+  readonly add: readonly string[];
+  readonly remove: readonly string[] | 'all others';
 }
 
-function toChange([plan]: readonly Row[], removed: readonly Row[]): Change {
-  const [fresh, strangers, ids] = plan as unknown as readonly [number, number, string[]];
-  return {
-    fresh,
-    removed: idsOf(removed),
-    unknown: strangers === 0 ? null : { kind: 'unknownUsers', users: { count: strangers, ids } },
-  };
-}
-
-/** The statements that carry a change out. */
-function changeCalls(project: ProjectKey, id: string, { fresh, removed }: Change, wanted: string): Call[] {
-  const calls: Call[] = [];
-  calls.push(...removals(project, [{ id, users: removed }]));
-  if (fresh > 0) calls.push([ADD, project, id, wanted]);
-  return calls;
-}
-
-/** A write with a list of members: two round trips. The first changes nothing, but makes a group that is new. */
-export function putGroupMembers(
+/** Two round trips: the first changes nothing, but creates a group that is new. `absent` where it has no name for that. */
+export function writeMembers(
   attempt: Attempt,
   project: ProjectKey,
   id: string,
-  write: Omit<StoredGroupWrite, 'members'> & { readonly members: readonly string[] },
-  context: WriteContext,
-): Promise<PutGroupOutcome> {
-  const members = new Set(write.members);
+  { fields, add, remove }: MembersWrite,
+  context: ConditionalContext,
+): Promise<Written | AlreadyExists | Stale | UnknownUsers | Absent> {
+  const members = new Set(add);
   const wanted = textArray(members);
-  const fields = [write.name ?? null, write.status ?? null, write.metadata ?? null, context.revision];
-  // A group that this write must find is not made.
-  const mayMake = write.name !== undefined && context.ifMatch === undefined;
-  const make: Call[] = mayMake ? [[MAKE, project, id, ...fields, members.size]] : [];
-  return attempt.transaction(sizeOf(write.members), async (transaction) => {
+  const columns = [fields.name ?? null, fields.status ?? null, fields.metadata ?? null, context.revision];
+  // A group that this write must find is not created.
+  const mayCreate = fields.name !== undefined && context.ifMatch === undefined;
+  const create: Call[] = mayCreate ? [[CREATE, project, id, ...columns, members.size]] : [];
+  return attempt.transaction(async (transaction) => {
     const answers = await transaction.run(
-      ...make,
+      ...create,
       [LOCK_GROUP, project, id],
       [LOCK_NEW_MEMBERS, project, id, wanted],
-      [PLAN_ADDITIONS, project, id, wanted],
-      [OTHERS, project, id, wanted],
+      remove === 'all others'
+        ? [OTHERS, project, id, wanted]
+        : [OF_LIST, project, id, textArray(new Set(remove))],
     );
-    const [locked, , plan, others] = answers.slice(make.length) as [Row[], Row[], Row[], Row[]];
-    const isMade = mayMake && answers[0]?.length === 1;
-    const found = locked[0] as Row;
+    const [[found], [newMembers], leaving] = answers.slice(create.length) as [[Row], [Row], Row[]];
+    const isCreated = mayCreate && answers[0]?.length === 1;
     const before = lockedRevision(found);
-    if (before === null && write.name === undefined) {
-      return { kind: context.ifMatch === undefined ? 'nameRequired' : 'stale' };
-    }
-    const change = toChange(plan, others);
-    if (change.unknown !== null) return change.unknown;
-    const failure = preconditionFailure(context, isMade ? null : before);
+    if (before === null && fields.name === undefined)
+      return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
+    const [added, count, ids] = newMembers as unknown as readonly [string[], number, string[]];
+    if (count > 0) return { kind: 'unknownUsers', users: { count, ids } };
+    const failure = preconditionFailure(context, isCreated ? null : before);
     if (failure !== null) return failure;
     if (before === null) throw new LostRaceError('the group was deleted meanwhile');
-    const calls = changeCalls(project, id, change, wanted);
-    if (isMade) {
-      await transaction.commit(...calls);
-      return { kind: 'created', effects: NO_EFFECTS };
-    }
-    if (calls.length === 0 && !changesFields(found, write)) return { kind: 'unchanged', effects: NO_EFFECTS };
-    const growth = change.fresh - change.removed.length;
-    await transaction.commit(...calls, [UPDATE_GROUP, project, id, ...fields, growth]);
-    const turned = turnedGroup(id, found[2], write.status);
-    return { kind: 'updated', effects: { ...turned, departures: departed(id, change.removed).departures } };
+    const removed = idsOf(leaving);
+    const changes = [
+      ...changesOfFields(id, isCreated ? null : found, fields),
+      ...membershipChanges(id, added, removed),
+    ];
+    if (changes.length === 0) return UNCHANGED;
+    const growth = added.length - removed.length;
+    await transaction.commit([
+      ...removals(project, [{ id, users: removed }]),
+      ...additions(project, [{ id, users: added }]),
+      ...(isCreated ? [] : [[UPDATE_GROUP, project, id, ...columns, growth] as const]),
+      ...recordCalls(project, changes, context),
+    ]);
+    return { kind: isCreated ? 'created' : 'updated', changes };
   });
 }
 
-const changesFields = (
-  [, , status, name, metadata]: Row,
-  write: Pick<StoredGroupWrite, 'status' | 'name' | 'metadata'>,
-): boolean =>
-  (write.status ?? status) !== status ||
-  (write.name ?? name) !== name ||
-  (write.metadata ?? metadata) !== metadata;
-
-/** Adds and removes: two round trips. */
-export function changeMembers(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
-  context: WriteContext,
-): Promise<ChangeMembersOutcome> {
-  const wanted = textArray(new Set(add));
-  return attempt.transaction(sizeOf(add, remove), async (transaction) => {
-    const [[locked], , plan, leaving] = await transaction.run(
-      [LOCK_GROUP, project, id],
-      [LOCK_NEW_MEMBERS, project, id, wanted],
-      [PLAN_ADDITIONS, project, id, wanted],
-      [OF_LIST, project, id, textArray(new Set(remove))],
-    );
-    const before = lockedRevision(locked as Row);
-    if (before === null) return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
-    const change = toChange(plan, leaving);
-    if (change.unknown !== null) return change.unknown;
-    if (preconditionFailure(context, before) !== null) return { kind: 'stale' };
-    const calls = changeCalls(project, id, change, wanted);
-    if (calls.length === 0) return { kind: 'unchanged', effects: NO_EFFECTS };
-    const growth = change.fresh - change.removed.length;
-    await transaction.commit(...calls, [
-      UPDATE_GROUP,
-      project,
-      id,
-      null,
-      null,
-      null,
-      context.revision,
-      growth,
-    ]);
-    return { kind: 'updated', effects: departed(id, change.removed) };
-  });
+/** `found` is a row of {@link LOCK_GROUP}; null where the group was created. */
+function changesOfFields(id: string, found: Row | null, write: GroupFields): Change[] {
+  if (found === null) return resourceChanges('group', id, null, write.status ?? 'active', []);
+  const [, , status, name, metadata] = found;
+  const before = { name, metadata };
+  const fields = (['name', 'metadata'] as const).filter(
+    (field) => write[field] !== undefined && write[field] !== before[field],
+  );
+  return resourceChanges('group', id, status as Status, write.status ?? (status as Status), fields);
 }

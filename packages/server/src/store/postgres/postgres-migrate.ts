@@ -9,12 +9,12 @@ const DIRECTORY = new URL('./migrations/', import.meta.url);
 const MIGRATION_LIMIT_MS = 10 * 60_000;
 
 const NO_SUCH_TABLE = '42P01';
-/** Another process was faster: it created the same table at once, or had its turn before this one. */
+/** Another process was faster: it created the same table at once, or migrated before this one. */
 const LOST_TO_ANOTHER = new Set(['23505', '42P07', '42710', '40001']);
 const MOST_RACES = 20;
 /**
- * How long a migration waits for a table that others use, in milliseconds: whoever asks for it meanwhile waits behind it.
- * Shorter than PostgreSQL looks on (deadlock_timeout, 1 s), so that where both wait for each other the migration gives way.
+ * How long a migration waits for a table that others use, in milliseconds: statements that need the table meanwhile wait behind it.
+ * Shorter than PostgreSQL's deadlock_timeout (1 s), so that where both wait for each other the migration gives way.
  */
 const LOCK_LIMIT_MS = 500;
 /** Older processes that go on were in the way: a lock took too long, or was waited for by both. */
@@ -27,18 +27,26 @@ const CREATE_REGISTER = `
   CREATE TABLE IF NOT EXISTS schema_migrations (
     number BIGINT NOT NULL PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())`;
 const FILL_REGISTER = 'INSERT INTO schema_migrations (number) VALUES (0) ON CONFLICT DO NOTHING';
-// Written, not only locked: whoever waited for it then fails, on every database, instead of going on from an old state.
-const TAKE_TURN = 'UPDATE schema_migrations SET applied_at = now() WHERE number = 0';
+// Written, not only locked: a process that waited for it then fails, on every database, instead of going on from an old state.
+const LOCK_REGISTER = 'UPDATE schema_migrations SET applied_at = now() WHERE number = 0';
 
 /** The migrations of this version, in order: `0001-initial.sql`, … */
 export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 export const latestSchemaVersion = (): number => migrations().at(-1)?.number ?? 0;
 
+const sqlOf = (file: string): string => readFileSync(new URL(file, DIRECTORY), 'utf8');
+
+/** The tables of this version. */
+export const tables = (): string[] =>
+  migrations().flatMap(({ file }) =>
+    [...sqlOf(file).matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => name as string),
+  );
+
 /**
- * Brings the store to this version's schema, all or nothing; safe when many processes start at once: they take turns by
- * the lock of one row. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: nobody waits for
- * it long, and it is tried for up to ten minutes.
+ * Brings the store to this version's schema, all or nothing; safe when many processes start at once: the lock of one
+ * row orders them. Where nothing is to be done, nothing is locked. Older processes may go on meanwhile: none waits for it
+ * long, and it is tried for up to ten minutes.
  * @throws SchemaTooNewError when the store has a later version than this program knows.
  */
 export async function migrate(connection: PostgresConnection): Promise<void> {
@@ -69,7 +77,7 @@ async function migrateOnce(connection: PostgresConnection, until: number): Promi
   // CockroachDB creates nothing at a lower level.
   await connection.control('BEGIN ISOLATION LEVEL SERIALIZABLE', until);
   try {
-    await connection.run([TAKE_TURN], until);
+    await connection.run([LOCK_REGISTER], until);
     const version = await schemaVersion(connection, until);
     if (!isCurrent(version)) await apply(connection, version, until);
     await connection.control('COMMIT', until);
@@ -95,15 +103,14 @@ async function apply(connection: PostgresConnection, version: number, until: num
   const [server] = await connection.run(['SELECT version()'], until);
   for (const { number, file } of migrations()) {
     if (number <= version) continue;
-    const sql = readFileSync(new URL(file, DIRECTORY), 'utf8');
-    await connection.control(schemaFor(String(server?.[0]), sql), until);
+    await connection.control(schemaFor(String(server?.[0]), sqlOf(file)), until);
     await connection.run(['INSERT INTO schema_migrations (number) VALUES ($1)', number], until);
   }
 }
 
 /**
- * A migration as the server takes it, by what it says of its version. CockroachDB compares all text by code point, as
- * COLLATE "C" asks of a column, and refuses to be asked.
+ * A migration as the server takes it, by its version. CockroachDB compares all text by code point, as
+ * COLLATE "C" demands of a column, and rejects that clause.
  */
 export const schemaFor = (server: string, sql: string): string =>
   server.startsWith('CockroachDB') ? sql.replaceAll(' COLLATE "C"', '') : sql;

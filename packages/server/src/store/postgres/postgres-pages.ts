@@ -1,4 +1,4 @@
-import type { Page, TotalPage } from '../store.ts';
+import type { Page, TotalPage } from '../../values/page.ts';
 import type { Row } from './connections/postgres-connection.ts';
 
 interface PageQuery {
@@ -6,7 +6,7 @@ interface PageQuery {
   readonly rows: string;
   /** An expression of the row `page`: its entry as JSON. */
   readonly entry: string;
-  /** The parameter that holds the limit. */
+  /** The parameter with the limit. */
   readonly limit: string;
   /** An expression: how long the whole list is, or NULL when there is no such list. */
   readonly total: string;
@@ -29,7 +29,7 @@ export function toPage([total, items, count, last, more]: Row): TotalPage | null
   return { ...toEndlessPage([null, items, count, last, more]), total: total as number };
 }
 
-/** The same of a list that nobody counts. */
+/** The same of a list without a total. */
 export function toEndlessPage([, items, count, last, more]: Row): Page {
   return {
     items: (items as string | null) ?? '',

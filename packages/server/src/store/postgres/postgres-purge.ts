@@ -1,29 +1,31 @@
-import type { Row } from './connections/postgres-connection.ts';
+import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
+import { purgeConversationSlice } from './postgres-conversation-purge.ts';
 
-/** Rows of a deleted project that are removed in one transaction, so that nothing waits long for it. */
+/** Rows of a deleted project that are removed in one transaction, so that no write waits long for it. */
 const SLICE_ROWS = 2_000;
-/** How often it is looked for projects that another process, or an earlier life of this one, left behind. */
-const LOOK_EVERY_MS = 60_000;
-/** Until then a write that began before the deletion may still commit: its rows are looked for once more after it. */
-const SETTLED_AFTER = '15 minutes';
+/** How often the purge checks for what deleted threads and groups left, and for projects that another process, or this one before a restart, left behind. */
+const CHECK_EVERY_MS = 60_000;
+/** Until then a write that began before the deletion may still commit: its rows are removed once more after it. */
+const OVER_AFTER = '15 minutes';
 
-/** One that no other process is at work on. */
+/** A project that no other process is purging. */
 const TAKE = `
-  SELECT project_id, deleted_at < now() - interval '${SETTLED_AFTER}' FROM deleted_projects
-  WHERE NOT emptied OR deleted_at < now() - interval '${SETTLED_AFTER}'
+  SELECT project_id, deleted_at < now() - interval '${OVER_AFTER}' FROM deleted_projects
+  WHERE NOT emptied OR deleted_at < now() - interval '${OVER_AFTER}'
   ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED`;
 const FORGET = 'DELETE FROM deleted_projects WHERE project_id = $1';
 const NOTE_EMPTIED = 'UPDATE deleted_projects SET emptied = TRUE WHERE project_id = $1';
 
-// In the order of the key, so that they are found by its index: a scan for the first rows of a project that come would
-// step over those of all others. Joined by the whole key, or a plan for any project takes all of it to be a few rows.
-const slice = (table: string, key: string) => `
+// In the order of the key, so that they are found by its index: a scan for any rows of the project
+// would read those of all others. Joined by the whole key, or a plan for any project takes all of it to be a few rows.
+const slice = (table: string, key: string) =>
+  planEachTime(`
   WITH gone AS (
     DELETE FROM ${table} WHERE (project_id, ${key}) IN (
       SELECT project_id, ${key} FROM ${table} WHERE project_id = $1 ORDER BY ${key} LIMIT ${SLICE_ROWS})
     RETURNING 1)
-  SELECT count(*) FROM gone`;
+  SELECT count(*) FROM gone`);
 
 /** Sessions are not among them: they end by themselves within a day. */
 const SLICES = [
@@ -31,12 +33,26 @@ const SLICES = [
   slice('durable_pairs', 'group_id, user_id, region_hash, pair_hash'),
   slice('durable_presence', 'group_id, user_id, region_hash'),
   slice('durable_usage', 'group_id, user_id'),
+  slice('thread_lists', 'conversation_no, location_key, resolved, activity, thread_no'),
+  slice('participant_times', 'thread_no, last_seen_at, user_id'),
+  slice('participants', 'thread_no, user_id'),
+  slice('messages', 'thread_no, created_at, seq'),
+  slice('message_ids', 'thread_no, id'),
+  slice('message_pieces', 'thread_no, seq, piece_no'),
+  slice('message_positions', 'thread_no, position'),
+  slice('removed_messages', 'thread_no, position'),
+  slice('thread_ids', 'id'),
+  slice('threads', 'thread_no'),
+  slice('conversations', 'group_id'),
+  slice('deleted_conversations', 'conversation_no'),
+  slice('deleted_threads', 'thread_no'),
   slice('groups', 'id'),
   slice('users', 'id'),
   slice('user_counts', 'slot'),
+  slice('changes', 'position'),
 ];
 
-/** Removes what deleted projects left, as long as there is some: whichever process lives does it. */
+/** Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. */
 export class Purge {
   readonly #database: PostgresDatabase;
   readonly #timer: NodeJS.Timeout;
@@ -45,7 +61,7 @@ export class Purge {
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#timer = setInterval(() => this.start(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => this.start(), CHECK_EVERY_MS).unref();
     this.start();
   }
 
@@ -65,27 +81,30 @@ export class Purge {
 
   async #run(): Promise<void> {
     try {
-      while (!this.#closed && (await purgeSlice(this.#database))) await new Promise(setImmediate);
+      while (!this.#closed && (await purgeAny(this.#database))) await new Promise(setImmediate);
     } catch {
-      // The server is away, say. There is another look soon.
+      // The server is away, for example. The next check comes soon.
     }
   }
 }
 
-/** False when there is nothing to remove now. */
+const purgeAny = async (database: PostgresDatabase): Promise<boolean> =>
+  (await purgeSlice(database)) || (await purgeConversationSlice(database));
+
+/** A slice of a deleted project. False when there is nothing to remove now. */
 export function purgeSlice(database: PostgresDatabase): Promise<boolean> {
   return database.operation((attempt) =>
-    attempt.transaction('small', async (transaction) => {
+    attempt.transaction(async (transaction) => {
       const [[taken]] = await transaction.run([TAKE]);
       if (taken === undefined) return false;
-      const [project, isSettled] = taken;
+      const [project, isOver] = taken;
       for (const sql of SLICES) {
         const [[removed]] = await transaction.run([sql, project]);
         if (Number((removed as Row)[0]) === 0) continue;
         await transaction.commit();
         return true;
       }
-      await transaction.commit([isSettled === true ? FORGET : NOTE_EMPTIED, project]);
+      await transaction.commit([[isOver === true ? FORGET : NOTE_EMPTIED, project]]);
       return true;
     }),
   );

@@ -24,6 +24,6 @@ export const bytesArray = (values: readonly Buffer[]): string =>
 /** An SQL expression: the text of `column` as JSON, `null` where it is not set. */
 export const jsonText = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
 
-/** An SQL expression: milliseconds in `column` as the ISO 8601 text that JSON carries. */
+/** An SQL expression: milliseconds in `column` as ISO 8601 text in JSON. */
 export const jsonTime = (column: string) =>
   `'"' || to_char(timestamp 'epoch' + ${column} * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`;

@@ -1,24 +1,38 @@
-import type { NotificationChannels, Status } from '@rollcall/protocol';
-import { NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
-import type {
-  PageRequest,
-  ProjectKey,
-  PutUserOutcome,
-  TotalPage,
-  UserRecord,
-  WriteContext,
-} from '../store.ts';
-import type { StoredUserWrite } from '../stored-write.ts';
-import type { Row } from './connections/postgres-connection.ts';
-import type { Attempt, PostgresDatabase } from './connections/postgres-database.ts';
-import { LostRaceError } from './connections/postgres-errors.ts';
-import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from './postgres-outcomes.ts';
+import type { TotalPage } from '../../values/page.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { resourceChanges } from '../changes.ts';
+import type { UserRecord, UserStore } from '../ports/users.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { WriteTarget } from './connections/postgres-database.ts';
+import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
+import { columnsOf } from './postgres-columns.ts';
+import { deleteUser } from './postgres-deletions.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
 import { pageSql, toPage } from './postgres-pages.ts';
+import {
+  ALIVE,
+  meetsPrecondition,
+  preconditionParameters,
+  putRow,
+  updateSql,
+} from './postgres-row-writes.ts';
 import { jsonText, jsonTime } from './postgres-text.ts';
+import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
 
-const FIND = `
-  SELECT name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision
-  FROM users WHERE project_id = $1 AND id = $2`;
+const USER = columnsOf<UserRecord>({
+  id: 'id',
+  name: 'name',
+  shortName: 'short_name',
+  email: 'email',
+  profilePictureUrl: 'profile_picture_url',
+  status: 'status',
+  metadata: 'metadata',
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+  revision: 'revision',
+});
+
+const FIND = `SELECT ${USER.sql} FROM users WHERE project_id = $1 AND id = $2`;
 
 const LIST = pageSql({
   rows: 'SELECT * FROM users WHERE project_id = $1 AND id > $2',
@@ -31,60 +45,8 @@ const LIST = pageSql({
   total: `(SELECT coalesce(sum(users), 0)::bigint FROM user_counts WHERE project_id = $1)`,
 });
 
-const FIND_PREFERENCES = `
-  SELECT send_via_messenger, send_via_email FROM users WHERE project_id = $1 AND id = $2`;
-
-/** Reads of users. */
-export function userReads(database: PostgresDatabase) {
-  return {
-    async find(project: ProjectKey, id: string): Promise<UserRecord | null> {
-      const [row] = await database.read(FIND, project, id);
-      return row === undefined ? null : toUser(id, row);
-    },
-    async list(project: ProjectKey, { after, limit }: PageRequest): Promise<TotalPage> {
-      const [row] = await database.read(LIST, project, after ?? '', limit);
-      return toPage(row as Row) as TotalPage;
-    },
-    async preferences(project: ProjectKey, id: string): Promise<Required<NotificationChannels> | null> {
-      const [row] = await database.read(FIND_PREFERENCES, project, id);
-      return row === undefined
-        ? null
-        : { sendViaMessenger: row[0] as boolean, sendViaEmail: row[1] as boolean };
-    },
-  };
-}
-
-function toUser(id: string, row: Row): UserRecord {
-  return {
-    id,
-    name: row[0] as string | null,
-    shortName: row[1] as string | null,
-    email: row[2] as string | null,
-    profilePictureUrl: row[3] as string | null,
-    status: row[4] as Status,
-    metadata: row[5] as string,
-    createdAt: row[6] as number,
-    updatedAt: row[7] as number,
-    revision: row[8] as string,
-  };
-}
-
-/** The fields that a write can change, as the columns of parameter $n: NULL keeps what is there, '' clears it. */
-const after = (row: string, parameter: (field: string) => string) => ({
-  name: `nullif(coalesce(${parameter('name')}, ${row}.name), '')`,
-  short_name: `nullif(coalesce(${parameter('short_name')}, ${row}.short_name), '')`,
-  email: `nullif(coalesce(${parameter('email')}, ${row}.email), '')`,
-  profile_picture_url: `nullif(coalesce(${parameter('profile_picture_url')}, ${row}.profile_picture_url), '')`,
-  status: `coalesce(${parameter('status')}, ${row}.status)`,
-  metadata: `coalesce(${parameter('metadata')}, ${row}.metadata)`,
-});
-
-/** SQL that sets every field of the row `u` from `parameter`s. */
-export function userAssignments(parameter: (field: string) => string): string {
-  return Object.entries(after('u', parameter))
-    .map(([column, value]) => `${column} = ${value}`)
-    .join(', ');
-}
+/** The row of a user: its writes are applied one after the other. */
+export const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
 
 /** The fields in the order of the parameters of every write. */
 export const USER_FIELDS = [
@@ -96,104 +58,75 @@ export const USER_FIELDS = [
   'metadata',
 ] as const;
 
+/** The fields that `fields` of a change may name: of the status there are changes of its own. */
+const NAMED_FIELDS = USER_FIELDS.filter((field) => field !== 'status');
+
 export type UserField = (typeof USER_FIELDS)[number];
 
-/** What a write supplies, field by field: null where it does not, '' where it clears. */
-export function suppliedFields(write: StoredUserWrite): (string | null)[] {
-  return USER_FIELDS.map((field) => (write[field] === null ? '' : (write[field] ?? null)));
-}
+/** An SQL expression of each field. */
+type FieldSql = (field: UserField) => string;
 
-const parameterOf = (field: string) => `$${USER_FIELDS.indexOf(field as UserField) + 3}::text`;
+/** What a field of `row` is after a write: NULL leaves it as it is, '' clears it. */
+const valueAfter = (row: string, supplied: FieldSql, field: UserField) =>
+  `nullif(coalesce(${supplied(field)}, ${row}.${field}), '')`;
 
-// FOR UPDATE, although no key changes: a weaker lock shares the row with those who hold it for a membership, and two
-// such updates then deadlock.
-const UPDATE = `
-  WITH before AS (
-    SELECT name, short_name, email, profile_picture_url, status, metadata, revision FROM users
-    WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE),
-  changed AS (
-    UPDATE users u SET ${userAssignments(parameterOf)}, updated_at = greatest(u.updated_at, $9), revision = $10
-    FROM before
-    WHERE u.project_id = $1 AND u.id = $2 AND ${meetsPrecondition('before.revision', '$11', '$12', '$13')}
-      AND (${Object.entries(after('before', parameterOf))
-        .map(([column, value]) => `before.${column} IS DISTINCT FROM ${value}`)
-        .join(' OR ')})
-    RETURNING 1)
-  SELECT ${ALIVE}, before.status, before.revision, EXISTS (SELECT 1 FROM changed)
-  FROM (SELECT 1) one LEFT JOIN before ON TRUE`;
+/** SQL that sets every field of `row` from what is supplied. */
+export const userAssignments = (row: string, supplied: FieldSql): string =>
+  USER_FIELDS.map((field) => `${field} = ${valueAfter(row, supplied, field)}`).join(', ');
+
+const DEFAULTS: { readonly [field in UserField]?: string } = { status: `'active'`, metadata: `'{}'` };
+
+/** SQL that inserts users from what is supplied; $9 is now, $10 the revision. */
+export const insertUsers = (id: string, supplied: FieldSql): string => `
+  INSERT INTO users (project_id, id, ${USER_FIELDS.join(', ')}, created_at, updated_at, revision)
+  SELECT $1, ${id}, ${USER_FIELDS.map((field) => `coalesce(nullif(${supplied(field)}, ''), ${DEFAULTS[field] ?? 'NULL'})`).join(', ')},
+    $9, $9, $10`;
+
+const parameterOf: FieldSql = (field) => `$${USER_FIELDS.indexOf(field) + 3}::text`;
+
+const UPDATE = updateSql({
+  table: 'users',
+  columns: USER_FIELDS,
+  // Although no key changes: a weaker lock shares the row with transactions that lock it for a membership, and two such
+  // updates then deadlock.
+  lock: 'FOR UPDATE',
+  set: `${userAssignments('t', parameterOf)}, updated_at = greatest(t.updated_at, $9), revision = $10`,
+  condition: `${meetsPrecondition(11)} AND (${USER_FIELDS.map(
+    (field) => `before.${field} IS DISTINCT FROM ${valueAfter('before', parameterOf, field)}`,
+  ).join(' OR ')})`,
+  changes: updateChanges('user', NAMED_FIELDS),
+  originFrom: 14,
+});
 
 const INSERT = `
   WITH made AS (
-    INSERT INTO users (project_id, id, name, short_name, email, profile_picture_url, status, metadata,
-      created_at, updated_at, revision)
-    SELECT $1, $2, nullif($3::text, ''), nullif($4::text, ''), nullif($5::text, ''), nullif($6::text, ''),
-      coalesce($7::text, 'active'), coalesce($8::text, '{}'), $9, $9, $10
-    WHERE ${ALIVE}
+    ${insertUsers('$2', parameterOf)} WHERE ${ALIVE}
     ON CONFLICT (project_id, id) DO NOTHING RETURNING 1),
-  counted AS (
-    INSERT INTO user_counts (project_id, slot, users) SELECT $1, $11, 1 FROM made
-    ON CONFLICT (project_id, slot) DO UPDATE SET users = user_counts.users + excluded.users)
+  counted AS (${countUsers('SELECT $1, $11, 1 FROM made')}),
+  ${recorded('SELECT $15::text FROM made', 12)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM made)`;
 
-/** A user count has so many rows, and each write takes one of them: see the table. */
-const COUNT_SLOTS = 16;
-export const anyCountSlot = (): number => Math.floor(Math.random() * COUNT_SLOTS);
-
-/** SQL: adds $3 to the project's number of users, in slot $2. */
-export const COUNT_USERS = `
-  INSERT INTO user_counts (project_id, slot, users) VALUES ($1, $2, $3)
-  ON CONFLICT (project_id, slot) DO UPDATE SET users = user_counts.users + excluded.users`;
-
-/** One statement where the user is there, two where they are created. */
-export async function putUser(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  write: StoredUserWrite,
-  context: WriteContext,
-): Promise<PutUserOutcome> {
-  const fields = suppliedFields(write);
-  const { now, revision } = context;
-  const [updated] = await attempt.run(
-    ...([UPDATE, project, id, ...fields, now, revision, ...preconditionParameters(context)] as const),
-  );
-  const [alive, status, before, changed] = updated as Row;
-  assertAlive(alive);
-  const failure = preconditionFailure(context, before as string | null);
-  if (failure !== null) return failure;
-  if (before !== null)
-    return { kind: changed === true ? 'updated' : 'unchanged', effects: turn(id, status, write) };
-  const [inserted] = await attempt.run(INSERT, project, id, ...fields, now, revision, anyCountSlot());
-  assertAlive(inserted?.[0]);
-  if (inserted?.[1] !== true) throw new LostRaceError('the user was created meanwhile');
-  return { kind: 'created', effects: NO_EFFECTS };
-}
-
-function turn(id: string, before: unknown, { status }: StoredUserWrite) {
-  if (status === undefined || status === before) return NO_EFFECTS;
-  return status === 'deleted' ? { ...NO_EFFECTS, deactivated: [id] } : { ...NO_EFFECTS, reactivated: [id] };
-}
-
-const PUT_PREFERENCES = `
-  WITH changed AS (
-    UPDATE users SET send_via_messenger = coalesce($3::boolean, send_via_messenger),
-      send_via_email = coalesce($4::boolean, send_via_email)
-    WHERE project_id = $1 AND id = $2 AND ${ALIVE} RETURNING 1)
-  SELECT ${ALIVE}, EXISTS (SELECT 1 FROM changed)`;
-
-export async function putPreferences(
-  attempt: Attempt,
-  project: ProjectKey,
-  id: string,
-  { sendViaMessenger, sendViaEmail }: NotificationChannels,
-): Promise<boolean> {
-  const [row] = await attempt.run(
-    PUT_PREFERENCES,
-    project,
-    id,
-    sendViaMessenger ?? null,
-    sendViaEmail ?? null,
-  );
-  assertAlive(row?.[0]);
-  return row?.[1] === true;
+/** Users (see the port). */
+export function userStore({ database }: PostgresEngine): UserStore {
+  return {
+    find: (project, id) => database.readOne(USER.toRecord, FIND, project, id),
+    async list(project, { after, limit }) {
+      const [row] = await database.read(LIST, project, after ?? '', limit);
+      return toPage(row as Row) as TotalPage;
+    },
+    put(project, id, write, context) {
+      const fields = USER_FIELDS.map((field) => (write[field] === null ? '' : (write[field] ?? null)));
+      const row = [project, id, ...fields, context.now, context.revision] as const;
+      const origin = originOf(context);
+      const changes = resourceChanges('user', id, null, write.status ?? 'active', []);
+      const update: Call = [UPDATE, ...row, ...preconditionParameters(context), ...origin];
+      const call: Call = [INSERT, ...row, anyCountSlot(), ...origin, textOfChanges(changes)];
+      return database.operation(
+        (attempt) => putRow<never>(attempt, update, { call, changes }, context),
+        userRow(project, id),
+      );
+    },
+    delete: (project, id, context) =>
+      database.operation((attempt) => deleteUser(attempt, project, id, context), userRow(project, id)),
+  };
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { isDamage, readFailure } from './sqlite-errors.ts';
 import { changedFiles, type FileIdentities } from './sqlite-files.ts';
 

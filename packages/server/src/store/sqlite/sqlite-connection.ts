@@ -2,16 +2,16 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 /** How long a statement waits for another process (the command line) to finish its write, in milliseconds. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Address space for reading the file in place, without copying pages; the kernel keeps in memory what is used. */
+/** Address space for reading the file without copying pages; the kernel caches what is used. */
 const MMAP_BYTES = 16 * 1_024 ** 3;
 
 export type Row = SQLInputValue[];
 
-/** A statement whose rows come as arrays of columns, the cheapest form. */
-export interface Statement {
-  get(...parameters: SQLInputValue[]): Row | undefined;
-  all(...parameters: SQLInputValue[]): Row[];
-  iterate(...parameters: SQLInputValue[]): Iterable<Row>;
+/** A statement whose rows come as arrays of columns, the cheapest form. `Columns` are those of its rows. */
+export interface Statement<Columns extends Row = Row> {
+  get(...parameters: SQLInputValue[]): Columns | undefined;
+  all(...parameters: SQLInputValue[]): Columns[];
+  iterate(...parameters: SQLInputValue[]): Iterable<Columns>;
   /** The number of rows changed. */
   run(...parameters: SQLInputValue[]): number;
   /** Runs an INSERT and gives the number of its row. */
@@ -27,8 +27,6 @@ export interface ConnectionOptions {
 /** One connection to the store's file, with the pragmas that every connection needs and its prepared statements. */
 export class SqliteConnection {
   readonly database: DatabaseSync;
-  /** The text of every statement prepared here; tests look at their query plans. */
-  readonly sql: string[] = [];
   readonly #toFailure: (error: unknown) => unknown;
 
   constructor(file: string, { readOnly, toFailure = (error) => error }: ConnectionOptions) {
@@ -41,24 +39,23 @@ export class SqliteConnection {
   #makeDurable(file: string): void {
     this.database.exec('PRAGMA synchronous = FULL');
     const mode = Object.values(this.database.prepare('PRAGMA journal_mode = WAL').get() ?? {})[0];
-    // Where memory cannot be shared (some network file systems), SQLite keeps another mode and says so only here.
+    // Where memory cannot be shared (some network file systems), SQLite stays in another mode and reports it only here.
     if (mode !== 'wal') throw new Error(`${file} is on a file system that cannot hold it: no shared memory`);
   }
 
   /** Prepares a statement, once, for the life of the connection. */
-  prepare(sql: string): Statement {
-    this.sql.push(sql);
-    const statement: StatementSync = this.#safely(() => this.database.prepare(sql));
-    statement.setReturnArrays(true);
+  readonly prepare = <Columns extends Row = Row>(sql: string): Statement<Columns> => {
     const safely = this.#safely;
+    const statement: StatementSync = safely(() => this.database.prepare(sql));
+    statement.setReturnArrays(true);
     return {
-      get: (...parameters) => safely(() => statement.get(...parameters) as unknown as Row | undefined),
-      all: (...parameters) => safely(() => statement.all(...parameters) as unknown as Row[]),
-      iterate: (...parameters) => this.#iterate(statement, parameters),
+      get: (...parameters) => safely(() => statement.get(...parameters) as unknown as Columns | undefined),
+      all: (...parameters) => safely(() => statement.all(...parameters) as unknown as Columns[]),
+      iterate: (...parameters) => this.#iterate<Columns>(statement, parameters),
       run: (...parameters) => safely(() => Number(statement.run(...parameters).changes)),
       insert: (...parameters) => safely(() => Number(statement.run(...parameters).lastInsertRowid)),
     };
-  }
+  };
 
   readonly #safely = <Answer>(use: () => Answer): Answer => {
     try {
@@ -68,9 +65,9 @@ export class SqliteConnection {
     }
   };
 
-  *#iterate(statement: StatementSync, parameters: SQLInputValue[]): Iterable<Row> {
+  *#iterate<Columns>(statement: StatementSync, parameters: SQLInputValue[]): Iterable<Columns> {
     try {
-      yield* statement.iterate(...parameters) as unknown as Iterable<Row>;
+      yield* statement.iterate(...parameters) as unknown as Iterable<Columns>;
     } catch (error) {
       throw this.#toFailure(error);
     }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 
 /** SQLite's codes for "not now": busy, locked, read-only, I/O error, full, cannot open. The low byte is the primary code. */
 const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 13, 14]);

@@ -1,8 +1,21 @@
-/** The files of an embedded store: how they come to be, and whether they are still those that were opened. */
+/** The files of an embedded store: how they are made, and whether they are still those that were opened. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
-import { StoreUnavailableError } from '../store.ts';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+
+/** Between a store's name and a random text: the name of a database that is not whole yet. */
+const UNFINISHED = '.new-';
 
 /** What SQLite puts beside a database: the write-ahead log and its index. */
 const BESIDE = ['-wal', '-shm'] as const;
@@ -50,9 +63,8 @@ function identityOf(path: string): string | null {
 export const hasStoreFiles = (file: string): boolean => filesOf(file).some((path) => existsSync(path));
 
 /**
- * Checks that the database is there as a whole: {@link createStoreFile} makes no empty one, so an empty one has lost what
- * it held, and so has a directory with files of a database that is missing. SQLite would begin an empty store, and delete
- * the log.
+ * Checks that the database is complete: {@link createStoreFile} makes no empty one, so an empty one has lost its data, and so
+ * has a directory with files of a database that is missing. SQLite would begin an empty store, and delete the log.
  * @throws Error that says what is missing and what to do
  */
 export function checkStoreFiles(file: string): void {
@@ -79,7 +91,7 @@ export function checkStoreFiles(file: string): void {
  * was faster, its file stays.
  */
 export function createStoreFile(file: string, fill: (path: string) => void): void {
-  const path = `${file}.new-${randomUUID()}`;
+  const path = `${file}${UNFINISHED}${randomUUID()}`;
   try {
     // The store holds secrets; SQLite gives the files beside it the same permissions.
     closeSync(openSync(path, 'wx', 0o600));
@@ -100,17 +112,31 @@ function giveName(path: string, file: string): void {
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(code) || existsSync(file)) throw error;
-    // A file system without links. Two first starts at once are kept apart by the lock of the directory.
+    // A file system without links. The lock of the directory prevents two first starts at once.
     renameSync(path, file);
   }
 }
 
-/** A name is on disk when its directory is. */
-function flushDirectory(path: string): void {
-  const directory = openSync(path, 'r');
+/** Some file systems do not let a directory be opened or flushed: they write names by themselves. */
+const CANNOT_FLUSH = ['EPERM', 'EACCES', 'EISDIR', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP'];
+
+/** A name is on disk when its directory is. `flush` is a parameter for tests. */
+export function flushDirectory(path: string, flush = fsyncSync): void {
+  let directory: number | null = null;
   try {
-    fsyncSync(directory);
+    directory = openSync(path, 'r');
+    flush(directory);
+  } catch (error) {
+    if (!CANNOT_FLUSH.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   } finally {
-    closeSync(directory);
+    if (directory !== null) closeSync(directory);
+  }
+}
+
+/** Removes the files of first starts that were killed. Only for the process that has locked the directory. */
+export function removeUnfinishedFiles(file: string): void {
+  const start = `${basename(file)}${UNFINISHED}`;
+  for (const name of readdirSync(dirname(file))) {
+    if (name.startsWith(start)) rmSync(join(dirname(file), name), { force: true });
   }
 }

@@ -1,11 +1,15 @@
+import { ProjectGoneError, StoreUnavailableError } from '../../values/engine-errors.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { Change } from '../changes.ts';
 import type { DurableBounds } from '../durable-bounds.ts';
-import { StoreUnavailableError } from '../store.ts';
 import { toThreadFailure } from '../thread-failure.ts';
+import type { WriteContext } from '../write-context.ts';
 import { damaged, filesChanged } from './sqlite-condition.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { isDamage, isUnavailable } from './sqlite-errors.ts';
 import { changedFiles, type FileIdentities } from './sqlite-files.ts';
-import { RollBack, type WriteOperations, writeOperations } from './sqlite-operations.ts';
+import { namesProject, type SqliteWrites, sqliteWrites } from './sqlite-ports.ts';
+import { RollBack } from './sqlite-roll-back.ts';
 import type { WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
 
 /**
@@ -14,19 +18,31 @@ import type { WriteReply, WriteRequest } from './sqlite-writer-protocol.ts';
  */
 export class GroupCommit {
   readonly #connection: SqliteConnection;
-  readonly #operations: WriteOperations;
+  readonly #writes: SqliteWrites;
+  readonly #isAlive;
+  /** Projects that the transaction has found not to be deleted. */
+  readonly #liveProjects = new Set<ProjectKey>();
   readonly #begin;
   readonly #commit;
   readonly #savepoint;
   readonly #release;
   readonly #rollBackTo;
   readonly #files: FileIdentities;
+  readonly #readChangedFiles: typeof changedFiles;
   #lost: string | null = null;
 
-  constructor(connection: SqliteConnection, durableBounds: DurableBounds, files: FileIdentities) {
+  /** `readChangedFiles` is a parameter for tests. */
+  constructor(
+    connection: SqliteConnection,
+    durableBounds: DurableBounds,
+    files: FileIdentities,
+    readChangedFiles = changedFiles,
+  ) {
+    this.#readChangedFiles = readChangedFiles;
     this.#connection = connection;
     this.#files = files;
-    this.#operations = writeOperations(connection, durableBounds);
+    this.#writes = sqliteWrites(connection, durableBounds);
+    this.#isAlive = connection.prepare('SELECT 1 FROM projects WHERE project_no = ?');
     this.#begin = connection.prepare('BEGIN IMMEDIATE');
     this.#commit = connection.prepare('COMMIT');
     this.#savepoint = connection.prepare('SAVEPOINT operation');
@@ -44,12 +60,13 @@ export class GroupCommit {
     try {
       this.#requireStore();
       this.#begin.run();
+      this.#writes.changes.begin();
+      this.#liveProjects.clear();
       const replies = requests.map((request) => this.#runOne(request));
       // What is rejected leaves nothing behind that reads would still find in the open files.
       this.#checkFiles();
       this.#commit.run();
-      // What was flushed to a file that is not there any more must not be acknowledged.
-      this.#checkFiles();
+      this.#checkCommitted();
       return replies;
     } catch (error) {
       if (isDamage(error)) this.#lost ??= damaged(error);
@@ -64,10 +81,27 @@ export class GroupCommit {
     if (this.#lost !== null) throw new StoreUnavailableError(this.#lost);
   }
 
-  #checkFiles(): void {
-    const changed = changedFiles(this.#files);
-    if (changed !== null) this.#lost ??= filesChanged(changed);
+  /**
+   * What was flushed to a file that was removed or replaced must not be acknowledged. A check that fails proves nothing:
+   * the data is committed, and the next check finds out.
+   */
+  #checkCommitted(): void {
+    try {
+      this.#noteChangedFiles();
+    } catch {
+      return;
+    }
     this.#requireStore();
+  }
+
+  #checkFiles(): void {
+    this.#noteChangedFiles();
+    this.#requireStore();
+  }
+
+  #noteChangedFiles(): void {
+    const changed = this.#readChangedFiles(this.#files);
+    if (changed !== null) this.#lost ??= filesChanged(changed);
   }
 
   #rollBack(): void {
@@ -80,26 +114,47 @@ export class GroupCommit {
 
   /** Removes a slice of what deleted projects left behind. False when there was nothing, or it could not be done now. */
   purge(): boolean {
-    const [reply] = this.run([[0, 'purge', []]]);
+    const [reply] = this.run([[0, 'purge', 'run', []]]);
     return reply !== undefined && reply[1] === null && reply[2] === true;
   }
 
+  /** A write that has changes names the project first, and its context last. */
+  #recordChanges(outcome: unknown, parameters: readonly unknown[]): void {
+    if (!hasChanges(outcome)) return;
+    const [project, context] = [parameters[0] as ProjectKey, parameters.at(-1) as WriteContext];
+    this.#writes.changes.record(project, outcome.changes, context);
+  }
+
+  /** @throws ProjectGoneError */
+  #requireProject(project: ProjectKey): void {
+    if (this.#liveProjects.has(project)) return;
+    if (this.#isAlive.get(project) === undefined) throw new ProjectGoneError();
+    this.#liveProjects.add(project);
+  }
+
   /** @throws what SQLite threw when the whole transaction is gone with it. */
-  #runOne([number, name, parameters]: WriteRequest): WriteReply {
+  #runOne([number, port, method, parameters]: WriteRequest): WriteReply {
     this.#savepoint.run();
     try {
-      const operation = this.#operations[name] as (...parameters: unknown[]) => unknown;
-      const answer = operation(...parameters);
+      if (namesProject(port)) this.#requireProject(parameters[0] as ProjectKey);
+      const writes = this.#writes[port] as unknown as Record<string, (...parameters: unknown[]) => unknown>;
+      const answer = writes[method]?.(...parameters);
+      // A deleted project is not found by the writes after it in the same transaction.
+      if (port === 'projects') this.#liveProjects.clear();
+      this.#recordChanges(answer, parameters);
       this.#release.run();
       return [number, null, answer];
     } catch (error) {
       if (!this.#connection.database.isTransaction || isDamage(error)) throw error;
       this.#rollBackTo.run();
       this.#release.run();
-      return error instanceof RollBack ? [number, null, error.answer] : [number, failureOf(error)];
+      return error instanceof RollBack ? [number, null, error.outcome] : [number, failureOf(error)];
     }
   }
 }
 
 const failureOf = (error: unknown) =>
   toThreadFailure(error, error instanceof StoreUnavailableError || isUnavailable(error));
+
+const hasChanges = (outcome: unknown): outcome is { readonly changes: readonly Change[] } =>
+  typeof outcome === 'object' && outcome !== null && 'changes' in outcome;

@@ -1,16 +1,20 @@
 import type { Status } from '@rollcall/protocol';
-import type { GroupRecord } from '../store.ts';
-import type { Row } from './sqlite-connection.ts';
+import type { GroupRecord } from '../ports/groups.ts';
 
-/** A group from (name, status, metadata, connected, revision, …). */
-export function toGroup(id: string, row: Row, members: GroupRecord['members']): GroupRecord {
-  return {
-    id,
-    name: row[0] as string,
-    status: row[1] as Status,
-    metadata: row[2] as string,
-    connectedToMessenger: row[3] === 1,
-    revision: row[4] as string,
-    members,
-  };
+/** The columns of a {@link GroupRow}. */
+export const GROUP_COLUMNS = 'name, status, metadata, workspace IS NOT NULL, revision';
+export type GroupRow = [
+  name: string,
+  status: Status,
+  metadata: string,
+  isConnected: number,
+  revision: string,
+];
+
+export function toGroup(
+  id: string,
+  [name, status, metadata, isConnected, revision]: readonly [...GroupRow, ...unknown[]],
+  members: GroupRecord['members'],
+): GroupRecord {
+  return { id, name, status, metadata, connectedToMessenger: isConnected === 1, revision, members };
 }

@@ -1,29 +1,35 @@
 import { DatabaseSync } from 'node:sqlite';
+import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
 import { checkStoreFiles } from './sqlite-files.ts';
 import { migrations, schemaVersion } from './sqlite-migrate.ts';
-
-/** How long it waits for another process, in milliseconds. */
-const BUSY_TIMEOUT_MS = 5_000;
 
 export interface SqliteInspection {
   readonly schemaVersion: number;
   readonly latestSchemaVersion: number;
-  /** What SQLite's quick check complains of; empty when nothing. */
+  /** The messages of SQLite's quick check; empty when the file is sound. */
   readonly damages: readonly string[];
+}
+
+/** Whether opening the store would migrate it. False where it cannot be read: opening it says why. */
+export function needsSqliteMigration(file: string): boolean {
+  try {
+    // SQLite deletes a log whose database is empty.
+    checkStoreFiles(file);
+    using database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+    return schemaVersion(database) < (migrations().at(-1)?.number ?? 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Reads a store's file, beside a running server or without one, and changes nothing. @throws Error when it cannot be read */
 export function inspectSqliteStore(file: string): SqliteInspection {
   checkStoreFiles(file);
-  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-  try {
-    const found = database.prepare('PRAGMA quick_check(5)').all().flatMap(Object.values).map(String);
-    return {
-      schemaVersion: schemaVersion(database),
-      latestSchemaVersion: migrations().at(-1)?.number ?? 0,
-      damages: found.filter((line) => line !== 'ok'),
-    };
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  const found = database.prepare('PRAGMA quick_check(5)').all().flatMap(Object.values).map(String);
+  return {
+    schemaVersion: schemaVersion(database),
+    latestSchemaVersion: migrations().at(-1)?.number ?? 0,
+    damages: found.filter((message) => message !== 'ok'),
+  };
 }

@@ -1,17 +1,15 @@
-import type { GroupRecord, Json, ProjectKey } from '../store.ts';
-import { readFailure } from './sqlite-errors.ts';
-import { toGroup } from './sqlite-group-row.ts';
-import { inside } from './sqlite-pages.ts';
+import type { Json } from '../../values/json.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { GroupRecord } from '../ports/groups.ts';
+import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
 import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
 
-/** Members read at a time, the event loop let go between: under a millisecond. */
+/** Members read in one event-loop tick: under a millisecond. */
 const PIECE_MEMBERS = 5_000;
 
-const GROUP = `
-  SELECT name, status, metadata, workspace IS NOT NULL, revision, group_no FROM groups
-  WHERE project_no = ? AND id = ?`;
+const GROUP = `SELECT ${GROUP_COLUMNS}, group_no FROM groups WHERE project_no = ? AND id = ?`;
 const MEMBERS = `
-  SELECT json_group_array(user_id), count(*), max(user_id) FROM (
+  SELECT group_concat(json_quote(user_id), ','), count(*), max(user_id) FROM (
     SELECT user_id FROM memberships WHERE group_no = ? AND user_id > ? ORDER BY user_id LIMIT ${PIECE_MEMBERS})`;
 
 /** A group with many members: all of it from one snapshot, the members in pieces. Null when it is not there. */
@@ -20,68 +18,42 @@ export async function readMembersInPieces(
   project: ProjectKey,
   id: string,
 ): Promise<GroupRecord | null> {
-  const longRead = await LongRead.begin(pool);
-  try {
-    const row = longRead.statement(GROUP).get(project, id);
-    if (row !== undefined) return toGroup(id, row, new MemberPieces(longRead, row[5] as number));
-  } catch (error) {
-    longRead.release();
-    throw readFailure(error);
-  }
-  longRead.release();
-  return null;
+  using unfinished = new DisposableStack();
+  const longRead = unfinished.adopt(await LongRead.begin(pool), (read) => read.release());
+  const row = longRead.prepare<[...GroupRow, groupNo: number]>(GROUP).get(project, id);
+  if (row === undefined) return null;
+  unfinished.move();
+  return toGroup(id, row, memberPieces(longRead, row[5]));
 }
 
-/** The members of one group as pieces of one JSON array. Its snapshot ends when it was read, left, or left idle. */
-class MemberPieces implements AsyncIterable<Json>, AsyncIterator<Json> {
-  readonly #longRead: LongRead;
-  readonly #groupNo: number;
-  #after = '';
-  #next: 'beginning' | 'members' | 'end' | 'nothing' = 'beginning';
+/** The members of a group as pieces of one JSON array. The snapshot ends with the iteration, or when that is idle. */
+function memberPieces(longRead: LongRead, groupNo: number): AsyncIterable<Json> {
+  const pieces = readPieces(longRead, groupNo);
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => pieces.next(),
+      return() {
+        // A generator that was never read does not run its `finally`.
+        longRead.release();
+        return pieces.return();
+      },
+    }),
+  };
+}
 
-  constructor(longRead: LongRead, groupNo: number) {
-    this.#longRead = longRead;
-    this.#groupNo = groupNo;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async next(): Promise<IteratorResult<Json>> {
-    switch (this.#next) {
-      case 'beginning':
-        this.#next = 'members';
-        return { done: false, value: '[' };
-      case 'members':
-        return { done: false, value: await this.#members() };
-      case 'end':
-        this.#next = 'nothing';
-        this.#longRead.release();
-        return { done: false, value: ']' };
-      default:
-        return { done: true, value: undefined };
+async function* readPieces(longRead: LongRead, groupNo: number): AsyncGenerator<Json, void, void> {
+  try {
+    yield '[';
+    for (let after = ''; ; ) {
+      await new Promise(setImmediate);
+      const members = longRead.prepare<[ids: string | null, count: number, last: string | null]>(MEMBERS);
+      const [ids, count, last] = members.get(groupNo, after) ?? [null, 0, null];
+      if (ids !== null) yield after === '' ? ids : `,${ids}`;
+      if (count < PIECE_MEMBERS) break;
+      after = last ?? after;
     }
+  } finally {
+    longRead.release();
   }
-
-  async return(): Promise<IteratorResult<Json>> {
-    this.#next = 'nothing';
-    this.#longRead.release();
-    return { done: true, value: undefined };
-  }
-
-  /** The next of them, the event loop let go before. */
-  async #members(): Promise<Json> {
-    await new Promise(setImmediate);
-    const row = this.#longRead.statement(MEMBERS).get(this.#groupNo, this.#after) as [
-      string,
-      number,
-      string | null,
-    ];
-    const [ids, count, last] = row;
-    const separator = this.#after === '' || count === 0 ? '' : ',';
-    this.#after = last ?? this.#after;
-    if (count < PIECE_MEMBERS) this.#next = 'end';
-    return separator + inside(ids);
-  }
+  yield ']';
 }

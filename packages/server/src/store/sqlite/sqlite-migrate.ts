@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type Migration, migrationsIn, SchemaTooNewError } from '../migration-files.ts';
-import { placeKey, placeKeys } from './sqlite-place-keys.ts';
+import { locationKey, locationKeys } from './sqlite-location-keys.ts';
 
 const DIRECTORY = new URL('./migrations/', import.meta.url);
 
@@ -10,7 +10,7 @@ export const migrations = (): Migration[] => migrationsIn(DIRECTORY);
 
 /**
  * Brings the store to this version's schema, all or nothing; safe when several processes start at once, because the
- * write lock is taken before the version is read. The version stands in the file's `user_version`.
+ * write lock is taken before the version is read. The version is the file's `user_version`.
  * @throws SchemaTooNewError when the file has a later version than this program knows.
  */
 export function migrate(database: DatabaseSync): void {
@@ -24,8 +24,8 @@ export function migrate(database: DatabaseSync): void {
         `the store has schema version ${version} and this version of Rollcall knows ${latest}: run the newer Rollcall that wrote it`,
       );
     }
-    database.function('place_keys', (location) => JSON.stringify([...placeKeys(String(location))]));
-    database.function('place_key', (text) => placeKey(String(text)));
+    database.function('place_keys', (location) => JSON.stringify([...locationKeys(String(location))]));
+    database.function('place_key', (text) => locationKey(String(text)));
     for (const { number, file } of known) {
       if (number <= version) continue;
       database.exec(readFileSync(new URL(file, DIRECTORY), 'utf8'));

@@ -1,24 +1,38 @@
-import type { Page } from '../store.ts';
-import type { Row } from './sqlite-connection.ts';
+import type { Page, PageRequest } from '../../values/page.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
 
-/**
- * A parameter in `LIMIT` or `OFFSET`. SQLite plans anew for each value of a bare one, which doubles a small read's cost.
- */
-export const UNPEEKED = '? + 0';
-
-/**
- * A page from a row of (entries joined with commas, how many). Where it ends is asked only of a full page that may have
- * a next one: `boundary` gives the IDs from place `limit - 1` after the start, the last of this page and the next.
- */
-export function toPage(row: Row, limit: number, boundary: (offset: number) => Row[]): Page {
-  const [items, count] = row as [string | null, number];
-  const [last, next] = count < limit ? [] : boundary(limit - 1);
-  return {
-    items: items ?? '',
-    count,
-    last: last === undefined || next === undefined ? null : (last[0] as string),
-  };
+/** A list that is read in pages: the rows of one owner, in order of ID. */
+export interface PagedList {
+  /** An SQL expression: the JSON text of an entry. */
+  readonly entry: string;
+  /** The table of the rows, or several joined ones. */
+  readonly from: string;
+  /** The table that has the owner and the ID of every row; default: `from`. */
+  readonly index?: string;
+  readonly owner: string;
+  readonly id: string;
 }
 
-/** What is between the brackets of a JSON array. */
-export const inside = (array: string): string => array.slice(1, -1);
+/** A parameter in `LIMIT` or `OFFSET`. SQLite plans anew for each value of a bare one, which doubles a small read's cost. */
+export const UNPEEKED = '? + 0';
+
+/** Prepares the reads of a list. The result reads the page of an owner. */
+export function pagedList(
+  prepare: SqliteReader['prepare'],
+  { entry, from, index = from, owner, id }: PagedList,
+) {
+  const afterId = `WHERE ${owner} = ? AND ${id} > ? ORDER BY ${id}`;
+  const entries = prepare<[items: string | null, count: number]>(
+    `SELECT group_concat(${entry}, ','), count(*) FROM (SELECT * FROM ${from} ${afterId} LIMIT ${UNPEEKED})`,
+  );
+  const boundary = prepare<[id: string]>(`SELECT ${id} FROM ${index} ${afterId} LIMIT 2 OFFSET ${UNPEEKED}`);
+
+  return (ownerKey: ProjectKey, { after, limit }: PageRequest): Page => {
+    const start = after ?? '';
+    const [items, count] = entries.get(ownerKey, start, limit) ?? [null, 0];
+    // Only a full page may have a next one: then the last ID of this page and the first of the next are read.
+    const [last, next] = count < limit ? [] : boundary.all(ownerKey, start, limit - 1);
+    return { items: items ?? '', count, last: last === undefined || next === undefined ? null : last[0] };
+  };
+}

@@ -1,57 +1,57 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { StoreCondition } from './sqlite-condition.ts';
-import { SqliteConnection, type Statement } from './sqlite-connection.ts';
+import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** A statement that only reads. */
-export type ReadStatement = Pick<Statement, 'get' | 'all' | 'iterate'>;
+export type ReadStatement<Columns extends Row = Row> = Pick<Statement<Columns>, 'get' | 'all' | 'iterate'>;
 
-/** How long a held snapshot may go unrenewed: bounds how late the commit of another process is seen. */
+/** How often the snapshot is renewed: bounds how late the commit of another process is seen. */
 const RENEW_EVERY_MS = 250;
 
 /**
- * The main thread's read-only connection. It holds one read transaction open across statements, which spares each of
- * them the file locks of a transaction of its own (half of a small read's cost), and renews it when the writer reports
- * a commit, so that what was acknowledged is always seen.
+ * The main thread's read-only connection. Its snapshot is one read transaction that stays open across statements, which
+ * spares each of them the file locks of a transaction of its own (half of a small read's cost). The snapshot is renewed when
+ * the writer reports a commit, so what was acknowledged is always seen.
  */
 export class SqliteReader {
   readonly connection: SqliteConnection;
-  readonly #begin: Statement;
+  readonly #beginStatement: Statement;
   readonly #timer: NodeJS.Timeout;
-  #holding = false;
+  #hasSnapshot = false;
   #suspended = false;
 
   constructor(file: string, { readFailure }: StoreCondition) {
     this.connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
-    this.#begin = this.connection.prepare('BEGIN');
+    this.#beginStatement = this.connection.prepare('BEGIN');
     this.#timer = setInterval(() => this.renew(), RENEW_EVERY_MS);
     this.#timer.unref();
   }
 
   /** Prepares a read; its `get` and `all` see everything that was committed before the last {@link renew}. */
-  prepare(sql: string): ReadStatement {
-    const { get, all, iterate } = this.connection.prepare(sql);
+  readonly prepare = <Columns extends Row = Row>(sql: string): ReadStatement<Columns> => {
+    const { get, all, iterate } = this.connection.prepare<Columns>(sql);
     return { get: this.#reading(get), all: this.#reading(all), iterate: this.#reading(iterate) };
-  }
+  };
 
   #reading<Answer>(
     read: (...parameters: SQLInputValue[]) => Answer,
   ): (...parameters: SQLInputValue[]) => Answer {
     return (...parameters) => {
-      if (!this.#holding) this.#hold();
+      if (!this.#hasSnapshot) this.#begin();
       return read(...parameters);
     };
   }
 
-  /** Lets the snapshot go; the next read takes a new one. */
+  /** Ends the snapshot; the next read begins a new one. */
   renew(): void {
-    if (!this.#holding) return;
-    this.#holding = false;
+    if (!this.#hasSnapshot) return;
+    this.#hasSnapshot = false;
     this.connection.endRead();
   }
 
   /**
-   * Holds a snapshot no longer than the task that takes it, until {@link resume}: reads go on, and what one of them reads
-   * in several statements is one state, while the log is folded into the file.
+   * Until {@link resume}, a snapshot ends with the task that began it, so that the log can be folded into the file. Reads go
+   * on, and what one of them reads in several statements is one state.
    */
   suspend(): void {
     this.renew();
@@ -68,9 +68,9 @@ export class SqliteReader {
     this.connection.close();
   }
 
-  #hold(): void {
-    this.#begin.run();
-    this.#holding = true;
+  #begin(): void {
+    this.#beginStatement.run();
+    this.#hasSnapshot = true;
     if (this.#suspended) queueMicrotask(() => this.renew());
   }
 }

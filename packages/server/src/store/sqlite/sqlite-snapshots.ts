@@ -1,45 +1,36 @@
-import { StoreUnavailableError } from '../store.ts';
+import { Semaphore } from '../../concurrency/semaphore.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
-import { SqliteConnection, type Statement } from './sqlite-connection.ts';
+import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
 /** How many long reads go on at once; more wait for one to end. */
 const MAX_SNAPSHOTS = 8;
-/** How long a long read waits for its turn. */
+/** How long a long read waits for one of them, in milliseconds. */
 const WAIT_LIMIT_MS = 5_000;
+/** Long reads are served in order, whatever project they are of. */
+const ALL_READERS = null;
 
 /** A connection for reads that take long and must see one state from beginning to end. */
-export class Snapshot {
-  readonly #connection: SqliteConnection;
+export class Snapshot extends SqliteConnection {
   readonly #prepared = new Map<string, Statement>();
 
   constructor(file: string, { readFailure }: StoreCondition) {
-    this.#connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
+    super(file, { readOnly: true, toFailure: readFailure });
   }
 
-  /** A read; prepared when it is first asked for, and kept. */
-  statement(sql: string): Statement {
-    let statement = this.#prepared.get(sql);
-    if (statement === undefined) {
-      statement = this.#connection.prepare(sql);
-      this.#prepared.set(sql, statement);
-    }
-    return statement;
+  /** A statement of this connection; prepared on first use. */
+  statement<Columns extends Row = Row>(sql: string): Statement<Columns> {
+    const prepared = this.#prepared.get(sql) ?? this.prepare(sql);
+    this.#prepared.set(sql, prepared);
+    return prepared as Statement as Statement<Columns>;
   }
 
   begin(): void {
-    this.#connection.database.exec('BEGIN');
-  }
-
-  end(): void {
-    this.#connection.endRead();
-  }
-
-  close(): void {
-    this.#connection.close();
+    this.database.exec('BEGIN');
   }
 }
 
-/** A reader that takes nothing for so long loses its snapshot, which keeps the log from being folded into the file. */
+/** A reader that reads nothing for so long loses its snapshot, which prevents folding the log into the file. */
 const IDLE_LIMIT_MS = 30_000;
 /** No reader retains a snapshot for longer, however steadily it reads. */
 const TOTAL_LIMIT_MS = 5 * 60_000;
@@ -64,12 +55,12 @@ export class LongRead {
   }
 
   /** A statement on the snapshot. @throws StoreUnavailableError when the reader has lost it */
-  statement(sql: string): Statement {
-    if (this.#snapshot === null || !this.#pool.holds(this.#snapshot))
+  readonly prepare = <Columns extends Row = Row>(sql: string): Statement<Columns> => {
+    if (this.#snapshot === null || !this.#pool.isActive(this.#snapshot))
       throw new StoreUnavailableError('a long read took too long, and lost its snapshot');
     this.#idle.refresh();
     return this.#snapshot.statement(sql);
-  }
+  };
 
   /** Idempotent. */
   release(): void {
@@ -80,13 +71,16 @@ export class LongRead {
   }
 }
 
-/** The snapshots of one store: a few connections, used again. */
+/** The snapshots of one store: a few connections that are reused. */
 export class SnapshotPool {
   readonly #file: string;
   readonly #condition: StoreCondition;
   readonly #free: Snapshot[] = [];
   readonly #taken = new Set<Snapshot>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #permits = new Semaphore({
+    permits: MAX_SNAPSHOTS,
+    unavailable: () => new StoreUnavailableError('too many long reads are under way'),
+  });
   #closed = false;
 
   constructor(file: string, condition: StoreCondition) {
@@ -94,65 +88,60 @@ export class SnapshotPool {
     this.#condition = condition;
   }
 
-  /** How many snapshots are held now. */
+  /** How many snapshots are in use. */
   get active(): number {
     return this.#taken.size;
   }
 
   /** False when the store was closed meanwhile, and the snapshot with it. */
-  holds(snapshot: Snapshot): boolean {
+  isActive(snapshot: Snapshot): boolean {
     return this.#taken.has(snapshot);
   }
 
   /** A snapshot of the newest state; give it back with {@link release}. @throws StoreUnavailableError */
   async acquire(): Promise<Snapshot> {
-    if (this.#taken.size >= MAX_SNAPSHOTS) await this.#turn();
+    this.#requireOpen();
+    await this.#permits.acquire(ALL_READERS, performance.now() + WAIT_LIMIT_MS);
+    try {
+      this.#requireOpen();
+      using unusable = new DisposableStack();
+      const snapshot = unusable.adopt(this.#free.pop() ?? this.#open(), (found) => found.close());
+      snapshot.begin();
+      unusable.move();
+      this.#taken.add(snapshot);
+      return snapshot;
+    } catch (error) {
+      this.#permits.release(ALL_READERS);
+      throw error;
+    }
+  }
+
+  #requireOpen(): void {
     if (this.#closed) throw new StoreUnavailableError('the store is closed');
-    const snapshot = this.#free.pop() ?? this.#open();
-    this.#taken.add(snapshot);
-    snapshot.begin();
-    return snapshot;
   }
 
   /** A connection to another file under the name of ours would mix two stores. */
   #open(): Snapshot {
     this.#condition.require();
-    const snapshot = new Snapshot(this.#file, this.#condition);
-    try {
-      this.#condition.checkFiles();
-      this.#condition.require();
-      return snapshot;
-    } catch (error) {
-      snapshot.close();
-      throw error;
-    }
+    using unusable = new DisposableStack();
+    const snapshot = unusable.adopt(new Snapshot(this.#file, this.#condition), (opened) => opened.close());
+    this.#condition.checkFiles();
+    this.#condition.require();
+    unusable.move();
+    return snapshot;
   }
 
   release(snapshot: Snapshot): void {
     if (!this.#taken.delete(snapshot)) return;
-    snapshot.end();
+    snapshot.endRead();
     this.#free.push(snapshot);
-    this.#waiting.shift()?.();
+    this.#permits.release(ALL_READERS);
   }
 
   close(): void {
     this.#closed = true;
     for (const snapshot of [...this.#free.splice(0), ...this.#taken]) snapshot.close();
     this.#taken.clear();
-    for (const next of this.#waiting.splice(0)) next();
-  }
-
-  #turn(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const next = () => {
-        clearTimeout(limit);
-        resolve();
-      };
-      const limit = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(next), 1);
-        reject(new StoreUnavailableError('too many long reads are under way'));
-      }, WAIT_LIMIT_MS);
-      this.#waiting.push(next);
-    });
+    this.#permits.rejectWaiting(new StoreUnavailableError('the store is closed'));
   }
 }

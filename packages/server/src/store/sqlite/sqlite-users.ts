@@ -1,60 +1,58 @@
-import type { NotificationChannels, Status } from '@rollcall/protocol';
-import { NO_EFFECTS, preconditionFailure } from '../outcomes.ts';
-import type {
-  DeleteOutcome,
-  Departure,
-  PageRequest,
-  ProjectKey,
-  PutUserOutcome,
-  TotalPage,
-  UserRecord,
-  WriteContext,
-} from '../store.ts';
-import type { StoredUserWrite } from '../stored-write.ts';
-import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import type { Status } from '@rollcall/protocol';
+import type { PageRequest, TotalPage } from '../../values/page.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { resourceChanges, userRemovalChanges } from '../changes.ts';
+import type { AlreadyExists, DeleteOutcome, Stale, Written } from '../outcomes.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { PutUserOutcome, StoredUserWrite, UserRecord } from '../ports/users.ts';
+import { preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import { toPage, UNPEEKED } from './sqlite-pages.ts';
+import { pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
-const COLUMNS =
-  'user_no, name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision';
+const FIND = `
+  SELECT user_no, name, short_name, email, profile_picture_url, status, metadata, created_at, updated_at, revision
+  FROM users WHERE project_no = ? AND id = ?`;
+type UserRow = [
+  userNo: number,
+  name: string | null,
+  shortName: string | null,
+  email: string | null,
+  profilePictureUrl: string | null,
+  status: Status,
+  metadata: string,
+  createdAt: number,
+  updatedAt: number,
+  revision: string,
+];
 
-/** An SQL expression: milliseconds in `column` as the ISO 8601 text that JSON carries. */
+/** An SQL expression: milliseconds in `column` as the ISO 8601 text that answers have. */
 const timestamp = (column: string) => `strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch')`;
 
-/** Reads of users, on the main thread. */
-export function userReads(reader: SqliteReader) {
-  const find = reader.prepare(`SELECT ${COLUMNS} FROM users WHERE project_no = ? AND id = ?`);
-  const total = reader.prepare('SELECT user_count FROM projects WHERE project_no = ?');
-  const boundary = reader.prepare(
-    `SELECT id FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ${UNPEEKED}`,
-  );
-  const page = reader.prepare(`
-    SELECT group_concat('{"id":' || json_quote(id) || ',"name":' || json_quote(name)
-        || ',"short_name":' || json_quote(short_name) || ',"email":' || json_quote(email)
-        || ',"profile_picture_url":' || json_quote(profile_picture_url)
-        || ',"status":"' || status || '","metadata":' || metadata
-        || ',"created_at":"' || ${timestamp('created_at')} || '","updated_at":"' || ${timestamp('updated_at')} || '"}', ','),
-      count(*)
-    FROM (SELECT * FROM users WHERE project_no = ? AND id > ? ORDER BY id LIMIT ${UNPEEKED})`);
-  const preferences = reader.prepare(
-    'SELECT send_via_messenger, send_via_email FROM users WHERE project_no = ? AND id = ?',
-  );
+const LIST = {
+  entry: `'{"id":' || json_quote(id) || ',"name":' || json_quote(name)
+    || ',"short_name":' || json_quote(short_name) || ',"email":' || json_quote(email)
+    || ',"profile_picture_url":' || json_quote(profile_picture_url)
+    || ',"status":"' || status || '","metadata":' || metadata
+    || ',"created_at":"' || ${timestamp('created_at')} || '","updated_at":"' || ${timestamp('updated_at')} || '"}'`,
+  from: 'users',
+  owner: 'project_no',
+  id: 'id',
+};
 
+/** Reads of users, on the main thread. */
+export function userReads({ prepare }: SqliteReader) {
+  const find = prepare<UserRow>(FIND);
+  const total = prepare<[number]>('SELECT user_count FROM projects WHERE project_no = ?');
+  const page = pagedList(prepare, LIST);
   return {
-    find(project: ProjectKey, id: string): UserRecord | null {
-      const row = find.get(project, id);
-      return row === undefined ? null : toUser(id, row);
+    async find(project: ProjectKey, id: string): Promise<UserRecord | null> {
+      return toUser(id, find.get(project, id));
     },
-    list(project: ProjectKey, { after, limit }: PageRequest): TotalPage {
-      const start = after ?? '';
-      const row = page.get(project, start, limit) as Row;
-      const { items, count, last } = toPage(row, limit, (offset) => boundary.all(project, start, offset));
-      return { items, count, last, total: Number(total.get(project)?.[0] ?? 0) };
-    },
-    preferences(project: ProjectKey, id: string): Required<NotificationChannels> | null {
-      const row = preferences.get(project, id);
-      return row === undefined ? null : { sendViaMessenger: row[0] === 1, sendViaEmail: row[1] === 1 };
+    async list(project: ProjectKey, request: PageRequest): Promise<TotalPage> {
+      return { ...page(project, request), total: total.get(project)?.[0] ?? 0 };
     },
   };
 }
@@ -63,27 +61,28 @@ interface StoredUser extends UserRecord {
   readonly userNo: number;
 }
 
-function toUser(id: string, row: Row): StoredUser {
-  return {
-    userNo: row[0] as number,
-    id,
-    name: row[1] as string | null,
-    shortName: row[2] as string | null,
-    email: row[3] as string | null,
-    profilePictureUrl: row[4] as string | null,
-    status: row[5] as Status,
-    metadata: row[6] as string,
-    createdAt: row[7] as number,
-    updatedAt: row[8] as number,
-    revision: row[9] as string,
-  };
+function toUser(id: string, row: UserRow | undefined): StoredUser | null {
+  if (row === undefined) return null;
+  const [userNo, name, shortName, email, profilePictureUrl, status, metadata, ...rest] = row;
+  const [createdAt, updatedAt, revision] = rest;
+  const texts = { id, name, shortName, email, profilePictureUrl };
+  return { userNo, ...texts, status, metadata, createdAt, updatedAt, revision };
 }
 
-/** What a write leaves of the fields that a write can change: supplied ones replaced, the others as they were. */
-function merge(
-  before: Pick<UserRecord, MutableField> | null,
-  write: StoredUserWrite,
-): Pick<UserRecord, MutableField> {
+/** The fields that a write can change, by their names in the API. */
+const FIELDS = {
+  name: 'name',
+  shortName: 'short_name',
+  email: 'email',
+  profilePictureUrl: 'profile_picture_url',
+  status: 'status',
+  metadata: 'metadata',
+} as const;
+type MutableField = keyof typeof FIELDS;
+const MUTABLE = Object.keys(FIELDS) as MutableField[];
+
+/** The fields after a write: supplied ones replaced, the others as they were. */
+function merge(before: UserRecord | null, write: StoredUserWrite): Pick<UserRecord, MutableField> {
   const text = (supplied: string | null | undefined, current: string | null | undefined) =>
     supplied === undefined ? (current ?? null) : supplied === '' ? null : supplied;
   return {
@@ -96,94 +95,74 @@ function merge(
   };
 }
 
-const MUTABLE = ['name', 'shortName', 'email', 'profilePictureUrl', 'status', 'metadata'] as const;
-type MutableField = (typeof MUTABLE)[number];
-
 /** Writes of users, on the writer's thread. */
 export class UserWrites {
-  readonly #find;
-  readonly #insert;
-  readonly #update;
-  readonly #delete;
-  readonly #count;
-  readonly #setPreferences;
+  readonly #statements;
   readonly #memberships: MembershipWrites;
 
-  constructor(connection: SqliteConnection, memberships: MembershipWrites) {
+  constructor({ prepare }: SqliteConnection, memberships: MembershipWrites) {
     this.#memberships = memberships;
-    this.#find = connection.prepare(`SELECT ${COLUMNS} FROM users WHERE project_no = ? AND id = ?`);
-    this.#insert = connection.prepare(`
-      INSERT INTO users (project_no, id, name, short_name, email, profile_picture_url, status, metadata,
-        created_at, updated_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-    this.#update = connection.prepare(`
-      UPDATE users SET name = ?, short_name = ?, email = ?, profile_picture_url = ?, status = ?, metadata = ?,
-        updated_at = max(updated_at, ?), revision = ? WHERE user_no = ?`);
-    this.#delete = connection.prepare('DELETE FROM users WHERE user_no = ?');
-    this.#count = connection.prepare('UPDATE projects SET user_count = user_count + ? WHERE project_no = ?');
-    this.#setPreferences = connection.prepare(`
-      UPDATE users SET send_via_messenger = coalesce(?, send_via_messenger), send_via_email = coalesce(?, send_via_email)
-      WHERE project_no = ? AND id = ?`);
+    this.#statements = {
+      find: prepare<UserRow>(FIND),
+      insert: prepare(`
+        INSERT INTO users (project_no, id, name, short_name, email, profile_picture_url, status, metadata,
+          created_at, updated_at, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      update: prepare(`
+        UPDATE users SET name = ?, short_name = ?, email = ?, profile_picture_url = ?, status = ?, metadata = ?,
+          updated_at = max(updated_at, ?), revision = ? WHERE user_no = ?`),
+      delete: prepare('DELETE FROM users WHERE user_no = ?'),
+      count: prepare('UPDATE projects SET user_count = user_count + ? WHERE project_no = ?'),
+    };
   }
 
-  put(project: ProjectKey, id: string, write: StoredUserWrite, context: WriteContext): PutUserOutcome {
-    const { kind, card: _, ...rest } = this.apply(project, id, write, context);
-    if (kind === 'exists' || kind === 'stale') return { kind };
+  put(project: ProjectKey, id: string, write: StoredUserWrite, context: ConditionalContext): PutUserOutcome {
+    const applied = this.apply(project, id, write, context);
+    if (!('card' in applied)) return applied;
+    const { kind, changes } = applied;
     if (kind === 'created') this.countUsers(project, 1);
-    return { kind, effects: { ...NO_EFFECTS, ...rest } };
+    return { kind, changes };
   }
 
   /** {@link put} without counting the user in the project's total: a batch counts its users at once. */
-  apply(project: ProjectKey, id: string, write: StoredUserWrite, context: WriteContext): AppliedUser {
-    const row = this.#find.get(project, id);
-    const before = row === undefined ? null : toUser(id, row);
+  apply(project: ProjectKey, id: string, write: StoredUserWrite, context: ConditionalContext): AppliedUser {
+    const before = this.#find(project, id);
     const failure = preconditionFailure(context, before?.revision ?? null);
     if (failure !== null) return failure;
     const after = merge(before, write);
     const { now, revision } = context;
     const values = MUTABLE.map((field) => after[field]);
     if (before === null) {
-      const userNo = this.#insert.insert(project, id, ...values, now, now, revision);
-      return { kind: 'created', card: { ...after, userNo } };
+      const userNo = this.#statements.insert.insert(project, id, ...values, now, now, revision);
+      const changes = resourceChanges('user', id, null, after.status, []);
+      return { kind: 'created', card: { ...after, userNo }, changes };
     }
     const card = { ...after, userNo: before.userNo };
-    if (MUTABLE.every((field) => before[field] === after[field])) return { kind: 'unchanged', card };
-    this.#update.run(...values, now, revision, before.userNo);
+    const changed = MUTABLE.filter((field) => before[field] !== after[field]);
+    if (changed.length === 0) return { ...UNCHANGED, card };
+    this.#statements.update.run(...values, now, revision, before.userNo);
     if (before.name !== after.name || before.email !== after.email) this.#memberships.rename(id, card);
-    if (before.status === after.status) return { kind: 'updated', card };
-    return after.status === 'deleted'
-      ? { kind: 'updated', card, deactivated: [id] }
-      : { kind: 'updated', card, reactivated: [id] };
+    const fields = changed.filter((field) => field !== 'status').map((field) => FIELDS[field]);
+    const changes = resourceChanges('user', id, before.status, after.status, fields);
+    return { kind: 'updated', card, changes };
   }
 
   countUsers(project: ProjectKey, difference: number): void {
-    if (difference !== 0) this.#count.run(difference, project);
+    if (difference !== 0) this.#statements.count.run(difference, project);
   }
 
-  delete(project: ProjectKey, id: string, context: WriteContext): DeleteOutcome {
-    const row = this.#find.get(project, id);
-    const user = row === undefined ? null : toUser(id, row);
+  delete(project: ProjectKey, id: string, context: ConditionalContext): DeleteOutcome {
+    const user = this.#find(project, id);
     if (preconditionFailure(context, user?.revision ?? null) !== null) return { kind: 'stale' };
     if (user === null) return { kind: 'absent' };
     const groupIds = this.#memberships.removeUserEverywhere(user.userNo, id, context.revision);
-    this.#delete.run(user.userNo);
+    this.#statements.delete.run(user.userNo);
     this.countUsers(project, -1);
-    const departures: Departure[] = groupIds.map((groupId) => ({ groupId, userIds: [id] }));
-    return { kind: 'deleted', effects: { ...NO_EFFECTS, departures } };
+    return { kind: 'deleted', changes: userRemovalChanges(id, groupIds) };
   }
 
-  putPreferences(project: ProjectKey, id: string, channels: NotificationChannels): boolean {
-    const bit = (flag: boolean | undefined) => (flag === undefined ? null : Number(flag));
-    return (
-      this.#setPreferences.run(bit(channels.sendViaMessenger), bit(channels.sendViaEmail), project, id) > 0
-    );
+  #find(project: ProjectKey, id: string): StoredUser | null {
+    return toUser(id, this.#statements.find.get(project, id));
   }
 }
 
-type AppliedUser =
-  | { kind: 'exists' | 'stale'; card?: undefined }
-  | {
-      kind: 'created' | 'updated' | 'unchanged';
-      card: UserCard;
-      deactivated?: readonly string[];
-      reactivated?: readonly string[];
-    };
+type AppliedUser = AlreadyExists | Stale | (Written & { readonly card: UserCard });

@@ -1,8 +1,8 @@
-/** What the main thread and the writer's thread say to each other. */
+/** The messages between the main thread and the writer's thread. */
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { ThreadFailure } from '../thread-failure.ts';
 import type { FileIdentities } from './sqlite-files.ts';
-import type { WriteOperation } from './sqlite-operations.ts';
+import type { WritePort } from './sqlite-ports.ts';
 
 export interface WriterOptions {
   readonly file: string;
@@ -13,14 +13,15 @@ export interface WriterOptions {
   readonly durableBounds: DurableBounds;
 }
 
-/** An operation asked for: its number, name and arguments. */
+/** A write: its number, its port and method, and the method's parameters. */
 export type WriteRequest = readonly [
   number: number,
-  operation: WriteOperation,
+  port: WritePort,
+  method: string,
   parameters: readonly unknown[],
 ];
 
-/** How an operation ended: its number and its answer, or why it failed. */
+/** How a write ended: its number and its outcome, or why it failed. */
 export type WriteReply =
   | readonly [number: number, failure: null, answer: unknown]
   | readonly [number: number, failure: ThreadFailure];
@@ -34,7 +35,7 @@ export type ToWriter =
 export type FromWriter =
   /** The store is open; these are its files. */
   | { readonly type: 'ready'; readonly files: FileIdentities }
-  | { readonly type: 'refused'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
+  | { readonly type: 'startFailed'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
   | { readonly type: 'done'; readonly replies: readonly WriteReply[] }
   /** Nothing is written any more. */
   | { readonly type: 'lost'; readonly reason: string }

@@ -3,11 +3,10 @@
  * arrived, commits them together (see GroupCommit) and answers them: a slow disk costs one wait for many callers, and
  * none of it is on the event loop that serves requests.
  */
-import { statSync } from 'node:fs';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { SchemaTooNewError } from '../migration-files.ts';
-import { holdsPackedList } from '../packed-ids.ts';
-import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts';
+import { hasPackedList } from '../packed-ids.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
 import {
   checkStoreFiles,
   createStoreFile,
@@ -17,18 +16,20 @@ import {
   hasStoreFiles,
 } from './sqlite-files.ts';
 import { GroupCommit } from './sqlite-group-commit.ts';
+import { type CheckpointMode, SqliteLog } from './sqlite-log.ts';
 import { migrate } from './sqlite-migrate.ts';
 import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite-writer-protocol.ts';
 
-/** Quiet for so long, the log is folded back however short it is: reads are fastest without one. */
+/** After so long without a write the log is emptied. */
 const IDLE_CHECKPOINT_MS = 1_000;
 
 /** Whether a write is a batch, or has packed lists of IDs. */
-function isLarge([, operation, parameters]: WriteRequest): boolean {
-  if (operation === 'applyBatch') return true;
-  const hasLists = operation === 'putGroup' || operation === 'changeMembers';
-  return hasLists && holdsPackedList(parameters[2] as Parameters<typeof holdsPackedList>[0]);
-}
+const isLarge = ([, port, , parameters]: WriteRequest): boolean =>
+  port === 'batches' || parameters.some(hasPackedList);
+
+/** Whether a write leaves rows that are removed in the background. */
+const leavesRows = ([, port, method]: WriteRequest): boolean =>
+  method === 'delete' && (port === 'projects' || port === 'groups' || port === 'threads');
 
 class WriterThread {
   readonly #port: MessagePort;
@@ -37,9 +38,11 @@ class WriterThread {
   readonly #commit: GroupCommit;
   readonly #queue: WriteRequest[] = [];
   readonly #idle: NodeJS.Timeout;
-  /** The size of the log, in bytes, at which it is folded back next. */
+  readonly #log: SqliteLog;
+  /** The used bytes of the log at which the next checkpoint is made. */
   #checkpointAt: number;
-  #checkpointing = false;
+  /** The checkpoint that is made when the main thread has released its snapshots. */
+  #pendingCheckpoint: CheckpointMode | null = null;
   #purging = false;
   #closing = false;
 
@@ -51,6 +54,7 @@ class WriterThread {
     this.#options = options;
     this.#checkpointAt = options.checkpointBytes;
     this.#connection = connection;
+    this.#log = new SqliteLog(connection, options.file, options.checkpointBytes);
     this.#files = fileIdentities(options.file);
     this.#commit = new GroupCommit(connection, options.durableBounds, this.#files);
     this.#idle = setTimeout(() => this.#tidy(), IDLE_CHECKPOINT_MS).unref();
@@ -61,11 +65,11 @@ class WriterThread {
       this.#take(message);
       this.#work();
     });
-    this.#say({ type: 'ready', files: this.#files });
+    this.#post({ type: 'ready', files: this.#files });
     this.#tidy();
   }
 
-  #say(message: FromWriter): void {
+  #post(message: FromWriter): void {
     this.#port.postMessage(message);
   }
 
@@ -84,10 +88,10 @@ class WriterThread {
       const requests = this.#queue.splice(0, this.#sharing());
       const replies = this.#commit.run(requests);
       this.#reportLost();
-      this.#say({ type: 'done', replies });
-      this.#requestCheckpoint(this.#checkpointAt);
+      this.#post({ type: 'done', replies });
+      this.#checkpointLongLog();
       this.#idle.refresh();
-      if (requests.some(([, operation]) => operation === 'deleteProject')) this.#purge();
+      if (requests.some(leavesRows)) this.#purge();
     }
     if (this.#closing) this.#end();
   }
@@ -106,64 +110,51 @@ class WriterThread {
     return (receiveMessageOnPort(this.#port)?.message as ToWriter | undefined) ?? null;
   }
 
+  #checkpointLongLog(): void {
+    if (this.#log.usedBytes() >= this.#checkpointAt) this.#requestCheckpoint('RESTART');
+  }
+
   /**
-   * A long log slows reads and fills the disk, and it can begin anew only at a moment when no reader is in it; the main
-   * thread's reader nearly always is. So it is asked to step out, and the log is folded back when it says that it has.
+   * A long log slows reads and fills the disk, and it can begin anew only while no reader is in it. The main thread's reader
+   * nearly always is, so the main thread releases its snapshots first.
    */
-  #requestCheckpoint(atBytes: number): void {
-    if (this.#checkpointing || this.#closing || this.#commit.lost !== null) return;
-    if (this.#logBytes() < atBytes) return;
-    this.#checkpointing = true;
-    this.#say({ type: 'release' });
+  #requestCheckpoint(mode: CheckpointMode): void {
+    if (this.#pendingCheckpoint !== null || this.#closing || this.#commit.lost !== null) return;
+    this.#pendingCheckpoint = mode;
+    this.#post({ type: 'release' });
   }
 
   #checkpoint(longReads: number): void {
-    // With long reads in the log, what they do not need is folded back and the rest waits: writers must not.
-    this.#foldLog(longReads === 0 ? 'TRUNCATE' : 'PASSIVE');
-    this.#checkpointAt = this.#logBytes() + this.#options.checkpointBytes;
-    this.#checkpointing = false;
-    this.#say({ type: 'resume' });
-  }
-
-  /** Folds back what no reader of any process needs, without waiting for readers: it holds up every writer meanwhile. */
-  #foldLog(mode: 'TRUNCATE' | 'PASSIVE'): void {
-    const { database } = this.#connection;
-    try {
-      database.exec(`PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(${mode})`);
-    } catch {
-      // A full disk, say. The log keeps what is in it, and grows until a later try succeeds.
-    } finally {
-      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-    }
+    // A checkpoint that needs what long reads are in would make the writers wait for them.
+    this.#log.checkpoint(longReads === 0 ? (this.#pendingCheckpoint ?? 'PASSIVE') : 'PASSIVE');
+    this.#checkpointAt = this.#log.usedBytes() + this.#options.checkpointBytes;
+    this.#pendingCheckpoint = null;
+    this.#post({ type: 'resume' });
   }
 
   #reportLost(): void {
     const { lost } = this.#commit;
     if (lost === null || this.#isLostReported) return;
     this.#isLostReported = true;
-    this.#say({ type: 'lost', reason: lost });
+    this.#post({ type: 'lost', reason: lost });
   }
 
-  #foldLastLog(): void {
+  #emptyLog(): void {
     try {
       // A log that was removed is still open here, and what it holds was acknowledged.
-      if (!hasOtherLog(this.#files)) this.#foldLog('TRUNCATE');
+      if (!hasOtherLog(this.#files)) this.#log.checkpoint('TRUNCATE');
     } catch {
-      // The directory cannot be read now. The log is as good as the file: the next start folds it.
+      // The directory cannot be read now. What the log holds is not lost: the next start reads it.
     }
   }
 
-  #logBytes(): number {
-    return statSync(`${this.#options.file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  }
-
-  /** What there is to do when nothing else is: also what could not be done before, or what another process left. */
+  /** Runs when nothing is written: reads are fastest without a log, and another process may have left one. */
   #tidy(): void {
-    this.#requestCheckpoint(1);
+    if (this.#log.fileBytes() > 0) this.#requestCheckpoint('TRUNCATE');
     this.#purge();
   }
 
-  /** Removes what deleted projects left, a slice between other work, as long as there is some. */
+  /** Removes what deletions left, a slice between other work, as long as there is some. */
   #purge(): void {
     if (this.#purging) return;
     this.#purging = true;
@@ -171,7 +162,7 @@ class WriterThread {
       this.#purging = !this.#closing && this.#commit.purge();
       this.#reportLost();
       if (!this.#purging) return;
-      this.#requestCheckpoint(this.#checkpointAt);
+      this.#checkpointLongLog();
       this.#idle.refresh();
       setImmediate(slice);
     };
@@ -179,7 +170,7 @@ class WriterThread {
   }
 
   #end(): void {
-    this.#foldLastLog();
+    this.#emptyLog();
     this.#connection.close();
     this.#port.close();
   }
@@ -209,7 +200,7 @@ function main(port: MessagePort, options: WriterOptions): void {
     new WriterThread(port, options, open(options)).serve();
   } catch (error) {
     const kind = error instanceof SchemaTooNewError ? 'schemaTooNew' : 'unavailable';
-    port.postMessage({ type: 'refused', kind, message: (error as Error).message } satisfies FromWriter);
+    port.postMessage({ type: 'startFailed', kind, message: (error as Error).message } satisfies FromWriter);
     port.close();
   }
 }

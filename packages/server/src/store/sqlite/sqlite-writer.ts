@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { SchemaTooNewError } from '../migration-files.ts';
-import { StoreUnavailableError } from '../store.ts';
 import { fromThreadFailure } from '../thread-failure.ts';
+import { transferableOf } from '../transferable.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
-import type { WriteOperation, WriteOperations } from './sqlite-operations.ts';
+import type { WriteMethods, WritePort } from './sqlite-ports.ts';
 import type {
   FromWriter,
   ToWriter,
@@ -12,7 +13,7 @@ import type {
   WriterOptions,
 } from './sqlite-writer-protocol.ts';
 
-/** What the writer tells the reader's side. */
+/** What the writer reports to the reader's side. */
 export interface WriterEvents {
   /** A commit is on disk: snapshots older than now are stale. Called before the writes resolve. */
   onCommit(): void;
@@ -47,7 +48,7 @@ export class SqliteWriter {
     this.#condition = condition;
     this.#events = events;
     this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()));
-    worker.on('message', (message: FromWriter) => this.#hear(message));
+    worker.on('message', (message: FromWriter) => this.#receive(message));
     worker.on('error', (error) => this.#fail(error as Error));
     worker.once('exit', () => this.#fail(new Error('the writer has ended')));
   }
@@ -64,7 +65,7 @@ export class SqliteWriter {
       worker.once('error', reject);
       worker.once('exit', (code) => reject(new Error(`the writer ended with ${code} before it began`)));
     });
-    if (first.type === 'refused') {
+    if (first.type === 'startFailed') {
       throw first.kind === 'schemaTooNew'
         ? new SchemaTooNewError(first.message)
         : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${first.message}`);
@@ -73,28 +74,23 @@ export class SqliteWriter {
     return new SqliteWriter(worker, events, condition);
   }
 
-  /** Runs one operation; resolves with its answer once it is committed and flushed. */
-  run<Name extends WriteOperation>(
-    name: Name,
-    ...parameters: Parameters<WriteOperations[Name]>
-  ): Promise<ReturnType<WriteOperations[Name]>> {
-    return this.runWith(NOTHING, name, ...parameters);
-  }
+  readonly methods: WriteMethods = (port, ...names) => {
+    const methods = names.map((name) => [
+      name,
+      (...parameters: unknown[]) => this.#run(port, name, parameters),
+    ]);
+    return Object.fromEntries(methods);
+  };
 
-  /** The same for parameters that hold buffers: these are transferred to the thread, and gone here. */
-  runWith<Name extends WriteOperation>(
-    transfer: readonly ArrayBuffer[],
-    name: Name,
-    ...parameters: Parameters<WriteOperations[Name]>
-  ): Promise<ReturnType<WriteOperations[Name]>> {
+  #run(port: WritePort, method: string, parameters: readonly unknown[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.check();
       this.#lastNumber += 1;
-      this.#pending.set(this.#lastNumber, { resolve: resolve as Pending['resolve'], reject });
-      // All that this turn of the event loop asks for goes over in one message.
+      this.#pending.set(this.#lastNumber, { resolve, reject });
+      // All writes of this event-loop tick go over in one message.
       if (this.#outbox.length === 0) setImmediate(() => this.#send());
-      this.#outbox.push([this.#lastNumber, name, parameters]);
-      for (const buffer of transfer) this.#transfer.push(buffer);
+      this.#outbox.push([this.#lastNumber, port, method, parameters]);
+      for (const buffer of transferableOf(parameters)) this.#transfer.push(buffer);
     });
   }
 
@@ -109,11 +105,11 @@ export class SqliteWriter {
   async close(): Promise<void> {
     this.#closing = true;
     this.#send();
-    this.#tell({ type: 'close' });
+    this.#post({ type: 'close' });
     await this.#exited;
   }
 
-  #tell(message: ToWriter, transfer: readonly ArrayBuffer[] = NOTHING): void {
+  #post(message: ToWriter, transfer: readonly ArrayBuffer[] = NOTHING): void {
     this.#worker.postMessage(message, transfer);
   }
 
@@ -123,7 +119,7 @@ export class SqliteWriter {
     this.#outbox = [];
     this.#transfer = [];
     try {
-      this.#tell({ type: 'write', requests }, transfer);
+      this.#post({ type: 'write', requests }, transfer);
     } catch {
       // Something among them cannot be copied to the thread: only its own caller is to know.
       for (const request of requests) this.#sendAlone(request);
@@ -132,26 +128,26 @@ export class SqliteWriter {
 
   #sendAlone(request: WriteRequest): void {
     try {
-      this.#tell({ type: 'write', requests: [request] });
+      this.#post({ type: 'write', requests: [request] });
     } catch (error) {
       this.#take(request[0])?.reject(error as Error);
     }
   }
 
-  #hear(message: FromWriter): void {
+  #receive(message: FromWriter): void {
     if (message.type === 'done') {
       this.#events.onCommit();
-      for (const reply of message.replies) this.#settle(reply);
+      for (const reply of message.replies) this.#complete(reply);
     } else if (message.type === 'lost') {
       this.#condition.lose(message.reason);
     } else if (message.type === 'release') {
-      this.#tell({ type: 'released', longReads: this.#events.onRelease() });
+      this.#post({ type: 'released', longReads: this.#events.onRelease() });
     } else if (message.type === 'resume') {
       this.#events.onResume();
     }
   }
 
-  #settle([number, failure, answer]: WriteReply): void {
+  #complete([number, failure, answer]: WriteReply): void {
     const pending = this.#take(number);
     if (failure === null) pending?.resolve(answer);
     else pending?.reject(fromThreadFailure(failure));
@@ -167,7 +163,7 @@ export class SqliteWriter {
     const isFirst = this.#failure === null;
     this.#failure ??= error;
     for (const { reject } of this.#pending.values()) {
-      reject(new StoreUnavailableError('the store stopped before the write was confirmed', { cause: error }));
+      reject(new StoreUnavailableError('the store stopped before the write was answered', { cause: error }));
     }
     this.#pending.clear();
     // A store that can never be written again must not look alive: nobody catches this, and the process ends.

@@ -5,7 +5,7 @@ import {
   READING_MAX_BYTES,
   READING_MAX_PRESENCES,
 } from '../../../src/presence/presence-store.ts';
-import type { Json } from '../../../src/store/store.ts';
+import type { Json } from '../../../src/values/json.ts';
 import {
   at,
   type FoundUsers,
@@ -49,18 +49,18 @@ async function setAll(
 
 const pages = (count: number): Json[] => Array.from({ length: count }, (_, index) => page(index));
 const larges = (count: number): Json[] => Array.from({ length: count }, (_, index) => large(index));
-const left = (location: Json, reason: 'removed' | 'expired'): PresenceEvent => ({
-  type: 'left',
+const departed = (location: Json, reason: 'removed' | 'expired'): PresenceEvent => ({
+  type: 'departed',
   userId: 'ann',
   location,
   reason,
 });
-const placed = (location: Json, from: Json | null = null): PresenceEvent => ({
-  type: 'placed',
+const arrived = (location: Json, from: Json | null = null): PresenceEvent => ({
+  type: 'arrived',
   userId: 'ann',
   incarnation: INCARNATION,
   location,
-  left: from,
+  from,
 });
 
 /** All parts of a reading. */
@@ -87,7 +87,7 @@ export function boundsContract(rule: Rule): void {
       const recorder = await scene.watch();
       const change = await scene.set('ann', page(MOST), { until: START + TTL + MOST });
       assert.deepEqual(change, { arrived: true, created: true, departed: null });
-      assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(0), 'removed')]);
+      assert.deepEqual(await recorder.first(2), [arrived(page(MOST)), departed(page(0), 'removed')]);
       const locations = await scene.locationsOf('ann');
       assert.equal(locations.length, MOST);
       assert.ok(!locations.includes(page(0)) && locations.includes(page(MOST)));
@@ -95,51 +95,54 @@ export function boundsContract(rule: Rule): void {
       assert.deepEqual(await scene.ids({ location: page(0), partial: true }), []);
       await scene.set('ann', page(0), { until: START + TTL + MOST + 1 });
       const [, , ...next] = await recorder.first(4);
-      assert.deepEqual(next, [placed(page(0)), left(page(1), 'removed')]);
+      assert.deepEqual(next, [arrived(page(0)), departed(page(1), 'removed')]);
     },
   );
 
-  rule('a refresh puts a location behind those with earlier deadlines, and ends none', async (scene) => {
+  rule('a refresh orders a location by its new deadline, and ends none', async (scene) => {
     await setAll(scene, pages(MOST));
     const recorder = await scene.watch();
     await scene.set('ann', page(0), { until: START + 2 * TTL });
     await scene.set('ann', page(MOST), { until: START + 2 * TTL });
-    assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(1), 'removed')]);
+    assert.deepEqual(await recorder.first(2), [arrived(page(MOST)), departed(page(1), 'removed')]);
   });
 
-  rule('the location that is set stays, also when its own deadline is the earliest', async (scene) => {
-    await setAll(scene, pages(MOST));
-    await scene.set('ann', PAGE_1, { region: SITE, until: START + 1 });
-    const locations = await scene.locationsOf('ann');
-    assert.equal(locations.length, MOST - 1, 'page 0 ended, and page 1 is in two regions');
-    assert.ok(locations.includes(PAGE_1) && !locations.includes(page(0)));
-  });
+  rule(
+    'an update never ends the location that it sets, also when its deadline is the earliest',
+    async (scene) => {
+      await setAll(scene, pages(MOST));
+      await scene.set('ann', PAGE_1, { region: SITE, until: START + 1 });
+      const locations = await scene.locationsOf('ann');
+      assert.equal(locations.length, MOST - 1, 'page 0 ended, and page 1 is in two regions');
+      assert.ok(locations.includes(PAGE_1) && !locations.includes(page(0)));
+    },
+  );
 
-  rule('a move inside a region ends nothing, where the bytes allow it', async (scene) => {
+  rule('a move inside a region within the bounds ends no other location', async (scene) => {
     await setAll(scene, pages(MOST - 1));
     await scene.set('ann', at({ line: '1' }), { region: SITE, until: START + 1 });
     const recorder = await scene.watch();
     await scene.set('ann', at({ line: '2' }), { region: SITE, until: START + 1 });
     await scene.clear('ann', page(7));
-    assert.equal((await recorder.first(2))[1]?.type, 'left');
+    assert.equal((await recorder.first(2))[1]?.type, 'departed');
     assert.equal((await scene.locationsOf('ann')).length, MOST - 1);
   });
 
-  rule('the bytes of the locations are bounded, in UTF-8', async (scene) => {
+  rule('the locations of a user have at most 64 KiB of text, in UTF-8', async (scene) => {
     await setAll(scene, larges(MOST_LARGEST));
     assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST, 'the bound itself is allowed');
     const recorder = await scene.watch();
     const short = at({ a: '' });
     await scene.set('ann', short, { until: START + 2 * TTL });
-    assert.deepEqual(await recorder.first(2), [placed(short), left(large(0), 'removed')]);
+    assert.deepEqual(await recorder.first(2), [arrived(short), departed(large(0), 'removed')]);
     const other = sized('other', LARGEST - Buffer.byteLength(short));
     await scene.set('ann', other, { until: START + 2 * TTL });
     assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST + 1);
     await scene.set('ann', large(MOST_LARGEST), { until: START + 2 * TTL });
     assert.deepEqual((await recorder.first(5)).slice(2), [
-      placed(other),
-      placed(large(MOST_LARGEST)),
-      left(large(1), 'removed'),
+      arrived(other),
+      arrived(large(MOST_LARGEST)),
+      departed(large(1), 'removed'),
     ]);
   });
 
@@ -155,40 +158,40 @@ export function boundsContract(rule: Rule): void {
     await scene.set('ann', moved, { region: SITE, until: START + 2 * TTL });
     const ended = small.toReversed().slice(0, -1);
     assert.deepEqual(await recorder.first(1 + ended.length), [
-      placed(moved, PAGE_1),
-      ...ended.map((location) => left(location, 'removed')),
+      arrived(moved, PAGE_1),
+      ...ended.map((location) => departed(location, 'removed')),
     ]);
     assert.deepEqual((await scene.locationsOf('ann')).length, most.length + 2);
   });
 
+  rule('a bound ends expired locations first, as expired, and no sweep reports them again', async (scene) => {
+    await setAll(scene, pages(MOST));
+    const recorder = await scene.watch();
+    const now = START + TTL;
+    await scene.set('ann', page(MOST), { now, until: now + TTL });
+    assert.deepEqual(await recorder.first(2), [arrived(page(MOST)), departed(page(0), 'expired')]);
+    assert.deepEqual(await scene.swept(now), []);
+    assert.equal((await scene.locationsOf('ann', now)).length, MOST);
+  });
+
   rule(
-    'what has reached its deadline is the first to end, as expired, and no sweep reports it again',
+    'a bound that ends a location in one region publishes nothing while another region has it',
     async (scene) => {
-      await setAll(scene, pages(MOST));
+      await setAll(scene, pages(MOST - 1));
+      await scene.set('ann', page(0), { region: SITE, until: START + 2 * TTL });
       const recorder = await scene.watch();
-      const now = START + TTL;
-      await scene.set('ann', page(MOST), { now, until: now + TTL });
-      assert.deepEqual(await recorder.first(2), [placed(page(MOST)), left(page(0), 'expired')]);
-      assert.deepEqual(await scene.swept(now), []);
-      assert.equal((await scene.locationsOf('ann', now)).length, MOST);
+      await scene.set('ann', page(MOST), { until: START + 2 * TTL });
+      await scene.set('ann', page(MOST + 1), { until: START + 2 * TTL });
+      assert.deepEqual(await recorder.first(3), [
+        arrived(page(MOST)),
+        arrived(page(MOST + 1)),
+        departed(page(1), 'removed'),
+      ]);
+      assert.ok((await scene.locationsOf('ann')).includes(page(0)));
     },
   );
 
-  rule('a location that another region has too is not left', async (scene) => {
-    await setAll(scene, pages(MOST - 1));
-    await scene.set('ann', page(0), { region: SITE, until: START + 2 * TTL });
-    const recorder = await scene.watch();
-    await scene.set('ann', page(MOST), { until: START + 2 * TTL });
-    await scene.set('ann', page(MOST + 1), { until: START + 2 * TTL });
-    assert.deepEqual(await recorder.first(3), [
-      placed(page(MOST)),
-      placed(page(MOST + 1)),
-      left(page(1), 'removed'),
-    ]);
-    assert.ok((await scene.locationsOf('ann')).includes(page(0)));
-  });
-
-  rule('the bounds are those of one user in one group', async (scene) => {
+  rule('the bounds count one user in one group', async (scene) => {
     await setAll(scene, pages(MOST));
     await scene.set('ann2', page(MOST));
     await scene.set('ann', page(MOST), { groupId: 'another' });
@@ -199,7 +202,7 @@ export function boundsContract(rule: Rule): void {
     assert.equal((await scene.locationsOf('ann')).length, MOST_LARGEST, 'what ended counts no more');
   });
 
-  rule('racing updates of one user leave no more than the bound', async (scene) => {
+  rule('racing updates of one user leave no more locations than the bound', async (scene) => {
     const updates = pages(2 * MOST).map((location, index) => ({
       ...SCOPE,
       userId: 'ann',
@@ -232,7 +235,7 @@ export function boundsContract(rule: Rule): void {
     assert.deepEqual(await scene.find(), []);
   });
 
-  rule('a reading of large locations comes in parts, each user whole', async (scene) => {
+  rule('a reading of large locations ends early, with whole users', async (scene) => {
     const users = Array.from({ length: 40 }, (_, index) => `u${index + 10}`);
     for (const user of users) await setAll(scene, larges(MOST_LARGEST), 0, user);
     const parts = await partsOf(scene);
@@ -256,7 +259,7 @@ export function boundsContract(rule: Rule): void {
     );
   });
 
-  rule('so does a reading of many users at one large location', async (scene) => {
+  rule('a reading of many users at one large location ends early', async (scene) => {
     const users = Array.from({ length: 300 }, (_, index) => `u${index + 100}`);
     await Promise.all(users.map((userId) => scene.set(userId, large(3))));
     for (const partial of [false, true]) {
@@ -284,7 +287,7 @@ export function boundsContract(rule: Rule): void {
       const named: string[] = [];
       for (let count = 1; named.length <= users.length; count += 1) {
         const event = (await recorder.first(count)).at(-1);
-        assert.ok(event?.type === 'removed', JSON.stringify(event));
+        assert.ok(event?.type === 'usersRemoved', JSON.stringify(event));
         named.push(...event.userIds);
       }
       assert.deepEqual(named, [...users, 'nobody']);
@@ -292,25 +295,28 @@ export function boundsContract(rule: Rule): void {
     },
   );
 
-  rule('a reading that passes over many ends in between, and says where it goes on', async (scene) => {
-    const many = Array.from({ length: READING_MAX_PRESENCES + 500 }, (_, index) => `u${index + 10_000}`);
-    const others = many.map((userId) => scene.set(userId, at({ page: '1', role: 'reader', of: userId })));
-    await Promise.all(others);
-    const editors = ['a', 'u19999x', 'u20499x', 'z'];
-    // More locations with the pair than are merged one by one.
-    for (const userId of editors)
-      for (let index = 0; index < 20; index += 1)
-        await scene.set(userId, at({ page: '1', role: 'editor', of: `${userId} ${index}` }));
-    await Promise.all(many.map((userId) => scene.set(userId, at({ role: 'editor', of: userId }))));
-    const parts = await partsOf(scene, { location: at({ page: '1', role: 'editor' }), partial: true });
-    assert.deepEqual(
-      parts.flatMap((part) => part.users.map(({ userId }) => userId)),
-      editors,
-    );
-    assert.ok(parts.length >= 2, `${parts.length} parts`);
-    assert.deepEqual(
-      await scene.ids({ location: at({ page: '1', role: 'editor' }), partial: true }),
-      editors,
-    );
-  });
+  rule(
+    'a reading that passes over many presences ends early, and names where the next one starts',
+    async (scene) => {
+      const many = Array.from({ length: READING_MAX_PRESENCES + 500 }, (_, index) => `u${index + 10_000}`);
+      const others = many.map((userId) => scene.set(userId, at({ page: '1', role: 'reader', of: userId })));
+      await Promise.all(others);
+      const editors = ['a', 'u19999x', 'u20499x', 'z'];
+      // More locations with the pair than are merged one by one.
+      for (const userId of editors)
+        for (let index = 0; index < 20; index += 1)
+          await scene.set(userId, at({ page: '1', role: 'editor', of: `${userId} ${index}` }));
+      await Promise.all(many.map((userId) => scene.set(userId, at({ role: 'editor', of: userId }))));
+      const parts = await partsOf(scene, { location: at({ page: '1', role: 'editor' }), partial: true });
+      assert.deepEqual(
+        parts.flatMap((part) => part.users.map(({ userId }) => userId)),
+        editors,
+      );
+      assert.ok(parts.length >= 2, `${parts.length} parts`);
+      assert.deepEqual(
+        await scene.ids({ location: at({ page: '1', role: 'editor' }), partial: true }),
+        editors,
+      );
+    },
+  );
 }

@@ -4,7 +4,7 @@ import { PAGE_1, PAGE_2, type Rule, SITE, START, TTL } from './presence-scene.ts
 /** Deadlines are absolute and filtered on read. */
 export function deadlineContract(rule: Rule): void {
   rule(
-    'a presence is there until its deadline, and from then on in no reading, swept or not',
+    'a presence is in every reading until its deadline, and in none from then on, swept or not',
     async (scene) => {
       await scene.set('ann', PAGE_1);
       for (const location of [undefined, PAGE_1]) {
@@ -18,42 +18,42 @@ export function deadlineContract(rule: Rule): void {
     },
   );
 
-  rule('a refresh puts the deadline off', async (scene) => {
+  rule('a refresh extends the deadline of a presence', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('ann', PAGE_1, { now: START + 20_000 });
     assert.deepEqual(await scene.ids({ now: START + TTL }), ['ann']);
     assert.deepEqual(await scene.ids({ now: START + 20_000 + TTL }), []);
   });
 
-  rule('a refresh with an earlier deadline brings it forward', async (scene) => {
+  rule('a refresh with an earlier deadline shortens a presence', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('ann', PAGE_1, { until: START + 2_000 });
     assert.deepEqual(await scene.ids({ now: START + 2_000 }), []);
     assert.deepEqual(await scene.swept(START + 2_000), [`ann ${PAGE_1}`]);
   });
 
-  rule('the last update says how long the region holds, wherever it puts the user', async (scene) => {
+  rule('the last update sets the deadline of its region, also when it moves the user', async (scene) => {
     await scene.set('ann', PAGE_1, { region: SITE });
     await scene.set('ann', PAGE_2, { region: SITE, now: START + 1_000, until: START + 5_000 });
     assert.deepEqual(await scene.ids({ now: START + 4_999 }), ['ann']);
     assert.deepEqual(await scene.ids({ now: START + 5_000 }), []);
   });
 
-  rule('of several locations, each ends at its own deadline', async (scene) => {
+  rule('each of several locations ends at its own deadline', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('ann', PAGE_2, { until: START + 1_000 });
     assert.deepEqual(await scene.locationsOf('ann', START + 1_000), [PAGE_1]);
     assert.deepEqual(await scene.find({ now: START + 1_000 }), [{ userId: 'ann', locations: [PAGE_1] }]);
   });
 
-  rule('a location held in several regions is there until the last of their deadlines', async (scene) => {
+  rule('a location in several regions ends at the last of their deadlines', async (scene) => {
     await scene.set('ann', PAGE_1, { until: START + 1_000 });
     await scene.set('ann', PAGE_1, { region: SITE });
     assert.deepEqual(await scene.ids({ location: PAGE_1, now: START + TTL - 1 }), ['ann']);
     assert.deepEqual(await scene.ids({ location: PAGE_1, now: START + TTL }), []);
   });
 
-  rule('a driver reads no clock: any time is as good as now', async (scene) => {
+  rule('a driver reads no clock, and takes any time as now', async (scene) => {
     for (const now of [5_000, 4_100_000_000_000]) {
       const scope = { groupId: `at ${now}` };
       await scene.set('ann', PAGE_1, { ...scope, now });

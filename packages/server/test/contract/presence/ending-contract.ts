@@ -16,7 +16,7 @@ const LATER = START + 10 * TTL;
 /** Presence that ends before its deadline: absence, leaving, and what is deleted. */
 export function endingContract(rule: Rule): void {
   rule(
-    'clearing ends presence at exactly this location, and says whether the user was there',
+    'clear ends presence at exactly this location, and returns whether the user was there',
     async (scene) => {
       const paragraph = at({ page: '1', paragraph: '1' });
       await scene.set('ann', PAGE_1);
@@ -30,7 +30,7 @@ export function endingContract(rule: Rule): void {
     },
   );
 
-  rule('clearing ends the location in every region', async (scene) => {
+  rule('clear ends the location in every region', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('ann', PAGE_1, { region: SITE });
     await scene.set('ann', PAGE_1, { region: at({ app: 'a' }), until: START + 1 });
@@ -40,7 +40,7 @@ export function endingContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(LATER), []);
   });
 
-  rule('a region that was cleared has nowhere to depart from', async (scene) => {
+  rule('an update of a cleared region is an arrival, without a departed location', async (scene) => {
     await scene.set('ann', PAGE_1, { region: SITE });
     await scene.clear('ann', PAGE_1);
     assert.deepEqual(await scene.set('ann', PAGE_2, { region: SITE }), {
@@ -50,13 +50,13 @@ export function endingContract(rule: Rule): void {
     });
   });
 
-  rule('clearing what ended by its deadline is clearing nothing, and the sweep tells it', async (scene) => {
+  rule('clear of an expired location returns false, and the sweep reports the expiry', async (scene) => {
     await scene.set('ann', PAGE_1);
     assert.equal(await scene.clear('ann', PAGE_1, START + TTL), false);
     assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
   });
 
-  rule('users who are removed are nowhere in the group, and no sweep tells it', async (scene) => {
+  rule('removed users have no presence in the group, and no sweep reports them', async (scene) => {
     await everybody(scene);
     await scene.store.removeUsers(SCOPE, ['ann', 'cid', 'nobody', 'ann'], START);
     assert.deepEqual(await scene.ids(), ['bob']);
@@ -64,21 +64,21 @@ export function endingContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(LATER), [`bob ${PAGE_1}`]);
   });
 
-  rule('removing nobody changes nothing', async (scene) => {
+  rule('removing an empty list of users changes nothing', async (scene) => {
     await everybody(scene);
     await scene.store.removeUsers(SCOPE, [], START);
     await scene.store.removeUsers({ ...SCOPE, groupId: 'nowhere' }, ['ann'], START);
     assert.deepEqual(await scene.ids(), ['ann', 'bob', 'cid']);
   });
 
-  rule('users who were removed can be present again', async (scene) => {
+  rule('removed users can be set present again', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.store.removeUsers(SCOPE, ['ann'], START);
     assert.deepEqual(await scene.set('ann', PAGE_1), { arrived: true, created: true, departed: null });
     assert.deepEqual(await scene.ids(), ['ann']);
   });
 
-  rule('a group that is removed has nobody, and no sweep tells it', async (scene) => {
+  rule('a removed group has no presence, and no sweep reports it', async (scene) => {
     await everybody(scene);
     await everybody(scene, 'another');
     await scene.store.removeGroup(SCOPE, START);
@@ -90,7 +90,7 @@ export function endingContract(rule: Rule): void {
     assert.deepEqual(await scene.set('ann', PAGE_2), { arrived: true, created: true, departed: null });
   });
 
-  rule('a project that is removed has nobody in any group, and no sweep tells it', async (scene) => {
+  rule('a removed project has no presence in any group, and no sweep reports it', async (scene) => {
     await everybody(scene);
     await everybody(scene, 'another');
     await scene.set('ann', PAGE_1, { project: 'kept' });
@@ -102,7 +102,7 @@ export function endingContract(rule: Rule): void {
   });
 }
 
-/** Three users, one of them at two places. */
+/** Three users, one of them at two locations. */
 async function everybody(scene: PresenceScene, groupId = SCOPE.groupId): Promise<void> {
   for (const id of ['ann', 'bob', 'cid']) await scene.set(id, PAGE_1, { groupId });
   await scene.set('ann', PAGE_2, { groupId });

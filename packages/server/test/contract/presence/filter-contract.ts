@@ -26,13 +26,13 @@ const SEED = 20_260;
 
 /** Which locations a reading is about. */
 export function filterContract(rule: Rule): void {
-  rule('without a filter everybody in the group is found', async (scene) => {
+  rule('a reading without a filter has every present user of the group', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('bob', SITE);
     assert.deepEqual(await scene.ids(), ['ann', 'bob']);
   });
 
-  rule('an exact filter takes the location alone, not those that match it', async (scene) => {
+  rule('an exact filter takes one location, and none that only match it', async (scene) => {
     await spread(scene);
     assert.deepEqual(await scene.ids({ location: PAGE_1 }), ['ann']);
     assert.deepEqual(await scene.ids({ location: at({ page: '1', paragraph: '1' }) }), ['bob']);
@@ -51,7 +51,7 @@ export function filterContract(rule: Rule): void {
     assert.deepEqual(await partial({ page: '3' }), []);
   });
 
-  rule('a partial filter finds the few who have two pairs that many have one of', async (scene) => {
+  rule('a partial filter with two frequent pairs finds the few locations that have both', async (scene) => {
     const ids = Array.from({ length: 300 }, (_, index) => `u${index + 100}`);
     const place = (index: number): Location => ({
       half: `${index % 2}`,
@@ -69,7 +69,7 @@ export function filterContract(rule: Rule): void {
     assert.deepEqual(await scene.ids({ location: at({ half: '0', third: '3' }), partial: true }), []);
   });
 
-  rule('where a user was is no longer found', async (scene) => {
+  rule('a filter does not find users at a location that they left', async (scene) => {
     await scene.set('ann', at({ page: '1', paragraph: '1' }), { region: PAGE_1 });
     await scene.set('ann', at({ page: '1', paragraph: '2' }), { region: PAGE_1 });
     assert.deepEqual(await scene.ids({ location: at({ paragraph: '1' }), partial: true }), []);
@@ -78,7 +78,7 @@ export function filterContract(rule: Rule): void {
     assert.deepEqual(await scene.ids({ location: PAGE_1, partial: true }), []);
   });
 
-  rule('no text in a location is taken for anything but itself', async (scene) => {
+  rule('a filter compares location texts literally', async (scene) => {
     const random = new Random(SEED);
     const locations = Array.from({ length: 120 }, () => hostileLocation(random));
     await Promise.all(locations.map((location, index) => scene.set(`u${index + 100}`, at(location))));

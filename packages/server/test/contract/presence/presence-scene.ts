@@ -6,7 +6,7 @@ import type {
   PresentUser,
   PresentUsers,
 } from '../../../src/presence/presence-store.ts';
-import type { Json } from '../../../src/store/store.ts';
+import type { Json } from '../../../src/values/json.ts';
 import { WatchRecorder } from './watch-recorder.ts';
 
 /** Two handles on one engine in which nothing is: the same handle twice where the engine lives in one process. */
@@ -25,7 +25,7 @@ export const PAGE_2 = at({ page: '2' });
 export const PAGE_3 = at({ page: '3' });
 export const SITE = at({ site: 's' });
 
-/** Of the membership of everybody, where a test does not say otherwise. */
+/** The membership of every user, where a test does not say otherwise. */
 export const INCARNATION = 7;
 
 interface Setting extends Partial<PresenceScope> {
@@ -112,7 +112,7 @@ export class PresenceScene {
     }
   }
 
-  /** The IDs of those who are found. */
+  /** The IDs of the found users. */
   async ids(reading: Reading = {}): Promise<string[]> {
     return (await this.find(reading)).map(({ userId }) => userId);
   }
@@ -135,13 +135,13 @@ export class PresenceScene {
     await this.other.close();
   }
 
-  /** What a sweep tells, as `user location`. */
+  /** The expiries of a sweep, as `user location`. */
   async swept(now: number): Promise<string[]> {
     return (await this.other.sweep(now)).map(({ userId, location }) => `${userId} ${location}`);
   }
 }
 
-/** Registers a rule of the port: its sentence, and what shows that it holds. */
+/** Registers a test of a rule of the port. */
 export type Rule = (sentence: string, body: (scene: PresenceScene) => Promise<void>) => void;
 
 /** Gives a test its scene and closes both handles after it. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { at, INCARNATION, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
 
 const ROUNDS = 50;
-const places = Array.from({ length: ROUNDS }, (_, index) => at({ page: `${index + 100}` }));
+const locations = Array.from({ length: ROUNDS }, (_, index) => at({ page: `${index + 100}` }));
 
 /** Each method is one atomic step, whichever handle it is called on. */
 export function raceContract(rule: Rule): void {
-  rule('racing moves inside a region leave one place, and tell one chain of moves to it', async (scene) => {
+  rule('racing moves inside a region leave one location, and are one chain of moves to it', async (scene) => {
     const { store, other } = scene;
     await scene.set('ann', PAGE_1, { region: SITE });
     const update = {
@@ -18,7 +18,7 @@ export function raceContract(rule: Rule): void {
       expiresAt: START + TTL,
     };
     const changes = await Promise.all(
-      places.map((location, index) => (index % 2 === 0 ? store : other).set({ ...update, location })),
+      locations.map((location, index) => (index % 2 === 0 ? store : other).set({ ...update, location })),
     );
     const left = await scene.locationsOf('ann');
     assert.equal(left.length, 1);
@@ -26,12 +26,12 @@ export function raceContract(rule: Rule): void {
     const departed = changes.map((change) => change.departed);
     assert.deepEqual(
       [...departed, ...left].sort(),
-      [PAGE_1, ...places].sort(),
+      [PAGE_1, ...locations].sort(),
       'every place was left once, but the last',
     );
   });
 
-  rule('of racing updates of one place, one has arrived', async ({ store, other }) => {
+  rule('one of several racing updates of a location is the arrival', async ({ store, other }) => {
     const update = {
       ...SCOPE,
       userId: 'ann',
@@ -42,13 +42,13 @@ export function raceContract(rule: Rule): void {
       expiresAt: START + TTL,
     };
     const changes = await Promise.all(
-      places.map((_, index) => (index % 2 === 0 ? store : other).set(update)),
+      locations.map((_, index) => (index % 2 === 0 ? store : other).set(update)),
     );
     assert.equal(changes.filter(({ arrived }) => arrived).length, 1);
     assert.equal(changes.filter(({ created }) => created).length, 1);
   });
 
-  rule('of racing absences, one found the user', async (scene) => {
+  rule('one of several racing clears returns that the user was there', async (scene) => {
     const { store, other } = scene;
     await scene.set('ann', PAGE_1);
     const absence = { ...SCOPE, userId: 'ann', location: PAGE_1, now: START };
@@ -56,7 +56,7 @@ export function raceContract(rule: Rule): void {
     assert.equal(cleared.filter(Boolean).length, 1);
   });
 
-  rule('what one handle is asked at once, of a group with presence, happens in that order', async (scene) => {
+  rule('calls of one handle for a group with presence take effect in their order', async (scene) => {
     const { store } = scene;
     await scene.set('bob', PAGE_1);
     const absence = { ...SCOPE, userId: 'ann', location: PAGE_1, now: START };
@@ -81,8 +81,8 @@ export function raceContract(rule: Rule): void {
     assert.equal((await recorder.first(2)).length, 2);
   });
 
-  rule('an update that races with the end of its group is there whole or not at all', async (scene) => {
-    for (const [round, location] of places.entries()) {
+  rule('an update that races with the removal of its group is applied whole or not at all', async (scene) => {
+    for (const [round, location] of locations.entries()) {
       const scope = { ...SCOPE, groupId: `g${round}` };
       await scene.set('bob', PAGE_1, scope);
       await Promise.all([scene.set('ann', location, scope), scene.other.removeGroup(scope, START)]);

@@ -20,19 +20,22 @@ const NAMES = [
 
 /** All presence is within a group of a project. */
 export function scopeContract(rule: Rule): void {
-  rule('a group knows nothing of the same user, region and location in another', async (scene) => {
-    await scene.set('ann', PAGE_1, { region: SITE });
-    const elsewhere = { ...SCOPE, groupId: 'another' };
-    const set = await scene.set('ann', PAGE_2, { region: SITE, ...elsewhere });
-    assert.deepEqual(set, { arrived: true, created: true, departed: null });
-    assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
-    assert.deepEqual(await scene.locationsOf('ann', START, elsewhere), [PAGE_2]);
-    assert.equal(await scene.clear('ann', PAGE_1, START, elsewhere), false);
-    await scene.store.removeUsers(elsewhere, ['ann'], START);
-    assert.deepEqual(await scene.ids(), ['ann']);
-  });
+  rule(
+    'presence in one group does not change the same user, region and location in another group',
+    async (scene) => {
+      await scene.set('ann', PAGE_1, { region: SITE });
+      const elsewhere = { ...SCOPE, groupId: 'another' };
+      const set = await scene.set('ann', PAGE_2, { region: SITE, ...elsewhere });
+      assert.deepEqual(set, { arrived: true, created: true, departed: null });
+      assert.deepEqual(await scene.locationsOf('ann'), [PAGE_1]);
+      assert.deepEqual(await scene.locationsOf('ann', START, elsewhere), [PAGE_2]);
+      assert.equal(await scene.clear('ann', PAGE_1, START, elsewhere), false);
+      await scene.store.removeUsers(elsewhere, ['ann'], START);
+      assert.deepEqual(await scene.ids(), ['ann']);
+    },
+  );
 
-  rule('a project knows nothing of the same group in another', async (scene) => {
+  rule('presence in one project does not change the same group in another project', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('bob', PAGE_1, { project: 'another' });
     assert.deepEqual(await scene.ids(), ['ann']);
@@ -41,7 +44,7 @@ export function scopeContract(rule: Rule): void {
     assert.deepEqual(await scene.ids({ project: 'another' }), []);
   });
 
-  rule('names with any characters are apart', async (scene) => {
+  rule('groups with any characters in their IDs do not affect each other', async (scene) => {
     const scopes = NAMES.flatMap((project) => NAMES.map((groupId) => ({ project, groupId })));
     for (const { project, groupId } of scopes)
       await scene.set(`${project} ${groupId}`, PAGE_1, { project, groupId });
@@ -54,7 +57,7 @@ export function scopeContract(rule: Rule): void {
     assert.equal((await scene.swept(START + TTL)).length, scopes.length - NAMES.length);
   });
 
-  rule('users and regions with any characters are apart', async (scene) => {
+  rule('users and regions with any characters in their texts do not affect each other', async (scene) => {
     for (const name of NAMES) {
       await scene.set(name, PAGE_1, { region: at({ [name]: name }) });
       await scene.set(name, PAGE_2, { region: at({ region: name }) });
@@ -65,7 +68,7 @@ export function scopeContract(rule: Rule): void {
     assert.equal((await scene.ids({ location: PAGE_2 })).length, NAMES.length);
   });
 
-  rule('a number is a project as a text is', async (scene) => {
+  rule('a project key can be a number or a text', async (scene) => {
     await scene.set('ann', PAGE_1, { project: 7 });
     assert.deepEqual(await scene.ids({ project: 7 }), ['ann']);
     assert.deepEqual(await scene.ids({ project: 77 }), []);

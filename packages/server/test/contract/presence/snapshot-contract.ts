@@ -18,7 +18,7 @@ import {
 
 const SEED = 20_261;
 const USERS = Array.from({ length: 12 }, (_, index) => `u${index + 10}`);
-const PLACES = Array.from({ length: 6 }, (_, index) => at({ page: `${index}` }));
+const LOCATIONS = Array.from({ length: 6 }, (_, index) => at({ page: `${index}` }));
 
 const read = (store: PresenceStore, after: string | null = null, limit = 10_000, now = START) =>
   store.snapshot({ ...SCOPE, after, limit, now });
@@ -27,7 +27,7 @@ const read = (store: PresenceStore, after: string | null = null, limit = 10_000,
 function change(scene: PresenceScene, random: Random): Promise<unknown> {
   const store = random.pick([scene.store, scene.other]);
   const userId = random.pick(USERS);
-  const location = random.pick(PLACES);
+  const location = random.pick(LOCATIONS);
   const kind = random.below(20);
   if (kind === 0) return store.removeGroup(SCOPE, START);
   if (kind === 1) return store.removeUsers(SCOPE, random.some(USERS, 3), START);
@@ -47,7 +47,7 @@ function change(scene: PresenceScene, random: Random): Promise<unknown> {
 /** All that is present, with the position of the events at which it was. */
 export function snapshotContract(rule: Rule): void {
   rule(
-    'a snapshot has everybody with their places, in order, without whom their deadline ended',
+    'a snapshot has all present users with their locations, in order, without expired ones',
     async (scene) => {
       await scene.set('bob', PAGE_2);
       await scene.set('bob', PAGE_1);
@@ -66,7 +66,7 @@ export function snapshotContract(rule: Rule): void {
     },
   );
 
-  rule('its offset is the position of the group; 0 where nobody watches', async (scene) => {
+  rule('the offset of a snapshot is the position of the group, or 0 without a watcher', async (scene) => {
     await scene.set('ann', PAGE_1);
     assert.equal((await read(scene.store)).offset, 0);
     const { watch } = await scene.watch();
@@ -76,7 +76,7 @@ export function snapshotContract(rule: Rule): void {
     assert.equal((await read(scene.other)).offset, watch.position.offset + 1);
   });
 
-  rule('it is read in pages, of 10,000 users at most', async (scene) => {
+  rule('a snapshot is read in pages of at most 10,000 users', async (scene) => {
     const ids = Array.from({ length: 10_100 }, (_, index) => `u${index + 10_000}`);
     await Promise.all(ids.map((id) => scene.set(id, PAGE_1)));
     const page = async (after: string | null, limit: number) =>
@@ -87,52 +87,58 @@ export function snapshotContract(rule: Rule): void {
     assert.deepEqual(await page('u19999', 50_000), ids.slice(10_000));
   });
 
-  rule('a snapshot among racing changes, and the events after it, lead to what there is', async (scene) => {
-    const random = new Random(SEED);
-    const recorder = await scene.watch();
-    const snapshots: Promise<PresenceSnapshot>[] = [];
-    const changes: Promise<unknown>[] = [];
-    for (let step = 0; step < 400; step += 1) {
-      changes.push(change(scene, random));
-      if (step % 20 === 0) snapshots.push(read(random.pick([scene.store, scene.other])));
-    }
-    await Promise.all(changes);
-    const last = await read(scene.store);
-    const events = await recorder.upTo(last.offset);
-    recorder.assertOrder();
-    const { offset } = recorder.watch.position;
-    for (const snapshot of [{ users: [], next: null, offset }, ...(await Promise.all(snapshots))]) {
-      const follower = new PresenceFollower();
-      follower.learn(snapshot.users);
-      for (const event of events.slice(snapshot.offset - offset)) follower.follow(event);
-      assert.deepEqual(follower.users(), last.users, `from ${snapshot.offset}, seed ${SEED}`);
-    }
-  });
-
-  rule('so do pages of it, each with the events after its own position', async (scene) => {
-    const random = new Random(SEED + 1);
-    const recorder = await scene.watch();
-    await Promise.all(Array.from({ length: 100 }, () => change(scene, random)));
-    const follower = new PresenceFollower();
-    /** For each user, the position of the page on which they were, or would have been. */
-    const known = new Map<string, number>();
-    const changes: Promise<unknown>[] = [];
-    for (let after: string | null = null, isLast = false; !isLast; ) {
-      for (let index = 0; index < 30; index += 1) changes.push(change(scene, random));
-      const { users, next, offset }: PresenceSnapshot = await read(scene.other, after, 2);
-      isLast = next === null;
-      after = next;
-      follower.learn(users);
-      for (const userId of USERS) {
-        if (!known.has(userId) && (isLast || userId <= (after as string))) known.set(userId, offset);
+  rule(
+    'a snapshot during racing updates, and the events after it, lead to the present state',
+    async (scene) => {
+      const random = new Random(SEED);
+      const recorder = await scene.watch();
+      const snapshots: Promise<PresenceSnapshot>[] = [];
+      const changes: Promise<unknown>[] = [];
+      for (let step = 0; step < 400; step += 1) {
+        changes.push(change(scene, random));
+        if (step % 20 === 0) snapshots.push(read(random.pick([scene.store, scene.other])));
       }
-    }
-    await Promise.all(changes);
-    const last = await read(scene.store);
-    for (const [index, event] of (await recorder.upTo(last.offset)).entries()) {
-      const offset = recorder.offsets[index] as number;
-      for (const [userId, from] of known) if (offset > from) follower.follow(event, userId);
-    }
-    assert.deepEqual(follower.users(), last.users, `seed ${SEED + 1}`);
-  });
+      await Promise.all(changes);
+      const last = await read(scene.store);
+      const events = await recorder.upTo(last.offset);
+      recorder.assertOrder();
+      const { offset } = recorder.watch.position;
+      for (const snapshot of [{ users: [], next: null, offset }, ...(await Promise.all(snapshots))]) {
+        const follower = new PresenceFollower();
+        follower.learn(snapshot.users);
+        for (const event of events.slice(snapshot.offset - offset)) follower.follow(event);
+        assert.deepEqual(follower.users(), last.users, `from ${snapshot.offset}, seed ${SEED}`);
+      }
+    },
+  );
+
+  rule(
+    'the pages of a snapshot, each with the events after its own position, lead to the present state',
+    async (scene) => {
+      const random = new Random(SEED + 1);
+      const recorder = await scene.watch();
+      await Promise.all(Array.from({ length: 100 }, () => change(scene, random)));
+      const follower = new PresenceFollower();
+      /** For each user, the position of the page on which they were, or would have been. */
+      const known = new Map<string, number>();
+      const changes: Promise<unknown>[] = [];
+      for (let after: string | null = null, isLast = false; !isLast; ) {
+        for (let index = 0; index < 30; index += 1) changes.push(change(scene, random));
+        const { users, next, offset }: PresenceSnapshot = await read(scene.other, after, 2);
+        isLast = next === null;
+        after = next;
+        follower.learn(users);
+        for (const userId of USERS) {
+          if (!known.has(userId) && (isLast || userId <= (after as string))) known.set(userId, offset);
+        }
+      }
+      await Promise.all(changes);
+      const last = await read(scene.store);
+      for (const [index, event] of (await recorder.upTo(last.offset)).entries()) {
+        const offset = recorder.offsets[index] as number;
+        for (const [userId, from] of known) if (offset > from) follower.follow(event, userId);
+      }
+      assert.deepEqual(follower.users(), last.users, `seed ${SEED + 1}`);
+    },
+  );
 }

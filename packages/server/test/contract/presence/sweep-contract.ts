@@ -4,9 +4,9 @@ import { at, PAGE_1, PAGE_2, type Rule, SCOPE, SITE, START, TTL } from './presen
 const SECOND = 1_000;
 const APP = at({ app: 'a' });
 
-/** What reached its deadline is dropped and told. */
+/** Expired presence is dropped and reported. */
 export function sweepContract(rule: Rule): void {
-  rule('a sweep tells what reached its deadline, and leaves the rest', async (scene) => {
+  rule('a sweep returns the presences that reached their deadline, and no others', async (scene) => {
     await scene.set('ann', PAGE_1, { until: START + 1_400 });
     await scene.set('bob', PAGE_1, { until: START + 1_500 });
     await scene.set('cid', PAGE_1, { until: START + 1_501 });
@@ -16,7 +16,7 @@ export function sweepContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(START + 1_501), [`cid ${PAGE_1}`]);
   });
 
-  rule('each presence is told once, with its scope', async (scene) => {
+  rule('a sweep returns each expired presence once, with its project and group', async (scene) => {
     await scene.set('ann', PAGE_1);
     await scene.set('ann', PAGE_2);
     const expiries = await scene.store.sweep(START + TTL);
@@ -28,7 +28,7 @@ export function sweepContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(START + 10 * TTL), []);
   });
 
-  rule('expiries come in order of deadline second', async (scene) => {
+  rule('a sweep returns expiries in order of deadline second', async (scene) => {
     const seconds = [7, 3, 11, 1, 5, 2, 13];
     for (const second of seconds)
       await scene.set(`u${second}`, PAGE_1, { until: START + second * SECOND + 7 });
@@ -36,7 +36,7 @@ export function sweepContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(START + 60 * SECOND), inOrder);
   });
 
-  rule('what was refreshed comes at its new deadline, in its place', async (scene) => {
+  rule('a refreshed presence expires at its new deadline, in order', async (scene) => {
     await scene.set('ann', PAGE_1, { until: START + SECOND });
     await scene.set('bob', PAGE_1, { until: START + 2 * SECOND });
     await scene.set('cid', PAGE_1, { until: START + 4 * SECOND });
@@ -47,36 +47,33 @@ export function sweepContract(rule: Rule): void {
     assert.deepEqual(await scene.swept(START + 5 * SECOND), order);
   });
 
-  rule('what was brought forward comes at its new deadline', async (scene) => {
+  rule('a presence with a shortened deadline expires at the new deadline', async (scene) => {
     await scene.set('ann', PAGE_1, { until: START + 9 * SECOND });
     await scene.set('ann', PAGE_1, { until: START + 500 });
     await scene.set('bob', PAGE_1, { until: START + 2 * SECOND });
     assert.deepEqual(await scene.swept(START + 3 * SECOND), [`ann ${PAGE_1}`, `bob ${PAGE_1}`]);
   });
 
-  rule('a move inside a region ends nothing; the new place has the new deadline', async (scene) => {
+  rule('a move inside a region is no expiry, and the new location has the new deadline', async (scene) => {
     await scene.set('ann', PAGE_1, { region: SITE });
     await scene.set('ann', PAGE_2, { region: SITE, now: START + SECOND });
     assert.deepEqual(await scene.swept(START + TTL), []);
     assert.deepEqual(await scene.swept(START + TTL + SECOND), [`ann ${PAGE_2}`]);
   });
 
-  rule(
-    'a location held in several regions is told when the last of them reaches its deadline',
-    async (scene) => {
-      await scene.set('ann', PAGE_1, { until: START + SECOND });
-      await scene.set('ann', PAGE_1, { region: SITE, until: START + 3 * SECOND });
-      await scene.set('ann', PAGE_1, { region: APP, until: START + 3 * SECOND + 1 });
-      assert.deepEqual(await scene.swept(START + SECOND), []);
-      assert.deepEqual(await scene.swept(START + 3 * SECOND), []);
-      assert.deepEqual(await scene.swept(START + 4 * SECOND), [`ann ${PAGE_1}`]);
-      await scene.set('bob', PAGE_1, { until: START + SECOND });
-      await scene.set('bob', PAGE_1, { region: SITE, until: START + 5 * SECOND });
-      assert.deepEqual(await scene.swept(START + 9 * SECOND), [`bob ${PAGE_1}`]);
-    },
-  );
+  rule('a location in several regions expires when the last of them reaches its deadline', async (scene) => {
+    await scene.set('ann', PAGE_1, { until: START + SECOND });
+    await scene.set('ann', PAGE_1, { region: SITE, until: START + 3 * SECOND });
+    await scene.set('ann', PAGE_1, { region: APP, until: START + 3 * SECOND + 1 });
+    assert.deepEqual(await scene.swept(START + SECOND), []);
+    assert.deepEqual(await scene.swept(START + 3 * SECOND), []);
+    assert.deepEqual(await scene.swept(START + 4 * SECOND), [`ann ${PAGE_1}`]);
+    await scene.set('bob', PAGE_1, { until: START + SECOND });
+    await scene.set('bob', PAGE_1, { region: SITE, until: START + 5 * SECOND });
+    assert.deepEqual(await scene.swept(START + 9 * SECOND), [`bob ${PAGE_1}`]);
+  });
 
-  rule('sweeping late is harmless', async (scene) => {
+  rule('a late sweep returns everything that has expired', async (scene) => {
     for (const [index, id] of ['ann', 'bob', 'cid'].entries()) {
       await scene.set(id, PAGE_1, { until: START + (index + 1) * 3_600 * SECOND });
     }
@@ -85,7 +82,7 @@ export function sweepContract(rule: Rule): void {
     assert.deepEqual(await scene.ids(), []);
   });
 
-  rule('a crowd that ends at once is told whole, and updates meanwhile are kept', async (scene) => {
+  rule('a sweep returns a crowd that expires at once, and updates meanwhile stay', async (scene) => {
     const ids = Array.from({ length: 2_000 }, (_, index) => `u${index + 1_000}`);
     await Promise.all(ids.map((id) => scene.set(id, PAGE_1)));
     const now = START + TTL;
@@ -93,19 +90,23 @@ export function sweepContract(rule: Rule): void {
     const back = scene.set('u2999', PAGE_1, { now });
     const moved = scene.set('u2998', PAGE_2, { region: PAGE_1, now });
     const fresh = scene.set('new', PAGE_1, { now });
-    const [told, ...changes] = await Promise.all([sweeping, back, moved, fresh]);
+    const [expired, ...changes] = await Promise.all([sweeping, back, moved, fresh]);
     assert.ok(changes.every(({ arrived }) => arrived));
     assert.deepEqual(await scene.ids({ now }), ['new', 'u2998', 'u2999']);
     const movedFirst = changes[1]?.departed === PAGE_1;
-    assert.equal(told.includes(`u2998 ${PAGE_1}`), !movedFirst, 'an end is told by the move or by the sweep');
+    assert.equal(
+      expired.includes(`u2998 ${PAGE_1}`),
+      !movedFirst,
+      'either the move or the sweep reports the expiry',
+    );
     assert.deepEqual(
-      told.filter((line) => !/u299[89]/.test(line)).toSorted(),
+      expired.filter((line) => !/u299[89]/.test(line)).toSorted(),
       ids.slice(0, -2).map((id) => `${id} ${PAGE_1}`),
     );
     assert.deepEqual(await scene.swept(now), []);
   });
 
-  rule('sweeps that race tell each presence once between them', async (scene) => {
+  rule('racing sweeps return each expired presence once between them', async (scene) => {
     const ids = Array.from({ length: 2_000 }, (_, index) => `u${index + 1_000}`);
     await Promise.all(ids.map((id) => scene.set(id, PAGE_1)));
     const now = START + TTL;

@@ -38,7 +38,7 @@ async function stir(scene: PresenceScene, rounds: number): Promise<number> {
   return changes.length;
 }
 
-/** Watching: one order for everybody, for as long as somebody watches. */
+/** Watching: one order for all watchers, while there is one. */
 export function watchContract(rule: Rule): void {
   rule('a watch begins at a position, and the first event has the next offset', async (scene) => {
     const first = await scene.watch();
@@ -57,34 +57,40 @@ export function watchContract(rule: Rule): void {
     for (const recorder of [first, second]) recorder.assertOrder();
   });
 
-  rule('everybody is told the same in the same order without a gap, on every handle', async (scene) => {
-    const recorders = [
-      await scene.watch({ handle: scene.store }),
-      await scene.watch({ handle: scene.other }),
-      await scene.watch({ handle: scene.other }),
-    ];
-    const count = await stir(scene, 15);
-    const told = await Promise.all(recorders.map((recorder) => recorder.first(count)));
-    for (const recorder of recorders) recorder.assertOrder();
-    assert.deepEqual(told[1], told[0]);
-    assert.deepEqual(told[2], told[0]);
-  });
+  rule(
+    'all watchers receive the same events in the same order without a gap, on every handle',
+    async (scene) => {
+      const recorders = [
+        await scene.watch({ handle: scene.store }),
+        await scene.watch({ handle: scene.other }),
+        await scene.watch({ handle: scene.other }),
+      ];
+      const count = await stir(scene, 15);
+      const received = await Promise.all(recorders.map((recorder) => recorder.first(count)));
+      for (const recorder of recorders) recorder.assertOrder();
+      assert.deepEqual(received[1], received[0]);
+      assert.deepEqual(received[2], received[0]);
+    },
+  );
 
-  rule('a chain of moves is told as a chain: nobody leaves where they were not', async (scene) => {
-    const recorder = await scene.watch();
-    const events = await recorder.first(await stir(scene, 15));
-    const places = new Map<string, string>();
-    for (const event of events) {
-      assert.ok(event.type === 'placed');
-      assert.equal(event.left, places.get(event.userId) ?? null);
-      places.set(event.userId, event.location);
-    }
-    for (const userId of USERS) {
-      assert.deepEqual(await scene.locationsOf(userId), [places.get(userId)]);
-    }
-  });
+  rule(
+    'a chain of moves is a chain of events, in which each left location was reached before',
+    async (scene) => {
+      const recorder = await scene.watch();
+      const events = await recorder.first(await stir(scene, 15));
+      const locations = new Map<string, string>();
+      for (const event of events) {
+        assert.ok(event.type === 'arrived');
+        assert.equal(event.from, locations.get(event.userId) ?? null);
+        locations.set(event.userId, event.location);
+      }
+      for (const userId of USERS) {
+        assert.deepEqual(await scene.locationsOf(userId), [locations.get(userId)]);
+      }
+    },
+  );
 
-  rule('who opens a watch while others write misses nothing from its position on', async (scene) => {
+  rule('a watch that begins during updates receives every event after its position', async (scene) => {
     const from = await scene.watch();
     const stirring = stir(scene, 10);
     const late: WatchRecorder[] = [];
@@ -99,7 +105,7 @@ export function watchContract(rule: Rule): void {
     }
   });
 
-  rule('a watch that is closed is told nothing more; the others are', async (scene) => {
+  rule('a closed watch receives no more events, and the other watches do', async (scene) => {
     const closed = await scene.watch();
     const open = await scene.watch();
     await scene.set('ann', PAGE_1);
@@ -135,17 +141,17 @@ export function watchContract(rule: Rule): void {
     });
     const other = await scene.watch();
     await scene.set('ann', PAGE_1);
-    const told = await other.first(2);
-    assert.deepEqual(await nosy.first(2), told);
+    const received = await other.first(2);
+    assert.deepEqual(await nosy.first(2), received);
     const [opened] = (await Promise.all(opening)) as [WatchRecorder];
     await scene.set('cid', PAGE_1);
     const last = (await nosy.first(3)).at(-1);
     const position = opened.watch.position.offset - nosy.watch.position.offset;
-    assert.deepEqual(await opened.first(3 - position), [...told, last].slice(position));
+    assert.deepEqual(await opened.first(3 - position), [...received, last].slice(position));
     for (const recorder of [nosy, other, opened]) recorder.assertOrder();
   });
 
-  rule('the groups of a project that are watched are listed, each once, whoever watches', async (scene) => {
+  rule('watchedGroups lists each watched group of the project once, on any handle', async (scene) => {
     const listed = async (project = SCOPE.project) =>
       (await scene.store.watchedGroups(project, START)).sort();
     assert.deepEqual(await listed(), []);

@@ -5,19 +5,17 @@ import type {
   PresenceStore,
   PresenceWatch,
 } from '../../../src/presence/presence-store.ts';
+import { Arrivals } from '../../support/waiting.ts';
 
-/** How long an event may take to come from another process. A test waits for it, never for the time. */
-const ARRIVAL_MAX_MS = 10_000;
-
-/** A watch and all that it was told. Every offset is held to be the next one. */
+/** A watch and all of its events. Checks that every offset is the next one. */
 export class WatchRecorder {
-  /** Set right after the watch is open: an event may be told before. */
+  /** Set right after the watch is open: an event may come before. */
   watch!: PresenceWatch;
   readonly events: PresenceEvent[] = [];
   readonly offsets: number[] = [];
   readonly checksums: (string | undefined)[] = [];
   isLost = false;
-  #wake: () => void = () => {};
+  readonly #arrivals = new Arrivals();
 
   static async open(
     store: PresenceStore,
@@ -34,7 +32,7 @@ export class WatchRecorder {
       },
       onLost() {
         recorder.isLost = true;
-        recorder.#wake();
+        recorder.#arrivals.notify();
       },
     });
     return recorder;
@@ -51,12 +49,12 @@ export class WatchRecorder {
     return this.first(offset - this.watch.position.offset);
   }
 
-  /** Resolves when the watch is told that it is lost. */
+  /** Resolves when the watch is lost. */
   lost(): Promise<void> {
     return this.#until(() => this.isLost, 'onLost');
   }
 
-  /** Holds the offsets to be in order and without a gap from the watch's position on. */
+  /** Checks that the offsets are in order and without a gap from the watch's position on. */
   assertOrder(): void {
     const { offset } = this.watch.position;
     assert.deepEqual(
@@ -68,26 +66,10 @@ export class WatchRecorder {
   #record(offset: number, event: PresenceEvent): void {
     this.offsets.push(offset);
     this.events.push(event);
-    this.#wake();
+    this.#arrivals.notify();
   }
 
-  async #until(holds: () => boolean, what: string): Promise<void> {
-    const deadline = performance.now() + ARRIVAL_MAX_MS;
-    while (!holds()) {
-      const left = deadline - performance.now();
-      assert.ok(left > 0, `waited for ${what}; told ${this.events.length}: ${JSON.stringify(this.events)}`);
-      await this.#change(left);
-    }
-  }
-
-  /** Resolves at the next call, or when the time is over. */
-  #change(timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+  #until(isTrue: () => boolean, what: string): Promise<void> {
+    return this.#arrivals.until(what, isTrue, () => JSON.stringify(this.events));
   }
 }

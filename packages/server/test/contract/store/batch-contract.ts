@@ -123,7 +123,7 @@ export function batchContract(lab: StoreLab): void {
     const roster = await lab.project();
     const context = roster.next();
     const body = Buffer.from(JSON.stringify({ users: [{ id: 'ann' }, { id: 'bob', name: 'B' }] }));
-    await lab.store.applyBatch(roster.key, { body, dryRun: false }, context);
+    await lab.store.batches.apply(roster.key, { body, dryRun: false }, context);
     for (const id of ['ann', 'bob']) {
       const { createdAt, updatedAt } = await roster.user(id);
       assert.deepEqual([createdAt, updatedAt], [context.now, context.now]);

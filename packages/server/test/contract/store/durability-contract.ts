@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProjectGoneError, type Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { ProjectGoneError } from '../../../src/values/engine-errors.ts';
+import { CONTEXT } from '../../support/origin.ts';
 import { idsOf } from './entries.ts';
 import { newRoster, numbered, Roster, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -23,15 +25,15 @@ export function durabilityContract(lab: StoreLab): void {
     }
   };
 
-  test('everything is there when the store is opened again', async () => {
+  test('every write is read again when the store is opened again', async () => {
     let before: unknown;
     let key: Roster['key'] = '';
     const snapshot = async (store: Store) => ({
       roster: await new Roster(store, key).everything(),
-      customers: await store.listCustomers(),
-      projects: await store.listProjects(null),
-      session: await store.findSession('session'),
-      serviceKey: Buffer.from(await store.serviceKey()).toString('hex'),
+      customers: await store.customers.list(),
+      projects: await store.projects.list(null),
+      session: await store.sessions.find('session'),
+      serviceKey: Buffer.from(await store.sessions.serviceKey()).toString('hex'),
     });
     await reopening(
       async (store) => {
@@ -42,12 +44,12 @@ export function durabilityContract(lab: StoreLab): void {
         await roster.putGroup('g', { status: 'deleted', metadata: { b: 1 } });
         await roster.putGroup('g', { status: 'active' });
         await roster.connectGroup('g', 'W1');
-        await store.putPreferences(key, 'u000002', { sendViaEmail: false });
+        await store.preferences.put(key, 'u000002', { sendViaEmail: false }, CONTEXT);
         const place = { userId: 'u000003', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
-        assert.equal((await store.putDurablePresence(key, place, roster.next())).kind, 'set');
-        await store.rotateSecret(key, 'rotated', START);
-        await store.createSession({ id: 'session', project: key, expiresAt: START });
-        await store.revokeSession('session');
+        assert.equal((await store.durablePresence.put(key, place, roster.next())).kind, 'set');
+        await store.projects.rotateSecret(key, { secret: 'rotated', previousValidUntil: START }, CONTEXT);
+        await store.sessions.create(key, { id: 'session', expiresAt: START }, CONTEXT);
+        await store.sessions.revoke(key, 'session', CONTEXT);
         before = await snapshot(store);
       },
       async (store) => assert.deepEqual(await snapshot(store), before),
@@ -55,7 +57,7 @@ export function durabilityContract(lab: StoreLab): void {
     );
   });
 
-  test('a store opened again goes on where it was: keys, revisions and counts', async () => {
+  test('a store that is opened again has the same keys, revisions and counts', async () => {
     let first: Roster['key'] = '';
     await reopening(
       async (store) => {
@@ -75,7 +77,7 @@ export function durabilityContract(lab: StoreLab): void {
     );
   });
 
-  test('closing lets the writes under way finish', async () => {
+  test('a store that is closed finishes the writes under way', async () => {
     let key: Roster['key'] = '';
     const ids = numbered('u', 50);
     await reopening(
@@ -89,24 +91,24 @@ export function durabilityContract(lab: StoreLab): void {
     );
   });
 
-  test('closing is idempotent, also when it is asked for twice at once', async () => {
+  test('closing a store is idempotent, also when it is called twice at once', async () => {
     await reopening(async (store) => {
       await Promise.all([store.close(), store.close()]);
       await store.close();
     });
   });
 
-  test('a deleted project stays deleted, and its key dead', async () => {
+  test('a deleted project stays deleted when the store is opened again, and its key is rejected', async () => {
     let dead: Roster['key'] = '';
     await reopening(
       async (store) => {
         const roster = await newRoster(store);
         dead = roster.key;
         await roster.groupOf('g', ...numbered('u', 3_000));
-        assert.equal(await store.deleteProject(dead), true);
+        assert.equal(await store.projects.delete(dead), true);
       },
       async (store) => {
-        assert.deepEqual(await store.listProjects(null), []);
+        assert.deepEqual(await store.projects.list(null), []);
         await assert.rejects(new Roster(store, dead).putUser('u000000', {}), ProjectGoneError);
         const other = await newRoster(store);
         assert.notEqual(other.key, dead);

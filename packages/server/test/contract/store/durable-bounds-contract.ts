@@ -1,8 +1,10 @@
 /** How much durable presence a user has in a group, and which of it is the latest when clocks differ. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, limits } from '@rollcall/protocol';
-import type { CarriedRecord } from '../../../src/store/store.ts';
+import { BY_TEST } from '../../support/origin.ts';
+import { type ImportedPresence, withImportedPresence } from './imported-roster.ts';
 import type { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -10,7 +12,6 @@ const SITE = canonicalLocation({ site: 's' });
 const { DURABLE_LOCATIONS_MAX: MOST, DURABLE_LOCATIONS_MAX_BYTES: MOST_BYTES } = limits;
 /** Four of these are all that a user may have. */
 const QUARTER = MOST_BYTES / 4;
-const IMPORTED_AT_ONCE = 1_000;
 
 const page = (number: number) => canonicalLocation({ page: `${number}`, site: 's' });
 /** A location with a text of exactly so many bytes, some of them of characters that take several. */
@@ -45,7 +46,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.deepEqual(await room.latest('ann'), [page(2), 5_002]);
   });
 
-  test('times are of each user and each group: those of others do not move them', async () => {
+  test('the times of a user in a group do not depend on other users and groups', async () => {
     const room = await roomOf('ann', 'bob');
     await room.put('ann', page(1), 5_000);
     assert.equal((await room.put('bob', page(1), 4_000)).at, 4_000);
@@ -62,20 +63,20 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.equal((await room.latest('ann'))[1], Math.max(...times));
   });
 
-  test(`one more than ${MOST} locations ends the oldest, and nothing is found there any more`, async () => {
-    const room = await roomOf('ann');
-    await room.import('ann', MOST);
-    assert.equal((await room.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
-    assert.equal((await room.put('ann', page(MOST), 20_000)).endedTo, 1);
-    assert.equal(await room.count('ann'), MOST);
-    assert.deepEqual(await Promise.all([0, 1, 7, MOST].map((n) => room.isFound(page(n)))), [
-      ...[false, true, true, true],
-    ]);
-    assert.deepEqual(await room.latestWith({ page: '0' }), []);
-    assert.equal((await room.put('ann', page(0), 20_000)).endedTo, 2, 'it comes back as a new one');
-    assert.deepEqual(await room.latest('ann'), [page(0), 20_002]);
-    assert.equal(await room.count('ann'), MOST);
-  });
+  test(`one more than ${MOST} locations ends the oldest, and nothing is found there any more`, () =>
+    withImportedPresence(lab, pagesOf('ann', MOST), async (roster) => {
+      const room = new Room(roster);
+      assert.equal((await room.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
+      assert.equal((await room.put('ann', page(MOST), 20_000)).endedTo, 1);
+      assert.equal(await room.count('ann'), MOST);
+      assert.deepEqual(await Promise.all([0, 1, 7, MOST].map((n) => room.isFound(page(n)))), [
+        ...[false, true, true, true],
+      ]);
+      assert.deepEqual(await room.latestWith({ page: '0' }), []);
+      assert.equal((await room.put('ann', page(0), 20_000)).endedTo, 2, 'it comes back as a new one');
+      assert.deepEqual(await room.latest('ann'), [page(0), 20_002]);
+      assert.equal(await room.count('ann'), MOST);
+    }));
 
   test('locations whose text is longer than the bound in all end, the oldest first', async () => {
     const room = await roomOf('ann');
@@ -113,7 +114,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.equal((await room.put('ann', sized('e', 100), 30)).endedTo, 20);
   });
 
-  test('each user has as much in each group', async () => {
+  test('the bounds of durable presence apply to each user in each group', async () => {
     const room = await roomOf('ann', 'bob');
     const all = ['a', 'b', 'c', 'd'];
     for (const name of all) {
@@ -149,7 +150,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     ['deleting the user', (roster) => roster.deleteUser('ann')],
   ];
   for (const [how, end] of endings) {
-    test(`${how} gives back what the locations took of the bounds`, async () => {
+    test(`${how} frees what the locations took of the bounds`, async () => {
       const room = await roomOf('ann');
       for (const name of ['a', 'b', 'c', 'd']) await room.put('ann', sized(name, QUARTER), 10_000);
       await end(room.roster);
@@ -161,33 +162,28 @@ export function durableBoundsContract(lab: StoreLab): void {
     });
   }
 
-  test('imported locations that exceed the bounds end with the next update of the user', async () => {
-    const room = await roomOf('ann', 'bob');
-    await room.import('ann', MOST + 50);
-    await room.import('bob', 3);
-    const latest = MOST + 50;
-    assert.deepEqual(await room.latest('ann'), [page(latest - 1), latest], 'the latest keeps its time');
-    const { at } = await room.put('ann', page(latest), 1);
-    assert.equal(at, latest + 1);
-    assert.deepEqual([await room.count('ann'), await room.count('bob')], [MOST, 3]);
-    assert.deepEqual(await Promise.all([50, 51, latest].map((n) => room.isFound(page(n)))), [
-      false,
-      true,
-      true,
-    ]);
-  });
-
-  test('an import is counted with what was there before it', async () => {
-    const room = await roomOf('ann');
-    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, QUARTER), 10);
-    await room.importAll([room.record('ann', sized('d', QUARTER), 5)]);
-    assert.equal((await room.put('ann', sized('e', QUARTER), 20)).endedTo, 5);
-    assert.equal((await room.put('ann', sized('f', QUARTER), 20)).endedTo, 10);
-    assert.deepEqual(await room.names('ann'), ['b', 'c', 'e', 'f']);
-  });
+  test('imported locations that exceed the bounds end with the next update of the user', () =>
+    withImportedPresence(lab, [...pagesOf('ann', MOST + 50), ...pagesOf('bob', 3)], async (roster) => {
+      const room = new Room(roster);
+      const latest = MOST + 50;
+      assert.deepEqual(await room.latest('ann'), [page(latest - 1), latest], 'the latest keeps its time');
+      const { at } = await room.put('ann', page(latest), 1);
+      assert.equal(at, latest + 1);
+      assert.deepEqual([await room.count('ann'), await room.count('bob')], [MOST, 3]);
+      assert.deepEqual(await Promise.all([50, 51, latest].map((n) => room.isFound(page(n)))), [
+        false,
+        true,
+        true,
+      ]);
+    }));
 }
 
-type ImportedPresence = Omit<Extract<CarriedRecord, { type: 'durablePresence' }>, 'projectId'>;
+/** So many pages of a user in `g`, the times of which are 1, 2, … */
+const pagesOf = (userId: string, count: number): ImportedPresence[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...{ userId, groupId: 'g', region: page(index), location: page(index) },
+    at: index + 1,
+  }));
 
 /** The groups `g` and `h`, and the durable presence in them. */
 class Room {
@@ -200,36 +196,14 @@ class Room {
   async put(userId: string, location: string, now: number, groupId = 'g', region = location) {
     const { store, key } = this.roster;
     const update = { userId, groupId, region, location };
-    const outcome = await store.putDurablePresence(key, update, { now, revision: 'p' });
+    const outcome = await store.durablePresence.put(key, update, { now, revision: 'p', ...BY_TEST });
     assert.ok(outcome.kind === 'set');
-    const { kind: _, ...rest } = outcome;
+    const { kind: _kind, changes: _changes, ...rest } = outcome;
     return rest;
   }
 
-  record(userId: string, location: string, at: number): ImportedPresence {
-    return { type: 'durablePresence', userId, groupId: 'g', region: location, location, at };
-  }
-
-  /** So many pages, the times of which are 1, 2, … */
-  import(userId: string, count: number): Promise<void> {
-    return this.importAll(
-      Array.from({ length: count }, (_, index) => this.record(userId, page(index), index + 1)),
-    );
-  }
-
-  async importAll(records: readonly ImportedPresence[]): Promise<void> {
-    const projectId = await this.roster.projectId();
-    for (let start = 0; start < records.length; start += IMPORTED_AT_ONCE) {
-      const piece = records
-        .slice(start, start + IMPORTED_AT_ONCE)
-        .map((record) => ({ ...record, projectId }));
-      const { written } = await this.roster.store.carryIn(piece, { now: 1, revision: 'i' });
-      assert.equal(written, piece.length);
-    }
-  }
-
   async latest(userId: string): Promise<[string, number]> {
-    const found = await this.roster.store.findDurablePresence(this.roster.key, 'g', userId);
+    const found = await this.roster.store.durablePresence.find(this.roster.key, 'g', userId);
     assert.ok(found);
     return [found.location, found.at];
   }
@@ -248,25 +222,21 @@ class Room {
 
   /** What the user's locations name as their page. */
   async names(userId: string, groupId = 'g'): Promise<(string | undefined)[]> {
-    return (await this.#all(userId, groupId)).map(({ location }) => JSON.parse(location).page).sort();
+    return (await this.#all(userId, groupId)).map(({ location }) => location.page).sort();
   }
 
   async #listed(location: string, partial: boolean): Promise<string[]> {
     const { store, key } = this.roster;
     const request = { after: null, limit: 10 };
-    const found = await store.listDurablePresence(key, 'g', { location, partial }, request);
+    const found = await store.durablePresence.list(key, 'g', { location, partial }, request);
     return found.map(({ location: each }) => each);
   }
 
   async #all(userId: string, groupId: string) {
-    const projectId = await this.roster.projectId();
-    const records = (await Array.fromAsync(this.roster.store.carryOut())).flat();
-    return records.filter(
-      (record) =>
-        record.type === 'durablePresence' &&
-        record.projectId === projectId &&
-        record.groupId === groupId &&
-        record.userId === userId,
-    ) as Extract<CarriedRecord, { type: 'durablePresence' }>[];
+    const project = await this.roster.projectId();
+    const records = (await Array.fromAsync(this.roster.store.transfer.export())).flat();
+    return records
+      .filter((record) => record.type === 'durable_presence')
+      .filter((record) => record.project === project && record.group === groupId && record.user === userId);
   }
 }

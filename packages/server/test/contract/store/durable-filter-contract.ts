@@ -1,9 +1,12 @@
 /** Which durable places pass a filter, and which of a user's is the latest of them. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, compareCodePoints, type Location, locationMatches } from '@rollcall/protocol';
-import type { DurablePresence, LocationFilter } from '../../../src/store/store.ts';
+import type { DurablePresence } from '../../../src/store/ports/durable-presence.ts';
+import type { LocationFilter } from '../../../src/values/location-filter.ts';
 import { Random } from '../../sim/random.ts';
+import { BY_TEST } from '../../support/origin.ts';
 import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -14,19 +17,19 @@ export function durableFilterContract(lab: StoreLab): void {
     return new Room(roster);
   };
 
-  test('the latest is taken of the places that match, not of all', async () => {
+  test('the latest of the matching locations is read, not the latest of all', async () => {
     const room = await roomOf('ann', 'bob');
-    await room.stock('ann', { site: 's', page: '1' }, 10);
-    await room.stock('ann', { site: 's', page: '2' }, 30);
-    await room.stock('ann', { site: 's', page: '3' }, 20);
-    await room.stock('ann', { site: 'other' }, 40);
+    await room.place('ann', { site: 's', page: '1' }, 10);
+    await room.place('ann', { site: 's', page: '3' }, 20);
+    await room.place('ann', { site: 's', page: '2' }, 30);
+    await room.place('ann', { site: 'other' }, 40);
     await room.place('bob', { site: 'other' }, 50);
     assert.deepEqual(await room.latest({ site: 's' }), [['ann', { site: 's', page: '2' }, 30]]);
     assert.deepEqual(await room.latest({ site: 's', page: '3' }), [['ann', { site: 's', page: '3' }, 20]]);
     assert.deepEqual(await room.latest({ page: '4' }), []);
   });
 
-  test('all pairs must be those of one place: two places of a user that have one each are no match', async () => {
+  test('all pairs of a filter must be those of one location', async () => {
     const room = await roomOf('ann', 'bob', 'cid');
     await room.place('ann', { page: '1', line: '1' }, 1);
     await room.place('ann', { page: '2', line: '2' }, 2);
@@ -36,7 +39,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.users({ page: '1', line: '2' }), ['cid']);
   });
 
-  test('a pair is a key with its value, wherever the quotes are', async () => {
+  test('a filter compares pairs of a key and a value, whatever quotes are in them', async () => {
     const room = await roomOf('ann', 'bob', 'cid', 'dan', 'eve');
     await room.place('ann', { a: 'b', c: 'd' }, 1);
     await room.place('bob', { b: 'a', d: 'c' }, 2);
@@ -51,7 +54,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.users({ a: 'b\\', c: '\\d' }), ['eve']);
   });
 
-  test('texts that a weak hash cannot tell apart are told apart', async () => {
+  test('locations whose texts a weak hash cannot distinguish are distinguished', async () => {
     const texts = ['AaAaAa', 'AaAaBB', 'BBAaAa', 'BBBBBB', '0', '00', ' 0', '0\u0000', '\u0000'];
     const users = numbered('u', texts.length);
     const room = await roomOf(...users);
@@ -85,7 +88,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.users({ ...whole, [key(7)]: 'a third' }), []);
   });
 
-  test('after a move the place is found by its new pairs and by those it kept, not by the ones it lost', async () => {
+  test('after a move a location is found by its new pairs and by those that stayed, not by the old ones', async () => {
     const room = await roomOf('ann');
     const region = { site: 's' };
     await room.place('ann', { site: 's', page: '1' }, 1, region);
@@ -106,10 +109,10 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.latest({ page: '1' }), [['ann', { page: '1' }, 2]]);
   });
 
-  test('the same location in several regions is one place of the user, as late as the last of them', async () => {
+  test('the same location in several regions is read once, with the time of the last of them', async () => {
     const room = await roomOf('ann', 'bob');
     for (let index = 0; index < 20; index += 1)
-      await room.stock('ann', { page: '1', site: 's' }, 100 + ((index * 7) % 20), { region: `${index}` });
+      await room.place('ann', { page: '1', site: 's' }, 100 + index, { region: `${(index * 7) % 20}` });
     await room.place('bob', { page: '1', site: 's' }, 1);
     const expected = [
       ['ann', { page: '1', site: 's' }, 119],
@@ -119,18 +122,15 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.latest({ page: '1' }), expected);
   });
 
-  test('a user with very many places has one entry, the latest that matches, and hides nobody', async () => {
+  test('a user with very many locations has one entry, the latest that matches, and hides no other user', async () => {
     const room = await roomOf('ann', 'big', 'cid');
     await room.place('ann', { site: 's' }, 1);
     await room.place('cid', { site: 's', page: '7' }, 1);
     const places = Array.from({ length: 200 }, (_, index) => ({ site: 's', page: `${index}` }));
-    await room.stockAll('big', places, (index) => 1_000 + ((index * 37) % 200));
     // Matching places that are older than very many others.
-    await room.stockAll(
-      'big',
-      Array.from({ length: 12 }, (_, index) => ({ old: 'yes', page: `old ${index}` })),
-      (index) => 500 + index,
-    );
+    const old = Array.from({ length: 12 }, (_, index) => ({ old: 'yes', page: `old ${index}` }));
+    await room.placeAll('big', old, (index) => 500 + index);
+    await room.placeAll('big', places, (index) => 1_000 + ((index * 37) % 200));
     const newest = places[(199 * 173) % 200];
     assert.equal(
       places.findIndex((_, index) => (index * 37) % 200 === 199),
@@ -154,11 +154,11 @@ export function durableFilterContract(lab: StoreLab): void {
     ]);
   });
 
-  test('somebody set deleted who has many matching places shortens no page', async () => {
+  test('a user set deleted with many matching locations shortens no page', async () => {
     const users = numbered('u', 6);
     const room = await roomOf(...users);
     for (const user of users)
-      await room.stockAll(
+      await room.placeAll(
         user,
         Array.from({ length: 30 }, (_, index) => ({ site: 's', page: `${index}` })),
         (index) => index + 1,
@@ -172,7 +172,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await room.users({ site: 's', page: '3' }, false), expected);
   });
 
-  test('random places are found by random filters as a naive search finds them, on pages of any length', async () => {
+  test('random locations are found by random filters as by a naive search, on pages of any length', async () => {
     const random = new Random(20_260);
     const users = [...numbered('u', 25), '\u{ff21}', '\u{1f600}', '\u{1f600}x'];
     const room = await roomOf(...users);
@@ -213,21 +213,15 @@ class Room {
   async place(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
     const update = this.#note(userId, location, now, region);
     const { store, key } = this.roster;
-    const outcome = await store.putDurablePresence(key, update, { now, revision: 'p' });
+    const outcome = await store.durablePresence.put(key, update, { now, revision: 'p', ...BY_TEST });
     assert.ok(outcome.kind === 'set' && outcome.at === now);
   }
 
-  /** Imports a location, which keeps its time whatever the user's others have. */
-  async stock(userId: string, location: Location, at: number, region: Location = location): Promise<void> {
-    const record = { type: 'durablePresence', at, ...this.#note(userId, location, at, region) } as const;
-    const projectId = await this.roster.projectId();
-    const { store } = this.roster;
-    const { written } = await store.carryIn([{ ...record, projectId }], { now: at, revision: 'p' });
-    assert.equal(written, 1);
-  }
-
-  async stockAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
-    await Promise.all(locations.map((location, index) => this.stock(user, location, at(index))));
+  /** Sets locations in the order of their times. */
+  async placeAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
+    const timed = locations.map((location, index) => ({ location, now: at(index) }));
+    for (const { location, now } of timed.toSorted((a, b) => a.now - b.now))
+      await this.place(user, location, now);
   }
 
   #note(userId: string, location: Location, at: number, region: Location) {
@@ -276,6 +270,6 @@ class Room {
   ): Promise<DurablePresence[]> {
     const filter: LocationFilter =
       pattern === null ? null : { location: canonicalLocation(pattern), partial };
-    return this.roster.store.listDurablePresence(this.roster.key, 'g', filter, { after, limit });
+    return this.roster.store.durablePresence.list(this.roster.key, 'g', filter, { after, limit });
   }
 }

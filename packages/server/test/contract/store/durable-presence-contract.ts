@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
-import type { LocationFilter } from '../../../src/store/store.ts';
-import { shown } from '../../support/standing.ts';
+import type { LocationFilter } from '../../../src/values/location-filter.ts';
+import { BY_TEST } from '../../support/origin.ts';
+import { shown } from '../../support/shown-eligibility.ts';
 import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -12,24 +13,24 @@ const SITE = canonicalLocation({ site: 's' });
 const EVERYWHERE = null;
 
 export function presenceContract(lab: StoreLab): void {
-  test("a user's standing is their status, the group's, and whether they are a member", async () => {
+  test("the eligibility of a user is the user's status, the group's status and the membership", async () => {
     const roster = await lab.project();
-    const standing = async () => shown(await lab.store.standing(roster.key, 'g', 'ann'));
-    assert.deepEqual(await standing(), { user: null, group: null, member: false });
+    const eligibility = async () => shown(await lab.store.eligibility.find(roster.key, 'g', 'ann'));
+    assert.deepEqual(await eligibility(), { user: null, group: null, member: false });
     await roster.users('ann');
-    assert.deepEqual(await standing(), { user: 'active', group: null, member: false });
+    assert.deepEqual(await eligibility(), { user: 'active', group: null, member: false });
     await roster.groupOf('g');
-    assert.deepEqual(await standing(), { user: 'active', group: 'active', member: false });
+    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: false });
     await roster.changeMembers('g', { add: ['ann'] });
-    assert.deepEqual(await standing(), { user: 'active', group: 'active', member: true });
+    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: true });
     await roster.putUser('ann', { status: 'deleted' });
     await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await standing(), { user: 'deleted', group: 'deleted', member: true });
+    assert.deepEqual(await eligibility(), { user: 'deleted', group: 'deleted', member: true });
     await roster.deleteUser('ann');
-    assert.deepEqual(await standing(), { user: null, group: 'deleted', member: false });
+    assert.deepEqual(await eligibility(), { user: null, group: 'deleted', member: false });
   });
 
-  test('many standings are asked for at once, and answered in the order asked', async () => {
+  test('findMany returns the eligibility of many users in the order of the queries', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await roster.groupOf('off', 'ann');
@@ -40,31 +41,20 @@ export function presenceContract(lab: StoreLab): void {
       ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
     );
     const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
-      lab.store.standing(roster.key, groupId, userId);
-    assert.deepEqual(await lab.store.standings(roster.key, asked), await Promise.all(asked.map(one)));
-    assert.deepEqual(await lab.store.standings(roster.key, []), []);
+      lab.store.eligibility.find(roster.key, groupId, userId);
+    assert.deepEqual(
+      await lab.store.eligibility.findMany(roster.key, asked),
+      await Promise.all(asked.map(one)),
+    );
+    assert.deepEqual(await lab.store.eligibility.findMany(roster.key, []), []);
     const other = await lab.project();
-    const [found] = await lab.store.standings(other.key, [{ groupId: 'g', userId: 'ann' }]);
+    const [found] = await lab.store.eligibility.findMany(other.key, [{ groupId: 'g', userId: 'ann' }]);
     assert.deepEqual(found, { user: null, group: null, incarnation: null });
   });
 
-  test('a standing is the same whatever incarnation the caller remembers', async () => {
+  test('a user who becomes a member again has another incarnation; no other change makes one', async () => {
     const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
-    const question = { groupId: 'g', userId: 'ann' };
-    const standing = await lab.store.standing(roster.key, 'g', 'ann');
-    const known = standing.incarnation as number;
-    assert.ok(Number.isInteger(known) && known >= 0 && known < 2 ** 31);
-    const ask = (incarnation: number) => lab.store.standings(roster.key, [{ ...question, incarnation }]);
-    assert.deepEqual(await ask(known), [standing]);
-    assert.deepEqual(await ask(known ^ 1), [standing]);
-    await roster.putUser('ann', { status: 'deleted' });
-    assert.deepEqual(await ask(known), [{ ...standing, user: 'deleted' }]);
-  });
-
-  test('a user who becomes a member again has another incarnation, and keeps it otherwise', async () => {
-    const roster = await lab.project();
-    const incarnation = async () => (await lab.store.standing(roster.key, 'g', 'ann')).incarnation;
+    const incarnation = async () => (await lab.store.eligibility.find(roster.key, 'g', 'ann')).incarnation;
     const seen = new Set<number | null>();
     const again: (() => Promise<unknown>)[] = [
       () => roster.groupOf('g', 'ann', 'bob'),
@@ -97,10 +87,10 @@ export function presenceContract(lab: StoreLab): void {
     await roster.applied({ users: [{ id: 'ann' }], groups: [{ id: 'g', members: ['ann', 'bob'] }] });
     await roster.changeMembers('g', { add: ['ann'] });
     assert.equal(await incarnation(), last);
-    assert.deepEqual([...(await lab.store.presentable(roster.key, 'g', ['ann']))], [['ann', last]]);
+    assert.deepEqual([...(await lab.store.eligibility.filter(roster.key, 'g', ['ann']))], [['ann', last]]);
   });
 
-  test('a thousand standings, each of its own', async () => {
+  test('findMany answers a thousand different queries', async () => {
     const roster = await lab.project();
     const users = numbered('u', 1_000);
     await roster.groupOf('g', ...users.filter((_, index) => index % 3 > 0));
@@ -114,17 +104,20 @@ export function presenceContract(lab: StoreLab): void {
       group: 'active',
       member: index % 3 > 0,
     }));
-    assert.deepEqual((await lab.store.standings(roster.key, asked)).map(shown), expected.reverse());
+    assert.deepEqual(
+      (await lab.store.eligibility.findMany(roster.key, asked)).map(shown),
+      expected.reverse(),
+    );
   });
 
-  test('presentable are those who are active members of an active group, in order of ID', async () => {
+  test('presentable users are active members of an active group, in order of ID', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'cid', 'ann', 'bob');
     await roster.users('dan');
     await roster.putUser('bob', { status: 'deleted' });
     const asked = ['nobody', 'dan', 'cid', 'bob', 'ann'];
     const presentable = async (groupId: string, userIds: readonly string[]) => [
-      ...(await lab.store.presentable(roster.key, groupId, userIds)).keys(),
+      ...(await lab.store.eligibility.filter(roster.key, groupId, userIds)).keys(),
     ];
     assert.deepEqual(await presentable('g', asked), ['ann', 'cid']);
     assert.deepEqual(await presentable('g', ['cid']), ['cid']);
@@ -138,11 +131,11 @@ export function presenceContract(lab: StoreLab): void {
     const roster = await lab.project();
     const ids = [...numbered('u', 3_000), '\u{ff21}', '\u{1f600}'];
     await roster.groupOf('g', ...ids);
-    const found = await lab.store.presentable(roster.key, 'g', [...ids].reverse());
+    const found = await lab.store.eligibility.filter(roster.key, 'g', [...ids].reverse());
     assert.deepEqual([...found.keys()], ids);
   });
 
-  test('durable presence is kept with its time, and a region has one place', async () => {
+  test('durable presence is stored with its time, and a region has one location', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 10, SITE), setAt(10, null));
@@ -152,15 +145,15 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await places(roster, { location: PAGE_1, partial: false }), []);
   });
 
-  test('an update of the same place renews its time', async () => {
+  test('an update of the same location renews its time', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 10);
-    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 30), setAt(30, PAGE_1));
+    assert.deepEqual(await putPresence(roster, 'ann', PAGE_1, 30), setAt(30, PAGE_1, false));
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
-  test('of several regions the latest is read, of those that pass the filter', async () => {
+  test('of several regions the latest location that passes the filter is read', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_2, 40);
@@ -234,7 +227,7 @@ export function presenceContract(lab: StoreLab): void {
       await putPresence(roster, user, PAGE_2, index);
     }
     const page = async (after: string | null, limit: number, filter: LocationFilter = EVERYWHERE) =>
-      (await lab.store.listDurablePresence(roster.key, 'g', filter, { after, limit })).map(
+      (await lab.store.durablePresence.list(roster.key, 'g', filter, { after, limit })).map(
         ({ userId }) => userId,
       );
     for (const filter of [
@@ -249,7 +242,7 @@ export function presenceContract(lab: StoreLab): void {
     }
   });
 
-  test('a user set deleted is left out of the listing, and back with their place when set active', async () => {
+  test('a user set deleted is left out of the listing, and listed with the same location when set active', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await putPresence(roster, 'ann', PAGE_1, 1);
@@ -264,63 +257,66 @@ export function presenceContract(lab: StoreLab): void {
     ]);
   });
 
-  test('those set deleted do not shorten a page', async () => {
+  test('users who are set deleted do not shorten a page of presence', async () => {
     const roster = await lab.project();
     const users = numbered('u', 6);
     await roster.groupOf('g', ...users);
     for (const user of users) await putPresence(roster, user, PAGE_1, 1);
     await roster.applied({ users: users.slice(0, 4).map((id) => ({ id, status: 'deleted' })) });
-    const page = await lab.store.listDurablePresence(roster.key, 'g', EVERYWHERE, { after: null, limit: 2 });
+    const page = await lab.store.durablePresence.list(roster.key, 'g', EVERYWHERE, { after: null, limit: 2 });
     assert.deepEqual(
       page.map(({ userId }) => userId),
       users.slice(4),
     );
   });
 
-  const refusals: readonly [why: string, prepare: (roster: Roster) => Promise<unknown>, standing: object][] =
+  const rejections: readonly [
+    why: string,
+    prepare: (roster: Roster) => Promise<unknown>,
+    eligibility: object,
+  ][] = [
     [
-      [
-        'a user who does not exist',
-        (roster) => roster.groupOf('g'),
-        { user: null, group: 'active', member: false },
-      ],
-      [
-        'a group that does not exist',
-        (roster) => roster.users('ann'),
-        { user: 'active', group: null, member: false },
-      ],
-      [
-        'a user who is no member',
-        async (roster) => {
-          await roster.groupOf('g');
-          await roster.users('ann');
-        },
-        { user: 'active', group: 'active', member: false },
-      ],
-      [
-        'a user set deleted',
-        async (roster) => {
-          await roster.groupOf('g', 'ann');
-          await roster.putUser('ann', { status: 'deleted' });
-        },
-        { user: 'deleted', group: 'active', member: true },
-      ],
-      [
-        'a group set deleted',
-        async (roster) => {
-          await roster.groupOf('g', 'ann');
-          await roster.putGroup('g', { status: 'deleted' });
-        },
-        { user: 'active', group: 'deleted', member: true },
-      ],
-    ];
-  for (const [why, prepare, standing] of refusals) {
-    test(`durable presence of ${why} is refused with the standing, and nothing is kept`, async () => {
+      'a user who does not exist',
+      (roster) => roster.groupOf('g'),
+      { user: null, group: 'active', member: false },
+    ],
+    [
+      'a group that does not exist',
+      (roster) => roster.users('ann'),
+      { user: 'active', group: null, member: false },
+    ],
+    [
+      'a user who is no member',
+      async (roster) => {
+        await roster.groupOf('g');
+        await roster.users('ann');
+      },
+      { user: 'active', group: 'active', member: false },
+    ],
+    [
+      'a user set deleted',
+      async (roster) => {
+        await roster.groupOf('g', 'ann');
+        await roster.putUser('ann', { status: 'deleted' });
+      },
+      { user: 'deleted', group: 'active', member: true },
+    ],
+    [
+      'a group set deleted',
+      async (roster) => {
+        await roster.groupOf('g', 'ann');
+        await roster.putGroup('g', { status: 'deleted' });
+      },
+      { user: 'active', group: 'deleted', member: true },
+    ],
+  ];
+  for (const [why, prepare, eligibility] of rejections) {
+    test(`durable presence of ${why} is rejected with the eligibility, and nothing is stored`, async () => {
       const roster = await lab.project();
       await prepare(roster);
       const outcome = await putPresence(roster, 'ann', PAGE_1, 1);
-      assert.ok(outcome.kind === 'refused');
-      assert.deepEqual(shown(outcome.standing), standing);
+      assert.ok(outcome.kind === 'rejected');
+      assert.deepEqual(shown(outcome.eligibility), eligibility);
       await roster.applied({
         users: [{ id: 'ann', status: 'active' }],
         groups: [{ id: 'g', name: 'g', status: 'active' }],
@@ -352,17 +348,17 @@ export function presenceContract(lab: StoreLab): void {
     });
   }
 
-  test('presence in one group says nothing of another', async () => {
+  test('durable presence in one group does not change that in another', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.groupOf('other', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 1);
-    assert.equal(await lab.store.findDurablePresence(roster.key, 'other', 'ann'), null);
+    assert.equal(await lab.store.durablePresence.find(roster.key, 'other', 'ann'), null);
     await roster.deleteGroup('other');
     assert.equal((await found(roster, 'ann'))?.location, PAGE_1);
   });
 
-  test('presence of a user or group that is not there is null, and the listing is empty', async () => {
+  test('durable presence of a user or group that does not exist is null, and the listing is empty', async () => {
     const roster = await lab.project();
     assert.equal(await found(roster, 'ann'), null);
     assert.deepEqual(await places(roster, EVERYWHERE), []);
@@ -370,16 +366,20 @@ export function presenceContract(lab: StoreLab): void {
 }
 
 function putPresence(roster: Roster, userId: string, location: string, now: number, region = location) {
-  const context = { now, revision: `p${now}` };
-  return roster.store.putDurablePresence(roster.key, { userId, groupId: 'g', region, location }, context);
+  const context = { now, revision: `p${now}`, ...BY_TEST };
+  return roster.store.durablePresence.put(roster.key, { userId, groupId: 'g', region, location }, context);
 }
 
-const setAt = (at: number, previous: string | null) => ({ kind: 'set', previous, at, endedTo: null });
+/** The outcome of an update that moved `ann`, or refreshed her location. */
+const setAt = (at: number, previous: string | null, moves = true) => ({
+  ...{ kind: 'set', previous, at, endedTo: null },
+  changes: moves ? [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }] : [],
+});
 
-const found = (roster: Roster, userId: string) => roster.store.findDurablePresence(roster.key, 'g', userId);
+const found = (roster: Roster, userId: string) => roster.store.durablePresence.find(roster.key, 'g', userId);
 
 const listed = (roster: Roster, filter: LocationFilter) =>
-  roster.store.listDurablePresence(roster.key, 'g', filter, { after: null, limit: 10_000 });
+  roster.store.durablePresence.list(roster.key, 'g', filter, { after: null, limit: 10_000 });
 
 const places = async (roster: Roster, filter: LocationFilter) =>
   (await listed(roster, filter)).map(({ userId }) => userId);

@@ -1,6 +1,9 @@
 /** Answers of the store that hold lists, unpacked. */
 import assert from 'node:assert/strict';
-import type { Departure, Json, Page, PageRequest } from '../../../src/store/store.ts';
+import type { Change } from '../../../src/store/changes.ts';
+import { type IdList, unpackIds } from '../../../src/store/packed-ids.ts';
+import type { Json } from '../../../src/values/json.ts';
+import type { Page, PageRequest } from '../../../src/values/page.ts';
 
 /** A text that may come in pieces, whole. */
 export async function joined(text: Json | AsyncIterable<Json>): Promise<Json> {
@@ -39,11 +42,25 @@ export async function idsOf(list: ListPage, limit?: number): Promise<string[]> {
   return (await entriesOf(list, limit)).map(({ id }) => id);
 }
 
-/** Departures as sorted pairs: how they are put together is the driver's choice. */
-export function departuresOf(outcome: object): string[] {
-  const { effects } = outcome as { effects?: { departures: readonly Departure[] } };
-  assert.ok(effects, `${JSON.stringify(outcome)} has effects`);
-  return effects.departures
-    .flatMap(({ groupId, userIds }) => userIds.map((id) => `${id} left ${groupId}`))
-    .sort();
+/**
+ * Changes as texts, one for each user, field or resource that they name: `member.added g ann`, `user.updated ann name`.
+ * How users are divided among changes, and in which order they come, is the driver's choice.
+ */
+export function changeTexts(changes: readonly Change[]): string[] {
+  return changes.flatMap((change) => {
+    const { type, ...rest } = change as { type: string } & Record<string, unknown>;
+    const { group, user, thread, message, users, fields } = rest as {
+      readonly [resource in 'group' | 'user' | 'thread' | 'message']?: string;
+    } & { users?: IdList; fields?: string[] };
+    const named = [type, group, user, thread, message];
+    const start = named.filter((part) => part !== undefined).join(' ');
+    const parts = users === undefined ? fields : [...unpackIds(users)].sort();
+    return parts === undefined ? [start] : parts.map((each) => `${start} ${each}`);
+  });
+}
+
+/** The changes of an outcome, as texts. */
+export function changesOf(outcome: object): string[] {
+  assert.ok('changes' in outcome, `${JSON.stringify(outcome)} has changes`);
+  return changeTexts(outcome.changes as readonly Change[]);
 }

@@ -9,14 +9,14 @@ export function groupContract(lab: StoreLab): void {
   test('a group needs a name to be created; without one nothing is created', async () => {
     const roster = await lab.project();
     assert.deepEqual(await roster.putGroup('g', { metadata: { a: 1 } }), { kind: 'nameRequired' });
-    assert.equal(await lab.store.findGroup(roster.key, 'g'), null);
-    assert.equal(await lab.store.groupExists(roster.key, 'g'), false);
+    assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
+    assert.equal(await lab.store.groups.exists(roster.key, 'g'), false);
   });
 
-  test('a group is born active, without members, metadata or a workspace', async () => {
+  test('a group is created active, without members, metadata or a workspace', async () => {
     const roster = await lab.project();
     assert.equal((await roster.putGroup('g', { name: 'Group' })).kind, 'created');
-    assert.equal(await lab.store.groupExists(roster.key, 'g'), true);
+    assert.equal(await lab.store.groups.exists(roster.key, 'g'), true);
     const { members, ...group } = await roster.group('g');
     assert.equal(await joined(members), '[]');
     assert.deepEqual(group, {
@@ -120,10 +120,10 @@ export function groupContract(lab: StoreLab): void {
     const unknown = numbered('u', 1_000).reverse();
     const outcome = await roster.putGroup('g', { name: 'N', members: unknown });
     assert.deepEqual(outcome, { kind: 'unknownUsers', users: { count: 1_000, ids: unknown.slice(0, 20) } });
-    assert.equal(await lab.store.findGroup(roster.key, 'g'), null);
+    assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
   });
 
-  test('a missing name is said before unknown users', async () => {
+  test('a missing name is reported before unknown users', async () => {
     const roster = await lab.project();
     assert.deepEqual(await roster.putGroup('g', { members: ['nobody'] }), { kind: 'nameRequired' });
   });
@@ -157,23 +157,23 @@ export function groupContract(lab: StoreLab): void {
   test('a group is connected to a workspace and disconnected', async () => {
     const roster = await lab.project();
     await roster.putGroup('g', { name: 'N' });
-    assert.equal(await roster.connectGroup('g', 'W1'), true);
+    assert.equal((await roster.connectGroup('g', 'W1')).kind, 'updated');
     assert.equal((await roster.group('g')).connectedToMessenger, true);
     await roster.putGroup('g', { name: 'Renamed' });
     assert.equal((await roster.group('g')).connectedToMessenger, true, 'a write of the host leaves it');
-    assert.equal(await roster.connectGroup('g', null), true);
+    assert.equal((await roster.connectGroup('g', null)).kind, 'updated');
     assert.equal((await roster.group('g')).connectedToMessenger, false);
-    assert.equal(await roster.connectGroup('nowhere', 'W1'), false);
+    assert.equal((await roster.connectGroup('nowhere', 'W1')).kind, 'absent');
   });
 
-  test('a deleted group takes its memberships along and leaves its users', async () => {
+  test('the deletion of a group removes its memberships and leaves its users', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.groupOf('other', 'ann');
     assert.equal((await roster.deleteGroup('g')).kind, 'deleted');
-    assert.equal(await lab.store.findGroup(roster.key, 'g'), null);
-    assert.equal(await lab.store.groupExists(roster.key, 'g'), false);
-    assert.equal(await lab.store.listMembers(roster.key, 'g', { after: null, limit: 1 }), null);
+    assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
+    assert.equal(await lab.store.groups.exists(roster.key, 'g'), false);
+    assert.equal(await lab.store.members.list(roster.key, 'g', { after: null, limit: 1 }), null);
     assert.deepEqual(
       (await entriesOf(roster.listGroups)).map(({ id }) => id),
       ['other'],
@@ -190,7 +190,7 @@ export function groupContract(lab: StoreLab): void {
     assert.deepEqual(await roster.deleteGroup('g'), { kind: 'absent' });
   });
 
-  test('a group made again after its deletion starts from nothing', async () => {
+  test('a group that is created again after its deletion has nothing of the deleted one', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putGroup('g', { metadata: { a: 1 }, status: 'deleted' });
@@ -205,6 +205,6 @@ export function groupContract(lab: StoreLab): void {
 
   test('a group that was never created is null', async () => {
     const roster = await lab.project();
-    assert.equal(await lab.store.findGroup(roster.key, 'g'), null);
+    assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
   });
 }

@@ -5,6 +5,7 @@ import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 const FIRST_PAGE = { after: null, limit: 10 };
+const EMPTY_PAGE = { items: '', count: 0, last: null, total: 0 };
 
 export function membershipContract(lab: StoreLab): void {
   test('members are added and removed in one step', async () => {
@@ -15,7 +16,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.deepEqual(await roster.members('g'), ['bob', 'cid']);
   });
 
-  test('adding who is there, and removing who is not or does not exist, changes nothing', async () => {
+  test('adding a member, and removing a user who is none or does not exist, changes nothing', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.users('bob');
@@ -110,13 +111,8 @@ export function membershipContract(lab: StoreLab): void {
   test('members of a group that is not there are null; of an empty one, an empty page', async () => {
     const roster = await lab.project();
     await roster.groupOf('empty');
-    assert.equal(await lab.store.listMembers(roster.key, 'g', FIRST_PAGE), null);
-    assert.deepEqual(await lab.store.listMembers(roster.key, 'empty', FIRST_PAGE), {
-      items: '',
-      count: 0,
-      last: null,
-      total: 0,
-    });
+    assert.equal(await lab.store.members.list(roster.key, 'g', FIRST_PAGE), null);
+    assert.deepEqual(await lab.store.members.list(roster.key, 'empty', FIRST_PAGE), EMPTY_PAGE);
   });
 
   test("a user's groups are listed with id, name and status, deleted ones included", async () => {
@@ -154,12 +150,7 @@ export function membershipContract(lab: StoreLab): void {
   test('the groups of a user who is not there are null; of one in none, an empty page', async () => {
     const roster = await lab.project();
     await roster.users('ann');
-    assert.equal(await lab.store.listUserGroups(roster.key, 'nobody', FIRST_PAGE), null);
-    assert.deepEqual(await lab.store.listUserGroups(roster.key, 'ann', FIRST_PAGE), {
-      items: '',
-      count: 0,
-      last: null,
-      total: 0,
-    });
+    assert.equal(await lab.store.members.listGroups(roster.key, 'nobody', FIRST_PAGE), null);
+    assert.deepEqual(await lab.store.members.listGroups(roster.key, 'ann', FIRST_PAGE), EMPTY_PAGE);
   });
 }

@@ -87,7 +87,7 @@ export function pageContract(lab: StoreLab): void {
       return roster;
     };
 
-    test(`${name}: listed in ascending order of code points, whatever the order of writing`, async () => {
+    test(`${name}: the list is in ascending order of code points, whatever the order of writing`, async () => {
       const roster = await rosterWith([...ODD_ORDER].reverse());
       assert.deepEqual(ODD_ORDER, [...ODD_ORDER].sort(compareCodePoints));
       assert.deepEqual(await idsOf(list(roster)), ODD_ORDER);
@@ -95,7 +95,7 @@ export function pageContract(lab: StoreLab): void {
         assert.deepEqual(await idsOf(list(roster), limit), ODD_ORDER, `pages of ${limit}`);
     });
 
-    test(`${name}: nothing there is an empty last page`, async () => {
+    test(`${name}: an empty list is one empty last page`, async () => {
       const roster = await rosterWith([]);
       const { items, count, last } = await list(roster)({ after: null, limit: 5 });
       assert.deepEqual([items, count, last], ['', 0, null]);
@@ -118,7 +118,7 @@ export function pageContract(lab: StoreLab): void {
       assert.deepEqual(await from('!'), ['a', 'c', 'e']);
     });
 
-    test(`${name}: entries that come and go between pages make no other appear twice or vanish`, async () => {
+    test(`${name}: entries that are added and removed between pages make no other appear twice or vanish`, async () => {
       const steady = numbered('s', 40);
       const roster = await rosterWith([...steady, ...numbered('gone', 20), ...numbered('s000010-gone', 9)]);
       const seen: string[] = [];
@@ -142,7 +142,7 @@ export function pageContract(lab: StoreLab): void {
     });
   }
 
-  test('a page of the largest size comes, over as many pages as the driver likes', async () => {
+  test('a list is read in pages of the largest size, however many pages the driver makes', async () => {
     const roster = await lab.project();
     const ids = numbered('u', 10_000);
     await roster.users(...ids);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Precondition } from '../../../src/store/store.ts';
+import type { Precondition } from '../../../src/store/precondition.ts';
 import { idsOf } from './entries.ts';
 import type { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -167,7 +167,7 @@ export function preconditionContract(lab: StoreLab): void {
     );
   });
 
-  test('an update that must find the group needs no name to be refused', async () => {
+  test('an update with ifMatch of a group that does not exist is `stale`, also without a name', async () => {
     const roster = await lab.project();
     assert.equal((await roster.putGroup('g', { status: 'active' }, { ifMatch: '*' })).kind, 'stale');
   });

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NotificationChannels } from '@rollcall/protocol';
+import { CONTEXT } from '../../support/origin.ts';
 import type { StoreLab } from './store-lab.ts';
 
 export function preferencesContract(lab: StoreLab): void {
-  test('every channel is on until it is set', async () => {
+  test('every notification channel is on until it is set', async () => {
     const roster = await lab.project();
     await roster.users('ann');
-    assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), {
+    assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), {
       sendViaMessenger: true,
       sendViaEmail: true,
     });
   });
 
-  test('a write merges: a channel that is not supplied keeps its value', async () => {
+  test('a write of preferences does not change a channel that is not supplied', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     const steps: [NotificationChannels, Required<NotificationChannels>][] = [
@@ -27,29 +28,30 @@ export function preferencesContract(lab: StoreLab): void {
       ],
     ];
     for (const [write, expected] of steps) {
-      assert.equal(await lab.store.putPreferences(roster.key, 'ann', write), true);
-      assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), expected);
+      const { kind } = await lab.store.preferences.put(roster.key, 'ann', write, CONTEXT);
+      assert.equal(kind, Object.keys(write).length === 0 ? 'unchanged' : 'updated');
+      assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), expected);
     }
   });
 
-  test('racing writes of different channels both stay', async () => {
+  test('racing writes of different notification channels are both stored', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     await Promise.all([
-      lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false }),
-      lab.store.putPreferences(roster.key, 'ann', { sendViaEmail: false }),
+      lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT),
+      lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT),
     ]);
-    assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), {
+    assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), {
       sendViaMessenger: false,
       sendViaEmail: false,
     });
   });
 
-  test("one user's preferences are not another's", async () => {
+  test('the preferences of one user do not change those of another', async () => {
     const roster = await lab.project();
     await roster.users('ann', 'bob');
-    await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
-    assert.deepEqual(await lab.store.findPreferences(roster.key, 'bob'), {
+    await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
+    assert.deepEqual(await lab.store.preferences.find(roster.key, 'bob'), {
       sendViaMessenger: true,
       sendViaEmail: true,
     });
@@ -58,24 +60,26 @@ export function preferencesContract(lab: StoreLab): void {
   test('a user of either status has preferences', async () => {
     const roster = await lab.project();
     await roster.putUser('ann', { status: 'deleted' });
-    assert.equal(await lab.store.putPreferences(roster.key, 'ann', { sendViaEmail: false }), true);
-    assert.equal((await lab.store.findPreferences(roster.key, 'ann'))?.sendViaEmail, false);
+    const { kind } = await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);
+    assert.equal(kind, 'updated');
+    assert.equal((await lab.store.preferences.find(roster.key, 'ann'))?.sendViaEmail, false);
   });
 
-  test('preferences of a user who is not there are null, and writing them is false', async () => {
+  test('preferences of a user who is not there are null, and writing them is absent', async () => {
     const roster = await lab.project();
-    assert.equal(await lab.store.findPreferences(roster.key, 'nobody'), null);
-    assert.equal(await lab.store.putPreferences(roster.key, 'nobody', { sendViaEmail: false }), false);
-    assert.equal(await lab.store.findUser(roster.key, 'nobody'), null);
+    assert.equal(await lab.store.preferences.find(roster.key, 'nobody'), null);
+    const { kind } = await lab.store.preferences.put(roster.key, 'nobody', { sendViaEmail: false }, CONTEXT);
+    assert.equal(kind, 'absent');
+    assert.equal(await lab.store.users.find(roster.key, 'nobody'), null);
   });
 
-  test('other writes of the user leave the preferences', async () => {
+  test('other writes of the user do not change the preferences', async () => {
     const roster = await lab.project();
     await roster.users('ann');
-    await lab.store.putPreferences(roster.key, 'ann', { sendViaEmail: false });
+    await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);
     await roster.putUser('ann', { name: 'Ann' });
     await roster.applied({ users: [{ id: 'ann', name: 'Anna' }] });
-    assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), {
+    assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), {
       sendViaMessenger: true,
       sendViaEmail: false,
     });

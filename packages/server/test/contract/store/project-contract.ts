@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ProjectGoneError, type ProjectKey, type Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { ProjectGoneError } from '../../../src/values/engine-errors.ts';
+import type { ProjectKey } from '../../../src/values/project-key.ts';
+import { CONTEXT } from '../../support/origin.ts';
 import { entriesOf } from './entries.ts';
 import { newRoster, Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -10,11 +13,11 @@ const FIRST_PAGE = { after: null, limit: 10 };
 export function projectContract(lab: StoreLab): void {
   const customer = async (prefix = 'customer') => {
     const id = unique(prefix);
-    await lab.store.createCustomer({ id, secret: 's', name: 'N', createdAt: START });
+    await lab.store.customers.create({ id, secret: 's', name: 'N', createdAt: START });
     return id;
   };
   const createProject = (customerId: string, id: string) =>
-    lab.store.createProject({
+    lab.store.projects.create({
       id,
       customerId,
       name: `Project ${id}`,
@@ -22,26 +25,26 @@ export function projectContract(lab: StoreLab): void {
       createdAt: START,
     });
 
-  test('the store answers', async () => {
+  test('ping resolves while the store is open', async () => {
     await lab.store.ping();
   });
 
-  test('a customer is created once, and left as it is after that', async () => {
+  test('a customer is created once, and a second creation does not change it', async () => {
     const id = unique('customer');
     const first = { id, secret: 'one', name: 'First', createdAt: START };
-    assert.equal(await lab.store.createCustomer(first), true);
-    assert.equal(await lab.store.createCustomer({ ...first, secret: 'two', name: 'Second' }), false);
-    assert.deepEqual({ ...(await lab.store.findCustomer(id)) }, first);
+    assert.equal(await lab.store.customers.create(first), true);
+    assert.equal(await lab.store.customers.create({ ...first, secret: 'two', name: 'Second' }), false);
+    assert.deepEqual({ ...(await lab.store.customers.find(id)) }, first);
   });
 
   test('a customer who was never created is null', async () => {
-    assert.equal(await lab.store.findCustomer(unique('nobody')), null);
+    assert.equal(await lab.store.customers.find(unique('nobody')), null);
   });
 
   test('customers are listed in order of ID, by code point', async () => {
     const prefix = unique('ordered');
     const [last, first] = [await customer(`${prefix}\u{1f600}`), await customer(`${prefix}\u{fb01}`)];
-    const ids = (await lab.store.listCustomers()).map(({ id }) => id).filter((id) => id.startsWith(prefix));
+    const ids = (await lab.store.customers.list()).map(({ id }) => id).filter((id) => id.startsWith(prefix));
     assert.deepEqual(ids, [first, last]);
   });
 
@@ -59,21 +62,21 @@ export function projectContract(lab: StoreLab): void {
       previousValidUntil: null,
       createdAt: START,
     });
-    assert.deepEqual({ ...(await lab.store.findProject(id)) }, { key, ...project });
+    assert.deepEqual({ ...(await lab.store.projects.find(id)) }, { key, ...project });
   });
 
-  test('a project ID that any customer has taken is `exists`, and the project is left as it is', async () => {
+  test('a project ID that any customer has taken is `exists`, and the project does not change', async () => {
     const id = unique('project');
     const made = await createProject(await customer(), id);
     assert.equal((await createProject(await customer(), id)).kind, 'exists');
     assert.ok(made.kind === 'created');
-    assert.deepEqual(await lab.store.findProject(id), made.project);
+    assert.deepEqual(await lab.store.projects.find(id), made.project);
   });
 
-  test('a project of a customer who does not exist is `absent`, and is not made', async () => {
+  test('a project of a customer who does not exist is `absent`, and is not created', async () => {
     const id = unique('project');
     assert.equal((await createProject(unique('nobody'), id)).kind, 'absent');
-    assert.equal(await lab.store.findProject(id), null);
+    assert.equal(await lab.store.projects.find(id), null);
   });
 
   test('of twenty racing creations of one project exactly one is `created`', async () => {
@@ -95,48 +98,48 @@ export function projectContract(lab: StoreLab): void {
       await createProject(owner, id);
     }
     const ids = async (owner: string | null) =>
-      (await lab.store.listProjects(owner)).map(({ id }) => id).filter((id) => id.startsWith(prefix));
+      (await lab.store.projects.list(owner)).map(({ id }) => id).filter((id) => id.startsWith(prefix));
     assert.deepEqual(await ids(mine), [`${prefix}a`, `${prefix}c`]);
     assert.deepEqual(await ids(null), [`${prefix}a`, `${prefix}b`, `${prefix}c`]);
-    assert.deepEqual(await lab.store.listProjects(unique('nobody')), []);
+    assert.deepEqual(await lab.store.projects.list(unique('nobody')), []);
   });
 
   test('a renamed project has the new name and nothing else new', async () => {
     const { key } = await lab.project();
     const before = await projectWith(lab.store, key);
-    assert.equal(await lab.store.renameProject(key, 'Renamed'), true);
+    assert.equal((await lab.store.projects.rename(key, 'Renamed', CONTEXT)).kind, 'updated');
     assert.deepEqual(await projectWith(lab.store, key), { ...before, name: 'Renamed' });
   });
 
-  test('rotating makes the current secret the previous one, with its end; only one previous is kept', async () => {
+  test('a rotation makes the current secret the previous one, with its end; only one previous secret is stored', async () => {
     const { key } = await lab.project();
-    assert.equal(await lab.store.rotateSecret(key, 'second', START + 5), true);
-    const once = await projectWith(lab.store, key);
-    assert.deepEqual(
-      [once.secret, once.previousSecret, once.previousValidUntil],
-      ['second', 'project secret', START + 5],
-    );
-    assert.equal(await lab.store.rotateSecret(key, 'third', START + 9), true);
-    const twice = await projectWith(lab.store, key);
-    assert.deepEqual(
-      [twice.secret, twice.previousSecret, twice.previousValidUntil],
-      ['third', 'second', START + 9],
-    );
+    const rotate = async (secret: string, previousValidUntil: number) => {
+      const outcome = await lab.store.projects.rotateSecret(key, { secret, previousValidUntil }, CONTEXT);
+      assert.equal(outcome.kind, 'updated');
+      const project = await projectWith(lab.store, key);
+      return [project.secret, project.previousSecret, project.previousValidUntil];
+    };
+    assert.deepEqual(await rotate('second', START + 5), ['second', 'project secret', START + 5]);
+    assert.deepEqual(await rotate('third', START + 9), ['third', 'second', START + 9]);
   });
 
   test('a deleted project is gone from every reading, and deleting it again is false', async () => {
     const roster = await lab.project();
     const { id, customerId } = await projectWith(lab.store, roster.key);
-    assert.equal(await lab.store.deleteProject(roster.key), true);
-    assert.equal(await lab.store.findProject(id), null);
-    assert.deepEqual(await lab.store.listProjects(customerId), []);
+    assert.equal(await lab.store.projects.delete(roster.key), true);
+    assert.equal(await lab.store.projects.find(id), null);
+    assert.deepEqual(await lab.store.projects.list(customerId), []);
     assert.equal(
-      (await lab.store.listProjects(null)).some((project) => project.id === id),
+      (await lab.store.projects.list(null)).some((project) => project.id === id),
       false,
     );
-    assert.equal(await lab.store.deleteProject(roster.key), false);
-    assert.equal(await lab.store.renameProject(roster.key, 'N'), false);
-    assert.equal(await lab.store.rotateSecret(roster.key, 's', START), false);
+    assert.equal(await lab.store.projects.delete(roster.key), false);
+    assert.equal((await lab.store.projects.rename(roster.key, 'N', CONTEXT)).kind, 'absent');
+    assert.equal(
+      (await lab.store.projects.rotateSecret(roster.key, { secret: 's', previousValidUntil: START }, CONTEXT))
+        .kind,
+      'absent',
+    );
   });
 
   const writes: Readonly<Record<string, (roster: Roster) => Promise<unknown>>> = {
@@ -147,14 +150,14 @@ export function projectContract(lab: StoreLab): void {
     putUser: (roster) => roster.putUser('ann', { name: 'N' }),
     deleteUser: (roster) => roster.deleteUser('ann'),
     applyBatch: (roster) => roster.batch({ users: [{ id: 'ann' }] }),
-    putPreferences: ({ store, key }) => store.putPreferences(key, 'ann', {}),
+    putPreferences: ({ store, key }) => store.preferences.put(key, 'ann', {}, CONTEXT),
     putDurablePresence: (roster) => putPresence(roster),
   };
   for (const [name, write] of Object.entries(writes)) {
-    test(`${name} with a dead key rejects with ProjectGoneError, and leaves who has the ID now alone`, async () => {
+    test(`${name} with the key of a deleted project rejects with ProjectGoneError, and does not change the project that has the ID now`, async () => {
       const dead = await furnished(lab);
       const { id, customerId } = await projectWith(lab.store, dead.key);
-      await lab.store.deleteProject(dead.key);
+      await lab.store.projects.delete(dead.key);
       await assert.rejects(write(dead), ProjectGoneError);
       const reborn = await createProject(customerId, id);
       assert.ok(reborn.kind === 'created');
@@ -166,7 +169,7 @@ export function projectContract(lab: StoreLab): void {
   test('writes that race with the deletion of their project apply before it or reject', async () => {
     const roster = await furnished(lab);
     const racing = [1, 2, 3].map((index) => roster.putUser(`u${index}`, {}));
-    const deletion = lab.store.deleteProject(roster.key);
+    const deletion = lab.store.projects.delete(roster.key);
     const late = [4, 5, 6].map((index) => roster.putUser(`u${index}`, {}));
     // Settled from the beginning: some may be rejected before the deletion has resolved.
     const writes = Promise.allSettled([...racing, ...late]);
@@ -177,10 +180,10 @@ export function projectContract(lab: StoreLab): void {
     }
   });
 
-  test('a project made again under the same ID is empty and keeps what is written to it', async () => {
+  test('a project that is created again with the ID of a deleted one is empty and takes writes', async () => {
     const dead = await furnished(lab);
     const { id, customerId } = await projectWith(lab.store, dead.key);
-    await lab.store.deleteProject(dead.key);
+    await lab.store.projects.delete(dead.key);
     const made = await createProject(customerId, id);
     assert.ok(made.kind === 'created');
     assert.notEqual(made.project.key, dead.key, 'a dead key is never given out again');
@@ -188,17 +191,17 @@ export function projectContract(lab: StoreLab): void {
     await assertEmpty(reborn);
     assert.equal((await reborn.putUser('ann', {})).kind, 'created');
     assert.equal((await reborn.putGroup('group', { name: 'New', members: ['ann'] })).kind, 'created');
-    assert.deepEqual(await lab.store.findPreferences(reborn.key, 'ann'), {
+    assert.deepEqual(await lab.store.preferences.find(reborn.key, 'ann'), {
       sendViaMessenger: true,
       sendViaEmail: true,
     });
-    assert.equal(await lab.store.findDurablePresence(reborn.key, 'group', 'ann'), null);
+    assert.equal(await lab.store.durablePresence.find(reborn.key, 'group', 'ann'), null);
   });
 
-  test('deleting a project leaves every other as it was', async () => {
+  test('the deletion of a project changes no other project', async () => {
     const [dead, other] = [await furnished(lab), await furnished(lab)];
     const before = await other.everything();
-    await lab.store.deleteProject(dead.key);
+    await lab.store.projects.delete(dead.key);
     assert.deepEqual(await other.everything(), before);
   });
 
@@ -209,7 +212,7 @@ export function projectContract(lab: StoreLab): void {
     assert.equal((await two.putGroup('group', { name: 'Other' })).kind, 'created');
     const before = await one.everything();
     await two.putUser('ann', { name: 'Other Ann', status: 'deleted' });
-    await two.store.putPreferences(two.key, 'ann', { sendViaMessenger: true });
+    await two.store.preferences.put(two.key, 'ann', { sendViaMessenger: true }, CONTEXT);
     await two.putGroup('group', { status: 'deleted', members: [] });
     assert.deepEqual(await one.everything(), before);
     await two.deleteUser('ann');
@@ -229,7 +232,7 @@ async function furnished(lab: StoreLab): Promise<Roster> {
   const roster = await newRoster(lab.store);
   await roster.groupOf('group', 'ann', 'bob');
   await roster.putUser('ann', { name: 'Ann', metadata: { a: 1 } });
-  await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
+  await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
   assert.equal((await putPresence(roster)).kind, 'set');
   return roster;
 }
@@ -237,27 +240,31 @@ async function furnished(lab: StoreLab): Promise<Roster> {
 function putPresence(roster: Roster) {
   const place = '{"page":"1"}';
   const update = { userId: 'ann', groupId: 'group', region: place, location: place };
-  return roster.store.putDurablePresence(roster.key, update, roster.next());
+  return roster.store.durablePresence.put(roster.key, update, roster.next());
 }
 
 async function assertEmpty({ store, key }: Roster): Promise<void> {
-  assert.equal(await store.findGroup(key, 'group'), null);
-  assert.equal(await store.groupExists(key, 'group'), false);
-  assert.equal(await store.findUser(key, 'ann'), null);
-  assert.equal(await store.findPreferences(key, 'ann'), null);
-  assert.equal(await store.listMembers(key, 'group', FIRST_PAGE), null);
-  assert.equal(await store.listUserGroups(key, 'ann', FIRST_PAGE), null);
-  assert.deepEqual(await entriesOf((page) => store.listGroups(key, page)), []);
-  assert.deepEqual(await store.listUsers(key, FIRST_PAGE), { items: '', count: 0, last: null, total: 0 });
-  assert.deepEqual(await store.standing(key, 'group', 'ann'), { user: null, group: null, incarnation: null });
-  assert.equal((await store.presentable(key, 'group', ['ann', 'bob'])).size, 0);
-  assert.deepEqual(await store.listDurablePresence(key, 'group', null, FIRST_PAGE), []);
-  assert.equal(await store.findDurablePresence(key, 'group', 'ann'), null);
+  assert.equal(await store.groups.find(key, 'group'), null);
+  assert.equal(await store.groups.exists(key, 'group'), false);
+  assert.equal(await store.users.find(key, 'ann'), null);
+  assert.equal(await store.preferences.find(key, 'ann'), null);
+  assert.equal(await store.members.list(key, 'group', FIRST_PAGE), null);
+  assert.equal(await store.members.listGroups(key, 'ann', FIRST_PAGE), null);
+  assert.deepEqual(await entriesOf((page) => store.groups.list(key, page)), []);
+  assert.deepEqual(await store.users.list(key, FIRST_PAGE), { items: '', count: 0, last: null, total: 0 });
+  assert.deepEqual(await store.eligibility.find(key, 'group', 'ann'), {
+    user: null,
+    group: null,
+    incarnation: null,
+  });
+  assert.equal((await store.eligibility.filter(key, 'group', ['ann', 'bob'])).size, 0);
+  assert.deepEqual(await store.durablePresence.list(key, 'group', null, FIRST_PAGE), []);
+  assert.equal(await store.durablePresence.find(key, 'group', 'ann'), null);
 }
 
 async function projectWith(store: Store, key: ProjectKey) {
-  const project = (await store.listProjects(null)).find((candidate) => candidate.key === key);
+  const project = (await store.projects.list(null)).find((candidate) => candidate.key === key);
   assert.ok(project, 'the project is listed');
-  assert.deepEqual(await store.findProject(project.id), project);
+  assert.deepEqual(await store.projects.find(project.id), project);
   return project;
 }

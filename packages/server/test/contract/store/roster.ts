@@ -1,15 +1,16 @@
 /** A project of the store under test, and how the contract suites write to it and read it back. */
 import assert from 'node:assert/strict';
-import type {
-  BatchOutcome,
-  GroupRecord,
-  PageRequest,
-  Precondition,
-  ProjectKey,
-  Store,
-  UserRecord,
-  WriteContext,
-} from '../../../src/store/store.ts';
+import type { GroupWrite, UserWrite } from '@rollcall/protocol';
+import type { BatchOutcome } from '../../../src/store/ports/batches.ts';
+import type { GroupRecord, StoredGroupWrite } from '../../../src/store/ports/groups.ts';
+import type { UserRecord } from '../../../src/store/ports/users.ts';
+import type { Precondition } from '../../../src/store/precondition.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { toStored } from '../../../src/store/stored-write.ts';
+import type { ConditionalContext } from '../../../src/store/write-context.ts';
+import type { PageRequest } from '../../../src/values/page.ts';
+import type { ProjectKey } from '../../../src/values/project-key.ts';
+import { BY_TEST } from '../../support/origin.ts';
 import { entriesOf, joined } from './entries.ts';
 
 /** A moment; what happens in a project happens a second apart after it. */
@@ -42,14 +43,14 @@ export class Roster {
   }
 
   /** The context of the next write: a second later, with a revision of its own. */
-  next(condition: Precondition = {}): WriteContext {
+  next(condition: Precondition = {}): ConditionalContext {
     this.#writes += 1;
-    return { ...condition, now: START + this.#writes * 1_000, revision: `r${this.#writes}` };
+    return { ...condition, now: START + this.#writes * 1_000, revision: `r${this.#writes}`, ...BY_TEST };
   }
 
   /** The ID by which records of another store name the project. */
   async projectId(): Promise<string> {
-    const project = (await this.store.listProjects(null)).find(({ key }) => key === this.key);
+    const project = (await this.store.projects.list(null)).find(({ key }) => key === this.key);
     assert.ok(project, 'the project exists');
     return project.id;
   }
@@ -64,12 +65,16 @@ export class Roster {
     await this.applied({ users: members.map((user) => ({ id: user })), groups: [{ id, name: id, members }] });
   }
 
-  putGroup(id: string, write: Parameters<Store['putGroup']>[2], condition?: Precondition) {
-    return this.store.putGroup(this.key, id, write, this.next(condition));
+  putGroup(
+    id: string,
+    write: Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'members'>,
+    condition?: Precondition,
+  ) {
+    return this.store.groups.put(this.key, id, toStored(write), this.next(condition));
   }
 
-  putUser(id: string, write: Parameters<Store['putUser']>[2], condition?: Precondition) {
-    return this.store.putUser(this.key, id, write, this.next(condition));
+  putUser(id: string, write: UserWrite, condition?: Precondition) {
+    return this.store.users.put(this.key, id, toStored(write), this.next(condition));
   }
 
   changeMembers(
@@ -78,24 +83,24 @@ export class Roster {
     condition?: Precondition,
   ) {
     const { add = [], remove = [] } = change;
-    return this.store.changeMembers(this.key, id, { add, remove }, this.next(condition));
+    return this.store.members.change(this.key, id, { add, remove }, this.next(condition));
   }
 
   deleteGroup(id: string, condition?: Precondition) {
-    return this.store.deleteGroup(this.key, id, this.next(condition));
+    return this.store.groups.delete(this.key, id, this.next(condition));
   }
 
   deleteUser(id: string, condition?: Precondition) {
-    return this.store.deleteUser(this.key, id, this.next(condition));
+    return this.store.users.delete(this.key, id, this.next(condition));
   }
 
   connectGroup(id: string, workspace: string | null) {
-    return this.store.connectGroup(this.key, id, workspace, this.next());
+    return this.store.groups.connect(this.key, id, workspace, this.next());
   }
 
   batch(items: BatchItems | Uint8Array, dryRun = false): Promise<BatchOutcome> {
     const body = items instanceof Uint8Array ? items : Buffer.from(JSON.stringify(items));
-    return this.store.applyBatch(this.key, { body, dryRun }, this.next());
+    return this.store.batches.apply(this.key, { body, dryRun }, this.next());
   }
 
   /** A batch that must apply. */
@@ -106,13 +111,13 @@ export class Roster {
   }
 
   async group(id: string): Promise<GroupRecord> {
-    const group = await this.store.findGroup(this.key, id);
+    const group = await this.store.groups.find(this.key, id);
     assert.ok(group, `group ${id} exists`);
     return group;
   }
 
   async user(id: string): Promise<UserRecord> {
-    const user = await this.store.findUser(this.key, id);
+    const user = await this.store.users.find(this.key, id);
     assert.ok(user, `user ${id} exists`);
     return user;
   }
@@ -129,12 +134,12 @@ export class Roster {
     return (await this.user(id)).revision;
   }
 
-  listGroups = (page: PageRequest) => this.store.listGroups(this.key, page);
-  listUsers = (page: PageRequest) => this.store.listUsers(this.key, page);
+  listGroups = (page: PageRequest) => this.store.groups.list(this.key, page);
+  listUsers = (page: PageRequest) => this.store.users.list(this.key, page);
   membersOf = (id: string) => async (page: PageRequest) =>
-    present(await this.store.listMembers(this.key, id, page));
+    present(await this.store.members.list(this.key, id, page));
   groupsOf = (id: string) => async (page: PageRequest) =>
-    present(await this.store.listUserGroups(this.key, id, page));
+    present(await this.store.members.listGroups(this.key, id, page));
 
   /** All that is read of the project, for comparing before and after. */
   async everything(): Promise<unknown> {
@@ -142,13 +147,13 @@ export class Roster {
     const users = await entriesOf(this.listUsers);
     const details = groups.map(async ({ id }) => {
       const { members, ...rest } = await this.group(id);
-      const presence = await this.store.listDurablePresence(this.key, id, null, {
+      const presence = await this.store.durablePresence.list(this.key, id, null, {
         after: null,
         limit: 10_000,
       });
       return { ...rest, members: await joined(members), presence };
     });
-    const preferences = users.map(({ id }) => this.store.findPreferences(this.key, id));
+    const preferences = users.map(({ id }) => this.store.preferences.find(this.key, id));
     return {
       groups,
       users,
@@ -165,8 +170,8 @@ function present<Value>(value: Value | null): Value {
 
 export async function newRoster(store: Store): Promise<Roster> {
   const customerId = unique('customer');
-  await store.createCustomer({ id: customerId, secret: 'customer secret', name: 'C', createdAt: START });
-  const made = await store.createProject({
+  await store.customers.create({ id: customerId, secret: 'customer secret', name: 'C', createdAt: START });
+  const made = await store.projects.create({
     id: unique('project'),
     customerId,
     name: 'P',
@@ -186,7 +191,7 @@ export function numbered(prefix: string, count: number): string[] {
 export class View extends Roster {
   readonly #name = unique('view');
 
-  override next(condition?: Precondition): WriteContext {
+  override next(condition?: Precondition): ConditionalContext {
     const context = super.next(condition);
     return { ...context, revision: `${this.#name}, ${context.revision}` };
   }

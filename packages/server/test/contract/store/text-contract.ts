@@ -44,7 +44,7 @@ const METADATA: Readonly<Record<string, Record<string, unknown>>> = {
 
 export function textContract(lab: StoreLab): void {
   for (const [what, text] of Object.entries(TEXTS)) {
-    test(`texts come back as written: ${what}`, async () => {
+    test(`texts are read back as written: ${what}`, async () => {
       const roster = await lab.project();
       await roster.groupOf('g', 'ann');
       await roster.putGroup('g', { name: text });
@@ -62,7 +62,7 @@ export function textContract(lab: StoreLab): void {
       assert.equal((await roster.putUser('ann', { name: text })).kind, 'unchanged');
     });
 
-    test(`texts come back as written from a batch: ${what}`, async () => {
+    test(`texts are read back as written from a batch: ${what}`, async () => {
       const roster = await lab.project();
       const users = [{ id: 'ann', name: text, short_name: text }];
       await roster.applied({ users, groups: [{ id: 'g', name: text, members: ['ann'] }] });
@@ -74,7 +74,7 @@ export function textContract(lab: StoreLab): void {
   for (const [what, metadata] of Object.entries(METADATA)) {
     const expected = JSON.stringify(metadata);
 
-    test(`metadata comes back byte for byte: ${what}`, async () => {
+    test(`metadata is read back byte for byte: ${what}`, async () => {
       const roster = await lab.project();
       await roster.putGroup('g', { name: 'G', metadata });
       await roster.putUser('ann', { metadata });
@@ -88,7 +88,7 @@ export function textContract(lab: StoreLab): void {
       assert.equal((await roster.putGroup('g', { metadata })).kind, 'unchanged');
     });
 
-    test(`metadata comes back byte for byte from a batch: ${what}`, async () => {
+    test(`metadata is read back byte for byte from a batch: ${what}`, async () => {
       const roster = await lab.project();
       const body = `{"users":[{"id":"ann","metadata":${expected}}],"groups":[{"id":"g","name":"G","metadata":${expected}}]}`;
       assert.equal((await roster.batch(Buffer.from(body))).kind, 'applied');
@@ -112,7 +112,7 @@ export function textContract(lab: StoreLab): void {
     '\u{2028}',
   ];
   const nameOf = (id: string) => [...`user ${id}`].slice(0, 256).join('');
-  test('IDs of every kind name what they named, and no other', async () => {
+  test('an ID of any characters finds its own resource and no other', async () => {
     const roster = await lab.project();
     // U+2028 is of category Z, not C, and so a legal ID.
     await roster.applied({ users: ids.map((id) => ({ id, name: nameOf(id) })) });
@@ -125,7 +125,7 @@ export function textContract(lab: StoreLab): void {
         (await entriesOf(roster.groupsOf(id))).map((group) => group.id),
         [id],
       );
-      assert.deepEqual([...(await lab.store.presentable(roster.key, id, ids)).keys()], [id]);
+      assert.deepEqual([...(await lab.store.eligibility.filter(roster.key, id, ids)).keys()], [id]);
     }
     assert.equal((await entriesOf(roster.listUsers)).length, ids.length);
   });
@@ -134,6 +134,6 @@ export function textContract(lab: StoreLab): void {
     const roster = await lab.project();
     await roster.users('Ann', 'ann', 'ANN', '\u00e9', 'e\u0301', 'ann ');
     assert.equal((await roster.listUsers({ after: null, limit: 1 })).total, 6);
-    assert.equal(await lab.store.findUser(roster.key, 'aNN'), null);
+    assert.equal(await lab.store.users.find(roster.key, 'aNN'), null);
   });
 }

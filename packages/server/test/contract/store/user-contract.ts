@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { UserWrite } from '@rollcall/protocol';
+import { toStored } from '../../../src/store/stored-write.ts';
+import { BY_TEST, CONTEXT } from '../../support/origin.ts';
 import { entriesIn, entriesOf, idsOf } from './entries.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -29,11 +31,11 @@ export function userContract(lab: StoreLab): void {
     return { revision, createdAt, updatedAt, fields: { ...pick(fields) } };
   };
 
-  test('only an ID is needed: a user is born active, with nothing else set', async () => {
+  test('a user is created active from an ID alone, with nothing else set', async () => {
     const roster = await lab.project();
     const context = roster.next();
     const { now, revision } = context;
-    assert.equal((await lab.store.putUser(roster.key, 'ann', {}, context)).kind, 'created');
+    assert.equal((await lab.store.users.put(roster.key, 'ann', {}, context)).kind, 'created');
     assert.deepEqual(await readBack(roster), {
       revision,
       createdAt: now,
@@ -74,7 +76,7 @@ export function userContract(lab: StoreLab): void {
       await roster.putUser('ann', FULL);
       const before = await readBack(roster);
       const context = roster.next();
-      assert.equal((await lab.store.putUser(roster.key, 'ann', write, context)).kind, 'updated');
+      assert.equal((await lab.store.users.put(roster.key, 'ann', toStored(write), context)).kind, 'updated');
       assert.deepEqual(await readBack(roster), {
         revision: context.revision,
         createdAt: before.createdAt,
@@ -87,18 +89,18 @@ export function userContract(lab: StoreLab): void {
   test('the time of the update does not go back with a later write whose clock is behind', async () => {
     const roster = await lab.project();
     const created = roster.next();
-    await lab.store.putUser(roster.key, 'ann', {}, created);
-    const behind = { now: created.now - 900, revision: 'behind' };
-    assert.equal((await lab.store.putUser(roster.key, 'ann', { name: 'A' }, behind)).kind, 'updated');
+    await lab.store.users.put(roster.key, 'ann', {}, created);
+    const behind = { now: created.now - 900, revision: 'behind', ...BY_TEST };
+    assert.equal((await lab.store.users.put(roster.key, 'ann', { name: 'A' }, behind)).kind, 'updated');
     const written = await readBack(roster);
     assert.deepEqual([written.revision, written.updatedAt], ['behind', created.now]);
     const body = Buffer.from(JSON.stringify({ users: [{ id: 'ann', name: 'B' }] }));
-    const stamp = { now: created.now - 800, revision: 'batch behind' };
-    await lab.store.applyBatch(roster.key, { body, dryRun: false }, stamp);
+    const stamp = { now: created.now - 800, revision: 'batch behind', ...BY_TEST };
+    await lab.store.batches.apply(roster.key, { body, dryRun: false }, stamp);
     const batched = await readBack(roster);
     assert.deepEqual([batched.revision, batched.updatedAt], ['batch behind', created.now]);
-    const ahead = { now: created.now + 1, revision: 'ahead' };
-    await lab.store.putUser(roster.key, 'ann', { name: 'C' }, ahead);
+    const ahead = { now: created.now + 1, revision: 'ahead', ...BY_TEST };
+    await lab.store.users.put(roster.key, 'ann', { name: 'C' }, ahead);
     assert.equal((await readBack(roster)).updatedAt, created.now + 1);
   });
 
@@ -125,13 +127,13 @@ export function userContract(lab: StoreLab): void {
     assert.equal((await roster.user('ann')).status, 'deleted');
   });
 
-  test('a user set deleted keeps memberships and preferences', async () => {
+  test('a user set deleted still has memberships and preferences', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
-    await lab.store.putPreferences(roster.key, 'ann', { sendViaEmail: false });
+    await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);
     await roster.putUser('ann', { status: 'deleted' });
     assert.deepEqual(await roster.members('g'), ['ann']);
-    assert.equal((await lab.store.findPreferences(roster.key, 'ann'))?.sendViaEmail, false);
+    assert.equal((await lab.store.preferences.find(roster.key, 'ann'))?.sendViaEmail, false);
   });
 
   test('the list of users shows whole users as the API does, of either status', async () => {
@@ -163,11 +165,11 @@ export function userContract(lab: StoreLab): void {
     ]);
   });
 
-  test('times are kept and listed to the millisecond', async () => {
+  test('the times of a user are stored and listed to the millisecond', async () => {
     const roster = await lab.project();
     const times = [0, 1, 999, 1_000, 59_999, 1_735_689_599_999, 1_772_366_400_001, 4_102_444_799_995];
     for (const [index, now] of times.entries()) {
-      await lab.store.putUser(roster.key, `u${index}`, {}, { now, revision: 'r' });
+      await lab.store.users.put(roster.key, `u${index}`, {}, { now, revision: 'r', ...BY_TEST });
     }
     const found = await Promise.all(times.map((_, index) => roster.user(`u${index}`)));
     assert.deepEqual(
@@ -199,16 +201,16 @@ export function userContract(lab: StoreLab): void {
     assert.equal(entriesIn(await roster.listUsers({ after: null, limit: 9 })).length, 4);
   });
 
-  test('a deleted user takes memberships and preferences along', async () => {
+  test('the deletion of a user removes memberships and preferences', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
-    await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
+    await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
     assert.equal((await roster.deleteUser('ann')).kind, 'deleted');
-    assert.equal(await lab.store.findUser(roster.key, 'ann'), null);
+    assert.equal(await lab.store.users.find(roster.key, 'ann'), null);
     assert.deepEqual(await idsOf(roster.listUsers), ['bob']);
     assert.deepEqual(await roster.members('g'), ['bob']);
-    assert.equal(await lab.store.findPreferences(roster.key, 'ann'), null);
-    assert.equal(await lab.store.listUserGroups(roster.key, 'ann', { after: null, limit: 1 }), null);
+    assert.equal(await lab.store.preferences.find(roster.key, 'ann'), null);
+    assert.equal(await lab.store.members.listGroups(roster.key, 'ann', { after: null, limit: 1 }), null);
   });
 
   test('deleting a user who is not there is `absent`', async () => {
@@ -216,18 +218,18 @@ export function userContract(lab: StoreLab): void {
     assert.deepEqual(await roster.deleteUser('ann'), { kind: 'absent' });
   });
 
-  test('a user made again after deletion starts from nothing', async () => {
+  test('a user who is created again after deletion has nothing of the deleted one', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putUser('ann', FULL);
-    await lab.store.putPreferences(roster.key, 'ann', { sendViaMessenger: false });
+    await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
     await roster.deleteUser('ann');
     const context = roster.next();
-    assert.equal((await lab.store.putUser(roster.key, 'ann', {}, context)).kind, 'created');
+    assert.equal((await lab.store.users.put(roster.key, 'ann', {}, context)).kind, 'created');
     const { name, status, metadata, createdAt } = await roster.user('ann');
     assert.deepEqual([name, status, metadata, createdAt], [null, 'active', '{}', context.now]);
     assert.deepEqual(await roster.members('g'), []);
-    assert.deepEqual(await lab.store.findPreferences(roster.key, 'ann'), {
+    assert.deepEqual(await lab.store.preferences.find(roster.key, 'ann'), {
       sendViaMessenger: true,
       sendViaEmail: true,
     });

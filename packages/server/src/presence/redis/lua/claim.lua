@@ -1,6 +1,6 @@
--- Takes entries that are due out of the hands of others for a while: whoever dies with them leaves them to the next.
+-- Claims due entries for a while. If the claiming process dies, they are due again after it.
 --
--- KEYS 1 due groups: a sorted set of entries by when they are to be looked at
+-- KEYS 1 due groups: a sorted set of entries by when they are due
 -- ARGV 1 now
 --      2 until  when they are due again
 --      3 limit

@@ -5,15 +5,15 @@
 --      3 after     the ID after which the part starts, or an empty text
 --      4 kind      `all`, `exact` or `partial`
 --      5 location  the filter's; an empty text for `all`
--- Answers {offset, run, run, …}: the offset of the last event, 0 where nobody watches, and one run for each range of the
+-- Answers {offset, run, run, …}: the offset of the last event, 0 where the group is not watched, and one run for each range of the
 -- index that was read. A run is {next, location, holder, holder, …} where all in it are at this location, else
 -- {next, false, holder, location, holder, location, …}; it ascends by user. `next` is the last user that was read, all of whose
 -- presences in the range were, or an empty text where the range has no more.
 local limit, after, kind, wanted = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 -- Of a chunk with locations the texts are read together: 128 of the longest are 1 MiB.
 local CHUNK_MAX, LOCATED_CHUNK_MAX = 1000, 128
-local MERGED_PLACES_MAX = 16
-local LISTED_PLACES_MAX = 64
+local MERGED_LOCATIONS_MAX = 16
+local LISTED_LOCATIONS_MAX = 64
 
 local wanted_pairs = kind == 'partial' and pairs_of(wanted) or {}
 local known = {}
@@ -30,16 +30,16 @@ end
 
 local offset = is_watched() and tonumber(redis.call('HGET', watched, 'offset')) or 0
 
--- Reads the users whose index entries begin so, `limit` of those who pass; where all entries are of one location, that is
--- given, and is not read. `runs` share what one reading may go through: this one ends before the next user when it has gone
--- through its share.
-local function walk(prefix, place, runs)
+-- Reads the users whose index entries begin with `prefix`, `limit` of those that pass. Where all entries are of one location,
+-- it is given and not read. One reading's bounds are divided by `runs`: a run ends before the next user when it has read its
+-- part.
+local function walk(prefix, shared_location, runs)
   local presences_max, bytes_max = READING_MAX_PRESENCES / runs, READING_MAX_BYTES / runs
-  local run = { '', place or false }
+  local run = { '', shared_location or false }
   local users, read, bytes = 0, 0, 0
   local last, found
   local from = after == '' and '[' .. prefix or '[' .. prefix .. after .. '\1'
-  local chunk_max = place and CHUNK_MAX or LOCATED_CHUNK_MAX
+  local chunk_max = shared_location and CHUNK_MAX or LOCATED_CHUNK_MAX
   local chunk = math.min(math.max(limit + 1, 16), chunk_max)
   while true do
     local entries = redis.call('ZRANGEBYLEX', index, from, '(' .. prefix .. '\255', 'LIMIT', 0, chunk)
@@ -47,7 +47,7 @@ local function walk(prefix, place, runs)
     if count == 0 then return run end
     from = '(' .. entries[count]
     for at = 1, count do entries[at] = entries[at]:sub(#prefix + 1) end
-    local locations = not place and redis.call('HMGET', places, unpack(entries))
+    local locations = not shared_location and redis.call('HMGET', location_texts, unpack(entries))
     local ends = redis.call('ZMSCORE', deadlines, unpack(entries))
     for at = 1, count do
       local user = user_of(entries[at])
@@ -56,12 +56,12 @@ local function walk(prefix, place, runs)
         return run
       end
       last = user
-      local location = place or locations[at]
+      local location = shared_location or locations[at]
       read, bytes = read + 1, bytes + #(location or '')
-      if location and ends[at] and tonumber(ends[at]) > now and (place or passes(location)) then
+      if location and ends[at] and tonumber(ends[at]) > now and (shared_location or passes(location)) then
         if user ~= found then users, found = users + 1, user end
         run[#run + 1] = holder_of(entries[at])
-        if not place then run[#run + 1] = location end
+        if not shared_location then run[#run + 1] = location end
       end
     end
     if count < chunk then return run end
@@ -80,23 +80,23 @@ local function rarest(entry_kind)
   return found, fewest
 end
 
--- The text of the location that has this key; nil where nobody is there.
+-- The text of the location that has this key; nil where no user is there.
 local function location_of(key)
   local range = { '[l' .. key, '(l' .. key .. '\255' }
   local entry = redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1)[1]
-  return entry and redis.call('HGET', places, entry:sub(#key + 2)) or nil
+  return entry and redis.call('HGET', location_texts, entry:sub(#key + 2)) or nil
 end
 
 -- The locations that have all pairs; nil where they are too many to compare, or to merge.
 local function passing_locations()
   local prefix, count = rarest('q')
-  if count > LISTED_PLACES_MAX then return nil end
+  if count > LISTED_LOCATIONS_MAX then return nil end
   local found = {}
   for _, entry in ipairs(redis.call('ZRANGEBYLEX', index, '[' .. prefix, '(' .. prefix .. '\255')) do
     local location = location_of(entry:sub(#prefix + 1))
     if location and passes(location) then found[#found + 1] = location end
   end
-  return #found <= MERGED_PLACES_MAX and found or nil
+  return #found <= MERGED_LOCATIONS_MAX and found or nil
 end
 
 local function walk_location(location, runs)

@@ -1,15 +1,15 @@
--- Sets users present, each at a location until a deadline, in place of where the region had them. Each is a step of its
--- own: what fails fails alone.
+-- Sets users present, each at a location until a deadline; it replaces the location of the region. Each update is a step of
+-- its own and fails alone.
 --
 -- KEYS      for each, those of group.lua; all in one slot
 -- ARGV      for each, those of group.lua, then
 --      2 presence
 --      3 location
 --      4 deadline
---      5 due, 6 entry   where the caller has just put the group into the index of due groups: that entry
--- Answers for each 0: nothing was done, as no entry would lead a sweep to this deadline in time: register the group and
---         come back; 2: the same, with an entry that is due now, as others of the group wait for a sweep; 1: nothing
---         changed but the deadline; else {arrived, created, the location departed from or false}.
+--      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
+-- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
+--         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline changed;
+--         else {arrived, created, the location departed from or false}.
 
 -- Ends presences of the user other than `latest`, the earliest deadline first, while the user has more than the bounds
 -- allow. So few that they cannot exceed a bound are only counted; the locations of more are read, which are at most one
@@ -17,8 +17,8 @@
 local function enforce_bounds(user, latest)
   local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
   if count * LOCATION_MAX_BYTES <= LOCATIONS_MAX_BYTES then return end
-  local presences = listed('u', user)
-  local locations = redis.call('HMGET', places, unpack(presences))
+  local presences = presences_of('u', user)
+  local locations = redis.call('HMGET', location_texts, unpack(presences))
   local bytes = 0
   for _, location in ipairs(locations) do bytes = bytes + #location end
   if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
@@ -36,12 +36,12 @@ local function enforce_bounds(user, latest)
   end
 end
 
--- Ends the presences of the user that belong to another membership. All of a user belong to one, so the first one tells.
+-- Ends the presences of the user that belong to another membership. All presences of a user belong to one, so the first entry is enough.
 local function end_other_membership(user, holder)
   local from = 'u' .. user
   local entry = redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', 0, 1)[1]
   if not entry or holder_of(entry:sub(2)) == holder then return end
-  for _, presence in ipairs(listed('u', user)) do
+  for _, presence in ipairs(presences_of('u', user)) do
     leave(presence, deadline_of(presence) <= now and 'expired' or 'removed')
   end
 end
@@ -53,36 +53,36 @@ local function set(presence, location, deadline, due, entry)
     if not entry then return is_lost and 2 or 0 end
     redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
-  local is_kept = known[2] and tonumber(known[2]) >= tonumber(deadline)
+  local is_covered = known[2] and tonumber(known[2]) >= tonumber(deadline)
 
-  local left = redis.call('HGET', places, presence)
+  local left = redis.call('HGET', location_texts, presence)
   local created = not left or deadline_of(presence) <= now
   if left == location and not created then
     redis.call('ZADD', deadlines, deadline, presence)
-    if not is_kept then keep(deadline) end
+    if not is_covered then extend_expiry(deadline) end
     return 1
   end
 
   local user, holder = user_of(presence), holder_of(presence)
   if not left then end_other_membership(user, holder) end
   local arrived = not is_any_live(presences_at(user, location))
-  if left and left ~= location then unlist(presence, left) end
-  place(presence, location, deadline)
-  if not is_kept or redis.call('ZCARD', deadlines) == 1 then keep(deadline) end
+  if left and left ~= location then unindex(presence, left) end
+  store(presence, location, deadline)
+  if not is_covered or redis.call('ZCARD', deadlines) == 1 then extend_expiry(deadline) end
 
   local departed = false
   if left and left ~= location then
     local others = presences_at(user, left)
     if not is_any_live(others) then
       departed = left
-      -- This tells that the user is no longer there, so no sweep will.
+      -- The reply reports that the user is no longer there, so no sweep reports it.
       for _, other in ipairs(others) do remove(other) end
     end
   end
   if arrived or departed then
     local incarnation = tonumber(holder:sub(#user + 2))
-    tell({
-      type = 'placed', userId = user, incarnation = incarnation, location = location, left = departed or cjson.null,
+    publish_event({
+      type = 'arrived', userId = user, incarnation = incarnation, location = location, from = departed or cjson.null,
     })
   end
   enforce_bounds(user, presence)
@@ -91,12 +91,12 @@ end
 
 for at = done + 1, COUNT do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
-  places, deadlines, index, meta, watched, history = unpack(KEYS, k + 1, k + KEYS_EACH)
+  location_texts, deadlines, index, meta, watched, history = unpack(KEYS, k + 1, k + KEYS_EACH)
   now = tonumber(ARGV[a + 1])
   local is_done, reply = pcall(set, unpack(ARGV, a + 2, a + ARGV_EACH))
   -- What Redis raises is an error to be answered already.
   if not is_done and type(reply) ~= 'table' then reply = redis.error_reply(tostring(reply)) end
-  -- The client looks for a master when all of a call is refused so; nothing can have been written.
+  -- When a whole call is rejected so, the client connects to another master; nothing can have been written.
   if not is_done and reply.err:find('^READONLY') then return reply end
   replies[at] = reply
 end

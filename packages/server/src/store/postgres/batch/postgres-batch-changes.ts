@@ -1,124 +1,129 @@
-import type { BatchOutcome, Effects, ProjectKey, WriteStamp } from '../../store.ts';
+import type { Status } from '@rollcall/protocol';
+import type { ProjectKey } from '../../../values/project-key.ts';
+import { type Change, membershipChanges, resourceChanges } from '../../changes.ts';
+import type { BatchOutcome } from '../../ports/batches.ts';
+import type { WriteContext } from '../../write-context.ts';
 import type { Call } from '../connections/postgres-connection.ts';
-import { pairColumns, removals } from '../postgres-removals.ts';
+import { recordCalls } from '../postgres-changes.ts';
+import { additions, removals } from '../postgres-member-lists.ts';
 import { plainArray } from '../postgres-text.ts';
-import { anyCountSlot, COUNT_USERS, USER_FIELDS } from '../postgres-users.ts';
-import { lastColumns } from './postgres-batch-columns.ts';
-import type { BatchContents, ComparedList } from './postgres-batch-contents.ts';
+import { anyCountSlot, COUNT_USERS } from '../postgres-user-counts.ts';
+import { USER_FIELDS } from '../postgres-users.ts';
 import {
+  type BatchContents,
+  columnsOfItems,
   countKinds,
   type Found,
   type GroupItems,
+  type IdList,
   type Kind,
   kindsOf,
   type UserItems,
 } from './postgres-batch-items.ts';
-import type { Differences, ListDifference, Seen } from './postgres-batch-look.ts';
+import type { Differences, ListDifference, Seen } from './postgres-batch-read.ts';
 import * as sql from './postgres-batch-statements.ts';
+
+const NO_DIFFERENCE: ListDifference = { fresh: [], others: [] };
 
 /** What a batch comes to, every group of which was seen: the outcome, and what is to be written. */
 export class BatchChanges {
   readonly #contents: BatchContents;
   readonly #seen: Seen;
   readonly #differences: Differences;
-  readonly #usersKinds: ReadonlyMap<UserItems, readonly Kind[]>;
-  readonly #groupsKinds: ReadonlyMap<GroupItems, readonly Kind[]>;
-  /** The lists that are the members of their groups when all is done. */
-  readonly #finalLists: readonly (ComparedList & ListDifference)[];
+  readonly #kinds = new Map<UserItems | GroupItems, readonly Kind[]>();
+  readonly #changes: Change[] = [];
 
   constructor(contents: BatchContents, seen: Seen, differences: Differences) {
     this.#contents = contents;
     this.#seen = seen;
     this.#differences = differences;
-    this.#usersKinds = new Map(
-      [...seen.users].map(([user, found]) => [user, kindsOf(found, user.changes(found))]),
-    );
-    this.#groupsKinds = new Map(
-      [...seen.groups].map(([group, found]) => [group, this.#kindsOfGroup(group, found)]),
-    );
-    this.#finalLists = contents.lists
-      .filter(({ group, users }) => users === group.lastList)
-      .map((list) => ({ ...list, ...(differences.get(list.users) as ListDifference) }));
+    for (const [user, found] of seen.users) this.#add('user', user, found);
+    for (const [group, found] of seen.groups) {
+      const first = this.#difference(group.firstList);
+      const members = group.memberChanges(first.fresh.length + first.others.length > 0);
+      this.#add('group', group, found, members);
+      const { fresh, others } = this.#difference(group.lastList);
+      this.#changes.push(...membershipChanges(group.id, fresh, others));
+    }
   }
 
-  #kindsOfGroup(group: GroupItems, found: Found): Kind[] {
-    const first = group.firstList === null ? undefined : this.#differences.get(group.firstList);
-    const members = group.memberChanges(first !== undefined && first.fresh.length + first.others.length > 0);
-    const fields = group.changes(found);
-    return kindsOf(
-      found,
-      fields.map((isChange, index) => isChange || members[index] === true),
-    );
+  /** `members`: whether each item changes the members. */
+  #add(
+    resource: 'user' | 'group',
+    items: UserItems | GroupItems,
+    found: Found,
+    members: readonly boolean[] = [],
+  ): void {
+    const fields: string[][] = items.changes(found);
+    const changes = fields.map((each, index) => each.length > 0 || members[index] === true);
+    this.#kinds.set(items, kindsOf(found, changes));
+    this.#changes.push(...changesOf(resource, items, found, fields.flat()));
+  }
+
+  #difference(list: IdList | null): ListDifference {
+    return (list === null ? undefined : this.#differences.get(list)) ?? NO_DIFFERENCE;
   }
 
   outcome(): Extract<BatchOutcome, { kind: 'applied' }> {
+    const count = (all: readonly (UserItems | GroupItems)[]) =>
+      countKinds(all.flatMap((items) => this.#kinds.get(items) ?? 'unchanged'));
     const { users, groups } = this.#contents;
-    return {
-      kind: 'applied',
-      users: countKinds(users.flatMap((user) => this.#usersKinds.get(user) ?? UNCHANGED)),
-      groups: countKinds(groups.flatMap((group) => this.#groupsKinds.get(group) as readonly Kind[])),
-      effects: this.#effects(),
-    };
+    return { kind: 'applied', users: count(users), groups: count(groups), changes: this.#changes };
   }
 
-  #effects(): Effects {
-    const users = turned(this.#seen.users);
-    const groups = turned(this.#seen.groups);
-    return {
-      departures: this.#finalLists
-        .filter(({ others }) => others.length > 0)
-        .map(({ group, others }) => ({ groupId: group.id, userIds: others })),
-      deactivated: users.toDeleted,
-      reactivated: users.toActive,
-      deactivatedGroups: groups.toDeleted,
-      reactivatedGroups: groups.toActive,
-    };
-  }
-
-  /** The statements that write what the items change; the number of users last. */
-  *writes(project: ProjectKey, { now, revision }: WriteStamp): Generator<Call> {
-    const write = (statement: string, ...parameters: unknown[]): Call => [statement, project, ...parameters];
-    const users = updated(this.#usersKinds);
-    if (users.length > 0) yield write(sql.UPDATE_USERS, ...lastColumns(users, USER_FIELDS), now, revision);
-    const groups = updated(this.#groupsKinds);
-    if (groups.length > 0) {
-      yield write(
+  /** The statements that write what the items change, and record it. */
+  *writes(project: ProjectKey, context: WriteContext): Generator<Call> {
+    const { now, revision } = context;
+    const users = [...this.#seen.users.keys()].filter((user) => this.#isUpdated(user));
+    if (users.length > 0)
+      yield [sql.UPDATE_USERS, project, ...columnsOfItems(users, USER_FIELDS, 'lastOf'), now, revision];
+    const members = [...this.#seen.groups.keys()].map((group) => ({
+      group,
+      id: group.id,
+      ...this.#difference(group.lastList),
+    }));
+    const updated = members.filter(({ group }) => this.#isUpdated(group));
+    if (updated.length > 0) {
+      const groups = updated.map(({ group }) => group);
+      const growth = plainArray(updated.map(({ fresh, others }) => fresh.length - others.length));
+      yield [
         sql.UPDATE_GROUPS,
-        ...lastColumns(groups, sql.GROUP_COLUMNS),
-        this.#growth(groups),
+        project,
+        ...columnsOfItems(groups, sql.GROUP_FIELDS, 'lastOf'),
+        growth,
         revision,
-      );
+      ];
     }
-    const leaving = this.#finalLists.map(({ group, others }) => ({ id: group.id, users: others }));
-    yield* removals(project, leaving);
-    const coming = this.#finalLists.map(({ group, fresh }) => ({ id: group.id, users: fresh }));
-    for (const pairs of pairColumns(coming)) yield write(sql.ADD_MEMBERS, ...pairs);
+    yield* removals(
+      project,
+      members.map(({ id, others }) => ({ id, users: others })),
+    );
+    yield* additions(
+      project,
+      members.map(({ id, fresh }) => ({ id, users: fresh })),
+    );
     const made = [...this.#seen.users.values()].filter(({ isMade }) => isMade).length;
-    if (made > 0) yield write(COUNT_USERS, anyCountSlot(), made);
+    if (made > 0) yield [COUNT_USERS, project, anyCountSlot(), made];
+    yield* recordCalls(project, this.#changes, context);
   }
 
-  /** By how much the members of each group grow. */
-  #growth(groups: readonly GroupItems[]): string {
-    const growth = new Map(
-      this.#finalLists.map(({ group, fresh, others }) => [group, fresh.length - others.length]),
-    );
-    return plainArray(groups.map((group) => growth.get(group) ?? 0));
+  /** Whether some item changes what was there. */
+  #isUpdated(items: UserItems | GroupItems): boolean {
+    const kinds = this.#kinds.get(items) ?? [];
+    return kinds[0] !== 'created' && kinds.includes('updated');
   }
 }
 
-const UNCHANGED: readonly Kind[] = ['unchanged'];
-
-/** Those that were there and that some item changes. */
-const updated = <Resource>(kinds: ReadonlyMap<Resource, readonly Kind[]>): Resource[] =>
-  [...kinds].filter(([, each]) => each[0] !== 'created' && each.includes('updated')).map(([it]) => it);
-
-/** Whose status is another after the whole batch than it was. */
-function turned(found: ReadonlyMap<UserItems | GroupItems, Found>) {
-  const turnedTo = (status: string) =>
-    [...found]
-      .filter(
-        ([items, before]) => !before.isMade && before.status !== status && items.lastOf('status') === status,
-      )
-      .map(([{ id }]) => id);
-  return { toDeleted: turnedTo('deleted'), toActive: turnedTo('active') };
+/** The difference that all items about a user or group make, but for its members. */
+function changesOf(
+  resource: 'user' | 'group',
+  items: UserItems | GroupItems,
+  found: Found,
+  changed: readonly string[],
+): Change[] {
+  const after = (items.lastOf('status') ?? (found.isMade ? 'active' : found.status)) as Status;
+  const fields = new Set(changed.filter((field) => field !== 'status'));
+  return resourceChanges(resource, items.id, found.isMade ? null : (found.status as Status), after, [
+    ...fields,
+  ]);
 }

@@ -1,8 +1,11 @@
-/** What a batch does to each user and group, item by item, worked out from what the store says of how they were. */
+/** What a batch does to each user and group, item by item, worked out from what the store has of how they were. */
 import type { Batch, ChangeCounts } from '@rollcall/protocol';
 import { toStored } from '../../stored-write.ts';
+import { textArray } from '../postgres-text.ts';
 import { USER_FIELDS, type UserField } from '../postgres-users.ts';
-import { GROUP_COLUMNS } from './postgres-batch-statements.ts';
+import { GROUP_FIELDS, type GroupField } from './postgres-batch-statements.ts';
+
+export type IdList = ReadonlySet<string>;
 
 export type Kind = keyof ChangeCounts;
 
@@ -11,19 +14,21 @@ export type Found =
   | { readonly isMade: true }
   | { readonly isMade: false; readonly status: string; readonly differs: number };
 
+type Item<Field extends string> = { readonly [field in Field]?: string | null };
+
+/** What a resource is created with. */
+const DEFAULTS: { readonly [field: string]: string } = { status: 'active', metadata: '{}' };
+
 /** All items of a batch with one ID, in order. '' stands for a value that is cleared. */
 export class Items<Field extends string> {
   readonly id: string;
   readonly #fields: readonly Field[];
-  readonly #items: { readonly [field in Field]?: string | null }[] = [];
+  readonly #items: readonly Item<Field>[];
 
-  constructor(id: string, fields: readonly Field[]) {
+  constructor(id: string, fields: readonly Field[], items: readonly Item<Field>[]) {
     this.id = id;
     this.#fields = fields;
-  }
-
-  add(item: { readonly [field in Field]?: string | null }): void {
-    this.#items.push(item);
+    this.#items = items;
   }
 
   /** Whether the first item supplies the field. */
@@ -51,98 +56,105 @@ export class Items<Field extends string> {
     );
   }
 
-  /** Whether each item changes a field, as those before it left it. */
-  changes(found: Found): boolean[] {
+  /** The fields that each item changes, as those before it left them. */
+  changes(found: Found): Field[][] {
     const known = new Map<Field, string | null>();
     if (found.isMade) for (const field of this.#fields) known.set(field, DEFAULTS[field] ?? '');
     return this.#items.map((item) => {
       const supplied = [...this.#fields.entries()].filter(([, field]) => item[field] !== undefined);
-      const changed = supplied.filter(([place, field]) =>
-        known.has(field) ? known.get(field) !== valueIn(item, field) : differs(found, place),
+      const changed = supplied.filter(([bit, field]) =>
+        known.has(field)
+          ? known.get(field) !== valueIn(item, field)
+          : !found.isMade && (found.differs & (1 << bit)) !== 0,
       );
       for (const [, field] of supplied) known.set(field, valueIn(item, field));
-      return changed.length > 0;
+      return changed.map(([, field]) => field);
     });
   }
 }
 
-/** What a resource is born with. */
-const DEFAULTS: { readonly [field: string]: string } = { status: 'active', metadata: '{}' };
+const valueIn = <Field extends string>(item: Item<Field> | undefined, field: Field): string | null =>
+  item === undefined ? null : (item[field] ?? '');
 
-const differs = (found: Found, place: number): boolean =>
-  !found.isMade && (found.differs & (1 << place)) !== 0;
-
-function valueIn<Field extends string>(
-  item: { readonly [field in Field]?: string | null } | undefined,
-  field: Field,
-): string | null {
-  return item === undefined ? null : (item[field] ?? '');
-}
+/** The columns of resources as arrays: their IDs, and of each field the first or the last value. */
+export const columnsOfItems = <Field extends string>(
+  all: readonly Items<Field>[],
+  fields: readonly Field[],
+  value: 'firstOf' | 'lastOf',
+): string[] => [
+  textArray(all.map(({ id }) => id)),
+  ...fields.map((field) => textArray(all.map((items) => items[value](field)))),
+];
 
 export type UserItems = Items<UserField>;
 
-export function userItems(users: NonNullable<Batch['users']>): UserItems[] {
-  const byId = new Map<string, UserItems>();
-  for (const { id, ...write } of users) {
-    let items = byId.get(id);
-    if (items === undefined) {
-      items = new Items(id, USER_FIELDS);
-      byId.set(id, items);
-    }
-    items.add(toStored(write));
-  }
-  return [...byId.values()];
-}
-
 /** The items of one group, with their lists of members. */
-export class GroupItems extends Items<(typeof GROUP_COLUMNS)[number]> {
+export class GroupItems extends Items<GroupField> {
   /** The list of each item, null where it has none. */
-  readonly lists: (ReadonlySet<string> | null)[] = [];
+  readonly lists: readonly (IdList | null)[];
+  /** The first and the last list; null where no item has one. */
+  readonly firstList: IdList | null;
+  readonly lastList: IdList | null;
 
-  get firstList(): ReadonlySet<string> | null {
-    return this.lists.find((list) => list !== null) ?? null;
+  constructor(id: string, items: NonNullable<Batch['groups']>) {
+    super(
+      id,
+      GROUP_FIELDS,
+      items.map(({ members: _, ...write }) => toStored(write)),
+    );
+    this.lists = items.map(({ members }) => (members === undefined ? null : new Set(members)));
+    this.firstList = this.lists.find((list) => list !== null) ?? null;
+    this.lastList = this.lists.findLast((list) => list !== null) ?? null;
   }
 
-  get lastList(): ReadonlySet<string> | null {
-    return this.lists.findLast((list) => list !== null) ?? null;
-  }
-
-  /** Whether each item changes the members. `isFirstAnother` says whether the first list is another than the members were. */
+  /** Whether each item changes the members. `isFirstAnother`: the first list is another than the members were. */
   memberChanges(isFirstAnother: boolean): boolean[] {
-    let before: ReadonlySet<string> | null = null;
+    let before: IdList | null = null;
     return this.lists.map((list) => {
       if (list === null) return false;
-      const isAnother = before === null ? isFirstAnother : !areSame(before, list);
+      const isAnother =
+        before === null ? isFirstAnother : before.size !== list.size || !before.isSubsetOf(list);
       before = list;
       return isAnother;
     });
   }
 }
 
-const areSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
-  a.size === b.size && a.isSubsetOf(b);
+/** A list of members that is compared with the members of its group: the first and the last that the batch gives it. */
+export interface ComparedList {
+  readonly group: GroupItems;
+  readonly users: IdList;
+}
 
-export function groupItems(groups: NonNullable<Batch['groups']>): GroupItems[] {
-  const byId = new Map<string, GroupItems>();
-  for (const { id, members, ...write } of groups) {
-    let items = byId.get(id);
-    if (items === undefined) {
-      items = new GroupItems(id, GROUP_COLUMNS);
-      byId.set(id, items);
-    }
-    items.add(toStored(write));
-    items.lists.push(members === undefined ? null : new Set(members));
+/** What a checked batch has for each user and group: the same for every attempt at it. */
+export class BatchContents {
+  readonly users: readonly UserItems[];
+  readonly groups: readonly GroupItems[];
+  readonly lists: readonly ComparedList[];
+  /** The users who are named as members and are no items. */
+  readonly mereMembers: IdList;
+
+  constructor({ users = [], groups = [] }: Batch) {
+    const usersById = Map.groupBy(users, ({ id }) => id);
+    this.users = [...usersById].map(([id, items]) => new Items(id, USER_FIELDS, items.map(toStored)));
+    this.groups = [...Map.groupBy(groups, ({ id }) => id)].map(([id, items]) => new GroupItems(id, items));
+    this.lists = this.groups.flatMap((group) =>
+      [...new Set([group.firstList, group.lastList])]
+        .filter((users) => users !== null)
+        .map((users) => ({ group, users })),
+    );
+    const mere = new Set<string>();
+    for (const { members = [] } of groups) for (const id of members) if (!usersById.has(id)) mere.add(id);
+    this.mereMembers = mere;
   }
-  return [...byId.values()];
 }
 
 /** What each item comes to: the first of a resource that the batch makes makes it. */
-export function kindsOf(found: Found, changes: readonly boolean[]): Kind[] {
-  return changes.map((isChange, index) => {
+export const kindsOf = (found: Found, changes: readonly boolean[]): Kind[] =>
+  changes.map((isChange, index) => {
     if (found.isMade && index === 0) return 'created';
     return isChange ? 'updated' : 'unchanged';
   });
-}
 
 export function countKinds(kinds: Iterable<Kind>): ChangeCounts {
   const counts: ChangeCounts = { created: 0, updated: 0, unchanged: 0 };

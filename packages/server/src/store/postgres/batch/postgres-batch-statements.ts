@@ -4,11 +4,12 @@
  */
 import { planEachTime } from '../connections/postgres-connection.ts';
 import { listed, rowOf } from '../postgres-lists.ts';
-import { ALIVE } from '../postgres-outcomes.ts';
-import { USER_FIELDS, userAssignments } from '../postgres-users.ts';
+import { ALIVE } from '../postgres-row-writes.ts';
+import { insertUsers, USER_FIELDS, userAssignments } from '../postgres-users.ts';
 
 /** The fields of a group in the order of the parameters. */
-export const GROUP_COLUMNS = ['name', 'status', 'metadata'] as const;
+export const GROUP_FIELDS = ['name', 'status', 'metadata'] as const;
+export type GroupField = (typeof GROUP_FIELDS)[number];
 
 export const IS_ALIVE = `SELECT ${ALIVE}`;
 
@@ -20,12 +21,12 @@ const mask = (conditions: readonly string[]) =>
   conditions.map((condition, bit) => `CASE WHEN ${condition} THEN ${1 << bit} ELSE 0 END`).join(' + ');
 
 /**
- * Holds the groups $2, and makes those that are not there: $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the
- * revision. Whoever else makes one of them waits for this transaction. Finding or making each is one step that cannot be
+ * Locks the groups $2, and makes those that are not there: $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the
+ * revision. Another transaction that makes one of them waits for this transaction. Finding or making each is one step that cannot be
  * overtaken, in the order of IDs for all of them: a look-up that is followed by a lock may find the row gone, again and again.
  * Setting a part of the key is what makes it FOR UPDATE; nothing is set.
  */
-export const HOLD_GROUPS = `
+export const LOCK_GROUPS = `
   INSERT INTO groups (project_id, id, name, status, metadata, member_count, revision)
   SELECT $1, w.id, coalesce(w.name, ''), coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), w.members, $7
   FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) AS w(id, name, status, metadata, members)
@@ -34,63 +35,61 @@ export const HOLD_GROUPS = `
   ON CONFLICT (project_id, id) DO UPDATE SET id = excluded.id WHERE FALSE`;
 
 /**
- * Of each of the groups $2: its place from 1 on, whether this batch made it, its status, which of $3 names, $4 statuses,
+ * Of each of the groups $2: its position from 1 on, whether this batch made it, its status, which of $3 names, $4 statuses,
  * $5 metadata are other than it has. $6 is the revision.
  */
-export const LOOK_AT_GROUPS = `
-  SELECT w.place, g.revision = $6, g.status, ${mask(['w.name <> g.name', 'w.status <> g.status', 'w.metadata <> g.metadata'])}
-  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, place)
+export const READ_GROUPS = `
+  SELECT w.position, g.revision = $6, g.status, ${mask(['w.name <> g.name', 'w.status <> g.status', 'w.metadata <> g.metadata'])}
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS w(id, name, status, metadata, position)
     ${rowOf('groups', 'g', 'r.revision, r.status, r.name, r.metadata', 'r.id = w.id')}`;
 
 const columnsOf = (first: number) => USER_FIELDS.map((_, index) => `$${first + index}::text[]`).join(', ');
 const USER_COLUMNS = USER_FIELDS.join(', ');
 
-/** Holds a user who may be there, for as long as a row of `named` stands for one. */
-const held = (condition: string, lock: string) =>
+/** Locks a user who may be there, for a row of `named`. */
+const locked = (condition: string, lock: string) =>
   `LATERAL (SELECT 1 AS is_there FROM users u WHERE ${condition} AND u.project_id = $1 AND u.id = named.id ${lock})`;
 
 /**
- * Holds all users whom a batch names and who are there, mere members ($2) so that none of them is deleted, and items ($3) as
- * they are to be written; and says which of the mere members are not there. It is one step for both, in one order: else
- * batches, each with items among the members of the other, would wait for each other as soon as somebody waits in between.
+ * Locks all users whom a batch names and who are there, mere members ($2) so that none of them is deleted, and items ($3) as
+ * they are to be written; and answers which of the mere members are not there. It is one step for both, in one order: else
+ * batches, each with items among the members of the other, would wait for each other as soon as another transaction waits in between.
  */
-export const HOLD_USERS = `
-  WITH held AS MATERIALIZED (
+export const LOCK_USERS = `
+  WITH locked AS MATERIALIZED (
     SELECT named.id, named.is_item, coalesce(item.is_there, member.is_there) IS NOT NULL AS is_there
     FROM (
       SELECT * FROM (
         SELECT id, FALSE AS is_item FROM unnest($2::text[]) AS member(id)
         UNION ALL SELECT id, TRUE FROM unnest($3::text[]) AS item(id)) AS unordered
       ORDER BY id COLLATE "C") AS named
-    LEFT JOIN ${held('named.is_item', 'FOR NO KEY UPDATE')} AS item ON TRUE
-    LEFT JOIN ${held('NOT named.is_item', 'FOR KEY SHARE')} AS member ON TRUE)
-  SELECT id FROM held WHERE NOT is_item AND NOT is_there`;
+    LEFT JOIN ${locked('named.is_item', 'FOR NO KEY UPDATE')} AS item ON TRUE
+    LEFT JOIN ${locked('NOT named.is_item', 'FOR KEY SHARE')} AS member ON TRUE)
+  SELECT id FROM locked WHERE NOT is_item AND NOT is_there`;
 
 /**
- * Makes the users $2 who are not there, or holds those who have come meanwhile, as {@link HOLD_GROUPS} does with groups:
+ * Makes the users $2 who are not there, or locks those who have come meanwhile, as {@link LOCK_GROUPS} does with groups:
  * $3 to $8 the fields, $9 now, $10 the revision. As no part of the key is set it is FOR NO KEY UPDATE, which shares them
- * with those who hold them as members.
+ * with transactions that lock them as members.
  */
 export const MAKE_USERS = `
-  INSERT INTO users (project_id, id, ${USER_COLUMNS}, created_at, updated_at, revision)
-  SELECT $1, w.id, nullif(w.name, ''), nullif(w.short_name, ''), nullif(w.email, ''), nullif(w.profile_picture_url, ''),
-    coalesce(w.status, 'active'), coalesce(w.metadata, '{}'), $9, $9, $10
+  ${insertUsers('w.id', (field) => `w.${field}`)}
   FROM unnest($2::text[], ${columnsOf(3)}) AS w(id, ${USER_COLUMNS})
   WHERE ${ALIVE}
   ORDER BY w.id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET revision = excluded.revision WHERE FALSE`;
 
 /**
- * Of the users $2, as lists: places from 1 on, whether this batch made them, statuses, which of the fields $3 to $8 are other
- * than they have; only those that were made, are other or are repeated ($9). $10 is the revision.
+ * Of the users $2, as one JSON array of arrays: the position from 1 on, whether this batch made the user, the status, which of
+ * the fields $3 to $8 are other; only users who were made, are other or are repeated ($9). $10 is the revision.
  */
-export const LOOK_AT_USERS = `
-  WITH looked AS (
-    SELECT w.place, w.repeated, u.revision = $10 AS made, u.status,
+export const READ_USERS = `
+  WITH found AS (
+    SELECT w.position, w.repeated, u.revision = $10 AS made, u.status,
       ${mask(USER_FIELDS.map((field) => `w.${field} IS NOT NULL AND nullif(w.${field}, '') IS DISTINCT FROM u.${field}`))} AS differs
-    FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, place)
+    FROM unnest($2::text[], ${columnsOf(3)}, $9::boolean[]) WITH ORDINALITY AS w(id, ${USER_COLUMNS}, repeated, position)
       ${rowOf('users', 'u', 'r.*', 'r.id = w.id')})
-  SELECT json_agg(place), json_agg(made), json_agg(status), json_agg(differs) FROM looked
+  SELECT json_agg(json_build_array(position, made, status, differs)) FROM found
   WHERE made OR repeated OR differs <> 0`;
 
 /** A group may have more members than one value of an answer can name. */
@@ -116,7 +115,7 @@ export const COMPARE_LISTS = planEachTime(`
 
 /** Writes the fields $3 to $8 of the users $2; $9 is now, $10 the revision. */
 export const UPDATE_USERS = planEachTime(`
-  UPDATE users u SET ${userAssignments((field) => `w.${field}`)}, updated_at = greatest(u.updated_at, $9),
+  UPDATE users u SET ${userAssignments('u', (field) => `w.${field}`)}, updated_at = greatest(u.updated_at, $9),
     revision = $10
   FROM ${listed('named.*', `unnest($2::text[], ${columnsOf(3)}) AS named(id, ${USER_COLUMNS})`, 'w')}
   WHERE u.project_id = w.project_id AND u.id = w.id`);
@@ -132,12 +131,3 @@ export const UPDATE_GROUPS = planEachTime(`
     'w',
   )}
   WHERE g.project_id = w.project_id AND g.id = w.id`);
-
-/**
- * Adds the users $3 to the groups $2, pair by pair, in the order of the index. None is a member yet, and nobody else adds
- * one while the groups are held ({@link HOLD_GROUPS}, LOCK_GROUP): to look for one at each row would cost a third more.
- */
-export const ADD_MEMBERS = `
-  INSERT INTO memberships (project_id, group_id, user_id)
-  SELECT $1, w.group_id, w.user_id FROM unnest($2::text[], $3::text[]) AS w(group_id, user_id)
-  ORDER BY w.group_id COLLATE "C", w.user_id COLLATE "C"`;

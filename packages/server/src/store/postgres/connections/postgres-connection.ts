@@ -1,19 +1,21 @@
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { StoreUnavailableError } from '../../store.ts';
+import { TickCork } from '../../../concurrency/tick-cork.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
-export const CONNECT_LIMIT_MS = 3_000;
-/** After so long without a word it is asked for whether the other end is still there, in milliseconds. */
+const CONNECT_LIMIT_MS = 3_000;
+/** An idle connection for so long is probed by the kernel, in milliseconds: it ends when the server's machine is gone. */
 const KEEP_ALIVE_MS = 10_000;
-/** How long the end of one may take. */
+/** How often a connection checks for late answers, in milliseconds. */
+const CHECK_MS = 200;
 const CLOSE_LIMIT_MS = 2_000;
-/** Who waits for an answer for so long, in milliseconds, is not joined by others where they can go elsewhere. */
-const HELD_UP_MS = 50;
+/** When the next answer is late by so much, in milliseconds, other connections are preferred. */
+const LATE_MS = 50;
 /**
- * A transaction whose process says nothing for so long, as it hangs, is ended by the server: others wait for its locks.
- * More than a process ever takes to work out what to write.
+ * The server ends a transaction whose process sends nothing for so long, in milliseconds: others wait for its locks. No
+ * process takes as long to work out what to write next.
  */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
@@ -47,7 +49,7 @@ const plannedEachTime = new Set<string>();
 
 /**
  * Marks a statement whose best plan depends on the lengths of its lists or on the sizes of its tables: it is planned each
- * time it is sent. Any other statement is planned once per connection, and keeps that plan while its tables grow.
+ * time it is sent. Any other statement is planned once per connection, and has that plan while its tables grow.
  */
 export function planEachTime(text: string): string {
   plannedEachTime.add(text);
@@ -69,44 +71,53 @@ const PLANNER_SETTINGS = [
 ];
 
 interface Sent {
-  /** When it must have been answered, on the clock of `performance.now()`. */
   readonly until: number;
+  readonly silenceMs: number;
   reject(error: unknown): void;
 }
 
+export interface ConnectionOptions {
+  /** How long a statement waits for a lock, in milliseconds, unless its transaction has its own limit. Default: no limit. */
+  readonly lockTimeoutMs?: number;
+  /** When it must have been made, a time of `performance.now()`. It may take 3 s at most. */
+  readonly until?: number;
+}
+
 /** One connection. Statements are sent as they come, without waiting for the answers to those before. */
-export class PostgresConnection {
+export class PostgresConnection implements AsyncDisposable {
   readonly #client: pg.Client;
   readonly #server: string;
   readonly #sent = new Set<Sent>();
-  #corked = false;
-  /** When the statement that is answered next began to be waited for. */
+  readonly #check: NodeJS.Timeout;
+  readonly #cork = new TickCork();
+  /** Since when the statement that is answered next is the next one, a time of `performance.now()`. */
   #awaitedSince = 0;
   /** Why it can be used no more. */
   #end: StoreUnavailableError | null = null;
-  /** Called after each answer. */
-  onAnswer: () => void = () => {};
   /** Called once, when the connection has ended for whatever reason. */
   onEnd: () => void = () => {};
 
   private constructor(client: pg.Client, server: string) {
     this.#client = client;
     this.#server = server;
+    // After a long event-loop tick, the answers that came meanwhile are read first.
+    this.#check = setInterval(() => setImmediate(() => this.#endIfLate()), CHECK_MS).unref();
     client.on('error', (error) => this.destroy(error));
     client.on('end', () => this.destroy(new Error('the connection was closed')));
   }
 
-  /** A statement on it waits for no lock longer than `lockTimeoutMs`, where that is given. @throws StoreUnavailableError */
-  static async open(settings: PostgresSettings, lockTimeoutMs = 0): Promise<PostgresConnection> {
+  /** @throws StoreUnavailableError */
+  static async open(
+    settings: PostgresSettings,
+    options: ConnectionOptions = {},
+  ): Promise<PostgresConnection> {
     const { tls, tlsOptional, name } = settings;
     try {
-      return new PostgresConnection(await connect(settings, tls, lockTimeoutMs), name);
-    } catch (error) {
-      const isWithoutTls = (error as Error).message.includes('does not support SSL');
-      if (!tlsOptional || !isWithoutTls) throw unreachable(name, error);
-    }
-    try {
-      return new PostgresConnection(await connect(settings, null, lockTimeoutMs), name);
+      const client = await connect(settings, tls, options).catch((error: Error) => {
+        if (!tlsOptional || !error.message.includes('does not support SSL')) throw error;
+        return connect(settings, null, options);
+      });
+      return new PostgresConnection(client, name);
     } catch (error) {
       throw unreachable(name, error);
     }
@@ -117,68 +128,60 @@ export class PostgresConnection {
     return this.#sent.size;
   }
 
-  /** Whether what is sent now would wait behind a statement that takes long. */
-  get isHeldUp(): boolean {
-    return this.#sent.size > 0 && performance.now() - this.#awaitedSince > HELD_UP_MS;
+  /** Whether a statement that is sent now would wait behind one that takes long. */
+  get isLate(): boolean {
+    return this.#sent.size > 0 && performance.now() - this.#awaitedSince > LATE_MS;
   }
 
   get isOpen(): boolean {
     return this.#end === null;
   }
 
-  /** Sends a statement. @throws DatabaseError from the server; StoreUnavailableError when the connection ends first */
-  run([text, ...values]: Call, until: number): Promise<Row[]> {
+  /**
+   * Sends a statement. The connection is ended, with all that was sent on it, when the answer is not there by `until`, a
+   * time of `performance.now()`, or when the server is silent for `silenceMs` while this answer is the next one.
+   * @throws DatabaseError from the server; StoreUnavailableError when the connection ends first
+   */
+  run([text, ...values]: Call, until: number, silenceMs?: number): Promise<Row[]> {
     const name = plannedEachTime.has(text) ? undefined : nameOf(text);
-    return this.#send({ text, name, values, rowMode: 'array', types }, until);
+    return this.#send({ text, name, values, rowMode: 'array', types }, until, silenceMs);
   }
 
-  /** Sends what controls a transaction: statements without parameters, separated by semicolons. */
-  control(text: string, until: number): Promise<Row[]> {
-    return this.#send({ text, rowMode: 'array', types }, until);
+  /** The same for what controls a transaction: statements without parameters, separated by semicolons. */
+  control(text: string, until: number, silenceMs?: number): Promise<Row[]> {
+    return this.#send({ text, rowMode: 'array', types }, until, silenceMs);
   }
 
-  #send(config: pg.QueryArrayConfig, until: number): Promise<Row[]> {
+  #send(config: pg.QueryArrayConfig, until: number, silenceMs = Number.POSITIVE_INFINITY): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       if (this.#end !== null) return reject(this.#end);
-      const sent = { until, reject };
+      const sent = { until, silenceMs, reject };
       if (this.#sent.size === 0) this.#awaitedSince = performance.now();
       this.#sent.add(sent);
-      this.#gather();
+      this.#cork.cork((this.#client as unknown as WithStream).connection.stream);
       this.#client.query(config as unknown as pg.QueryConfig, (error: Error | undefined, result) => {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
         if (error) reject(this.#end ?? error);
         else resolve(result.rows);
-        this.onAnswer();
       });
     });
   }
 
-  /** What is sent in one turn of the event loop goes out in one write: a system call costs more than a statement. */
-  #gather(): void {
-    if (this.#corked) return;
-    const { stream } = (this.#client as unknown as WithStream).connection;
-    this.#corked = true;
-    stream.cork();
-    setImmediate(() => {
-      this.#corked = false;
-      stream.uncork();
-    });
-  }
-
-  /** Ends the connection when something has not been answered in time. */
-  endLate(now: number): void {
-    for (const { until } of this.#sent) {
-      if (until > now) continue;
+  #endIfLate(): void {
+    const now = performance.now();
+    const [next] = this.#sent;
+    if (next === undefined) return;
+    const isSilent = now - this.#awaitedSince > next.silenceMs;
+    if (isSilent || [...this.#sent].some(({ until }) => until <= now))
       this.destroy(new Error('no answer in time'));
-      return;
-    }
   }
 
-  /** Ends it at once; what is under way rejects, and whether it was applied nobody knows. */
+  /** Ends it at once. Statements under way reject; they may have been applied or not. */
   destroy(cause: Error): void {
     if (this.#end !== null) return;
     this.#end = unreachable(this.#server, cause);
+    clearInterval(this.#check);
     for (const { reject } of this.#sent) reject(this.#end);
     this.#sent.clear();
     (this.#client as unknown as WithStream).connection.stream.destroy();
@@ -192,9 +195,13 @@ export class PostgresConnection {
     await this.#client.end();
     clearTimeout(limit);
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
-/** What the client does not tell of itself. */
+/** A private part of the client. */
 interface WithStream {
   readonly connection: { readonly stream: Duplex };
 }
@@ -202,18 +209,19 @@ interface WithStream {
 async function connect(
   settings: PostgresSettings,
   tls: PostgresSettings['tls'],
-  lockTimeoutMs: number,
+  { lockTimeoutMs = 0, until = Number.POSITIVE_INFINITY }: ConnectionOptions,
 ): Promise<pg.Client> {
   const { host, port, database, user, password, applicationName, statementTimeoutMs } = settings;
   const client = new pg.Client({
     host,
     port,
-    ...(database === undefined ? {} : { database }),
-    ...(user === undefined ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
+    database,
+    user,
+    password,
     ssl: tls ?? false,
     application_name: applicationName,
-    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    // 0 would be no limit.
+    connectionTimeoutMillis: Math.max(1, Math.min(CONNECT_LIMIT_MS, until - performance.now())),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
@@ -221,7 +229,7 @@ async function connect(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     pipeline: true,
   } as pg.ClientConfig);
-  // Until it is a connection, `connect` is who says what went wrong.
+  // Until it is connected, `connect` rejects with what went wrong.
   client.on('error', () => {});
   await client.connect();
   // A database that does not know one of these settings has another planner and needs none of them.

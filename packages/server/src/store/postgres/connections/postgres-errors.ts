@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { StoreUnavailableError } from '../../store.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 
 /**
  * SQLSTATEs that mean "not now", whole or by their class: connection (08), resources (53), operator (57: among them the
@@ -10,16 +10,19 @@ const UNAVAILABLE = /^(08|53|57|58|25006|55P03)/;
 const LOST_RACE = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
-  '23505', // somebody inserted the same key
+  '23505', // another statement inserted the same key
   '26000', // the statement that another call of the same pipeline was to prepare
 ]);
 
-/** Others held a lock for longer than the statement was to wait for it. */
+/** The statement waited for a lock for longer than its limit. */
 const LOCK_TIMEOUT = '55P03';
-/** The statement took longer than it was to take. */
+/** The server ended a statement that took too long. */
 const STATEMENT_TIMEOUT = '57014';
 
-/** Thrown within an operation to have it run again: what it looked at has changed since. */
+const LOCKED_TOO_LONG =
+  'a write waited too long for rows that another transaction has locked: a large write of the same users or groups, or a session of the database that is idle in a transaction (see pg_stat_activity)';
+
+/** Thrown within an operation to have it run again: what it read has changed since. */
 export class LostRaceError extends Error {}
 
 /** Whether the same operation, run again from its beginning, may succeed at once. Nothing of it was applied. */
@@ -29,16 +32,17 @@ export function isLostRace(error: unknown): boolean {
   );
 }
 
-/** Whether nothing was applied because others hold a lock. */
+/** Whether nothing was applied because another transaction has the lock. */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === LOCK_TIMEOUT;
 
-/** Whether nothing was applied because it takes long, without waiting for anybody. */
+/** Whether nothing was applied because it takes long. */
 export const isStatementTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === STATEMENT_TIMEOUT;
 
 /** What an operation rejects with: the server's "not now" as the port's error, anything else as it is. */
 export function toStoreFailure(error: unknown): unknown {
   if (!(error instanceof DatabaseError) || !UNAVAILABLE.test(error.code ?? '')) return error;
+  if (isLockTimeout(error)) return new StoreUnavailableError(LOCKED_TOO_LONG, { cause: error });
   return new StoreUnavailableError(`PostgreSQL cannot do it now: ${error.message}`, { cause: error });
 }

@@ -1,158 +1,157 @@
-import { StoreUnavailableError } from '../../store.ts';
-import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
-import { FairQueue, type Whose } from './postgres-queue.ts';
+import { Semaphore } from '../../../concurrency/semaphore.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import type { ProjectKey } from '../../../values/project-key.ts';
+import { type Call, type ConnectionOptions, PostgresConnection, type Row } from './postgres-connection.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
-/** How often it is looked for what has not been answered in time, in milliseconds. */
-const SWEEP_MS = 200;
 /**
- * So much of its time a statement still has when it is sent, in milliseconds. Who gets no connection until then is
- * refused: the connection of a statement that is not answered in time ends, with all others on it.
+ * So much of its time an operation still has when it gets a connection, in milliseconds. An operation that gets none until
+ * then is rejected before anything is sent: the connection of a statement that is not answered in time is ended.
  */
 export const SENT_BEFORE_MS = 1_000;
 
-export interface PoolSize {
-  /** Most connections. */
+export interface PoolOptions extends Pick<ConnectionOptions, 'lockTimeoutMs'> {
+  /** Most connections. Each is opened when it is first needed. */
   readonly size: number;
-  /** Most statements under way on one. What is not sent yet can still be refused without having been applied. */
+  /** Statements under way on one connection: enough to hide the round trip. More would only wait on the connection. */
   readonly depth: number;
-  /** How long a statement waits for a lock, unless its transaction says otherwise. Default: as long as it may take. */
-  readonly lockTimeoutMs?: number;
+  /** Most connections that are leased at once, and of those the most of one project. */
+  readonly leases: number;
+  readonly leasesPerProject: number;
+}
+
+interface Slot {
+  connection: PostgresConnection | null;
+  opening: Promise<PostgresConnection> | null;
+  /** Statements that wait until it is open. */
+  waiting: number;
+  isLeased: boolean;
+}
+
+/** A connection that one caller has to itself, until it is disposed of. */
+export interface Lease extends Disposable {
+  readonly connection: PostgresConnection;
 }
 
 /**
- * Some connections, made when they are needed. Statements share them: each goes to the one with the fewest under way.
- * A transaction takes one for itself. When all have enough to do, projects take turns.
+ * Some connections. Single statements share them, pipelined; a caller that needs several statements, or may wait for a lock,
+ * leases one. Projects are served round robin.
  */
 export class PostgresPool {
   readonly #settings: PostgresSettings;
-  readonly #size: PoolSize;
-  readonly #open = new Set<PostgresConnection>();
-  readonly #taken = new Set<PostgresConnection>();
-  readonly #queue = new FairQueue<PostgresConnection>('no connection to PostgreSQL became free in time');
-  readonly #sweep: NodeJS.Timeout;
-  #connecting = 0;
-  #closed = false;
+  readonly #options: PoolOptions;
+  readonly #slots: readonly Slot[];
+  readonly #statements: Semaphore;
+  readonly #leases: Semaphore;
 
-  constructor(settings: PostgresSettings, size: PoolSize) {
+  constructor(settings: PostgresSettings, options: PoolOptions) {
+    const { size, depth, leases, leasesPerProject } = options;
+    const unavailable = () => new StoreUnavailableError('no connection to PostgreSQL became free in time');
     this.#settings = settings;
-    this.#size = size;
-    // After a turn that took long, the answers that came meanwhile are read first.
-    this.#sweep = setInterval(() => setImmediate(() => this.#endLate(performance.now())), SWEEP_MS).unref();
+    this.#options = options;
+    this.#slots = Array.from({ length: size }, () => ({
+      connection: null,
+      opening: null,
+      waiting: 0,
+      isLeased: false,
+    }));
+    this.#statements = new Semaphore({ permits: size * depth, unavailable });
+    this.#leases = new Semaphore({ permits: leases, permitsPerKey: leasesPerProject, unavailable });
   }
 
-  /** Runs one statement, in company. @throws StoreUnavailableError, DatabaseError */
-  run(whose: Whose, call: Call, until: number): Promise<Row[]> {
-    return this.#give(whose, until, (connection) => connection.run(call, until));
+  /** Whether any caller waits for a lease. */
+  get isContended(): boolean {
+    return this.#leases.isContended;
   }
 
-  /** A connection for a transaction; give it back with {@link release}. @throws StoreUnavailableError */
-  alone(whose: Whose, until: number): Promise<PostgresConnection> {
-    return this.#give(whose, until, (connection) => {
-      this.#taken.add(connection);
-      return connection;
-    });
-  }
-
-  release(connection: PostgresConnection): void {
-    this.#taken.delete(connection);
-    this.#serve();
-  }
-
-  /** Whether there is a connection. */
-  get isConnected(): boolean {
-    return this.#open.size > 0;
-  }
-
-  /** Whether somebody waits for a connection. */
-  get isAwaited(): boolean {
-    return !this.#queue.isEmpty;
-  }
-
-  /** Ends every connection at once, because the server does not answer. */
-  destroy(cause: Error): void {
-    for (const connection of this.#open) connection.destroy(cause);
-  }
-
-  /** Lets what is under way finish. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#queue.refuseAll(new StoreUnavailableError('the store is closed'));
-    await Promise.all([...this.#open].map((connection) => connection.close()));
-    clearInterval(this.#sweep);
-  }
-
-  get #hasRoom(): boolean {
-    return !this.#closed && this.#open.size + this.#connecting < this.#size.size;
-  }
-
-  /** At once where there is one, which is then used at once. */
-  async #give<Answer>(
-    whose: Whose,
-    until: number,
-    use: (connection: PostgresConnection) => Answer | Promise<Answer>,
-  ): Promise<Answer> {
-    if (this.#closed) throw new StoreUnavailableError('the store is closed');
-    const found = this.#leastLoaded();
-    if (found === null || found.load > 0) this.#connect();
-    return found === null ? this.#queue.wait(whose, until - SENT_BEFORE_MS, use) : use(found);
-  }
-
-  #leastLoaded(): PostgresConnection | null {
-    let least: PostgresConnection | null = null;
-    for (const connection of this.#open) {
-      if (this.#taken.has(connection)) continue;
-      if (connection.load === 0) return connection;
-      if (connection.load >= (least?.load ?? this.#size.depth) || connection.isHeldUp) continue;
-      least = connection;
+  /** Runs one statement, which is answered by `until`. @throws StoreUnavailableError, DatabaseError */
+  async run(project: ProjectKey | null, call: Call, until: number): Promise<Row[]> {
+    if (!this.#statements.tryAcquire(project))
+      await this.#statements.acquire(project, until - SENT_BEFORE_MS);
+    try {
+      for (;;) {
+        const slot = this.#leastLoaded();
+        if (slot.connection !== null) return await slot.connection.run(call, until);
+        // Chosen anew then: a connection that was leased meanwhile would make the statement part of a transaction.
+        slot.waiting += 1;
+        await this.#open(slot, until).finally(() => {
+          slot.waiting -= 1;
+        });
+      }
+    } finally {
+      this.#statements.release(project);
     }
+  }
+
+  /** @throws StoreUnavailableError when there is no connection by `until` */
+  async lease(project: ProjectKey | null, until: number): Promise<Lease> {
+    await this.#leases.acquire(project, until - SENT_BEFORE_MS);
+    let slot: Slot | undefined;
+    const release = () => {
+      if (slot !== undefined) slot.isLeased = false;
+      this.#leases.release(project);
+    };
+    try {
+      slot = this.#leastLoaded();
+      slot.isLeased = true;
+      return { connection: slot.connection ?? (await this.#open(slot, until)), [Symbol.dispose]: release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** Lets what is under way finish, and rejects the callers that wait. */
+  async close(): Promise<void> {
+    this.#rejectWaiting(new StoreUnavailableError('the store is closed'));
+    const closed = this.#slots.map(async ({ connection, opening }) => {
+      const open = connection ?? (await opening?.catch(() => null));
+      await open?.close();
+    });
+    await Promise.all(closed);
+  }
+
+  /** Of the connections that are not leased. When the next answer of one is late, others are preferred. */
+  #leastLoaded(): Slot {
+    let least: Slot | undefined;
+    let leastLoad = Number.POSITIVE_INFINITY;
+    for (const slot of this.#slots) {
+      if (slot.isLeased) continue;
+      const load = loadOf(slot);
+      if (load >= leastLoad && least !== undefined) continue;
+      [least, leastLoad] = [slot, load];
+    }
+    if (least === undefined) throw new StoreUnavailableError('all connections to PostgreSQL are leased');
     return least;
   }
 
-  #connect(): void {
-    if (!this.#hasRoom) return;
-    this.#connecting += 1;
-    PostgresConnection.open(this.#settings, this.#size.lockTimeoutMs)
-      .finally(() => {
-        this.#connecting -= 1;
+  #open(slot: Slot, until: number): Promise<PostgresConnection> {
+    slot.opening ??= PostgresConnection.open(this.#settings, { ...this.#options, until })
+      .then((connection) => {
+        slot.connection = connection;
+        connection.onEnd = () => {
+          slot.connection = null;
+        };
+        return connection;
       })
-      .then((connection) => this.#add(connection))
       .catch((error) => {
-        // Whoever waits for one of the others goes on waiting.
-        if (this.#open.size === 0) this.#queue.refuseAll(error);
+        // Without a single connection, the callers that wait would only learn the same later.
+        if (this.#slots.every(({ connection }) => connection === null)) this.#rejectWaiting(error);
+        throw error;
+      })
+      .finally(() => {
+        slot.opening = null;
       });
+    return slot.opening;
   }
 
-  #add(connection: PostgresConnection): void {
-    if (this.#closed) connection.destroy(new Error('the store is closed'));
-    const replace = () => {
-      if (this.isAwaited) this.#connect();
-    };
-    // It may have ended before anybody could use it.
-    if (!connection.isOpen) {
-      replace();
-      return;
-    }
-    this.#open.add(connection);
-    connection.onAnswer = () => this.#serve();
-    connection.onEnd = () => {
-      this.#open.delete(connection);
-      this.#taken.delete(connection);
-      replace();
-    };
-    this.#serve();
+  #rejectWaiting(error: unknown): void {
+    this.#statements.rejectWaiting(error);
+    this.#leases.rejectWaiting(error);
   }
+}
 
-  /** Gives those who wait what there is. */
-  #serve(): void {
-    while (this.isAwaited) {
-      const connection = this.#leastLoaded();
-      if (connection === null) return;
-      this.#queue.give(connection);
-    }
-  }
-
-  #endLate(now: number): void {
-    for (const connection of this.#open) connection.endLate(now);
-  }
+function loadOf({ connection, waiting }: Slot): number {
+  if (connection === null) return waiting;
+  return connection.isLate ? Number.POSITIVE_INFINITY : connection.load;
 }

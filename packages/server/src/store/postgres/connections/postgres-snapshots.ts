@@ -1,28 +1,28 @@
-import { StoreUnavailableError } from '../../store.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 import { toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool } from './postgres-pool.ts';
-import type { Whose } from './postgres-queue.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How many long reads go on at once, on connections of their own; more wait for one to end. */
 const MOST_SNAPSHOTS = 4;
-/** How long a long read waits for its turn, and for each of its statements, in milliseconds. */
+/** How long a long read waits for its snapshot, and for each of its statements, in milliseconds. */
 const ANSWER_WITHIN_MS = 4_500;
-/** A reader that takes nothing for so long loses its snapshot, which keeps the server from removing old rows. */
+/** A reader that takes nothing for so long loses its snapshot, because the server cannot remove old rows meanwhile. */
 const IDLE_LIMIT_MS = 30_000;
-/** The same while others wait for one. */
-const AWAITED_IDLE_LIMIT_MS = 1_000;
-/** It holds no lock that others wait for, so the server leaves it alone for longer than that. */
+/** The same while other readers wait for a snapshot. */
+const CONTENDED_IDLE_LIMIT_MS = 1_000;
+/** No write waits for a snapshot's locks, so the server lets it be idle for longer than other transactions. */
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${2 * IDLE_LIMIT_MS}`;
-/** Nobody holds a snapshot for longer, however steadily they read. */
+/** A snapshot ends after so long, however steadily it is read. */
 const TOTAL_LIMIT_MS = 5 * 60_000;
 
 /**
- * One state of the store, for reads that take several statements. Ends when it is released, left idle, or too old. Who
- * has not read for a second loses it to others who wait for one.
+ * One state of the store, for reads that take several statements. Ends when it is released, left idle, or too old. A
+ * reader that has read nothing for a second loses it to one that waits.
  */
-export class Snapshot {
+export class Snapshot implements Disposable {
   readonly #connection: PostgresConnection;
   readonly #idle: NodeJS.Timeout;
   readonly #total: NodeJS.Timeout;
@@ -70,47 +70,56 @@ export class Snapshot {
     this.#connection.control('COMMIT', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
     this.#onEnd();
   }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
 }
 
 /** The long reads of one store. */
 export class LongReads {
   readonly #pool: PostgresPool;
   readonly #taken = new Set<Snapshot>();
-  #nextLook: NodeJS.Timeout | null = null;
+  #nextCheck: NodeJS.Timeout | null = null;
 
   constructor(settings: PostgresSettings) {
-    this.#pool = new PostgresPool(settings, { size: MOST_SNAPSHOTS, depth: 1 });
+    this.#pool = new PostgresPool(settings, {
+      size: MOST_SNAPSHOTS,
+      depth: 1,
+      leases: MOST_SNAPSHOTS,
+      leasesPerProject: MOST_SNAPSHOTS,
+    });
   }
 
-  /** The newest state. Projects take turns. @throws StoreUnavailableError */
-  async snapshot(whose: Whose, totalLimitMs = TOTAL_LIMIT_MS): Promise<Snapshot> {
+  /** The newest state. Projects are served round robin. @throws StoreUnavailableError */
+  async snapshot(project: ProjectKey | null, totalLimitMs = TOTAL_LIMIT_MS): Promise<Snapshot> {
     const until = performance.now() + ANSWER_WITHIN_MS;
-    const connecting = this.#pool.alone(whose, until);
+    const leasing = this.#pool.lease(project, until);
     this.#makeRoom();
-    const connection = await connecting;
+    const lease = await leasing;
+    const { connection } = lease;
     const snapshot: Snapshot = new Snapshot(connection, totalLimitMs, () => {
       this.#taken.delete(snapshot);
-      this.#pool.release(connection);
+      lease[Symbol.dispose]();
     });
     this.#taken.add(snapshot);
-    // The state is that of the first statement after it, which waits for it.
+    // The snapshot is taken by the first statement after it, which waits for it.
     connection.control(BEGIN, until).catch(() => snapshot.release());
     this.#makeRoom();
     return snapshot;
   }
 
-  /** Where somebody waits: ends the snapshot that has been idle for longest, as soon as that is long enough. */
+  /** While a caller waits: ends the snapshot that has been idle for longest, as soon as that is long enough. */
   #makeRoom(): void {
-    if (!this.#pool.isAwaited || this.#taken.size < MOST_SNAPSHOTS || this.#nextLook !== null) return;
+    if (!this.#pool.isContended || this.#taken.size < MOST_SNAPSHOTS || this.#nextCheck !== null) return;
     const idlest = [...this.#taken].reduce((one, other) => (other.idleMs > one.idleMs ? other : one));
-    const leftMs = AWAITED_IDLE_LIMIT_MS - Math.max(0, idlest.idleMs);
+    const leftMs = CONTENDED_IDLE_LIMIT_MS - Math.max(0, idlest.idleMs);
+    const check = () => {
+      this.#nextCheck = null;
+      this.#makeRoom();
+    };
     if (leftMs <= 0) idlest.release();
-    else this.#nextLook = setTimeout(() => this.#lookAgain(), leftMs).unref();
-  }
-
-  #lookAgain(): void {
-    this.#nextLook = null;
-    this.#makeRoom();
+    else this.#nextCheck = setTimeout(check, leftMs).unref();
   }
 
   /** Ends all of them. */

@@ -1,34 +1,37 @@
 import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 
-/** How long the end of a transaction that came to nothing may take, in milliseconds. */
-const ROLLBACK_WITHIN_MS = 4_500;
+/** How long the server may be silent before it counts as dead, in milliseconds. */
+export const SILENCE_LIMIT_MS = 4_500;
 /**
  * After so many characters of parameters the event loop runs before more are made, so that they leave, the server works on
  * them meanwhile, and other connections are read. Some milliseconds of work.
  */
 const PIECE_LENGTH = 512 * 1_024;
-/** How many statements are sent ahead of their answers, where they are long: bounds the memory that they take. */
+/** How many long statements are sent ahead of their answers: bounds the memory that they take. */
 const SENT_AHEAD = 4;
 
 type Answers<Calls extends readonly Call[]> = { [Index in keyof Calls]: Row[] };
 
-/** On what terms a transaction runs. */
-export interface TransactionTerms {
-  /** When a statement that is sent now must have been answered, on the clock of `performance.now()`. */
-  until(): number;
-  /** Settings of the server for as long as it lasts, as `name = value`. */
+export interface TransactionOptions {
+  /** When the server must have answered the first round trip, on the clock of `performance.now()`. */
+  readonly beginUntil: number;
+  /** When it must have answered the last statement. */
+  readonly until: number;
+  /** How long it may be silent before that. Default: {@link SILENCE_LIMIT_MS}. */
+  readonly silenceMs?: number;
+  /** Settings of the server for as long as the transaction lasts, as `name = value`. */
   readonly settings: readonly string[];
 }
 
 /** A transaction: statements that are sent together are one round trip. It begins with the first of them. */
 export class Transaction {
   readonly #connection: PostgresConnection;
-  readonly #terms: TransactionTerms;
+  readonly #options: TransactionOptions;
   #state: 'new' | 'begun' | 'ended' = 'new';
 
-  constructor(connection: PostgresConnection, terms: TransactionTerms) {
+  constructor(connection: PostgresConnection, options: TransactionOptions) {
     this.#connection = connection;
-    this.#terms = terms;
+    this.#options = options;
   }
 
   /** Sends all of them and waits for all answers. @throws the first failure */
@@ -38,14 +41,8 @@ export class Transaction {
     return answers as Answers<Calls>;
   }
 
-  /** The same, and commits in the same round trip. */
-  async commit<const Calls extends readonly Call[]>(...calls: Calls): Promise<Answers<Calls>> {
-    const sent = [this.#begin(), ...calls.map((call) => this.#send(call)), this.#commit()];
-    return (await together(sent)).slice(1, -1) as Answers<Calls>;
-  }
-
   /**
-   * Sends statements as they are made and gives their answers, in order. However long the lists of all of them are, only
+   * Sends statements as they are made and yields their answers, in order, after that of the beginning. However long the lists of all of them are, only
    * some are in memory at once, and the event loop goes on. Short ones are one round trip.
    */
   async *runEach(calls: Iterable<Call>): AsyncGenerator<Row[]> {
@@ -68,22 +65,23 @@ export class Transaction {
     }
   }
 
-  /** Sends statements like {@link runEach} and commits, in one round trip where they are short. */
-  async commitEach(calls: Iterable<Call>): Promise<void> {
+  /** Sends statements like {@link runEach} and commits, in one round trip where they are short. Resolves with all answers. */
+  async commit(calls: Iterable<Call> = []): Promise<Row[][]> {
     let committed: Promise<Row[]> | undefined;
     const commit = () => {
       committed = this.#commit();
-      // Whatever comes before it has failed then, and is reported instead.
+      // When it fails, a statement before it has failed too, and that error is reported.
       committed.catch(() => {});
     };
-    for await (const _ of this.runEach(followedBy(calls, commit)));
+    const [, ...answers] = await Array.fromAsync(this.runEach(followedBy(calls, commit)));
     await committed;
+    return answers;
   }
 
-  /** Rolls back what was not committed. Nobody waits for it: the connection answers in order. */
-  end(): void {
+  /** Rolls back what was not committed. The caller need not wait: the connection answers in order. */
+  [Symbol.dispose](): void {
     if (this.#state === 'begun') {
-      this.#connection.control('ROLLBACK', performance.now() + ROLLBACK_WITHIN_MS).catch(() => {});
+      this.#connection.control('ROLLBACK', performance.now() + SILENCE_LIMIT_MS).catch(() => {});
     }
     this.#state = 'ended';
   }
@@ -91,19 +89,21 @@ export class Transaction {
   async #begin(): Promise<Row[]> {
     if (this.#state !== 'new') return [];
     this.#state = 'begun';
-    const { settings } = this.#terms;
+    const { settings, beginUntil } = this.#options;
     const texts = ['BEGIN ISOLATION LEVEL READ COMMITTED', ...settings.map((each) => `SET LOCAL ${each}`)];
-    return this.#connection.control(texts.join('; '), this.#terms.until());
+    return this.#connection.control(texts.join('; '), beginUntil);
   }
 
   #commit(): Promise<Row[]> {
     this.#state = 'ended';
-    return this.#connection.control('COMMIT', this.#terms.until());
+    const { until, silenceMs = SILENCE_LIMIT_MS } = this.#options;
+    return this.#connection.control('COMMIT', until, silenceMs);
   }
 
   #send(call: Call): Promise<Row[]> {
-    const sent = this.#connection.run(call, this.#terms.until());
-    // An earlier failure may be reported in its place.
+    const { until, silenceMs = SILENCE_LIMIT_MS } = this.#options;
+    const sent = this.#connection.run(call, until, silenceMs);
+    // An earlier failure may be reported instead.
     sent.catch(() => {});
     return sent;
   }
@@ -120,8 +120,6 @@ function lengthOf([, ...parameters]: Call): number {
 
 /** Waits for all, so that none is left behind. @throws the first failure: those after it only follow from it */
 async function together(sent: readonly Promise<Row[]>[]): Promise<Row[][]> {
-  const settled = await Promise.allSettled(sent);
-  const failed = settled.find((each) => each.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  return settled.map((each) => (each as PromiseFulfilledResult<Row[]>).value);
+  await Promise.allSettled(sent);
+  return Promise.all(sent);
 }

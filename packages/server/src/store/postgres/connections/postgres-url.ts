@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { StoreUnavailableError } from '../../store.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
-/** One for reads, one for writes that are done at once, one for large ones, one for those that wait for a lock. */
+/** One for reads, and three for writes: two that can be leased, and one that is left for single statements. */
 const LEAST_POOL = 4;
 
-/** What a database URL says. */
+/** The settings of a database URL. */
 export interface PostgresSettings {
   readonly host: string;
   readonly port: number;
@@ -19,9 +19,9 @@ export interface PostgresSettings {
   readonly poolSize: number;
   /** How long one statement may take before the server ends it, in milliseconds. Large writes are given longer. */
   readonly statementTimeoutMs: number;
-  /** How connections are encrypted; null is not at all. */
+  /** How connections are encrypted; null: they are not. */
   readonly tls: ConnectionOptions | null;
-  /** Whether to go on without encryption where the server has none. */
+  /** Whether to connect without encryption where the server has none. */
   readonly tlsOptional: boolean;
   /** The server and the database, for messages: no user and no password. */
   readonly name: string;
@@ -55,6 +55,11 @@ export function parsePostgresUrl(text: string): PostgresSettings {
     throw wrong(`unknown parameter ${unknown}; known are ${PARAMETERS.join(', ')}`);
   }
   const parameter = (name: string) => url.searchParams.get(name) ?? undefined;
+  const integer = (name: string, least: number, most: number, otherwise: number) => {
+    const value = Number(parameter(name) ?? otherwise);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw wrong(`${name} is ${parameter(name)}, and must be a whole number from ${least} to ${most}`);
+  };
   const host = parameter('host') ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || 'localhost');
   const port = url.port === '' ? 5_432 : Number(url.port);
   const database = decodeURIComponent(url.pathname.slice(1)) || undefined;
@@ -65,12 +70,8 @@ export function parsePostgresUrl(text: string): PostgresSettings {
     user: decodeURIComponent(url.username) || undefined,
     password: decodeURIComponent(url.password) || undefined,
     applicationName: parameter('application_name') ?? 'rollcall',
-    poolSize: integer('pool_size', parameter('pool_size'), { least: LEAST_POOL, most: 1_000, otherwise: 10 }),
-    statementTimeoutMs: integer('statement_timeout_ms', parameter('statement_timeout_ms'), {
-      least: 100,
-      most: 4_000,
-      otherwise: 4_000,
-    }),
+    poolSize: integer('pool_size', LEAST_POOL, 1_000, 10),
+    statementTimeoutMs: integer('statement_timeout_ms', 100, 4_000, 4_000),
     ...tlsOf(host, parameter),
     name: `PostgreSQL at ${host}:${port}${database === undefined ? '' : `/${database}`}`,
   };
@@ -86,32 +87,22 @@ function parsed(text: string): URL {
 
 const wrong = (message: string) => new StoreUnavailableError(`the database URL is wrong: ${message}`);
 
-function integer(
-  name: string,
-  text: string | undefined,
-  { least, most, otherwise }: { least: number; most: number; otherwise: number },
-): number {
-  const value = text === undefined ? otherwise : Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw wrong(`${name} is ${text}, and must be a whole number from ${least} to ${most}`);
-}
-
 type Parameter = (name: string) => string | undefined;
 
 function tlsOf(host: string, parameter: Parameter): Pick<PostgresSettings, 'tls' | 'tlsOptional'> {
   const mode = sslMode(host, parameter('sslmode'));
   if (mode === 'disable' || host.startsWith('/')) return { tls: null, tlsOptional: false };
-  const root = parameter('sslrootcert');
-  const files = {
-    ...(root === undefined || root === 'system' ? {} : { ca: contents('sslrootcert', root) }),
-    ...optionalFile('cert', 'sslcert', parameter),
-    ...optionalFile('key', 'sslkey', parameter),
+  const file = (name: string) => {
+    const path = parameter(name);
+    return path === undefined ? undefined : contents(name, path);
   };
-  // As libpq does it: who names the authorities wants them asked.
-  const isVerified = mode.startsWith('verify') || (mode === 'require' && 'ca' in files);
+  const root = parameter('sslrootcert');
+  const ca = root === 'system' ? undefined : file('sslrootcert');
+  // As in libpq: a URL that names the authorities wants the certificate verified.
+  const isVerified = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
   const identity = mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined };
   return {
-    tls: { ...files, rejectUnauthorized: isVerified, ...identity },
+    tls: { ca, cert: file('sslcert'), key: file('sslkey'), rejectUnauthorized: isVerified, ...identity },
     tlsOptional: mode === 'prefer',
   };
 }
@@ -125,11 +116,6 @@ function sslMode(host: string, text: string | undefined): SslMode {
 
 const isThisMachine = (host: string) =>
   host === 'localhost' || host === '::1' || host.startsWith('127.') || host.startsWith('/');
-
-function optionalFile(option: string, name: string, parameter: Parameter): Record<string, Buffer> {
-  const file = parameter(name);
-  return file === undefined ? {} : { [option]: contents(name, file) };
-}
 
 function contents(name: string, file: string): Buffer {
   try {

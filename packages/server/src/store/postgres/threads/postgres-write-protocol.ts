@@ -1,15 +1,8 @@
-/** The messages between the main thread and a thread for large writes: one task at a time, and its outcome. */
-import type {
-  BatchOutcome,
-  BatchRequest,
-  ChangeMembersOutcome,
-  MembershipChange,
-  ProjectKey,
-  PutGroupOutcome,
-  WriteContext,
-  WriteStamp,
-} from '../../store.ts';
-import type { StoredGroupWrite } from '../../stored-write.ts';
+/** The messages between the main thread and a thread for large writes: one write at a time, and its outcome. */
+
+import type { BatchStore } from '../../ports/batches.ts';
+import type { GroupStore } from '../../ports/groups.ts';
+import type { MemberStore } from '../../ports/members.ts';
 import type { ThreadFailure } from '../../thread-failure.ts';
 
 export interface WriteThreadOptions {
@@ -17,48 +10,24 @@ export interface WriteThreadOptions {
   readonly url: string;
 }
 
-interface BatchTask {
-  readonly type: 'applyBatch';
-  readonly project: ProjectKey;
-  readonly batch: BatchRequest;
-  readonly stamp: WriteStamp;
+/** The methods of the ports that a thread can run. */
+export interface LargeWriteMethods {
+  readonly applyBatch: BatchStore['apply'];
+  readonly putGroup: GroupStore['put'];
+  readonly changeMembers: MemberStore['change'];
 }
 
-interface GroupTask {
-  readonly type: 'putGroup';
-  readonly project: ProjectKey;
-  readonly id: string;
-  readonly write: StoredGroupWrite;
-  readonly context: WriteContext;
+export type LargeWriteName = keyof LargeWriteMethods;
+
+export interface LargeWrite {
+  readonly name: LargeWriteName;
+  /** Their bytes are moved to the thread. */
+  readonly parameters: readonly unknown[];
 }
 
-interface MembersTask {
-  readonly type: 'changeMembers';
-  readonly project: ProjectKey;
-  readonly id: string;
-  readonly change: MembershipChange;
-  readonly context: WriteContext;
-}
+export type ToWriteThread = LargeWrite | 'close';
 
-/** A large write; its bytes are moved to the thread. */
-export type WriteTask = BatchTask | GroupTask | MembersTask;
-
-/** The outcome of each kind of task. */
-export interface TaskOutcomes {
-  readonly applyBatch: BatchOutcome;
-  readonly putGroup: PutGroupOutcome;
-  readonly changeMembers: ChangeMembersOutcome;
-}
-
-export type OutcomeOf<Task extends WriteTask> = TaskOutcomes[Task['type']];
-
-export type ToWriteThread = { readonly type: 'apply'; readonly task: WriteTask } | { readonly type: 'close' };
-
+/** `isAway`: the server gave no answer at all. */
 export type FromWriteThread =
-  | { readonly type: 'done'; readonly outcome: OutcomeOf<WriteTask> }
-  | {
-      readonly type: 'failed';
-      readonly failure: ThreadFailure;
-      /** Whether the server gave no answer at all. */
-      readonly isAway: boolean;
-    };
+  | { readonly outcome: unknown }
+  | { readonly failure: ThreadFailure; readonly isAway: boolean };

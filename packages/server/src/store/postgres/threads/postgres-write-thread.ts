@@ -1,54 +1,46 @@
 /** A thread for large writes: reads, checks and applies one at a time, on connections of its own. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { DatabaseError } from 'pg';
-import { StoreUnavailableError } from '../../store.ts';
+import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import { toThreadFailure } from '../../thread-failure.ts';
 import { applyBatch } from '../batch/postgres-batch.ts';
 import { PostgresDatabase } from '../connections/postgres-database.ts';
 import { parsePostgresUrl } from '../connections/postgres-url.ts';
-import { changeGroupMembers, putGroup } from '../postgres-group-writes.ts';
+import { changeMembers, putGroup } from '../postgres-group-writes.ts';
 import type {
   FromWriteThread,
-  OutcomeOf,
+  LargeWrite,
+  LargeWriteMethods,
   ToWriteThread,
-  WriteTask,
   WriteThreadOptions,
 } from './postgres-write-protocol.ts';
 
-/** The least possible: one for the write, and one for reads, which is never opened. The liveness check has its own. */
+/** The least possible: one for the write, and one for reads, which is never opened. */
 const CONNECTIONS = 2;
+/** How long a write waits for locks here, in milliseconds: its caller has waited for the thread to start already. */
+const LOCK_WAIT_MS = 2_000;
 
-function apply(database: PostgresDatabase, task: WriteTask): Promise<OutcomeOf<WriteTask>> {
-  switch (task.type) {
-    case 'applyBatch':
-      return applyBatch(database, task.project, task.batch, task.stamp, 'large');
-    case 'putGroup':
-      return putGroup(database, task.project, task.id, task.write, task.context);
-    case 'changeMembers':
-      return changeGroupMembers(database, task.project, task.id, task.change, task.context);
-  }
-}
-
-async function replyTo(database: PostgresDatabase, task: WriteTask): Promise<FromWriteThread> {
+async function replyTo(methods: LargeWriteMethods, write: LargeWrite): Promise<FromWriteThread> {
+  const method = methods[write.name] as (...parameters: readonly unknown[]) => Promise<unknown>;
   try {
-    return { type: 'done', outcome: await apply(database, task) };
+    return { outcome: await method(...write.parameters) };
   } catch (error) {
-    return { type: 'failed', failure: toThreadFailure(error), isAway: isAway(error) };
+    const isAway = error instanceof StoreUnavailableError && !(error.cause instanceof DatabaseError);
+    return { failure: toThreadFailure(error), isAway };
   }
 }
-
-const isAway = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError && !(error.cause instanceof DatabaseError);
 
 function serve(port: MessagePort, { url }: WriteThreadOptions): void {
-  const database = new PostgresDatabase({ ...parsePostgresUrl(url), poolSize: CONNECTIONS });
+  const database = new PostgresDatabase({ ...parsePostgresUrl(url), poolSize: CONNECTIONS }, LOCK_WAIT_MS);
+  const methods: LargeWriteMethods = {
+    applyBatch: (...parameters) => applyBatch(database, ...parameters),
+    putGroup: (...parameters) => putGroup(database, ...parameters),
+    changeMembers: (...parameters) => changeMembers(database, ...parameters),
+  };
   port.on('message', async (message: ToWriteThread) => {
-    if (message.type === 'apply') {
-      port.postMessage(await replyTo(database, message.task));
-    } else {
-      await database.close();
-      port.close();
-    }
+    if (message !== 'close') return port.postMessage(await replyTo(methods, message));
+    await database.close();
+    port.close();
   });
 }
 

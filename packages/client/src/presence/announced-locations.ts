@@ -1,0 +1,179 @@
+import type { CallOptions } from '../http/transport.ts';
+import type { RollcallError } from '../rollcall-error.ts';
+import type { AnnouncedLocation } from './announcement.ts';
+import { OtherTabs } from './other-tabs.ts';
+import { isSameRegion, locationKey, sameLocation } from './same-location.ts';
+
+/** A presence or an absence, as it is sent. */
+export type LocationUpdate = AnnouncedLocation & { readonly absent?: true };
+
+/** Sends updates to the server. */
+export interface UpdateSender {
+  send(update: LocationUpdate, options: CallOptions): Promise<unknown>;
+  /** Sends without waiting, also from a page that unloads. */
+  dispatch(update: LocationUpdate): void;
+}
+
+/** The part of an announcement that the other announcements of its user and group need. */
+export interface Announcer {
+  /** What it announces now; null while the page is hidden or unloaded, and after `leave()`. */
+  readonly wanted: AnnouncedLocation | null;
+  /** Sends its presence again. */
+  renew(): void;
+}
+
+/** Time for an absence that another tab reported to reach the server. */
+const RENEW_AGAIN_MS = 1_000;
+/**
+ * How many locations wait for their absence while the server is away and the user moves on. The server stores no more
+ * for one user in one group; a location dropped here expires there.
+ */
+const POSSIBLE_MAX = 100;
+
+/**
+ * The locations that the announcements of one client share, for one user in one group. Announcements are counted by
+ * location: the absence is sent when the last one leaves. Only one update is in flight, so updates arrive in order and
+ * the latest state wins.
+ */
+export class AnnouncedLocations {
+  readonly #sender: UpdateSender;
+  /** By announcement: the key of the last location that the server accepted. */
+  readonly #announcers = new Map<Announcer, string | null>();
+  /** Locations where the server may have the user because of this client, by key; the oldest first. */
+  readonly #possible = new Map<string, AnnouncedLocation>();
+  readonly #tabs: OtherTabs;
+  #latest: Promise<unknown> = Promise.resolve();
+  #sending: AbortController | null = null;
+  #renewal: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param scope identifies server, user and group among all clients of the origin */
+  constructor(scope: string, sender: UpdateSender) {
+    this.#sender = sender;
+    this.#tabs = new OtherTabs(scope, (absent) => this.#onForeignAbsence(absent));
+  }
+
+  /** Whether no announcement is left. */
+  get isUnused(): boolean {
+    return this.#announcers.size === 0;
+  }
+
+  add(announcer: Announcer): void {
+    this.#announcers.set(announcer, null);
+  }
+
+  remove(announcer: Announcer): void {
+    this.#announcers.delete(announcer);
+    if (this.isUnused) this.#disconnect();
+  }
+
+  /** Runs one task at a time, in the order of the calls; a failed task does not stop the next one. */
+  runExclusive(task: (options: CallOptions) => Promise<void>): Promise<void> {
+    const result = this.#latest.then(async () => {
+      this.#sending = new AbortController();
+      try {
+        // No retries by the transport: the next attempt sends what is wanted by then.
+        await task({ signal: this.#sending.signal, retries: 0 });
+      } finally {
+        this.#sending = null;
+      }
+    });
+    this.#latest = result.catch(() => {});
+    return result;
+  }
+
+  /** Sends the presence of an announcement. @throws RollcallError */
+  async arrive(announcer: Announcer, announced: AnnouncedLocation, options: CallOptions): Promise<void> {
+    const key = locationKey(announced.location);
+    this.#tabs.open();
+    // Recorded before it is sent: the update can reach the server although the response is lost.
+    this.#possible.delete(key);
+    this.#possible.set(key, announced);
+    const [oldest] = this.#possible.keys();
+    if (this.#possible.size > POSSIBLE_MAX) this.#possible.delete(oldest as string);
+    const rejected = await this.#send(key, announced, options);
+    if (rejected !== null) throw rejected;
+    if (this.#announcers.has(announcer)) this.#announcers.set(announcer, key);
+    for (const [other, possible] of this.#possible) {
+      if (other !== key && isSameRegion(possible, announced)) this.#possible.delete(other);
+    }
+  }
+
+  /**
+   * Sends the absence of every location that no announcement wants. An absence that the server rejects permanently is not
+   * sent again; the first such error is returned, since it may be about the location of another announcement.
+   * @throws RollcallError that is retryable
+   */
+  async leaveUnwanted(options: CallOptions): Promise<RollcallError | null> {
+    let rejected: RollcallError | null = null;
+    for (const [key, unwanted] of this.#possible) {
+      // Read in each iteration: an announcement can begin while the absence before is in flight.
+      if (this.#isWanted(key)) continue;
+      const error = await this.#send(key, { location: unwanted.location, absent: true }, options);
+      rejected ??= error;
+      if (error !== null) continue;
+      this.#possible.delete(key);
+      this.#tabs.reportAbsence(unwanted);
+      this.#renew((wanted) => isSameRegion(wanted, unwanted));
+    }
+    return rejected;
+  }
+
+  /** The page unloads: aborts the update in flight, and sends every absence without waiting. */
+  vanish(): void {
+    this.#sending?.abort();
+    for (const possible of this.#possible.values()) {
+      this.#sender.dispatch({ location: possible.location, absent: true });
+      this.#tabs.reportAbsence(possible);
+    }
+    this.#possible.clear();
+    // A browser does not store a page with an open channel in its back/forward cache.
+    this.#disconnect();
+  }
+
+  /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
+  async #send(key: string, update: LocationUpdate, options: CallOptions): Promise<RollcallError | null> {
+    try {
+      await this.#sender.send(update, options);
+      return null;
+    } catch (reason) {
+      const error = reason as RollcallError;
+      if (error.retryable || error.code === 'aborted') throw error;
+      // A later absence of the location would be rejected too.
+      this.#possible.delete(key);
+      return error;
+    }
+  }
+
+  /** A user who moves stays at the previous location until the server has accepted the next one. */
+  #isWanted(key: string): boolean {
+    for (const [{ wanted }, reached] of this.#announcers) {
+      if (wanted !== null && (reached === key || locationKey(wanted.location) === key)) return true;
+    }
+    return false;
+  }
+
+  #renew(isAffected: (wanted: AnnouncedLocation) => boolean): boolean {
+    const affected = [...this.#announcers.keys()].filter(
+      ({ wanted }) => wanted !== null && isAffected(wanted),
+    );
+    for (const announcer of affected) announcer.renew();
+    return affected.length > 0;
+  }
+
+  /**
+   * Another client sent an absence that ends a presence of this one. A page that unloads reports it before the server
+   * has it, so presence is renewed twice; the second time for all announcements, since several absences may have come.
+   */
+  #onForeignAbsence(absent: AnnouncedLocation): void {
+    const isAffected = (wanted: AnnouncedLocation) =>
+      sameLocation(wanted.location, absent.location) || isSameRegion(wanted, absent);
+    if (!this.#renew(isAffected)) return;
+    clearTimeout(this.#renewal);
+    this.#renewal = setTimeout(() => this.#renew(() => true), RENEW_AGAIN_MS);
+  }
+
+  #disconnect(): void {
+    clearTimeout(this.#renewal);
+    this.#tabs.close();
+  }
+}

@@ -1,0 +1,205 @@
+/** The content of a message: a tree of nodes, such as paragraphs, links and mentions. */
+import { isJsonObject } from './json.ts';
+import { CONTENT_MAX_BYTES, CONTENT_MAX_LEVELS, CONTENT_MAX_NODES, URL_MAX_LENGTH } from './limits.ts';
+import {
+  constant,
+  exactly,
+  flag,
+  integer,
+  list,
+  maybe,
+  object,
+  type Schema,
+  type Static,
+  text,
+} from './schema.ts';
+import { valueCheck } from './value-check.ts';
+import { Id } from './values.ts';
+
+const Format = maybe(flag({ description: 'true or false' }));
+const Indent = maybe(integer({ minimum: 0, maximum: 100, description: 'a whole number from 0 to 100' }));
+const User = object({ id: Id }, { description: 'an object with the id of a user, and nothing else' });
+const LinkUrl = text({
+  maxLength: URL_MAX_LENGTH,
+  format: 'link-url',
+  description: `an absolute http, https or mailto URL of at most ${URL_MAX_LENGTH} characters`,
+});
+
+/** A text: the only node without `type` and `children`. */
+const TextNode = {
+  text: text({ 'x-text': true, description: 'a string' }),
+  bold: Format,
+  italic: Format,
+  underline: Format,
+  code: Format,
+};
+
+/** What each type of node has besides `type` and `children`. */
+const ATTRIBUTES = {
+  p: {},
+  quote: {},
+  code: {},
+  bullet: { indent: Indent },
+  number_bullet: {
+    bulletNumber: integer({ minimum: 0, description: 'a whole number, 0 or more' }),
+    indent: Indent,
+  },
+  link: { url: LinkUrl },
+  mention: { user: User },
+  assignee: { user: User },
+  todo: { todoID: Id, done: flag({ description: 'true or false' }) },
+  markdown: {},
+} as const;
+
+type NodeType = keyof typeof ATTRIBUTES;
+const NODE_TYPES = Object.keys(ATTRIBUTES) as NodeType[];
+
+/** Nodes within a line of text. All other nodes with children begin a new line. */
+const INLINE: ReadonlySet<string> = new Set<NodeType>(['link', 'mention', 'assignee']);
+
+const nodeSchemas = NODE_TYPES.map((type) =>
+  exactly({
+    type: constant(type),
+    ...ATTRIBUTES[type],
+    children: list({ type: 'object', 'x-meaning': 'A node.' } as Schema<ContentNode>),
+  }),
+);
+
+/** One node, for the API description. `children` has nodes of any type; those of `markdown` are one text. */
+export const ContentNodeSchemas = [exactly(TextNode), ...nodeSchemas];
+
+export type TextNode = Static<ReturnType<typeof exactly<typeof TextNode>>>;
+export interface BranchNode {
+  readonly type: NodeType;
+  readonly children: readonly ContentNode[];
+  readonly user?: { readonly id: string };
+}
+export type ContentNode = TextNode | BranchNode;
+
+/** The content of a message. `x-content` makes the validator check each node: see {@link contentErrors}. */
+export const Content = {
+  type: 'array',
+  minItems: 1,
+  maxItems: CONTENT_MAX_NODES,
+  'x-content': true,
+  'x-meaning': `What the message says: nodes, nested up to ${CONTENT_MAX_LEVELS} levels, of at most ${CONTENT_MAX_BYTES} bytes of JSON.`,
+  description: `an array of 1 to ${CONTENT_MAX_NODES} nodes, nested up to ${CONTENT_MAX_LEVELS} levels, of at most ${CONTENT_MAX_BYTES} bytes of JSON`,
+} as Schema<ContentNode[]>;
+
+type Path = (string | number)[];
+/** Takes what is wrong: where, within the content, and what is expected there. */
+type Report = (path: Path, expected: string) => void;
+
+interface Attribute {
+  readonly fits: (value: unknown) => boolean;
+  readonly expected: string;
+  readonly isRequired: boolean;
+}
+
+const attributesOf = (properties: Readonly<Record<string, Schema>>): ReadonlyMap<string, Attribute> => {
+  const { required = [] } = exactly(properties);
+  return new Map(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      {
+        fits: name === 'user' ? isUser : valueCheck(schema),
+        expected: String(schema.description),
+        isRequired: required.includes(name),
+      },
+    ]),
+  );
+};
+const isId = valueCheck(Id);
+const isUser = (value: unknown) => isJsonObject(value) && Object.keys(value).length === 1 && isId(value.id);
+
+const TEXT_ATTRIBUTES = attributesOf(TextNode);
+const BRANCH_ATTRIBUTES: ReadonlyMap<unknown, ReadonlyMap<string, Attribute>> = new Map(
+  NODE_TYPES.map((type) => [type, attributesOf(ATTRIBUTES[type])]),
+);
+
+const NODE_EXPECTED = 'an object: a text, or a node with type and children';
+const TYPE_EXPECTED = `one of ${NODE_TYPES.join(', ')}, or a text without type`;
+
+/** Reports each part of the content that is not as it must be, in order. */
+export function contentErrors(content: readonly unknown[], report: Report): void {
+  nodeListErrors(content, [], 1, report);
+}
+
+/** Whether the content, whose nodes are valid, is small enough. */
+export const contentFits = (content: readonly unknown[]): boolean =>
+  Buffer.byteLength(JSON.stringify(content)) <= CONTENT_MAX_BYTES;
+
+function nodeListErrors(nodes: readonly unknown[], path: Path, level: number, report: Report): void {
+  for (const [index, node] of nodes.entries()) {
+    const at = [...path, index];
+    if (!isJsonObject(node)) report(at, NODE_EXPECTED);
+    else if (level > CONTENT_MAX_LEVELS) report(at, `at most ${CONTENT_MAX_LEVELS} levels of nodes`);
+    else if (Object.hasOwn(node, 'type')) branchErrors(node, at, level, report);
+    else attributeErrors(node, TEXT_ATTRIBUTES, at, report);
+  }
+}
+
+function branchErrors(node: Record<string, unknown>, path: Path, level: number, report: Report): void {
+  const { type, children, ...attributes } = node;
+  const known = BRANCH_ATTRIBUTES.get(type);
+  if (known === undefined) {
+    report([...path, 'type'], TYPE_EXPECTED);
+    return;
+  }
+  attributeErrors(attributes, known, path, report);
+  const at = [...path, 'children'];
+  if (!Array.isArray(children)) report(at, 'an array of nodes');
+  else if (type === 'markdown' && !isOneText(children)) report(at, 'exactly one text');
+  else nodeListErrors(children, at, level + 1, report);
+}
+
+const isOneText = ([first, ...rest]: readonly unknown[]) =>
+  rest.length === 0 && isJsonObject(first) && !Object.hasOwn(first, 'type');
+
+function attributeErrors(
+  values: Record<string, unknown>,
+  known: ReadonlyMap<string, Attribute>,
+  path: Path,
+  report: Report,
+): void {
+  for (const name in values) {
+    const attribute = known.get(name);
+    if (attribute === undefined) report([...path, name], 'no such attribute of this node');
+    else if (!attribute.fits(values[name])) report([...path, name], attribute.expected);
+  }
+  for (const [name, { isRequired, expected }] of known) {
+    if (isRequired && !Object.hasOwn(values, name)) report([...path, name], expected);
+  }
+}
+
+/** The texts of the content in order, with a line feed between block nodes. */
+export function plaintextOf(nodes: readonly ContentNode[]): string {
+  const lines: string[] = [];
+  let inline = false;
+  for (const node of nodes) {
+    const isInline = !('type' in node) || INLINE.has(node.type);
+    const part = 'type' in node ? plaintextOf(node.children) : node.text;
+    if (isInline && inline) lines[lines.length - 1] += part;
+    else lines.push(part);
+    inline = isInline;
+  }
+  return lines.join('\n');
+}
+
+/** The IDs of the users whom the content mentions or assigns, each once. */
+export function usersNamedIn(nodes: readonly ContentNode[], found = new Set<string>()): Set<string> {
+  for (const node of nodes) {
+    if (!('type' in node)) continue;
+    if (node.user !== undefined) found.add(node.user.id);
+    usersNamedIn(node.children, found);
+  }
+  return found;
+}
+
+/** The text node of content that is one markdown node, to which texts can be appended; null for other content. */
+export function markdownOf(content: readonly ContentNode[]): TextNode | null {
+  const [node, ...rest] = content;
+  return rest.length === 0 && node !== undefined && 'type' in node && node.type === 'markdown'
+    ? (node.children[0] as TextNode)
+    : null;
+}

@@ -1,0 +1,22 @@
+import { once } from '../concurrency/once.ts';
+import type { AnyOperation } from '../http/operation.ts';
+import type { DocsPage } from './page/docs-page.ts';
+
+/** The API description, for programs and for people. */
+export interface ApiDescription {
+  document(): Promise<Buffer>;
+  page(): Promise<DocsPage>;
+}
+
+/** Describes the operations. The texts are built when they are first requested, and stored as bytes. */
+export function createApiDescription(operations: readonly AnyOperation[]): ApiDescription {
+  const document = once(async () => {
+    const { buildDocument } = await import('./build-document.ts');
+    return Buffer.from(JSON.stringify(buildDocument(operations)));
+  });
+  const page = once(async () => {
+    const { buildDocsPage } = await import('./page/docs-page.ts');
+    return buildDocsPage(JSON.parse((await document()).toString()));
+  });
+  return { document, page };
+}

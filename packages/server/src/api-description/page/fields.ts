@@ -1,0 +1,73 @@
+import type { OpenApiDocument } from '../build-document.ts';
+import type { Schema } from '../openapi-document.ts';
+import { type Html, html } from './html.ts';
+import { inlineMarkdown } from './markdown.ts';
+import { nameOf, resolve } from './references.ts';
+import { boundsOf } from './schema-bounds.ts';
+
+/** A named value: a field of a body, a parameter or a header. */
+export interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly description: string;
+  /** `required` in what is sent, `may be absent` in what is answered; else null. */
+  readonly presence: string | null;
+}
+
+/** The fields of an object, those of objects inside it under dotted names. */
+export function fieldsOf(schema: Schema, prefix = ''): Field[] {
+  const { properties = {}, required = [], additionalProperties } = schema;
+  // What is sent takes no other fields; an answer may one day have more.
+  const isSent = additionalProperties === false;
+  return Object.entries(properties).flatMap(([name, field]) => {
+    const full = prefix + name;
+    const description = field.description ?? '';
+    const own = {
+      name: full,
+      schema: field,
+      description,
+      presence: presenceOf(isSent, required.includes(name)),
+    };
+    const nested =
+      field.items === undefined ? fieldsOf(field, `${full}.`) : fieldsOf(field.items, `${full}[].`);
+    return [own, ...nested];
+  });
+}
+
+function presenceOf(isSent: boolean, isRequired: boolean): string | null {
+  if (isSent) return isRequired ? 'required' : null;
+  return isRequired ? null : 'may be absent';
+}
+
+export function fieldList(document: OpenApiDocument, fields: readonly Field[]): Html {
+  return html`<dl class="fields">${fields.map(
+    ({ name, schema, description, presence }) => html`
+<div><dt><code>${name}</code> <span class="type">${typeText(document, schema)}</span>${presence !== null && html` <em>${presence}</em>`}</dt>
+<dd>${inlineMarkdown(description)}</dd></div>`,
+  )}</dl>`;
+}
+
+/** What a value can be, in words. */
+export function typeText(document: OpenApiDocument, schema: Schema): Html {
+  const bounds = boundsOf(schema);
+  return html`${kindOf(document, schema)}${bounds.length > 0 && `, ${bounds.join(', ')}`}`;
+}
+
+function kindOf(document: OpenApiDocument, schema: Schema): Html {
+  const { $ref, type, items, const: only, enum: values, properties } = schema;
+  if ($ref !== undefined) return componentText(document, $ref);
+  if (only !== undefined) return html`<code>${JSON.stringify(only)}</code>`;
+  if (values !== undefined && values.length < 5)
+    return html`${values.map((value) => `"${value}"`).join(' or ')}`;
+  if (items !== undefined) return html`array of ${kindOf(document, items)}`;
+  if (properties !== undefined) return html`object`;
+  return html`${[type ?? 'any'].flat().join(' or ')}`;
+}
+
+/** An object is shown by its name, any other value by its type. */
+function componentText(document: OpenApiDocument, $ref: string): Html {
+  const name = nameOf($ref);
+  const component = resolve<Schema>(document, { $ref });
+  const text = component.properties === undefined ? typeText(document, component) : name;
+  return html`<a href="#schema-${name}" title="${name}">${text}</a>`;
+}

@@ -1,0 +1,37 @@
+import { Id } from '@rollcall/protocol';
+import { PROJECT_ID } from '../http/operations/projects.ts';
+import type { Parameter } from './openapi-document.ts';
+import type { SchemaComponents } from './schema-components.ts';
+
+/** Examples of IDs, by what they are IDs of. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  group: 'analysts',
+  organization: 'analysts',
+  message: '81',
+  project: PROJECT_ID,
+  thread: 'launch',
+  user: 'ada',
+};
+
+/** The ID in a path is named after its collection, so that paths explain themselves; the one in `/v1/:id/preferences` is a user's. */
+const nounOf = (collection: string) => (collection === 'v1' ? 'user' : collection.replace(/s$/, ''));
+
+/** `/v1/groups/:id` as `/v1/groups/{group_id}`. */
+export function documentedPath(path: string): string {
+  return path.replaceAll(/([^/]+)\/:\w+/g, (_match, collection: string) => {
+    return `${collection}/{${nounOf(collection)}_id}`;
+  });
+}
+
+export const pathParameters = (path: string, schemas: SchemaComponents): Parameter[] =>
+  [...path.matchAll(/([^/]+)\/:\w+/g)].map(([, collection = '']) => {
+    const noun = nounOf(collection);
+    return {
+      name: `${noun}_id`,
+      in: 'path',
+      description: `The ID of the ${noun}, percent-encoded.`,
+      required: true,
+      schema: schemas.describe(Id),
+      example: EXAMPLES[noun] ?? `${noun}-1`,
+    };
+  });

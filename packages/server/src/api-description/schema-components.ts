@@ -1,0 +1,100 @@
+/**
+ * Turns the schemas that check requests into those of the description: the same, with references to named
+ * schemas, with the meaning of every field, and without keywords that JSON Schema does not have.
+ */
+import * as protocol from '@rollcall/protocol';
+import { Failure } from '../http/schemas.ts';
+import type { Schema } from './openapi-document.ts';
+
+/** Schemas are distinguished by their text, apart from what they mean where they are used. */
+const textOf = ({ 'x-meaning': _meaning, ...schema }: Schema) => JSON.stringify(schema);
+
+const SCHEMAS: Readonly<Record<string, Schema>> = {
+  ...Object.fromEntries(
+    Object.entries(protocol).filter((entry): entry is [string, Schema] => isNamed(entry[1])),
+  ),
+  Error: Failure as Schema,
+};
+
+/** Lists and flags are shown where they are used. */
+function isNamed(exported: unknown): boolean {
+  if (typeof exported !== 'object' || exported === null) return false;
+  const { type } = exported as Schema;
+  return type !== undefined && type !== 'array' && type !== 'boolean';
+}
+
+const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [textOf(schema), name]));
+
+/** What the keywords of a schema cannot express; a rule in code checks it. */
+const RULES: Readonly<Record<string, Schema>> = {
+  PresenceWrite: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
+  PresenceUpdate: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
+};
+
+/** Collects the components that a document refers to. */
+export class SchemaComponents {
+  readonly #components = new Map<string, Schema>();
+
+  /** The schema as the description has it. */
+  describe(schema: Schema): Schema {
+    const name = NAMES.get(textOf(schema));
+    return name === undefined ? this.#rewrite(schema) : this.#refer(name);
+  }
+
+  /** All that was referred to, by name. */
+  all(): Record<string, Schema> {
+    return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  #refer(name: string): Schema {
+    if (!this.#components.has(name)) {
+      // Its entry exists before its fields are read, which may refer to it.
+      this.#components.set(name, {});
+      this.#components.set(name, this.#component(name));
+    }
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  #component(name: string): Schema {
+    const named = SCHEMAS[name] as Schema;
+    const { description: expected, ...schema } = this.#rewrite(named);
+    const parts = [named['x-meaning'], typeof expected === 'string' ? sentence(expected) : undefined];
+    return { description: parts.filter((part) => part !== undefined).join(' '), ...schema, ...RULES[name] };
+  }
+
+  #rewrite(schema: Schema): Schema {
+    const { 'x-text': _text, 'x-meaning': _meaning, format, properties, items, anyOf, ...rest } = schema;
+    return {
+      ...rest,
+      ...formatOf(format),
+      ...(properties !== undefined && { properties: this.#fields(schema) }),
+      ...(items !== undefined && { items: this.describe(items) }),
+      ...(anyOf !== undefined && { anyOf: anyOf.map((choice) => this.describe(choice)) }),
+    };
+  }
+
+  #fields(schema: Schema): Record<string, Schema> {
+    const isWritten = schema.additionalProperties === false;
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, field]) => {
+        const described = this.describe(field);
+        const description = descriptionOf(described, field['x-meaning'], isWritten);
+        return [name, { ...described, ...(description !== undefined && { description }) }];
+      }),
+    );
+  }
+}
+
+/** What a field means, and where it is written to and its schema has bounds of its own, what it takes. */
+function descriptionOf({ description, type }: Schema, meaning: unknown, isWritten: boolean) {
+  if (typeof meaning !== 'string') return description === undefined ? undefined : sentence(description);
+  const bounded = isWritten && description !== undefined && type !== 'boolean' && type !== 'array';
+  return bounded ? `${meaning} Takes ${description}.` : meaning;
+}
+
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function formatOf(format: unknown): Schema {
+  if (format === 'http-url') return { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
+  return format === undefined ? {} : { format };
+}

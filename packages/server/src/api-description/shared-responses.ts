@@ -1,0 +1,110 @@
+/** What many operations answer alike, described once. */
+import { ERRORS, type ErrorCode } from '@rollcall/protocol';
+import { unavailable as storeUnavailable, UNEXPECTED } from '../http/error-answer.ts';
+import type { Example } from '../http/operation.ts';
+import type { Reasons } from './errors.ts';
+import type { MediaType, Response, Schema } from './openapi-document.ts';
+import { ANY_ANSWER, type HeaderRefs, headerRef, LIMITED_ANSWER, refer } from './shared-headers.ts';
+
+export const responseRef = refer('responses');
+const exampleRef = refer('examples');
+
+/** What a message of each code looks like. */
+const MESSAGES: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: 'the request body is not valid JSON',
+  unexpected_field: 'unexpected field nick (expected fields: name, status, metadata, members)',
+  missing_field: 'missing field name (expected a string of 1 to 256 characters, to create it)',
+  invalid_field: 'invalid field status (expected "active" or "deleted")',
+  message_not_appendable: 'message 81 cannot be appended to: it must contain a markdown node only',
+  application_not_found: 'the app ID acme of the token does not exist',
+  project_not_found: 'the project ID acme of the token does not exist',
+  user_not_found: 'user carol does not exist',
+  group_not_found: 'group analysts does not exist',
+  organization_not_found: 'organization analysts does not exist',
+  missing_authorization_header:
+    'the bearer token must be present: send the header "Authorization: Bearer <token>"',
+  invalid_authorization_header: 'the Authorization header must be "Bearer" and a JWT',
+  invalid_app_token: "the app token is not signed with the project's secret",
+  invalid_project_token: 'the project token is not within its time',
+  invalid_customer_token: "the customer token is not signed with a customer's secret",
+  invalid_access_token: 'the access token is not one that this service issued',
+  expired_access_token: 'the access token is expired or revoked; request another one',
+  thread_not_found: 'thread launch does not exist',
+  message_not_found: 'message 81 does not exist in thread launch',
+  group_already_exists: 'group analysts already exists',
+  user_already_exists: 'user ada already exists',
+  thread_already_exists: 'thread launch already exists',
+  message_already_exists: 'message 81 already exists in thread launch',
+  error: UNEXPECTED,
+};
+
+export const EXAMPLES: Readonly<Record<string, Example>> = Object.fromEntries(
+  (Object.keys(ERRORS) as ErrorCode[]).map((code) => [
+    code,
+    { summary: ERRORS[code].meaning, value: { error: code, message: MESSAGES[code] } },
+  ]),
+);
+
+/** The body of an error that has one of these codes. */
+function errorContent(
+  codes: readonly ErrorCode[],
+  examples: MediaType['examples'],
+): NonNullable<Response['content']> {
+  const narrowed: Schema = { properties: { error: { enum: codes } } };
+  const schema = { allOf: [{ $ref: '#/components/schemas/Error' }, narrowed] };
+  return { 'application/json': { schema, ...(examples && { examples }) } };
+}
+
+/** The answer of one status whose code depends on the reason. */
+export function errorResponse(reasons: Reasons, headers: HeaderRefs = {}): Response {
+  const entries = Object.entries(reasons) as [ErrorCode, string][];
+  const codes = entries.map(([code]) => code);
+  const examples = Object.fromEntries(codes.map((code) => [code, exampleRef(code)]));
+  return {
+    description: entries.map(([code, reason]) => `- \`${code}\`: ${reason}`).join('\n'),
+    headers: { ...ANY_ANSWER, ...headers },
+    content: errorContent(codes, examples),
+  };
+}
+
+/** The answer of a status that has `invalid_request` or `error`, with a text of its own. */
+function situation(
+  code: 'invalid_request' | 'error',
+  when: string,
+  message: string,
+  headers: HeaderRefs = {},
+) {
+  return {
+    description: `- \`${code}\`: ${when}`,
+    headers: { ...ANY_ANSWER, ...headers },
+    content: errorContent([code], { [code]: { value: { error: code, message } } }),
+  };
+}
+
+const RETRY = { 'Retry-After': headerRef('RetryAfter') };
+
+/** The answer of an engine that is away. */
+export const unavailable = (when: string): Response =>
+  situation('error', when, storeUnavailable().message, RETRY);
+
+export const RESPONSES: Readonly<Record<string, Response>> = {
+  NotModified: { description: 'Nothing has changed since `If-None-Match`.', headers: ANY_ANSWER },
+  PreconditionFailed: situation(
+    'invalid_request',
+    '`If-Match` does not match: another write was faster, or nothing is there.',
+    'If-Match or If-None-Match does not hold for group analysts: read it again',
+  ),
+  BodyTooLarge: situation(
+    'invalid_request',
+    'The body is larger than this server takes (32 MiB, of a browser 1 MiB, unless the operator has set another limit).',
+    'the request body is larger than this server takes',
+  ),
+  TooManyRequests: situation(
+    'invalid_request',
+    'The project has sent more requests in a second than the operator allows, or the user has too many open streams.',
+    'more than 500 requests in a second; try again in 1 second',
+    { ...RETRY, ...LIMITED_ANSWER },
+  ),
+  Failed: errorResponse({ error: ERRORS.error.meaning }),
+  Unavailable: unavailable('The store cannot be reached. Nothing was changed: try again.'),
+};

@@ -1,0 +1,70 @@
+import type { RecordType, TransferRecord } from '../../store/transfer-records.ts';
+import type { ProgressDisplay } from '../progress-display.ts';
+
+/** What is counted, by the names that scripts and people read. */
+const NAMES: Readonly<Partial<Record<RecordType, string>>> = {
+  customer: 'customers',
+  project: 'projects',
+  session: 'sessions',
+  user: 'users',
+  group: 'groups',
+  members: 'memberships',
+  durable_presence: 'durable_presence',
+};
+
+/** Counts what a transfer passes on, and shows it. */
+export class TransferTally {
+  readonly #counts = new Map(Object.values(NAMES).map((name) => [name, 0]));
+  readonly #startedAt = performance.now();
+  #fraction: number | null = null;
+
+  /** Takes how much of the source was read, from 0 to 1. */
+  readonly onRead = (fraction: number): void => {
+    this.#fraction = fraction;
+  };
+
+  async *counted(
+    batches: AsyncIterable<readonly TransferRecord[]>,
+    display: ProgressDisplay,
+  ): AsyncGenerator<readonly TransferRecord[]> {
+    for await (const batch of batches) {
+      yield batch;
+      for (const record of batch) this.#count(record);
+      display.update({ state: this.words(), fraction: this.#fraction });
+    }
+  }
+
+  #count(record: TransferRecord): void {
+    const name = NAMES[record.type];
+    if (name === undefined) return;
+    const amount = record.type === 'members' ? record.users.length : 1;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + amount);
+  }
+
+  /** In one line. */
+  words(): string {
+    const [users, groups, memberships] = ['users', 'groups', 'memberships'].map((name) => this.#shown(name));
+    return `${users} users, ${groups} groups, ${memberships} memberships`;
+  }
+
+  /** As scripts read it. */
+  json() {
+    return { records: Object.fromEntries(this.#counts), seconds: this.#seconds() };
+  }
+
+  /** As people read it. */
+  table(): string {
+    const rows = [...this.#counts.keys()].map(
+      (name) => name.replace('_', ' ').padEnd(20) + this.#shown(name).padStart(10),
+    );
+    return [...rows, `${this.#seconds()} s`].join('\n');
+  }
+
+  #shown(name: string): string {
+    return (this.#counts.get(name) ?? 0).toLocaleString('en-US');
+  }
+
+  #seconds(): number {
+    return Math.round((performance.now() - this.#startedAt) / 100) / 10;
+  }
+}

@@ -1,0 +1,67 @@
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** Handles items of one kind: one result each, in their order; a result that is an Error rejects that item alone. */
+type Handle<Kind, Item, Result> = (
+  kind: Kind,
+  items: readonly Item[],
+) => Promise<readonly (Result | Error)[]>;
+
+/**
+ * Collects the items of one event-loop tick into one call for each kind. Most of the cost of a call to a server is sending
+ * it, and under load many requests make one in the same tick. An item that comes alone is handled at the end of its tick.
+ */
+export class Batcher<Kind, Item, Result> {
+  readonly #handle: Handle<Kind, Item, Result>;
+  readonly #batchMax: number;
+  #waiting = new Map<Kind, Waiting<Item, Result>[]>();
+
+  /**
+   * @param batchMax a call with so many items is made at once, before the end of the tick. Choose a small number where the
+   *   server is to work during the rest of the tick.
+   */
+  constructor(batchMax: number, handle: Handle<Kind, Item, Result>) {
+    this.#handle = handle;
+    this.#batchMax = batchMax;
+  }
+
+  /** Rejects with the error of its own result, or with that of the whole call. */
+  add(kind: Kind, item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size === 0) setImmediate(() => this.flush());
+      const batch = this.#waiting.get(kind) ?? [];
+      batch.push({ item, resolve, reject });
+      if (batch.length === this.#batchMax) {
+        this.#waiting.set(kind, []);
+        void this.#call(kind, batch);
+      } else if (batch.length === 1) this.#waiting.set(kind, batch);
+    });
+  }
+
+  /** Handles the waiting items at once, so that what is sent next cannot overtake them. */
+  flush(): void {
+    const kinds = this.#waiting;
+    // A map that is cleared retains its old table, and with it the old items, until the next garbage collection.
+    this.#waiting = new Map();
+    for (const [kind, batch] of kinds) if (batch.length > 0) void this.#call(kind, batch);
+  }
+
+  async #call(kind: Kind, batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#handle(
+        kind,
+        batch.map(({ item }) => item),
+      );
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const result = results[index] as Result | Error;
+        if (result instanceof Error) reject(result);
+        else resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import type {
+  ClientCreateThread,
+  ClientMessageCreation,
+  ClientMessageWrite,
+  ClientThreadCreation,
+} from '@rollcall/protocol';
+import type { FoundMessage, MessageListRequest, MessagePage } from '../store/ports/messages.ts';
+import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../store/ports/threads.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { ClientCaller, Writer } from './caller.ts';
+import type { ClientSessions } from './client-session.ts';
+import { messageNotFound, threadNotFound } from './conversation-errors.ts';
+import type { MessageService } from './message-service.ts';
+import { ServiceError } from './service-error.ts';
+import type { ThreadService } from './thread-service.ts';
+
+interface Parts {
+  readonly clients: ClientSessions;
+  readonly threads: ThreadService;
+  readonly messages: MessageService;
+}
+
+/** A client as the writer of one request. */
+export type ClientWriter = ClientCaller & Writer;
+
+/**
+ * Threads and messages as a browser has them: in the groups of its token, writing as its user. A group that the caller
+ * may not enter reads like one without the thread.
+ */
+export class ClientConversation {
+  readonly #clients: ClientSessions;
+  readonly #threads: ThreadService;
+  readonly #messages: MessageService;
+
+  constructor({ clients, threads, messages }: Parts) {
+    this.#clients = clients;
+    this.#threads = threads;
+    this.#messages = messages;
+  }
+
+  /** @throws ServiceError `thread_not_found`, also in a group that is not the caller's; `user_not_found` for a deleted user */
+  async findThread(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+    const thread = await this.#findAny(caller, id);
+    await this.#enter(caller, thread.groupId, id);
+    return thread;
+  }
+
+  /** The group that is asked for, or the token's. @throws ServiceError `thread_not_found` where it is not the caller's */
+  enterGroup(caller: ClientCaller, asked: string | null): Promise<string> {
+    return this.#enter(caller, asked, null);
+  }
+
+  /** Threads of the group that the filter names. @throws ServiceError `thread_not_found` where it is not the caller's */
+  async listThreads(
+    caller: ClientCaller,
+    asked: string | null,
+    request: (groupId: string) => ThreadListRequest,
+  ): Promise<ThreadPage> {
+    const groupId = await this.#enter(caller, asked, null);
+    return this.#threads.list(caller.project, request(groupId));
+  }
+
+  async listMessages(
+    caller: ClientCaller,
+    threadId: string,
+    request: MessageListRequest,
+  ): Promise<MessagePage> {
+    await this.findThread(caller, threadId);
+    return this.#messages.list(caller.project, threadId, request);
+  }
+
+  async findMessage(caller: ClientCaller, threadId: string, id: string): Promise<FoundMessage> {
+    await this.findThread(caller, threadId);
+    return this.#messages.find(caller.project, threadId, id);
+  }
+
+  async createThread(
+    writer: ClientWriter,
+    id: string,
+    write: Omit<ClientThreadCreation, 'id'>,
+  ): Promise<void> {
+    const groupID = await this.#enter(writer, write.groupID ?? null, id);
+    await this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+  }
+
+  async resolveThread(
+    writer: ClientWriter,
+    id: string,
+    resolved: boolean,
+    condition: Precondition,
+  ): Promise<void> {
+    await this.findThread(writer, id);
+    await this.#threads.put(writer, id, { resolved }, condition);
+  }
+
+  async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
+    await this.findThread(writer, id);
+    await this.#threads.markSeen(writer, id, writer.userId, messageId);
+  }
+
+  /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
+  async createMessage(
+    writer: ClientWriter,
+    threadId: string,
+    id: string,
+    { createThread, ...write }: Omit<ClientMessageCreation, 'id'>,
+  ): Promise<void> {
+    const groupID = await this.#enterForMessage(writer, threadId, createThread);
+    const message = {
+      ...write,
+      authorID: writer.userId,
+      inGroup: groupID,
+      ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
+    };
+    try {
+      await this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
+    } catch (error) {
+      // The membership ended meanwhile.
+      if (error instanceof ServiceError && error.code === 'user_not_found')
+        await this.findThread(writer, threadId);
+      throw error;
+    }
+  }
+
+  /** Changes one of the caller's own messages. @throws ServiceError `message_not_found`, also for the message of another user */
+  async changeMessage(
+    writer: ClientWriter,
+    threadId: string,
+    id: string,
+    write: ClientMessageWrite,
+    condition: Precondition,
+  ): Promise<void> {
+    const { message } = await this.findMessage(writer, threadId, id);
+    if (message.authorId !== writer.userId) throw messageNotFound(id, threadId);
+    await this.#messages.put(writer, threadId, id, write, condition);
+  }
+
+  async #enterForMessage(
+    caller: ClientCaller,
+    threadId: string,
+    createThread: ClientCreateThread | undefined,
+  ): Promise<string> {
+    try {
+      return (await this.findThread(caller, threadId)).groupId;
+    } catch (error) {
+      const isMissing = error instanceof ServiceError && error.code === 'thread_not_found';
+      if (!isMissing || createThread === undefined) throw error;
+      return this.#enter(caller, createThread.groupID ?? null, threadId);
+    }
+  }
+
+  /** A login comes first: a deleted user is not told whether there is such a thread. */
+  async #findAny(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+    await this.#clients.user({ ...caller, group: null });
+    return this.#threads.find(caller.project, id, caller.userId);
+  }
+
+  /** @throws ServiceError `thread_not_found` of `threadId` in place of `group_not_found` */
+  async #enter(caller: ClientCaller, groupId: string | null, threadId: string | null): Promise<string> {
+    try {
+      return await this.#clients.enter(caller, groupId);
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'group_not_found') throw error;
+      throw threadId === null ? threadNotFoundIn(groupId ?? caller.group ?? '') : threadNotFound(threadId);
+    }
+  }
+}
+
+const threadNotFoundIn = (groupId: string) =>
+  new ServiceError('thread_not_found', `no thread of group ${groupId} is one of the caller's`);

@@ -1,0 +1,60 @@
+/** The errors of threads and messages, so that the same situation reads the same everywhere. */
+
+import { ValidationErrors } from '@rollcall/protocol';
+import type { AuthorUnavailable } from '../store/ports/messages.ts';
+import type { FieldsRequired, FixedField, GroupUnavailable } from '../store/ports/threads.ts';
+import { groupNotFound, notMember, userNotFound } from './errors.ts';
+import { ServiceError } from './service-error.ts';
+import { validationError } from './validation-error.ts';
+
+export const threadNotFound = (id: string) =>
+  new ServiceError('thread_not_found', `thread ${id} does not exist`);
+
+export const messageNotFound = (id: string, threadId: string) =>
+  new ServiceError('message_not_found', `message ${id} does not exist in thread ${threadId}`);
+
+export const threadExists = (id: string) =>
+  new ServiceError('thread_already_exists', `thread ${id} already exists`);
+
+export const messageExists = (id: string, threadId: string) =>
+  new ServiceError('message_already_exists', `message ${id} already exists in thread ${threadId}`);
+
+export const conversationConditionFailed = (what: string) =>
+  new ServiceError('invalid_request', `If-Match or If-None-Match does not hold for ${what}: read it again`, {
+    status: 412,
+  });
+
+export type RejectedWrite = FieldsRequired | FixedField | GroupUnavailable | AuthorUnavailable;
+
+/** The error of a write that the store rejected for a reason that threads and messages share. */
+export function rejectedWrite(outcome: RejectedWrite, authorId = ''): ServiceError {
+  const errors = new ValidationErrors();
+  switch (outcome.kind) {
+    case 'fieldsRequired':
+      for (const field of outcome.fields) errors.missing.add(field, 'a value, to create it');
+      return validationError(errors);
+    case 'fixedField':
+      errors.invalid.add(outcome.field, 'the stored value: it never changes');
+      return validationError(errors);
+    case 'groupUnavailable':
+      return groupNotFound(outcome.groupId, outcome.isDeleted ? 'is deleted' : 'does not exist');
+    case 'authorUnavailable':
+      if (outcome.reason === 'notMember') return notMember(authorId, outcome.groupId);
+      return userNotFound(authorId, outcome.reason === 'deleted' ? 'is deleted' : 'does not exist');
+  }
+}
+
+/** Rejects times that are given and in the future. */
+export function checkTimes(
+  times: Readonly<Record<string, string | undefined>>,
+  now: number,
+  errors: ValidationErrors,
+): void {
+  for (const [field, time] of Object.entries(times)) {
+    if (time !== undefined && Date.parse(time) > now)
+      errors.invalid.add(field, 'a time that is not in the future');
+  }
+}
+
+/** A time of a body in milliseconds since the epoch, where it is given. */
+export const timeOf = (time: string | undefined) => (time === undefined ? undefined : Date.parse(time));

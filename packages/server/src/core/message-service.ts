@@ -1,0 +1,228 @@
+import {
+  limits,
+  type MessageAppend,
+  type MessageCreation,
+  type MessageWrite,
+  ValidationErrors,
+} from '@rollcall/protocol';
+import type {
+  AppendOutcome,
+  FoundMessage,
+  MessageListRequest,
+  MessagePage,
+  PutMessageOutcome,
+  StoredMessageWrite,
+} from '../store/ports/messages.ts';
+import type { Precondition, Revision } from '../store/precondition.ts';
+import type { Store } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import type { Clock } from './clock.ts';
+import {
+  checkTimes,
+  conversationConditionFailed,
+  messageExists,
+  messageNotFound,
+  type RejectedWrite,
+  rejectedWrite,
+  threadNotFound,
+  timeOf,
+} from './conversation-errors.ts';
+import { unknownUsers } from './errors.ts';
+import { ServiceError } from './service-error.ts';
+import type { StoreWrites } from './store-writes.ts';
+import { codePoints, storedContent } from './stored-content.ts';
+import { checkThreadTimes, toStoredThread } from './thread-service.ts';
+import { type ErrorsByStep, validationError } from './validation-error.ts';
+
+interface Parts {
+  readonly store: Pick<Store, 'messages'>;
+  readonly writes: StoreWrites;
+  readonly clock: Clock;
+}
+
+/** What a request writes of a message: a creation may name the thread to make. */
+export type MessageInput = MessageWrite &
+  Pick<MessageCreation, 'createThread'> &
+  Pick<StoredMessageWrite, 'inGroup'>;
+
+export interface AppendResult {
+  /** Code points of the whole text. */
+  readonly length: number;
+  readonly revision: Revision;
+}
+
+/** The fields without which no message is made. */
+const REQUIRED = ['authorID', 'content'] as const;
+
+/** The rules of messages. */
+export class MessageService {
+  readonly #messages: Store['messages'];
+  readonly #writes: StoreWrites;
+  readonly #clock: Clock;
+
+  constructor({ store, writes, clock }: Parts) {
+    this.#messages = store.messages;
+    this.#writes = writes;
+    this.#clock = clock;
+  }
+
+  /** @throws ServiceError `thread_not_found`, `message_not_found` */
+  async find(project: ProjectKey, threadId: string, id: string): Promise<FoundMessage> {
+    const found = await this.#messages.find(project, threadId, id);
+    if (found.kind === 'found') return found;
+    throw found.kind === 'threadAbsent' ? threadNotFound(threadId) : messageNotFound(id, threadId);
+  }
+
+  /** @throws ServiceError `thread_not_found` */
+  async list(project: ProjectKey, threadId: string, request: MessageListRequest): Promise<MessagePage> {
+    const page = await this.#messages.list(project, threadId, request);
+    if (page === null) throw threadNotFound(threadId);
+    return page;
+  }
+
+  /**
+   * Creates or updates, and says which.
+   * @throws ServiceError for a missing field, what is not found (thread, group, author, mentioned users), a precondition
+   */
+  async put(
+    writer: Writer,
+    threadId: string,
+    id: string,
+    write: MessageInput,
+    precondition: Precondition,
+  ): Promise<'created' | 'updated'> {
+    const { project } = writer;
+    const errors = this.#timeErrors(write);
+    if (!errors.clean) return this.rejectInvalid(project, threadId, id, write, precondition, errors);
+    const rejected: (outcome: RejectedWrite) => ServiceError = (outcome) =>
+      rejectedWrite(outcome, write.authorID);
+    const { kind } = await this.#writes.run<PutMessageOutcome>(
+      writer,
+      precondition,
+      (context) => this.#messages.put(project, threadId, id, toStored(write), context),
+      {
+        fieldsRequired: rejected,
+        fixedField: rejected,
+        threadAbsent: () => threadNotFound(threadId),
+        groupUnavailable: rejected,
+        authorUnavailable: rejected,
+        unknownUsers: ({ users }) => unknownUsers(users),
+        exists: () => messageExists(id, threadId),
+        stale: () => conversationConditionFailed(`message ${id}`),
+      },
+    );
+    return kind === 'created' ? 'created' : 'updated';
+  }
+
+  /** Rejects a write that does not fit: see `ThreadService.rejectInvalid`. */
+  async rejectInvalid(
+    project: ProjectKey,
+    threadId: string,
+    id: string,
+    write: object,
+    { ifMatch }: Precondition,
+    errors: ErrorsByStep,
+  ): Promise<never> {
+    const missing = REQUIRED.filter((field) => !Object.hasOwn(write, field));
+    if (missing.length > 0 && ifMatch === undefined && errors.unexpected.count === 0) {
+      const { kind } = await this.#messages.find(project, threadId, id);
+      if (kind !== 'found') throw rejectedWrite({ kind: 'fieldsRequired', fields: missing });
+    }
+    throw validationError(errors);
+  }
+
+  /** Adds a text to a message that is one markdown node. @throws ServiceError `message_not_appendable`, 412 for `offset` */
+  async append(
+    writer: Writer,
+    threadId: string,
+    id: string,
+    { text, offset = null }: Omit<MessageAppend, 'offset'> & { readonly offset?: number | null },
+    precondition: Precondition,
+  ): Promise<AppendResult> {
+    const append = { escaped: JSON.stringify(text).slice(1, -1), length: codePoints(text), offset };
+    let revision: Revision = '';
+    const { length } = await this.#writes.run<AppendOutcome>(
+      writer,
+      precondition,
+      (context) => {
+        revision = context.revision;
+        return this.#messages.append(writer.project, threadId, id, append, context);
+      },
+      {
+        threadAbsent: () => threadNotFound(threadId),
+        absent: () => messageNotFound(id, threadId),
+        groupUnavailable: rejectedWrite,
+        notAppendable: () => notAppendable(id),
+        tooLarge,
+        stale: () => staleAppend(id),
+      },
+    );
+    return { length, revision };
+  }
+
+  /** Removes the message for good. @throws ServiceError `thread_not_found`, `message_not_found`, or a precondition */
+  async remove(writer: Writer, threadId: string, id: string, precondition: Precondition): Promise<void> {
+    await this.#writes.run(
+      writer,
+      precondition,
+      (context) => this.#messages.delete(writer.project, threadId, id, context),
+      {
+        threadAbsent: () => threadNotFound(threadId),
+        absent: () => messageNotFound(id, threadId),
+        stale: () => conversationConditionFailed(`message ${id}`),
+      },
+    );
+  }
+
+  #timeErrors({ createdTimestamp, updatedTimestamp, deletedTimestamp, createThread }: MessageInput) {
+    const now = this.#clock.now();
+    const errors = new ValidationErrors();
+    checkTimes({ createdTimestamp, updatedTimestamp, deletedTimestamp }, now, errors);
+    if (createThread !== undefined) checkThreadTimes(createThread, now, errors);
+    return errors;
+  }
+}
+
+const notAppendable = (id: string) =>
+  new ServiceError(
+    'message_not_appendable',
+    `message ${id} cannot be appended to: it must contain a markdown node only, and not be deleted`,
+  );
+
+const staleAppend = (id: string) =>
+  new ServiceError(
+    'invalid_request',
+    `the text of message ${id} has another length, or If-Match does not hold: read it again`,
+    {
+      status: 412,
+    },
+  );
+
+function tooLarge(): ServiceError {
+  const errors = new ValidationErrors();
+  errors.invalid.add(
+    'text',
+    `a text with which the content has at most ${limits.CONTENT_MAX_BYTES} bytes of JSON`,
+  );
+  return validationError(errors);
+}
+
+function toStored(write: MessageInput): StoredMessageWrite {
+  const { authorID, content, metadata, createThread, ...rest } = write;
+  const { createdTimestamp, updatedTimestamp, deletedTimestamp, ...fields } = rest;
+  const times = {
+    createdAt: timeOf(createdTimestamp),
+    updatedAt: timeOf(updatedTimestamp),
+    deletedAt: timeOf(deletedTimestamp),
+  };
+  const given = Object.entries(times).filter(([, time]) => time !== undefined);
+  return {
+    ...fields,
+    ...(authorID !== undefined && { authorId: authorID }),
+    ...(content !== undefined && { content: storedContent(content) }),
+    ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
+    ...(Object.fromEntries(given) as { readonly [Name in keyof typeof times]?: number }),
+    ...(createThread !== undefined && { createThread: toStoredThread(createThread) }),
+  };
+}

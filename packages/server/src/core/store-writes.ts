@@ -1,0 +1,46 @@
+import type { Change } from '../store/changes.ts';
+import type { Precondition } from '../store/precondition.ts';
+import type { ConditionalContext } from '../store/write-context.ts';
+import { afterCommit, type FollowUpParts } from './after-commit.ts';
+import type { Writer } from './caller.ts';
+import type { ServiceError } from './service-error.ts';
+import { writeContext } from './write-context.ts';
+
+/** The outcomes of a write that was applied. */
+type Applied<Outcome> = Extract<Outcome, { readonly changes: readonly Change[] }>;
+type Failed<Outcome> = Exclude<Outcome, Applied<Outcome>> & { readonly kind: string };
+
+/** For each outcome of a write that was not applied, the error that the caller gets. */
+export type ErrorsOf<Outcome> = {
+  readonly [Kind in Failed<Outcome>['kind']]: (
+    outcome: Extract<Outcome, { readonly kind: Kind }>,
+  ) => ServiceError;
+};
+
+/** Runs the writes of the store for every service. */
+export class StoreWrites {
+  readonly #parts: FollowUpParts;
+
+  constructor(parts: FollowUpParts) {
+    this.#parts = parts;
+  }
+
+  /** Writes, and follows up what the write changed. @throws ServiceError of `errors` when the write was not applied */
+  async run<Outcome extends { readonly kind: string }>(
+    writer: Writer,
+    precondition: Precondition,
+    write: (context: ConditionalContext) => Promise<Outcome>,
+    errors: ErrorsOf<Outcome>,
+  ): Promise<Applied<Outcome>> {
+    const outcome = await write(writeContext(this.#parts.clock, writer, precondition));
+    if (isApplied(outcome)) {
+      await afterCommit(this.#parts, writer.project, outcome.changes);
+      return outcome;
+    }
+    const toError = errors[outcome.kind as keyof ErrorsOf<Outcome>] as (failed: Outcome) => ServiceError;
+    throw toError(outcome);
+  }
+}
+
+const isApplied = <Outcome>(outcome: Outcome): outcome is Applied<Outcome> =>
+  typeof outcome === 'object' && outcome !== null && 'changes' in outcome;

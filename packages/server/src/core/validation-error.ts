@@ -1,0 +1,64 @@
+import type { Problem, Problems, ValidationErrors } from '@rollcall/protocol';
+import { ServiceError } from './service-error.ts';
+
+/** The three steps of a check; those of a batch come without the class around them. */
+export type ErrorsByStep = Pick<ValidationErrors, 'unexpected' | 'missing' | 'invalid'>;
+
+/**
+ * The error that answers these: unexpected fields first, then missing, then invalid ones; all of that step are
+ * named, up to a limit, and the rest counted.
+ */
+export function validationError(errors: ErrorsByStep): ServiceError {
+  if (errors.unexpected.count > 0) {
+    return new ServiceError(
+      'unexpected_field',
+      sentence('unexpected', errors.unexpected, 'expected fields: '),
+    );
+  }
+  if (errors.missing.count > 0) {
+    return new ServiceError('missing_field', sentence('missing', errors.missing, 'expected '));
+  }
+  return new ServiceError('invalid_field', sentence('invalid', errors.invalid, 'expected '));
+}
+
+function sentence(step: string, problems: Problems, label: string): string {
+  const field = problems.count === 1 ? 'field' : 'fields';
+  const parts = [...byExpectation(problems.named)].map(
+    ([expected, paths]) => `${paths.map(clipped).join(', ')} (${label}${expected})`,
+  );
+  return `${step} ${field} ${parts.join('; ')}${andMore(problems.count - problems.named.length)}`;
+}
+
+/** Longer than any path of a known field; an unknown field of the caller can have a name of megabytes. */
+const PATH_MAX_LENGTH = 160;
+
+const clipped = (path: string) =>
+  path.length > PATH_MAX_LENGTH ? `${path.slice(0, PATH_MAX_LENGTH)}…` : path;
+
+/** Fields of which the same is expected are named together, so that a long list says it once. */
+function byExpectation(problems: readonly Problem[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { path, expected } of problems) {
+    const paths = groups.get(expected);
+    if (paths === undefined) groups.set(expected, [path]);
+    else paths.push(path);
+  }
+  return groups;
+}
+
+/** How a list that names only its first entries ends. */
+export function andMore(unnamed: number): string {
+  return unnamed > 0 ? ` and ${unnamed} more` : '';
+}
+
+/** Adds the errors of another part of the request, under paths that name the part. */
+export function mergeErrors(
+  all: ValidationErrors,
+  errors: ErrorsByStep,
+  rename = (path: string) => path,
+): void {
+  for (const step of ['unexpected', 'missing', 'invalid'] as const) {
+    for (const { path, expected } of errors[step].named) all[step].add(rename(path), expected);
+    all[step].count += errors[step].count - errors[step].named.length;
+  }
+}

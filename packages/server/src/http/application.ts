@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { localUrl } from '../config/local-url.ts';
+import type { Caller } from '../core/caller.ts';
+import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
+import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
+import { ReceivedBody } from './bodies/received-body.ts';
+import type { HttpConnections } from './connections.ts';
+import { Cors, isPreflight, PREFLIGHT } from './cors.ts';
+import { errorAnswer } from './error-answer.ts';
+import { Exchange } from './exchange.ts';
+import type { HttpServices } from './http-services.ts';
+import { inWordsOf, olderPath } from './older-names.ts';
+import { RateLimit } from './rate-limit.ts';
+import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
+import type { RouteSeries } from './request-histogram.ts';
+import { createRoute, type Route } from './route.ts';
+import { malformedPath, Router } from './router.ts';
+
+/**
+ * Answers requests by the operations' definitions, in the order of the contract: authentication, rate limit, body, checks,
+ * handler. Where nothing has to be awaited, a request is answered without a promise.
+ */
+export class Application {
+  readonly server: Server;
+  readonly #services: HttpServices;
+  readonly #router: Router;
+  readonly #cors: Cors;
+  readonly #rateLimit: RateLimit | null;
+  readonly #unmatched: RouteSeries;
+  readonly #logsRequests: boolean;
+
+  constructor(services: HttpServices, connections: HttpConnections) {
+    const { settings, histogram, log } = services;
+    this.#services = services;
+    this.#router = new Router(services.operations.flatMap((operation) => routesOf(operation, services)));
+    this.#cors = new Cors(settings.corsOrigins);
+    this.#rateLimit =
+      settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
+    this.#unmatched = histogram.route('any', 'unmatched');
+    this.#logsRequests = log.isLevelEnabled('debug');
+    this.server = connections.createServer(this.handle);
+  }
+
+  /** Resolves to the URL at which this machine reaches the server. */
+  async listen(address: { readonly host: string; readonly port: number }): Promise<string> {
+    this.server.listen(address);
+    await once(this.server, 'listening');
+    const bound = this.server.address() as AddressInfo;
+    return localUrl(bound.address, bound.port);
+  }
+
+  /** Ends the streams and the threads, and waits for requests that are being answered. */
+  async close(): Promise<void> {
+    // A stream has no end of its own that closing could wait for.
+    this.#services.streams.stop();
+    this.#services.conversationStreams.stop();
+    if (this.server.listening) {
+      this.server.close();
+      this.server.closeIdleConnections();
+      await once(this.server, 'close');
+    }
+    await this.#services.bodyThreads.close();
+  }
+
+  readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange = new Exchange(request, response);
+    try {
+      this.#router.match(exchange);
+      this.#admit(exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
+  };
+
+  #admit(exchange: Exchange): void {
+    const { route } = exchange;
+    const isAllowedOrigin = this.#cors.allow(exchange);
+    if (isAllowedOrigin && isPreflight(exchange)) {
+      this.#answerPreflight(exchange);
+      return;
+    }
+    if (route === null) throw this.#router.notFound(exchange);
+    exchange.groupNoun = route.noun;
+    const caller = route.authenticate?.(exchange.headers.authorization) ?? null;
+    if (caller instanceof Promise)
+      this.#after(exchange, caller, (verified) => this.#authenticated(exchange, route, verified));
+    else this.#authenticated(exchange, route, caller);
+  }
+
+  #authenticated(exchange: Exchange, route: Route, caller: object | null): void {
+    exchange.caller = caller;
+    if (exchange.isPathMalformed) throw malformedPath();
+    if (route.isLimited) this.#rateLimit?.count(exchange, callerKey(route, caller as Caller));
+    this.#receive(exchange, route);
+  }
+
+  #receive(exchange: Exchange, route: Route): void {
+    const { request, headers } = exchange;
+    if (!route.takesBody || hasNoBody(headers)) {
+      this.#check(exchange, route);
+      return;
+    }
+    const error = bodyHeadError(headers, route.bodyMaxBytes);
+    if (error !== null) throw error;
+    const body = new ReceivedBody(this.#services.bodyMemory);
+    exchange.received = body;
+    receiveBody(request, body, route.bodyMaxBytes, (failure) => {
+      try {
+        if (failure !== null) throw failure;
+        this.#check(exchange, route);
+      } catch (thrown) {
+        this.#fail(exchange, thrown);
+      }
+    });
+  }
+
+  #check(exchange: Exchange, route: Route): void {
+    const checked = route.check(exchange);
+    if (checked === undefined) this.#run(exchange, route);
+    else this.#after(exchange, checked, () => this.#run(exchange, route));
+  }
+
+  #run(exchange: Exchange, route: Route): void {
+    const reply = route.operation.handle(exchange as never, this.#services);
+    if (reply instanceof Promise) {
+      this.#after(exchange, reply, (answer) => this.#answer(exchange, route, answer));
+    } else this.#answer(exchange, route, reply);
+  }
+
+  /** Continues with the value of a promise. A failure of either is answered. */
+  #after<T>(exchange: Exchange, promise: Promise<T>, next: (value: T) => void): void {
+    const fail = (error: unknown) => this.#fail(exchange, error);
+    promise.then((value) => {
+      try {
+        next(value);
+      } catch (error) {
+        fail(error);
+      }
+    }, fail);
+  }
+
+  #answer(exchange: Exchange, route: Route, reply: Reply): void {
+    if (reply === TAKEN_OVER) {
+      this.#observe(exchange, exchange.response.statusCode);
+    } else if (reply === NOT_MODIFIED) {
+      this.#observe(exchange, 304);
+      exchange.sendWithoutBody(304);
+    } else if (typeof reply === 'string' || reply instanceof Uint8Array) {
+      exchange.received?.release();
+      this.#observe(exchange, route.status);
+      exchange.send(route.status, reply);
+    } else if (exchange.request.method === 'HEAD') {
+      reply.release();
+      this.#observe(exchange, route.status);
+      exchange.writeHead(route.status, null);
+      exchange.response.end();
+    } else {
+      exchange.response.once('finish', () => this.#observe(exchange, route.status));
+      exchange.writeHead(route.status, null);
+      writePieces(exchange, reply, this.#services.log);
+    }
+  }
+
+  #answerPreflight(exchange: Exchange): void {
+    exchange.setHeaders(PREFLIGHT);
+    this.#observe(exchange, 204);
+    exchange.sendWithoutBody(204);
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    const { log } = this.#services;
+    try {
+      const answer = errorAnswer(error, exchange, log);
+      exchange.received?.release();
+      if (exchange.response.headersSent) throw error;
+      const { code, message } = inWordsOf(exchange.groupNoun, answer);
+      exchange.contentType = JSON_TYPE;
+      exchange.setHeaders(answer.headers);
+      this.#observe(exchange, answer.status);
+      exchange.send(answer.status, errorBody(code, message));
+    } catch (err) {
+      log.error({ err, reqId: exchange.id }, 'a request could not be answered; its connection is closed');
+      exchange.response.destroy();
+    }
+  }
+
+  /** One observation and one `debug` line for each answer. */
+  #observe(exchange: Exchange, status: number): void {
+    const { route, request, startedAt, id } = exchange;
+    const ms = performance.now() - startedAt;
+    const isHead = request.method === 'HEAD';
+    const series = route === null ? this.#unmatched : isHead ? route.headSeries : route.series;
+    series.observe(status, ms);
+    if (!this.#logsRequests) return;
+    // Never headers, queries or bodies: they contain tokens, secrets and personal data.
+    const { method, url = '' } = request;
+    const path = url.split('?', 1)[0];
+    const projectId = (exchange.caller as Caller | undefined)?.projectId;
+    this.#services.log.debug({ method, path, status, ms, reqId: id, projectId }, 'request');
+  }
+}
+
+/** Browsers are counted apart from the host, so that they cannot use up its requests. */
+const callerKey = ({ operation }: Route, { projectId }: Caller) => `${operation.token} ${projectId}`;
+
+/** The operation at its path, and at its older one where it has one. */
+function routesOf(operation: HttpServices['operations'][number], services: HttpServices): Route[] {
+  const older = olderPath(operation.path);
+  const route = createRoute(operation, operation.path, 'group', services);
+  return older === null ? [route] : [route, createRoute(operation, older, 'organization', services)];
+}

@@ -1,0 +1,38 @@
+import type { Logger } from 'pino';
+import { PartlyAppliedError } from '../core/presence-service.ts';
+import { retryLater, ServiceError } from '../core/service-error.ts';
+import { tokenFailure } from '../core/token-failure.ts';
+import { ProjectGoneError, StoreUnavailableError } from '../values/engine-errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * Turns a failure into an answer; nothing else does. For an error that is not in the vocabulary the caller gets a fixed
+ * message, and the log gets the cause and the request.
+ */
+export function errorAnswer(error: unknown, { request, route, id }: Exchange, log: Logger): ServiceError {
+  const answer = knownError(error);
+  if (answer === null || error instanceof StoreUnavailableError) {
+    const { method } = request;
+    log.error({ err: error, method, route: route?.path, reqId: id }, 'a request failed');
+  }
+  return answer ?? new ServiceError('error', UNEXPECTED);
+}
+
+/** The message of a failure that is not in the vocabulary. It has no details: those are in the log. */
+export const UNEXPECTED =
+  'something failed on our side; the log has the cause, under the x-request-id of this answer or of one shortly before';
+
+function knownError(error: unknown): ServiceError | null {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof PartlyAppliedError)
+    return unavailable('the store', 'some of the updates may have been applied');
+  if (error instanceof StoreUnavailableError) return unavailable();
+  // The token was valid, but its project has been deleted since.
+  if (error instanceof ProjectGoneError) return tokenFailure('project_not_found', error.message);
+  return null;
+}
+
+export const unavailable = (what = 'the store', changed = 'nothing is half done') =>
+  retryLater(`${what} cannot be reached right now; ${changed}, try again`);
+
+export const stopping = () => retryLater('the server is stopping; send requests to another one');

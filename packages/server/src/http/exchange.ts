@@ -1,0 +1,93 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller as ProjectCaller, Writer } from '../core/caller.ts';
+import type { ListName } from '../core/page-token.ts';
+import type { PageRequest } from '../values/page.ts';
+import { JSON_TYPE } from '../wire/json-answer.ts';
+import type { ReceivedBody } from './bodies/received-body.ts';
+import type { GroupNoun } from './older-names.ts';
+import { type MalformedQuery, NO_QUERY, type RawQuery } from './query-string.ts';
+import { requestId } from './request-id.ts';
+import type { Route } from './route.ts';
+import { boundUnreadBody } from './unread-body.ts';
+
+/** One request and its answer. What a handler reads of it has been checked. */
+export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly id: string;
+  readonly startedAt = performance.now();
+  /** The operation that the request is for; null where the path or the method is not one of the API. */
+  route: Route | null = null;
+  /** The parameters of the path, decoded. */
+  params: Readonly<Record<string, string>> = NO_PARAMS;
+  /** An escape of the path does not decode; `params` are not those of the caller then. */
+  isPathMalformed = false;
+  rawQuery: RawQuery | MalformedQuery = NO_QUERY;
+  /** Set by authentication. */
+  caller!: Caller;
+  query!: Query;
+  body!: Body;
+  /** On paged lists: what their tokens are bound to, and the requested page. */
+  list!: ListName;
+  page!: PageRequest;
+  /** The body as it arrived; null where there is none. Its memory is released with the answer. */
+  received: ReceivedBody | null = null;
+  /** The name that the request uses for a group. */
+  groupNoun: GroupNoun = 'group';
+  contentType = JSON_TYPE;
+  readonly #headers: string[] = [];
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+    this.id = requestId(request);
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.request.headers;
+  }
+
+  /** The caller as the writer of this request. */
+  get writer(): Writer {
+    const { actor, project } = this.caller as ProjectCaller;
+    return { actor, project, requestId: this.id };
+  }
+
+  /** The ID in the path. */
+  get pathId(): string {
+    return this.params.id as string;
+  }
+
+  /** The ID of the message in the path. */
+  get messageId(): string {
+    return this.params.messageId as string;
+  }
+
+  setHeader(name: string, value: string): void {
+    this.#headers.push(name, value);
+  }
+
+  setHeaders(headers: Readonly<Record<string, string>>): void {
+    for (const name in headers) this.#headers.push(name, headers[name] as string);
+  }
+
+  /** Sends the head of an answer whose body has this length; null: it is written in pieces. */
+  writeHead(status: number, length: number | null): void {
+    boundUnreadBody(this.request, this.response);
+    const headers = ['x-request-id', this.id, 'content-type', this.contentType];
+    if (length !== null) headers.push('content-length', `${length}`);
+    this.response.writeHead(status, headers.concat(this.#headers));
+  }
+
+  send(status: number, body: string | Uint8Array): void {
+    this.writeHead(status, Buffer.byteLength(body));
+    this.response.end(body);
+  }
+
+  sendWithoutBody(status: number): void {
+    boundUnreadBody(this.request, this.response);
+    this.response.writeHead(status, ['x-request-id', this.id, ...this.#headers]).end();
+  }
+}
+
+const NO_PARAMS = Object.freeze({});

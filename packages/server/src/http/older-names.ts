@@ -1,0 +1,38 @@
+/**
+ * "Organization" is the older name of a group. It is translated here, where a request enters and where an error leaves: the
+ * paths `/v1/organizations…`, `organizationID` in bodies, `organization_not_found` and the word in messages. The claim
+ * `organization_id` is read in `auth/client-claims.ts`.
+ */
+import type { ValidationErrors } from '@rollcall/protocol';
+import type { ServiceError } from '../core/service-error.ts';
+
+/** The name that a request uses for a group. */
+export type GroupNoun = 'group' | 'organization';
+
+export const GROUPS_PATH = '/v1/groups';
+export const ORGANIZATIONS_PATH = '/v1/organizations';
+
+/** The path of an operation under the older name; null where it has none. */
+export const olderPath = (path: string): string | null =>
+  path.startsWith(GROUPS_PATH) ? ORGANIZATIONS_PATH + path.slice(GROUPS_PATH.length) : null;
+
+/** A body that names a group under either name. */
+type NamesGroup = { groupID?: unknown; readonly organizationID?: unknown };
+
+/** Copies `organizationID` to `groupID`, and returns the name that the body uses. Takes values of any type. */
+export function readGroupId(write: NamesGroup, errors: ValidationErrors): GroupNoun {
+  if (write.organizationID === undefined) return 'group';
+  if (write.groupID === undefined) write.groupID = write.organizationID;
+  else errors.invalid.add('organizationID', 'either groupID or its older name organizationID, not both');
+  return 'organization';
+}
+
+/** The error in the caller's words. */
+export function inWordsOf(noun: GroupNoun, error: ServiceError): Pick<ServiceError, 'code' | 'message'> {
+  const { code, message, groupWordAt } = error;
+  if (noun === 'group' || groupWordAt === null) return error;
+  return {
+    code: code === 'group_not_found' ? 'organization_not_found' : code,
+    message: message.slice(0, groupWordAt) + noun + message.slice(groupWordAt + 'group'.length),
+  };
+}

@@ -1,0 +1,132 @@
+import type { ErrorCode, ObjectSchema, Schema, Static, ValidationErrors } from '@rollcall/protocol';
+import type { AuthenticatedClient } from '../auth/client-claims.ts';
+import type { Caller, CustomerCaller } from '../core/caller.ts';
+import type { ListName } from '../core/page-token.ts';
+import type { ErrorsByStep } from '../core/validation-error.ts';
+import type { LargeBodyName } from './bodies/large-bodies.ts';
+import type { Exchange } from './exchange.ts';
+import type { HttpServices } from './http-services.ts';
+import type { Reply } from './reply.ts';
+import type { NOTHING } from './schemas.ts';
+
+/** Who calls an operation, by the kind of token that opens it. */
+export interface Callers {
+  readonly project: Caller;
+  readonly client: AuthenticatedClient;
+  readonly customer: CustomerCaller;
+  /** No token is needed. */
+  readonly none: null;
+}
+
+export type TokenKind = keyof Callers;
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+
+/** A chapter of the API description. */
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
+/** An example of the API description, with what it shows. */
+export interface Example {
+  readonly summary?: string;
+  readonly value: unknown;
+}
+
+/** The request body of an operation: a JSON object. */
+export interface BodyDefinition<B extends ObjectSchema> {
+  readonly schema: B;
+  /** Bodies that the operation takes, by name; the first one is answered by the example of the answer. */
+  readonly examples: Readonly<Record<string, Example>>;
+  /** Default: 256 KiB. `ROLLCALL_BODY_LIMIT_BYTES` bounds every body. */
+  readonly maxBytes?: number;
+  /** An absent body means `{}`. */
+  readonly isOptional?: boolean;
+  /**
+   * The rules by which a thread reads bodies above 256 KiB. In such a body the lists of IDs are packed; where it is invalid,
+   * the handler gets the names of its fields alone.
+   */
+  readonly large?: LargeBodyName;
+  /** The handler gets the bytes, which it checks itself. */
+  readonly isRaw?: true;
+}
+
+/** A success: its body, and its prose in the API description. */
+export interface AnswerDefinition {
+  /** Default: 200. */
+  readonly status?: 200 | 201;
+  readonly schema: Schema;
+  readonly description: string;
+  readonly example: unknown;
+  /** Default: `application/json`. */
+  readonly type?: string;
+  /** What the operation answers as `text/event-stream`, where it does. */
+  readonly streamExample?: string;
+  /** The `Link` header names the next page. */
+  readonly hasLink?: true;
+}
+
+/** A paged list. */
+export interface PagedList<E> {
+  /** The name of the list within its project, to which its page tokens are bound; null when the request is too invalid to name one. */
+  name(exchange: E): ListName | null;
+  /** Default: 1,000. */
+  readonly defaultLimit?: number;
+}
+
+/** One operation of the API, apart from its path and what it shares with others of its resource. */
+export interface OperationDefinition<
+  K extends TokenKind,
+  Q extends ObjectSchema,
+  B extends ObjectSchema,
+  E = Exchange<Callers[K], Static<Q>, Static<B>>,
+> {
+  readonly id: string;
+  readonly summary: string;
+  /** CommonMark. */
+  readonly description?: string;
+  readonly query?: Q;
+  readonly body?: BodyDefinition<B>;
+  readonly answer: AnswerDefinition;
+  /** `read`: If-None-Match answers 304. `write`: If-Match. `put`: both, where `If-None-Match: *` only creates. */
+  readonly conditions?: 'read' | 'write' | 'put';
+  /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
+  readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
+  /** When 503 is answered, where the reason is not simply that the store cannot be reached. */
+  readonly unavailable?: string;
+  /** Sets `page` from the query's `limit` and `token`. */
+  readonly list?: PagedList<E>;
+  /** A check that the schemas cannot express. `errors` names query parameters and fields as messages show them. */
+  rule?(exchange: E, errors: ValidationErrors): void;
+  /** Rejects an invalid request, where the order of checks depends on what the store has. */
+  rejectInvalid?(exchange: E, errors: ErrorsByStep, services: HttpServices): Promise<never>;
+  /** Answers a checked request. May return without a promise where nothing is awaited. */
+  handle(exchange: E, services: HttpServices): Reply | Promise<Reply>;
+}
+
+/**
+ * One operation of the API. Routing, validation, the API description, 404 and 405, CORS, the rate limit and the metrics'
+ * route names come from it.
+ */
+export interface AnyOperation extends OperationDefinition<TokenKind, ObjectSchema, ObjectSchema, Exchange> {
+  readonly method: Method;
+  /** With its parameters as the router takes them: `/v1/groups/:id`. Every parameter is an ID. */
+  readonly path: string;
+  readonly token: TokenKind;
+  readonly tag: Tag;
+}
+
+/** Whether the requests count towards the limit of their project. */
+export const isLimited = ({ token }: AnyOperation): boolean => token === 'project' || token === 'client';
+
+/** Defines operations of one tag, which one kind of token opens: `operation('GET /v1/groups/:id', { … })`. */
+export const operationsOf =
+  <K extends TokenKind>(token: K, tag: Tag) =>
+  <Q extends ObjectSchema = typeof NOTHING, B extends ObjectSchema = typeof NOTHING>(
+    route: `${Method} /${string}`,
+    definition: OperationDefinition<K, Q, B>,
+  ): AnyOperation => {
+    const [method, path] = route.split(' ');
+    return { ...definition, method, path, token, tag } as unknown as AnyOperation;
+  };

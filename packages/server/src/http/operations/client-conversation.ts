@@ -1,0 +1,291 @@
+/** Threads and messages as a browser reads and writes them with a client token. */
+import { randomUUID } from 'node:crypto';
+import {
+  type ClientCreateThread,
+  ClientMessageCreation,
+  ClientMessageWrite,
+  ClientThread,
+  ClientThreadCreation,
+  ClientThreadList,
+  ClientThreadWrite,
+  Created,
+  limits,
+  Message,
+  MessageList,
+  ThreadSeen,
+  type ValidationErrors,
+} from '@rollcall/protocol';
+import type { AuthenticatedClient } from '../../auth/client-claims.ts';
+import { presentMessage, presentThread } from '../../wire/conversation-presenters.ts';
+import { created, done } from '../../wire/json-answer.ts';
+import { etag, isFresh, precondition } from '../conditions.ts';
+import type { Exchange } from '../exchange.ts';
+import { operationsOf } from '../operation.ts';
+import { asksForStream } from '../presence-stream.ts';
+import { NOT_MODIFIED } from '../reply.ts';
+import { CLIENT_TAG } from './client.ts';
+import {
+  asViewer,
+  checkStream,
+  MESSAGES_STREAM_EXAMPLE,
+  STREAM_BOUND,
+  STREAM_DESCRIPTION,
+  streamMessages,
+  streamThreads,
+  THREADS_STREAM_EXAMPLE,
+} from './conversation-streams.ts';
+import { doneAnswer } from './examples.ts';
+import { MESSAGE_EXAMPLE, MessageListQuery, messageListBody, messageListOf } from './messages.ts';
+import {
+  createdExample,
+  THREAD_EXAMPLE,
+  ThreadListQuery,
+  threadFilter,
+  threadListBody,
+  threadListName,
+  threadPageOf,
+} from './threads.ts';
+
+const NO_THREAD = "The thread does not exist, or its group is not one of the user's.";
+const NO_MESSAGE = 'The thread has no such message.';
+const NO_USER = 'The user does not exist or is set `deleted`.';
+const NAMED = 'an ID, because the token names no group';
+
+const operation = operationsOf('client', CLIENT_TAG);
+
+const UNREAD_EXAMPLE = { ...THREAD_EXAMPLE, unread: 0 };
+
+type ClientExchange<Query = unknown, Body = unknown> = Exchange<AuthenticatedClient, Query, Body>;
+
+/** The caller of a write. */
+const writerOf = (exchange: ClientExchange) => ({ ...exchange.caller, requestId: exchange.id });
+
+/** The group may be left out where the token names it. */
+function requireGroup(
+  named: { groupID?: unknown },
+  { caller }: ClientExchange,
+  path: string,
+  errors: ValidationErrors,
+) {
+  if (!Object.hasOwn(named, 'groupID') && caller.group === null) errors.missing.add(path, NAMED);
+}
+
+const listClientThreads = operation('GET /v1/client/threads', {
+  id: 'listClientThreads',
+  summary: "List the threads of one of the user's groups",
+  description: `The same as \`GET /v1/threads\`, with \`unread\`.\n\n${STREAM_DESCRIPTION} ${STREAM_BOUND}`,
+  query: ThreadListQuery,
+  list: {
+    name: ({ query, caller }) => threadListName(query, query.groupID ?? caller.group),
+    defaultLimit: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
+  },
+  answer: {
+    schema: ClientThreadList,
+    description: 'A page of threads.',
+    example: { threads: [UNREAD_EXAMPLE], pagination: { token: null } },
+    streamExample: THREADS_STREAM_EXAMPLE,
+  },
+  errors: {
+    missing_field: '`groupID` is absent, and the token names no group.',
+    thread_not_found: "The group is not one of the user's.",
+    user_not_found: NO_USER,
+  },
+  rule(exchange, errors) {
+    checkStream(exchange, errors);
+    requireGroup(exchange.query, exchange, 'query parameter groupID', errors);
+  },
+  async handle(exchange, services) {
+    const { caller, query } = exchange;
+    if (asksForStream(exchange)) {
+      return asViewer(exchange, services, async (watching) => {
+        const groupId = await services.conversation.enterGroup(caller, query.groupID ?? null);
+        return streamThreads(exchange, services, { ...threadFilter(query, groupId), groupId }, watching);
+      });
+    }
+    const page = await services.conversation.listThreads(caller, query.groupID ?? null, (groupId) => ({
+      ...threadPageOf(exchange),
+      filter: threadFilter(query, groupId),
+      viewer: caller.userId,
+    }));
+    return threadListBody(page, exchange, services);
+  },
+});
+
+const createClientThread = operation('POST /v1/client/threads', {
+  id: 'createClientThread',
+  summary: "Create a thread in one of the user's groups",
+  body: {
+    schema: ClientThreadCreation,
+    examples: { thread: { value: { id: 'plans', groupID: 'analysts', name: 'Plans' } } },
+  },
+  answer: {
+    status: 201,
+    schema: Created,
+    description: 'The thread was created.',
+    example: createdExample('created thread plans', 'plans'),
+  },
+  errors: {
+    missing_field: '`name` is absent, or the group is named neither in the request nor by the token.',
+    thread_not_found: "The group is not one of the user's.",
+    user_not_found: NO_USER,
+    thread_already_exists: 'A thread of this ID exists in the project.',
+  },
+  rule: (exchange, errors) => requireGroup(exchange.body, exchange, 'groupID', errors),
+  async handle(exchange, { conversation }) {
+    const { id = randomUUID(), ...write } = exchange.body;
+    await conversation.createThread(writerOf(exchange), id, write);
+    return created(`created thread ${id}`, id);
+  },
+});
+
+const getClientThread = operation('GET /v1/client/threads/:id', {
+  id: 'getClientThread',
+  summary: "Get a thread of one of the user's groups",
+  answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: UNREAD_EXAMPLE },
+  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  async handle({ caller, pathId }, { conversation }) {
+    return presentThread(await conversation.findThread(caller, pathId));
+  },
+});
+
+const putClientThread = operation('PUT /v1/client/threads/:id', {
+  id: 'putClientThread',
+  summary: 'Resolve a thread, or open it again',
+  body: { schema: ClientThreadWrite, examples: { resolve: { value: { resolved: true } } } },
+  answer: doneAnswer('The thread was updated.', 'updated thread launch'),
+  conditions: 'write',
+  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  async handle(exchange, { conversation }) {
+    const { pathId, body, headers } = exchange;
+    await conversation.resolveThread(writerOf(exchange), pathId, body.resolved, precondition(headers));
+    return done(`updated thread ${pathId}`);
+  },
+});
+
+const markClientThreadSeen = operation('PUT /v1/client/threads/:id/seen', {
+  id: 'markClientThreadSeen',
+  summary: 'Mark a thread as seen, up to a message or up to now',
+  body: {
+    schema: ThreadSeen,
+    isOptional: true,
+    examples: { now: { value: {} }, message: { value: { messageID: '81' } } },
+  },
+  answer: doneAnswer('It is seen.', 'marked thread launch as seen'),
+  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
+  async handle(exchange, { conversation }) {
+    const { pathId, body } = exchange;
+    await conversation.markSeen(writerOf(exchange), pathId, body.messageID ?? null);
+    return done(`marked thread ${pathId} as seen`);
+  },
+});
+
+const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
+  id: 'listClientMessages',
+  summary: 'List the messages of a thread',
+  description: `The same as \`GET /v1/threads/{thread_id}/messages\`.\n\n${STREAM_DESCRIPTION} ${STREAM_BOUND}`,
+  query: MessageListQuery,
+  list: messageListOf,
+  answer: {
+    schema: MessageList,
+    description: 'A page of messages.',
+    example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
+    streamExample: MESSAGES_STREAM_EXAMPLE,
+  },
+  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  rule: checkStream,
+  async handle(exchange, services) {
+    const { groupId } = await services.conversation.findThread(exchange.caller, exchange.pathId);
+    if (!asksForStream(exchange)) return messageListBody(exchange, services);
+    return asViewer(exchange, services, (watching) => streamMessages(exchange, services, groupId, watching));
+  },
+});
+
+/** The thread to make is in a group that the request or the token names. */
+function requireGroupOfThread(
+  exchange: ClientExchange<unknown, ClientMessageCreation>,
+  errors: ValidationErrors,
+): void {
+  const { createThread } = exchange.body as { createThread?: unknown };
+  if (typeof createThread === 'object' && createThread !== null)
+    requireGroup(createThread as ClientCreateThread, exchange, 'createThread.groupID', errors);
+}
+
+const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
+  id: 'createClientMessage',
+  summary: "Write a message as the token's user",
+  description:
+    'The user has seen the thread up to it. `createThread` makes the thread in the same step when it is missing.',
+  body: {
+    schema: ClientMessageCreation,
+    examples: {
+      message: { value: { id: '82', content: [{ type: 'p', children: [{ text: 'In May?' }] }] } },
+    },
+  },
+  answer: {
+    status: 201,
+    schema: Created,
+    description: 'The message was created.',
+    example: createdExample('created message 82', '82'),
+  },
+  errors: {
+    thread_not_found: NO_THREAD,
+    user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
+    message_already_exists: 'The thread has a message of this ID.',
+  },
+  rule: requireGroupOfThread,
+  async handle(exchange, { conversation }) {
+    const { id = randomUUID(), ...write } = exchange.body;
+    await conversation.createMessage(writerOf(exchange), exchange.pathId, id, write);
+    return created(`created message ${id}`, id);
+  },
+});
+
+const getClientMessage = operation('GET /v1/client/threads/:id/messages/:messageId', {
+  id: 'getClientMessage',
+  summary: 'Get a message',
+  answer: { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE },
+  conditions: 'read',
+  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
+  async handle(exchange, { conversation }) {
+    const { caller, pathId: threadId, messageId, headers } = exchange;
+    const { message, groupId } = await conversation.findMessage(caller, threadId, messageId);
+    exchange.setHeader('etag', etag(message.revision));
+    return isFresh(headers, message.revision) ? NOT_MODIFIED : presentMessage(message, { threadId, groupId });
+  },
+});
+
+const putClientMessage = operation('PUT /v1/client/threads/:id/messages/:messageId', {
+  id: 'putClientMessage',
+  summary: "Change, delete or bring back one of the user's own messages",
+  body: {
+    schema: ClientMessageWrite,
+    examples: {
+      edit: { value: { content: [{ type: 'p', children: [{ text: 'In May.' }] }] } },
+      delete: { value: { deleted: true } },
+    },
+  },
+  answer: doneAnswer('The message was updated.', 'updated message 82'),
+  conditions: 'write',
+  errors: {
+    thread_not_found: NO_THREAD,
+    message_not_found: "The thread has no such message, or it is another user's.",
+    user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
+  },
+  async handle(exchange, { conversation }) {
+    const { pathId, messageId, body, headers } = exchange;
+    await conversation.changeMessage(writerOf(exchange), pathId, messageId, body, precondition(headers));
+    return done(`updated message ${messageId}`);
+  },
+});
+
+export const clientConversationOperations = [
+  listClientThreads,
+  createClientThread,
+  getClientThread,
+  putClientThread,
+  markClientThreadSeen,
+  listClientMessages,
+  createClientMessage,
+  getClientMessage,
+  putClientMessage,
+];

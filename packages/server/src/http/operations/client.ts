@@ -1,0 +1,156 @@
+/** What a browser may do with a client token. */
+import { ClientPresenceWrite, limits, MemberList, type ValidationErrors, Viewer } from '@rollcall/protocol';
+import type { AuthenticatedClient } from '../../auth/client-claims.ts';
+import { chunks } from '../../core/paging.ts';
+import { inspectPresence } from '../../core/presence-rules.ts';
+import type { PageRequest } from '../../values/page.ts';
+import { presentUser } from '../../wire/presenters.ts';
+import type { Exchange } from '../exchange.ts';
+import { readGroupId } from '../older-names.ts';
+import { operationsOf } from '../operation.ts';
+import { listBody, totalListBody } from '../paged-list.ts';
+import { asksForStream } from '../presence-stream.ts';
+import { ClientPresenceQuery, PageQuery } from '../schemas.ts';
+import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
+import {
+  checkPresenceReading,
+  PRESENCE_ANSWER,
+  PRESENCE_DESCRIPTION,
+  presenceList,
+  readPresence,
+} from './group-presence.ts';
+import { membersOf } from './members.ts';
+import { presenceUpdated } from './presence.ts';
+
+export const CLIENT_TAG = {
+  name: 'client',
+  description:
+    "What a browser may do as the user of its token, in that user's groups. Pages of other origins may call it where the operator has named them.",
+};
+const operation = operationsOf('client', CLIENT_TAG);
+
+/** All of a list, however long. */
+const WHOLE = { after: null, limit: Number.POSITIVE_INFINITY };
+
+const getViewer = operation('GET /v1/client/viewer', {
+  id: 'getViewer',
+  summary: "The token's user, and the active groups in which they may act",
+  description:
+    'The first request of a page: who is logged in, and where. `user_details` of the token are applied by the first request with it, whichever that is.',
+  answer: {
+    schema: Viewer,
+    description: 'The user and the groups.',
+    example: { user: { ...USER_EXAMPLE, metadata: {} }, groups: [{ id: 'analysts', name: 'Analysts' }] },
+  },
+  async handle(exchange, { clients }) {
+    const { caller } = exchange;
+    nameGroupLikeToken(exchange);
+    const user = await clients.user(caller);
+    const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
+    return listBody(groups, { head: `{"user":${presentUser(user)},"groups":[`, tail: () => ']}' });
+  },
+});
+
+const listClientMembers = operation('GET /v1/client/groups/:id/members', {
+  id: 'listClientGroupMembers',
+  summary: "List the members of one of the user's groups, in order of ID",
+  description: 'Users of either status are members.',
+  query: PageQuery,
+  list: { name: ({ pathId }) => membersOf(pathId) },
+  answer: { schema: MemberList, description: 'A page of members.', example: MEMBERS_EXAMPLE },
+  async handle(exchange, { clients, memberships, pageTokens }) {
+    const { caller, pathId } = exchange;
+    const groupId = await clients.enter(caller, pathId);
+    const read = (chunk: PageRequest) => memberships.list(caller.project, groupId, chunk);
+    return totalListBody('users', exchange, pageTokens, read);
+  },
+});
+
+/** An error about a group that the token alone names uses the token's name for it. */
+function nameGroupLikeToken(exchange: Exchange<AuthenticatedClient>): void {
+  exchange.groupNoun = exchange.caller.usesOlderName ? 'organization' : 'group';
+}
+
+/** The ID of the group that the query names, or the token; null where neither does. */
+const groupAsked = ({ query, caller }: Exchange<AuthenticatedClient, ClientPresenceQuery>) =>
+  query.groupID ?? caller.group;
+
+const listClientPresence = operation('GET /v1/client/presence', {
+  id: 'listClientPresence',
+  summary: "Who is present in one of the user's groups, in order of ID",
+  description: `The same as \`GET /v1/groups/{group_id}/presence\`. ${PRESENCE_DESCRIPTION}
+
+A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered 429.`,
+  query: ClientPresenceQuery,
+  list: {
+    name(exchange) {
+      const groupId = groupAsked(exchange);
+      return groupId === null ? null : presenceList(groupId, exchange.query);
+    },
+  },
+  answer: PRESENCE_ANSWER,
+  errors: { missing_field: '`groupID` is absent, and the token names no group.' },
+  rule(exchange, errors) {
+    const { query, caller } = exchange;
+    if (Object.hasOwn(query, 'groupID')) exchange.groupNoun = 'group';
+    else if (caller.group === null)
+      errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
+    else nameGroupLikeToken(exchange);
+    checkPresenceReading(exchange, errors);
+  },
+  async handle(exchange, services) {
+    const { caller, query, headers } = exchange;
+    const { authorization } = headers;
+    // Before anything is read, so that one stream too many costs next to nothing.
+    const permit = asksForStream(exchange) ? services.streams.permits.take(caller) : null;
+    try {
+      const groupId = await services.clients.enter(caller, query.groupID ?? null);
+      return await readPresence(services, exchange, groupId, {
+        viewer: { userId: caller.userId, ...(permit !== null && { permit }) },
+        credentials: authorization,
+        checkCredentials: () => services.authenticator.authenticateClient(authorization),
+      });
+    } catch (error) {
+      permit?.release();
+      throw error;
+    }
+  },
+});
+
+/** The group may be left out where the token names it. */
+function checkClientPresence(
+  exchange: Exchange<AuthenticatedClient, unknown, ClientPresenceWrite>,
+  errors: ValidationErrors,
+): void {
+  const { body, caller } = exchange;
+  const write = body as Record<string, unknown>;
+  exchange.groupNoun = readGroupId(write, errors);
+  if (write.groupID === undefined && caller.group !== null) {
+    nameGroupLikeToken(exchange);
+    inspectPresence({ ...write, groupID: caller.group }, errors);
+  } else inspectPresence(write, errors);
+}
+
+const putClientPresence = operation('PUT /v1/client/presence', {
+  id: 'putClientPresence',
+  summary: "Set the token's user present at a location, or absent from it",
+  description:
+    "The same as `PUT /v1/users/{user_id}/presence`, for the token's user and in their groups only. Repeat it while the user is there.",
+  body: {
+    schema: ClientPresenceWrite,
+    examples: { ephemeral: PRESENT_EXAMPLE, absent: ABSENT_EXAMPLE },
+  },
+  answer: doneAnswer('The presence was updated.', 'updated presence of user ada'),
+  errors: {
+    missing_field: '`location` is absent, or the group is named neither in the request nor by the token.',
+    invalid_field:
+      'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
+  },
+  rule: checkClientPresence,
+  async handle({ caller, body, id }, { clients }) {
+    await clients.putPresence(caller, body, id);
+    return presenceUpdated(caller.userId);
+  },
+});
+
+export const clientOperations = [getViewer, listClientMembers, listClientPresence, putClientPresence];

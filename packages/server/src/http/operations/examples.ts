@@ -1,0 +1,49 @@
+/** Answers and examples that several operations share. */
+import { Done } from '@rollcall/protocol';
+import type { AnswerDefinition } from '../operation.ts';
+
+/** The answer of a write, with an example of its message. */
+export const doneAnswer = (description: string, message: string): AnswerDefinition => ({
+  schema: Done,
+  description,
+  example: { success: true, message },
+});
+
+export const USER_EXAMPLE = {
+  id: 'ada',
+  name: 'Ada Lovelace',
+  short_name: 'Ada',
+  email: 'ada@example.com',
+  profile_picture_url: 'https://example.com/ada.png',
+  status: 'active',
+  metadata: { locale: 'en-GB' },
+  created_at: '2026-03-01T09:00:00.000Z',
+  updated_at: '2026-03-01T09:30:00.000Z',
+} as const;
+
+/** A page of a group's members. */
+export const MEMBERS_EXAMPLE = {
+  users: [
+    { id: 'ada', name: 'Ada Lovelace', email: 'ada@example.com' },
+    { id: 'grace', name: 'Grace Hopper', email: null },
+  ],
+  pagination: { token: null, total: 2 },
+};
+
+/** Bodies of a presence update. */
+export const PRESENT_EXAMPLE = {
+  summary: 'At one paragraph of a page, and at no other of that page',
+  value: {
+    groupID: 'analysts',
+    location: { page: 'q3-report', paragraph: '12' },
+    exclusiveWithin: { page: 'q3-report' },
+  },
+};
+
+export const ABSENT_EXAMPLE = {
+  summary: 'The user has left',
+  value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '12' }, absent: true },
+};
+
+export const NO_SUCH_USER = 'The user does not exist.';
+export const NO_SUCH_GROUP = 'The group does not exist.';

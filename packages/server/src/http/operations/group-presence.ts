@@ -1,0 +1,186 @@
+import {
+  canonicalLocation,
+  isJsonObject,
+  limits,
+  PresenceCount,
+  PresenceList,
+  type ValidationErrors,
+} from '@rollcall/protocol';
+import type { Caller } from '../../core/caller.ts';
+import type { ListName } from '../../core/page-token.ts';
+import { chunks } from '../../core/paging.ts';
+import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
+import type { PresenceScope } from '../../presence/presence-store.ts';
+import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
+import { presentPresence } from '../../wire/presenters.ts';
+import type { Exchange } from '../exchange.ts';
+import type { HttpServices } from '../http-services.ts';
+import { inWordsOf } from '../older-names.ts';
+import { operationsOf } from '../operation.ts';
+import { listBody } from '../paged-list.ts';
+import { asksForStream, openPresenceStream, rejectPaging } from '../presence-stream.ts';
+import type { Reply } from '../reply.ts';
+import { GroupPresenceQuery } from '../schemas.ts';
+import { NO_SUCH_GROUP } from './examples.ts';
+import { PRESENCE_TAG } from './presence.ts';
+
+const operation = operationsOf('project', PRESENCE_TAG);
+
+const STREAM_EXAMPLE = `retry: 1811
+
+event: snapshot
+data: {"users":[{"id":"ada","ephemeral":{"locations":[{"page":"q3-report","paragraph":"12"}]}}]}
+id: 7e7509717a725170-0
+
+event: arrived
+data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"from":{"page":"q3-report","paragraph":"12"}}
+id: 7e7509717a725170-1
+
+event: departed
+data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"reason":"expired"}
+id: 7e7509717a725170-2
+`;
+
+export const PRESENCE_DESCRIPTION = `
+A user set \`deleted\` is not shown, and neither are the users of a group set \`deleted\`. A page also ends with the entry
+that makes it larger than ${limits.PRESENCE_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.
+
+With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` of the reading, then
+\`arrived\`, \`departed\` and \`durable\` as they happen. It takes no \`limit\`, \`token\` and \`count_only\`, and goes on after a
+\`Last-Event-ID\`.`.trim();
+
+export const PRESENCE_ANSWER = {
+  schema: { anyOf: [PresenceList, PresenceCount] },
+  description: 'A page of the users who are present, their count, or a stream of what changes.',
+  example: {
+    users: [
+      {
+        id: 'ada',
+        ephemeral: { locations: [{ page: 'q3-report', paragraph: '12' }] },
+        durable: { location: { page: 'q3-report', paragraph: '9' }, timestamp: '2026-03-01T09:30:00.000Z' },
+      },
+    ],
+    pagination: { token: null },
+  },
+  streamExample: STREAM_EXAMPLE,
+};
+
+const listGroupPresence = operation('GET /v1/groups/:id/presence', {
+  id: 'listGroupPresence',
+  summary: 'Who is present in a group, in order of ID',
+  description: PRESENCE_DESCRIPTION,
+  query: GroupPresenceQuery,
+  list: { name: ({ pathId, query }) => presenceList(pathId, query) },
+  answer: PRESENCE_ANSWER,
+  errors: { group_not_found: NO_SUCH_GROUP },
+  rule: checkPresenceReading,
+  handle(exchange, services) {
+    const { authorization } = exchange.headers;
+    const checkCredentials = () => services.authenticator.authenticate(authorization);
+    return readPresence(services, exchange, exchange.pathId, {
+      credentials: authorization,
+      checkCredentials,
+    });
+  },
+});
+
+/** Rejects parameters that exclude each other. */
+export function checkPresenceReading(
+  exchange: Exchange<unknown, GroupPresenceQuery>,
+  errors: ValidationErrors,
+): void {
+  const { count_only: countOnly, limit, token } = exchange.query;
+  if (asksForStream(exchange)) rejectPaging(exchange.query, errors);
+  else if (countOnly === true && (limit !== undefined || token !== undefined))
+    errors.invalid.add(
+      'query parameter count_only',
+      'either count_only or limit and token: a count has no pages',
+    );
+}
+
+/**
+ * The answer to a reading of a group's presence: a page, a count, or a stream that `watching` describes.
+ * @throws ServiceError `group_not_found`
+ */
+export function readPresence(
+  services: HttpServices,
+  exchange: Exchange<Caller, GroupPresenceQuery>,
+  groupId: string,
+  watching: Pick<StreamRequest, 'viewer' | 'credentials' | 'checkCredentials'>,
+): Promise<Reply> {
+  const { caller, query, groupNoun } = exchange;
+  const filter = filterOf(query);
+  if (asksForStream(exchange)) {
+    const inCallersWords: StreamRequest['inCallersWords'] = (error) => inWordsOf(groupNoun, error);
+    const request = { caller, groupId, filter, inCallersWords, ...watching };
+    return openPresenceStream(services.streams, exchange, request);
+  }
+  const scope = { project: caller.project, groupId };
+  return query.count_only === true
+    ? countPresence(services, scope, filter)
+    : listPresence(services, exchange, scope, filter);
+}
+
+async function countPresence(
+  { presenceReading }: HttpServices,
+  scope: PresenceScope,
+  filter: PresenceFilter,
+): Promise<string> {
+  return `{"count":${await presenceReading.countOfGroup(scope, filter)}}`;
+}
+
+function listPresence(
+  { presenceReading, pageTokens }: HttpServices,
+  { page, list }: Exchange,
+  scope: PresenceScope,
+  filter: PresenceFilter,
+): Promise<Reply> {
+  const entries = chunks(
+    async (request, maxBytes) => asPage(await presenceReading.ofGroup(scope, filter, request), maxBytes),
+    page,
+    limits.PRESENCE_PAGE_MAX_BYTES,
+  );
+  const tail = ({ last }: { last: string | null }) => {
+    const token = last === null ? null : pageTokens.issue(list, last);
+    return `],"pagination":{"token":${JSON.stringify(token)}}}`;
+  };
+  return listBody(entries, { head: '{"users":[', tail });
+}
+
+function filterOf({
+  location,
+  partial_match: partial = false,
+  exclude_durable: excludeDurable = false,
+}: GroupPresenceQuery): PresenceFilter {
+  return {
+    location: location === undefined ? null : { location: canonicalLocation(location), partial },
+    excludeDurable,
+  };
+}
+
+/** The list of a group's presence: a page's token is valid with the same filter only. Null where the location is invalid. */
+export function presenceList(groupId: string, query: GroupPresenceQuery): ListName | null {
+  const { location } = query as { location?: unknown };
+  if (location !== undefined && !isLocation(location)) return null;
+  return ['presence', groupId, JSON.stringify(filterOf(query))];
+}
+
+const isLocation = (value: unknown) =>
+  isJsonObject(value) && Object.values(value).every((part) => typeof part === 'string');
+
+/** The entries as JSON, up to and including the one with which they exceed `maxBytes`. */
+function asPage({ entries, last }: PresencePage, maxBytes: number) {
+  const items: string[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const item = presentPresence(entry);
+    bytes += (items.length > 0 ? ','.length : 0) + Buffer.byteLength(item);
+    items.push(item);
+    if (bytes > maxBytes && items.length < entries.length) {
+      return { items: items.join(','), count: items.length, last: entry.userId };
+    }
+  }
+  return { items: items.join(','), count: items.length, last };
+}
+
+export const groupPresenceOperations = [listGroupPresence];

@@ -1,0 +1,147 @@
+import { Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/protocol';
+import type { GroupInput } from '../../core/group-service.ts';
+import { chunks } from '../../core/paging.ts';
+import { done } from '../../wire/json-answer.ts';
+import { etag, isFresh, precondition } from '../conditions.ts';
+import { groupBody, releaseMembers } from '../group-body.ts';
+import { operationsOf } from '../operation.ts';
+import { listBody } from '../paged-list.ts';
+import { NOT_MODIFIED } from '../reply.ts';
+import { WholeListQuery } from '../schemas.ts';
+import { wholePage } from '../whole-page.ts';
+import { doneAnswer, NO_SUCH_GROUP } from './examples.ts';
+
+export const GROUPS_TAG = {
+  name: 'groups',
+  description: 'Named sets of users, in which presence applies.',
+};
+const operation = operationsOf('project', GROUPS_TAG);
+
+const EVERYTHING = Number.POSITIVE_INFINITY;
+const WHOLE = { head: '[', tail: () => ']' };
+
+const GROUP_EXAMPLE = {
+  id: 'analysts',
+  name: 'Analysts',
+  status: 'active',
+  members: ['ada', 'grace'],
+  metadata: { plan: 'team', seats: 25 },
+  connectedToMessenger: false,
+} as const;
+const { members, ...ENTRY_EXAMPLE } = GROUP_EXAMPLE;
+
+const listGroups = operation('GET /v1/groups', {
+  id: 'listGroups',
+  summary: 'List all groups of the project',
+  description:
+    'The whole list; with `limit` a page of it, and the next one in the `Link` header.\n\nDeleted groups are listed too. The order is fixed: by ID.',
+  query: WholeListQuery,
+  list: { name: () => ['groups'], defaultLimit: EVERYTHING },
+  answer: {
+    schema: GroupList,
+    description: 'The groups, without their members.',
+    example: [ENTRY_EXAMPLE],
+    hasLink: true,
+  },
+  async handle(exchange, { groups, pageTokens }) {
+    const { caller, page, list, route } = exchange;
+    if (page.limit === EVERYTHING) return listBody(groups.listAll(caller.project, page.after), WHOLE);
+    const { body, last } = await wholePage(chunks((chunk) => groups.list(caller.project, chunk), page));
+    if (last !== null) {
+      const token = pageTokens.issue(list, last);
+      exchange.setHeader('link', `<${route?.path}?limit=${page.limit}&token=${token}>; rel="next"`);
+    }
+    return body;
+  },
+});
+
+const createGroup = operation('POST /v1/groups', {
+  id: 'createGroup',
+  summary: 'Create a group; an error when it exists',
+  body: {
+    schema: GroupCreation,
+    large: 'groupCreation',
+    maxBytes: Number.POSITIVE_INFINITY,
+    examples: { group: { value: { id: 'engineers', name: 'Engineers', members: ['grace'] } } },
+  },
+  answer: { ...doneAnswer('The group was created.', 'created group engineers'), status: 201 },
+  errors: {
+    user_not_found: 'A user of `members` does not exist; nothing was created.',
+    group_already_exists: 'A group of this ID exists, whatever its status.',
+  },
+  async handle({ writer, body, headers, groupNoun }, { groups }) {
+    const { id, ...write } = body;
+    // In a large body the list of members is packed.
+    const change = write as GroupInput;
+    await groups.put(writer, id, change, { ...precondition(headers), ifNoneMatch: '*' });
+    return done(`created ${groupNoun} ${id}`);
+  },
+});
+
+const getGroup = operation('GET /v1/groups/:id', {
+  id: 'getGroup',
+  summary: 'Get a group with its members',
+  answer: { schema: Group, description: 'The group.', example: GROUP_EXAMPLE },
+  conditions: 'read',
+  errors: { group_not_found: NO_SUCH_GROUP },
+  async handle(exchange, { groups }) {
+    const group = await groups.find(exchange.caller.project, exchange.pathId);
+    exchange.setHeader('etag', etag(group.revision));
+    if (!isFresh(exchange.headers, group.revision)) return groupBody(group);
+    await releaseMembers(group);
+    return NOT_MODIFIED;
+  },
+});
+
+const putGroup = operation('PUT /v1/groups/:id', {
+  id: 'putGroup',
+  summary: 'Create or update a group',
+  description:
+    'Only what is supplied changes; `members` replaces the list. `name` is required to create.\n\nOne atomic step, however many callers race. Users who are not in `members` leave the group; repeated IDs count once. A group set `deleted` retains its data and can be set `active` again.',
+  body: {
+    schema: GroupWrite,
+    large: 'groupWrite',
+    maxBytes: Number.POSITIVE_INFINITY,
+    examples: {
+      whole: {
+        summary: 'Create the group, or replace all that it has',
+        value: { name: 'Analysts', members: ['ada', 'grace'], metadata: { plan: 'team', seats: 25 } },
+      },
+      rename: { summary: 'Change only the name', value: { name: 'Data analysts' } },
+      retire: { summary: 'Lock the group without losing its data', value: { status: 'deleted' } },
+      restore: { summary: 'Let its members in again', value: { status: 'active' } },
+    },
+  },
+  answer: doneAnswer('The group was created or updated; the message names which.', 'created group analysts'),
+  conditions: 'put',
+  errors: {
+    missing_field: '`name` is absent and the group does not exist.',
+    user_not_found: 'A user of `members` does not exist; nothing was changed.',
+    group_already_exists: 'The group exists, and the request has `If-None-Match: *`.',
+  },
+  rejectInvalid({ caller, pathId, body, headers }, errors, { groups }) {
+    const hasName = Object.hasOwn(body, 'name');
+    return groups.rejectInvalid(caller.project, pathId, hasName, precondition(headers), errors);
+  },
+  async handle({ writer, pathId, body, headers, groupNoun }, { groups }) {
+    const change = body as GroupInput;
+    const outcome = await groups.put(writer, pathId, change, precondition(headers));
+    return done(`${outcome} ${groupNoun} ${pathId}`);
+  },
+});
+
+const deleteGroup = operation('DELETE /v1/groups/:id', {
+  id: 'deleteGroup',
+  summary: 'Delete a group for good; its users stay',
+  description:
+    'Its memberships and its presence go with it, in one step. To lock it without losing the data, `PUT` it with `status` `deleted`.',
+  answer: doneAnswer('The group was deleted.', 'deleted group analysts'),
+  conditions: 'write',
+  errors: { group_not_found: NO_SUCH_GROUP },
+  async handle({ writer, pathId, headers, groupNoun }, { groups }) {
+    await groups.remove(writer, pathId, precondition(headers));
+    return done(`deleted ${groupNoun} ${pathId}`);
+  },
+});
+
+export const groupOperations = [listGroups, createGroup, getGroup, putGroup, deleteGroup];

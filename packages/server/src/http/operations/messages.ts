@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import {
+  Appended,
+  Created,
+  exactly,
+  limits,
+  Message,
+  MessageAppend,
+  MessageCreation,
+  MessageList,
+  MessageWrite,
+  maybe,
+  meaning,
+  oneOf,
+  type Static,
+} from '@rollcall/protocol';
+import type { MessagePage } from '../../store/ports/messages.ts';
+import { presentMessage } from '../../wire/conversation-presenters.ts';
+import { appended, created, done } from '../../wire/json-answer.ts';
+import { etag, isFresh, precondition } from '../conditions.ts';
+import type { Exchange } from '../exchange.ts';
+import type { HttpServices } from '../http-services.ts';
+import { operationsOf } from '../operation.ts';
+import { totalListBody } from '../paged-list.ts';
+import { asksForStream } from '../presence-stream.ts';
+import { NOT_MODIFIED, type Reply } from '../reply.ts';
+import {
+  checkStream,
+  MESSAGES_STREAM_EXAMPLE,
+  STREAM_DESCRIPTION,
+  streamMessages,
+  watchingHost,
+} from './conversation-streams.ts';
+import { doneAnswer } from './examples.ts';
+import { CONVERSATION_PAGE, createdExample, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
+
+const operation = operationsOf('project', {
+  name: 'messages',
+  description: 'What users say in a thread. Messages stay when their author is deleted.',
+});
+
+export const NO_SUCH_MESSAGE = 'The thread has no such message.';
+const NO_AUTHOR =
+  'The author does not exist, is set `deleted` or is no member of the group (of an import: does not exist), or a mentioned user does not exist.';
+
+/** So much content is presented in one event-loop tick, in bytes. */
+const PRESENTED_AT_ONCE = 256 * 1_024;
+
+export const MessageListQuery = exactly({
+  ...CONVERSATION_PAGE,
+  order: meaning(
+    maybe(oneOf(['ascending', 'descending'], { description: '"ascending" or "descending"' })),
+    'By `createdTimestamp`, then arrival: the oldest first, or the newest.',
+    { default: 'ascending', 'x-example': 'descending' },
+  ),
+});
+export type MessageListQuery = Static<typeof MessageListQuery>;
+
+export const MESSAGE_EXAMPLE = {
+  id: '81',
+  threadID: 'launch',
+  groupID: 'analysts',
+  authorID: 'ada',
+  type: 'user_message',
+  content: [{ type: 'p', children: [{ text: 'In June, ' }, { text: 'I hope.', italic: true }] }],
+  plaintext: 'In June, I hope.',
+  url: null,
+  metadata: {},
+  createdTimestamp: '2026-03-01T09:30:00.000Z',
+  updatedTimestamp: null,
+  deletedTimestamp: null,
+} as const;
+
+/** The paged list of the messages of the thread in the path. */
+export const messageListOf = {
+  name: ({ pathId, query }: { readonly pathId: string; readonly query: MessageListQuery }) => [
+    'messages',
+    pathId,
+    query.order ?? 'ascending',
+  ],
+  defaultLimit: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
+};
+
+/** The answer to a reading of messages, by `read`. */
+export function messageListBody(
+  exchange: Exchange<unknown, MessageListQuery>,
+  { messages, pageTokens }: HttpServices,
+): Promise<Reply> {
+  const { caller, pathId: threadId, query } = exchange as Exchange<{ project: string }, MessageListQuery>;
+  const { order = 'ascending' } = query;
+  return totalListBody(
+    'messages',
+    exchange,
+    pageTokens,
+    async (request, maxBytes) => {
+      const bounded = { ...request, maxBytes: Math.min(maxBytes, PRESENTED_AT_ONCE), order };
+      return presented(await messages.list(caller.project, threadId, bounded), threadId);
+    },
+    limits.CONVERSATION_PAGE_MAX_BYTES,
+  );
+}
+
+function presented({ messages, groupId, last, total }: MessagePage, threadId: string) {
+  const items = messages.map((message) => presentMessage(message, { threadId, groupId }));
+  return { items: items.join(','), count: items.length, last, total };
+}
+
+const CREATION_EXAMPLE = {
+  id: '82',
+  authorID: 'ada',
+  content: [{ type: 'p', children: [{ text: 'In June, ' }, { text: 'I hope.', italic: true }] }],
+};
+
+const listMessages = operation('GET /v1/threads/:id/messages', {
+  id: 'listMessages',
+  summary: 'List the messages of a thread',
+  description: `Deleted messages are listed too, with empty content. A page also ends with the message that makes it larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.\n\n${STREAM_DESCRIPTION}`,
+  query: MessageListQuery,
+  list: messageListOf,
+  answer: {
+    schema: MessageList,
+    description: 'A page of messages.',
+    example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
+    streamExample: MESSAGES_STREAM_EXAMPLE,
+  },
+  errors: { thread_not_found: NO_SUCH_THREAD },
+  rule: checkStream,
+  async handle(exchange, services) {
+    if (!asksForStream(exchange)) return messageListBody(exchange, services);
+    const { groupId } = await services.threads.find(exchange.caller.project, exchange.pathId);
+    return streamMessages(exchange, services, groupId, watchingHost(exchange, services));
+  },
+});
+
+const createMessage = operation('POST /v1/threads/:id/messages', {
+  id: 'createMessage',
+  summary: 'Create a message; an error when it exists',
+  description:
+    'Without `id` the service makes one. `createThread` makes the thread in the same step when it is missing. `createdTimestamp` makes it an import: the author need only exist, and the group may be set `deleted`.',
+  body: {
+    schema: MessageCreation,
+    examples: {
+      message: { value: CREATION_EXAMPLE },
+      stream: {
+        summary: 'A message that grows by appending, and its thread',
+        value: {
+          id: 'answer',
+          authorID: 'grace',
+          content: [{ type: 'markdown', children: [{ text: '' }] }],
+          createThread: { groupID: 'analysts', name: 'Launch date' },
+        },
+      },
+    },
+  },
+  answer: {
+    status: 201,
+    schema: Created,
+    description: 'The message was created.',
+    example: createdExample('created message 82', '82'),
+  },
+  errors: {
+    thread_not_found: NO_SUCH_THREAD,
+    group_not_found: NO_ACTIVE_GROUP,
+    user_not_found: NO_AUTHOR,
+    message_already_exists: 'The thread has a message of this ID.',
+  },
+  async handle({ writer, pathId, body, headers }, { messages }) {
+    const { id = randomUUID(), ...write } = body;
+    await messages.put(writer, pathId, id, write, { ...precondition(headers), ifNoneMatch: '*' });
+    return created(`created message ${id}`, id);
+  },
+});
+
+const getMessage = operation('GET /v1/threads/:id/messages/:messageId', {
+  id: 'getMessage',
+  summary: 'Get a message',
+  answer: { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE },
+  conditions: 'read',
+  errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
+  handle: (exchange, services) => messageBody(exchange, services),
+});
+
+/** The answer to a reading of the message in the path. */
+export async function messageBody(exchange: Exchange<unknown>, { messages }: HttpServices): Promise<Reply> {
+  const { caller, pathId: threadId, messageId, headers } = exchange as Exchange<{ project: string }>;
+  const { message, groupId } = await messages.find(caller.project, threadId, messageId);
+  exchange.setHeader('etag', etag(message.revision));
+  return isFresh(headers, message.revision) ? NOT_MODIFIED : presentMessage(message, { threadId, groupId });
+}
+
+const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
+  id: 'putMessage',
+  summary: 'Create or update a message',
+  description:
+    'Only what is supplied changes; `authorID` and `content` are required to create. `deleted` hides what the message says and brings it back. `authorID` and the three times never change: they may be repeated.',
+  body: {
+    schema: MessageWrite,
+    examples: {
+      whole: {
+        summary: 'Create the message, or change its content',
+        value: { authorID: 'ada', content: CREATION_EXAMPLE.content },
+      },
+      delete: { summary: 'Hide what it says', value: { deleted: true } },
+      restore: { summary: 'Bring it back', value: { deleted: false } },
+    },
+  },
+  answer: doneAnswer('The message was created or updated; the message names which.', 'updated message 81'),
+  conditions: 'put',
+  errors: {
+    missing_field: '`authorID` or `content` is absent and the message does not exist.',
+    invalid_field:
+      'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
+    thread_not_found: NO_SUCH_THREAD,
+    group_not_found: NO_ACTIVE_GROUP,
+    user_not_found: NO_AUTHOR,
+    message_already_exists: 'The message exists, and the request has `If-None-Match: *`.',
+  },
+  rejectInvalid({ caller, pathId, messageId, body, headers }, errors, { messages }) {
+    const { project } = caller;
+    return messages.rejectInvalid(project, pathId, messageId, body, precondition(headers), errors);
+  },
+  async handle({ writer, pathId, messageId, body, headers }, { messages }) {
+    const outcome = await messages.put(writer, pathId, messageId, body, precondition(headers));
+    return done(`${outcome} message ${messageId}`);
+  },
+});
+
+const appendToMessage = operation('POST /v1/threads/:id/messages/:messageId/append', {
+  id: 'appendToMessage',
+  summary: 'Add a text to the end of a message',
+  description:
+    'For assistants that stream their words. The content is one `markdown` node. Texts of concurrent appends all arrive, each whole; an append costs the same however long the message is. With `offset` a repeated append is not applied twice.',
+  body: {
+    schema: MessageAppend,
+    examples: { text: { value: { text: ' It is planned' } } },
+  },
+  answer: {
+    schema: Appended,
+    description: 'The text was added.',
+    example: { success: true, message: 'appended to message 81', length: 20 },
+  },
+  conditions: 'write',
+  errors: {
+    invalid_request:
+      'The request does not fit the endpoint; with status 412: the text does not have `offset` code points.',
+    invalid_field: 'A field has a wrong type or value, or the content would be larger than 128 KiB.',
+    message_not_appendable: 'The content is not one `markdown` node, or the message is deleted.',
+    thread_not_found: NO_SUCH_THREAD,
+    message_not_found: NO_SUCH_MESSAGE,
+    group_not_found: NO_ACTIVE_GROUP,
+  },
+  async handle(exchange, { messages }) {
+    const { writer, pathId, messageId, body, headers } = exchange;
+    const { length, revision } = await messages.append(
+      writer,
+      pathId,
+      messageId,
+      body,
+      precondition(headers),
+    );
+    exchange.setHeader('etag', etag(revision));
+    return appended(`appended to message ${messageId}`, length);
+  },
+});
+
+const deleteMessage = operation('DELETE /v1/threads/:id/messages/:messageId', {
+  id: 'deleteMessage',
+  summary: 'Delete a message for good',
+  description: 'To hide it and be able to bring it back, `PUT` it with `deleted`.',
+  answer: doneAnswer('The message is gone.', 'deleted message 81'),
+  conditions: 'write',
+  errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
+  async handle({ writer, pathId, messageId, headers }, { messages }) {
+    await messages.remove(writer, pathId, messageId, precondition(headers));
+    return done(`deleted message ${messageId}`);
+  },
+});
+
+export const messageOperations = [
+  listMessages,
+  createMessage,
+  getMessage,
+  putMessage,
+  appendToMessage,
+  deleteMessage,
+];

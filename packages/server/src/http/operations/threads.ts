@@ -1,0 +1,274 @@
+import { randomUUID } from 'node:crypto';
+import {
+  Created,
+  canonicalLocation,
+  exactly,
+  Flag,
+  Id,
+  integer,
+  Location,
+  limits,
+  maybe,
+  meaning,
+  type Static,
+  Thread,
+  ThreadCreation,
+  ThreadList,
+  ThreadWrite,
+} from '@rollcall/protocol';
+import type { ListName } from '../../core/page-token.ts';
+import type { ThreadFilter, ThreadPage } from '../../store/ports/threads.ts';
+import { presentThread } from '../../wire/conversation-presenters.ts';
+import { created, done } from '../../wire/json-answer.ts';
+import { etag, isFresh, precondition } from '../conditions.ts';
+import type { Exchange } from '../exchange.ts';
+import type { HttpServices } from '../http-services.ts';
+import { operationsOf } from '../operation.ts';
+import { asksForStream } from '../presence-stream.ts';
+import { NOT_MODIFIED } from '../reply.ts';
+import { PageQuery } from '../schemas.ts';
+import {
+  checkStream,
+  STREAM_DESCRIPTION,
+  streamThreads,
+  THREADS_STREAM_EXAMPLE,
+  watchingHost,
+} from './conversation-streams.ts';
+import { doneAnswer, NO_SUCH_GROUP } from './examples.ts';
+
+const operation = operationsOf('project', {
+  name: 'threads',
+  description: 'The conversations of a group. Deleting the group deletes them.',
+});
+
+export const NO_SUCH_THREAD = 'The thread does not exist.';
+export const NO_ACTIVE_GROUP =
+  'The group does not exist, or is set `deleted` and the thread is not imported.';
+
+/** `limit` and `token` of lists of threads and messages. */
+export const CONVERSATION_PAGE = {
+  limit: meaning(
+    maybe(
+      integer({
+        minimum: 1,
+        maximum: limits.CONVERSATION_PAGE_MAX_LIMIT,
+        description: `a whole number from 1 to ${limits.CONVERSATION_PAGE_MAX_LIMIT}`,
+      }),
+    ),
+    'How many entries at most.',
+    { default: limits.CONVERSATION_PAGE_DEFAULT_LIMIT, 'x-example': 20 },
+  ),
+  token: PageQuery.properties.token,
+};
+
+export const ThreadListQuery = exactly({
+  groupID: meaning(maybe(Id), 'Only threads of this group.', { 'x-example': 'analysts' }),
+  location: meaning(maybe(Location), 'Only threads about exactly this. JSON, percent-encoded.', {
+    'x-example': { page: 'q3-report' },
+  }),
+  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
+    default: false,
+    'x-example': true,
+  }),
+  resolved: meaning(maybe(Flag), 'Only threads that are resolved, or (false) that are not.', {
+    'x-example': false,
+  }),
+  ...CONVERSATION_PAGE,
+});
+export type ThreadListQuery = Static<typeof ThreadListQuery>;
+
+export const THREAD_EXAMPLE = {
+  id: 'launch',
+  groupID: 'analysts',
+  name: 'Launch date',
+  url: 'https://example.com/q3-report',
+  location: { page: 'q3-report' },
+  metadata: {},
+  resolved: false,
+  resolvedTimestamp: null,
+  createdTimestamp: '2026-03-01T09:00:00.000Z',
+  total: 1,
+  userMessages: 1,
+  actionMessages: 0,
+  deletedMessages: 0,
+  lastMessageTimestamp: '2026-03-01T09:30:00.000Z',
+  participants: [{ userID: 'ada', lastSeenTimestamp: '2026-03-01T09:30:00.000Z' }],
+} as const;
+
+export const createdExample = (message: string, id: string) => ({ success: true, message, id });
+
+/** Which threads a query asks for. */
+export function threadFilter(
+  { location, partial_match: partial = false, resolved }: ThreadListQuery,
+  groupId: string | null,
+): ThreadFilter {
+  return {
+    groupId,
+    location: location === undefined ? null : { location: canonicalLocation(location), partial },
+    resolved: resolved ?? null,
+  };
+}
+
+/** The list of threads: a page's token is valid with the same filter only. Null where the location is invalid. */
+export function threadListName(query: ThreadListQuery, groupId: string | null): ListName | null {
+  const { location } = query as { location?: unknown };
+  if (location !== undefined && !isLocation(location)) return null;
+  return ['threads', JSON.stringify(threadFilter(query, groupId))];
+}
+
+const isLocation = (value: unknown) =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).every((part) => typeof part === 'string');
+
+/** The answer to a reading of threads. */
+export function threadListBody(
+  { threads, last }: ThreadPage,
+  { list }: Exchange,
+  { pageTokens }: HttpServices,
+): string {
+  const token = last === null ? null : pageTokens.issue(list, last);
+  const entries = threads.map(presentThread).join(',');
+  return `{"threads":[${entries}],"pagination":{"token":${JSON.stringify(token)}}}`;
+}
+
+/** What a page of a list of threads is read with. */
+export const threadPageOf = ({ page }: Exchange) => ({
+  after: page.after,
+  limit: page.limit,
+  maxBytes: limits.CONVERSATION_PAGE_MAX_BYTES,
+});
+
+const listThreads = operation('GET /v1/threads', {
+  id: 'listThreads',
+  summary: 'List threads, those with the latest activity first',
+  description: `
+Activity is the time of the latest message, or of the creation where there is none. A thread whose activity changes during a
+walk through the pages may be missed by it; all others come exactly once. A page also ends with the thread that makes it
+larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes, and after a long search for few threads: go by its token.
+
+${STREAM_DESCRIPTION} The stream needs \`groupID\`, and gathers what changes for up to a second.`.trim(),
+  query: ThreadListQuery,
+  list: {
+    name: ({ query }) => threadListName(query, query.groupID ?? null),
+    defaultLimit: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
+  },
+  answer: {
+    schema: ThreadList,
+    description: 'A page of threads.',
+    example: { threads: [THREAD_EXAMPLE], pagination: { token: null } },
+    streamExample: THREADS_STREAM_EXAMPLE,
+  },
+  errors: { missing_field: '`groupID` is absent, for a stream.', group_not_found: NO_SUCH_GROUP },
+  rule(exchange, errors) {
+    checkStream(exchange, errors);
+    if (asksForStream(exchange) && exchange.query.groupID === undefined)
+      errors.missing.add('query parameter groupID', 'the ID of a group, for a stream');
+  },
+  async handle(exchange, services) {
+    const { caller, query } = exchange;
+    const { groupID: groupId = null } = query;
+    const filter = threadFilter(query, groupId);
+    if (asksForStream(exchange) && groupId !== null)
+      return streamThreads(exchange, services, { ...filter, groupId }, watchingHost(exchange, services));
+    const request = { ...threadPageOf(exchange), filter, viewer: null };
+    return threadListBody(await services.threads.list(caller.project, request), exchange, services);
+  },
+});
+
+const createThread = operation('POST /v1/threads', {
+  id: 'createThread',
+  summary: 'Create a thread; an error when it exists',
+  description:
+    'Without `id` the service makes one. `createdTimestamp` makes it an import, which works in a group set `deleted` too.',
+  body: {
+    schema: ThreadCreation,
+    examples: {
+      thread: {
+        value: {
+          id: 'plans',
+          groupID: 'analysts',
+          name: 'Plans',
+          location: { page: 'q3-report' },
+        },
+      },
+    },
+  },
+  answer: {
+    status: 201,
+    schema: Created,
+    description: 'The thread was created.',
+    example: createdExample('created thread plans', 'plans'),
+  },
+  errors: {
+    group_not_found: NO_ACTIVE_GROUP,
+    thread_already_exists: 'A thread of this ID exists in the project.',
+  },
+  async handle({ writer, body, headers }, { threads }) {
+    const { id = randomUUID(), ...write } = body;
+    await threads.put(writer, id, write, { ...precondition(headers), ifNoneMatch: '*' });
+    return created(`created thread ${id}`, id);
+  },
+});
+
+const getThread = operation('GET /v1/threads/:id', {
+  id: 'getThread',
+  summary: 'Get a thread',
+  description: 'Its `ETag` changes with everything that is shown, also with a new message.',
+  answer: { schema: Thread, description: 'The thread.', example: THREAD_EXAMPLE },
+  conditions: 'read',
+  errors: { thread_not_found: NO_SUCH_THREAD },
+  async handle(exchange, { threads }) {
+    const thread = await threads.find(exchange.caller.project, exchange.pathId);
+    exchange.setHeader('etag', etag(thread.revision));
+    return isFresh(exchange.headers, thread.revision) ? NOT_MODIFIED : presentThread(thread);
+  },
+});
+
+const putThread = operation('PUT /v1/threads/:id', {
+  id: 'putThread',
+  summary: 'Create or update a thread',
+  description:
+    'Only what is supplied changes; `groupID` and `name` are required to create. `groupID` and the two times never change: they may be repeated.',
+  body: {
+    schema: ThreadWrite,
+    examples: {
+      whole: {
+        summary: 'Create the thread, or change its name',
+        value: { groupID: 'analysts', name: 'Launch date' },
+      },
+      resolve: { summary: 'The conversation is over', value: { resolved: true } },
+      clear: { summary: 'The thread is about no location any more', value: { location: null } },
+    },
+  },
+  answer: doneAnswer('The thread was created or updated; the message names which.', 'created thread launch'),
+  conditions: 'put',
+  errors: {
+    missing_field: '`groupID` or `name` is absent and the thread does not exist.',
+    invalid_field:
+      'A field has a wrong type or value, a time is in the future, or a field that never changes has another value.',
+    group_not_found: NO_ACTIVE_GROUP,
+    thread_already_exists: 'The thread exists, and the request has `If-None-Match: *`.',
+  },
+  rejectInvalid({ caller, pathId, body, headers }, errors, { threads }) {
+    return threads.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
+  },
+  async handle({ writer, pathId, body, headers }, { threads }) {
+    const outcome = await threads.put(writer, pathId, body, precondition(headers));
+    return done(`${outcome} thread ${pathId}`);
+  },
+});
+
+const deleteThread = operation('DELETE /v1/threads/:id', {
+  id: 'deleteThread',
+  summary: 'Delete a thread for good, with its messages',
+  answer: doneAnswer('The thread is gone.', 'deleted thread launch'),
+  conditions: 'write',
+  errors: { thread_not_found: NO_SUCH_THREAD },
+  async handle({ writer, pathId, headers }, { threads }) {
+    await threads.remove(writer, pathId, precondition(headers));
+    return done(`deleted thread ${pathId}`);
+  },
+});
+
+export const threadOperations = [listThreads, createThread, getThread, putThread, deleteThread];

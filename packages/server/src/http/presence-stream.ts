@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http';
+import type { ValidationErrors } from '@rollcall/protocol';
+import { ServiceError } from '../core/service-error.ts';
+import type { PresenceHub } from '../realtime/hub.ts';
+import type { StreamRequest } from '../realtime/sessions/stream-request.ts';
+import type { StreamSink } from '../realtime/sessions/stream-sink.ts';
+import { readPositionId, retryText } from '../wire/event-text.ts';
+import type { Exchange } from './exchange.ts';
+import { TAKEN_OVER } from './reply.ts';
+import { wantsStream } from './wants-stream.ts';
+
+/** How long clients wait before they reconnect, in milliseconds: spread, so that they do not all come at once. */
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 3_000;
+
+/** The query parameters of a reading that a stream does not take. */
+const NOT_STREAMED = ['limit', 'token', 'count_only', 'order'] as const;
+
+/** Whether the request is for the stream, and not for the reading of the same path. */
+export const asksForStream = ({ request: { method, headers } }: Exchange): boolean =>
+  method === 'GET' && wantsStream(headers.accept);
+
+/** Rejects the query parameters that a reading takes and a stream does not. */
+export function rejectPaging(query: object, errors: ValidationErrors): void {
+  for (const name of NOT_STREAMED) {
+    if ((query as Record<string, unknown>)[name] === undefined) continue;
+    errors.invalid.add(`query parameter ${name}`, 'no such parameter on a stream, which has no pages');
+  }
+}
+
+/**
+ * Opens a presence stream as the answer; `Last-Event-ID` is where it resumes. Until it resolves nothing has been sent.
+ * @throws ServiceError when the group does not exist, or the viewer may not watch it; StoreUnavailableError
+ */
+export async function openPresenceStream(
+  hub: PresenceHub,
+  exchange: Exchange,
+  request: StreamRequest,
+): Promise<typeof TAKEN_OVER> {
+  return answerStream(exchange, await hub.open(request, readPositionId(lastEventId(exchange))));
+}
+
+/** Where the client's last connection to a stream ended, as it says. */
+export function lastEventId({ headers }: Exchange): string | undefined {
+  const id = headers['last-event-id'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+/** What a stream is written by. */
+interface Session {
+  start(sink: StreamSink): void;
+  close(): void;
+}
+
+/** Answers with the stream of an open session. @throws ServiceError when the connection cannot take one */
+export function answerStream(exchange: Exchange, session: Session): typeof TAKEN_OVER {
+  const { socket } = exchange.response;
+  if (socket === null) {
+    session.close();
+    throw new ServiceError(
+      'invalid_request',
+      'a stream cannot follow an unfinished answer on its connection',
+    );
+  }
+  sendHead(exchange);
+  socket.once('close', () => session.close());
+  if (socket.destroyed) session.close();
+  else startOn(socket, session);
+  return TAKEN_OVER;
+}
+
+/** The body ends with the connection, so that all readers of a stream are sent the same bytes. */
+function sendHead(exchange: Exchange): void {
+  const { response } = exchange;
+  response.removeHeader('transfer-encoding');
+  exchange.contentType = 'text/event-stream; charset=utf-8';
+  exchange.setHeaders({ 'cache-control': 'no-store', 'x-accel-buffering': 'no', connection: 'close' });
+  exchange.writeHead(200, null);
+  response.flushHeaders();
+}
+
+function startOn(socket: NonNullable<ServerResponse['socket']>, session: Session): void {
+  const spread = Math.random() * (RETRY_MAX_MS - RETRY_MIN_MS);
+  socket.write(retryText(Math.round(RETRY_MIN_MS + spread)));
+  session.start(socket);
+}

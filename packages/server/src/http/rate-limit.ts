@@ -1,0 +1,49 @@
+import { ServiceError } from '../core/service-error.ts';
+import type { Exchange } from './exchange.ts';
+
+const WINDOW_MS = 1_000;
+/** The windows that have ended are deleted once there are so many: one for each caller. */
+const WINDOWS_MAX = 5_000;
+
+interface Window {
+  readonly endsAt: number;
+  requests: number;
+}
+
+/** At most so many requests of a caller in a window of a second, counted by this process. */
+export class RateLimit {
+  readonly #max: number;
+  readonly #windows = new Map<string, Window>();
+
+  constructor(requestsPerSecond: number) {
+    this.#max = requestsPerSecond;
+  }
+
+  /** Counts a request and sets the `RateLimit` headers of its answer. @throws ServiceError 429 `invalid_request` */
+  count(exchange: Exchange, caller: string): void {
+    const now = performance.now();
+    const window = this.#windowOf(caller, now);
+    window.requests += 1;
+    const seconds = String(Math.ceil((window.endsAt - now) / 1_000));
+    exchange.setHeader('ratelimit-limit', String(this.#max));
+    exchange.setHeader('ratelimit-remaining', String(Math.max(0, this.#max - window.requests)));
+    exchange.setHeader('ratelimit-reset', seconds);
+    if (window.requests <= this.#max) return;
+    throw new ServiceError(
+      'invalid_request',
+      `more than ${this.#max} requests in a second; try again in ${seconds} second`,
+      { status: 429, headers: { 'Retry-After': seconds } },
+    );
+  }
+
+  #windowOf(caller: string, now: number): Window {
+    const current = this.#windows.get(caller);
+    if (current !== undefined && current.endsAt > now) return current;
+    if (this.#windows.size >= WINDOWS_MAX) {
+      for (const [id, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(id);
+    }
+    const started = { endsAt: now + WINDOW_MS, requests: 0 };
+    this.#windows.set(caller, started);
+    return started;
+  }
+}

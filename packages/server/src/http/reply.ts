@@ -1,0 +1,27 @@
+import { pipeline, Readable } from 'node:stream';
+import type { Logger } from 'pino';
+import type { Exchange } from './exchange.ts';
+
+/** The body of an answer that is written piece by piece: the next one is read when the socket has taken the one before. */
+export interface Pieces {
+  readonly pieces: AsyncGenerator<string, void, void>;
+  /** Releases what the store retains for the pieces. Called once the answer has ended, also where no piece was read. */
+  readonly release: () => unknown;
+}
+
+/** The client has the current state: 304, without a body. */
+export const NOT_MODIFIED = Symbol('304');
+/** The handler has taken the response over and answers on its own. */
+export const TAKEN_OVER = Symbol('taken over');
+
+/** What a handler answers: a body, whole or in pieces, or one of the symbols. */
+export type Reply = string | Uint8Array | Pieces | typeof NOT_MODIFIED | typeof TAKEN_OVER;
+
+/** Writes the pieces as the body. A failure on the way is logged and breaks the connection, because the status has been sent. */
+export function writePieces({ response, id }: Exchange, { pieces, release }: Pieces, log: Logger): void {
+  pipeline(Readable.from(pieces, { highWaterMark: 1 }), response, (err) => {
+    release();
+    if (err && err.code !== 'ERR_STREAM_PREMATURE_CLOSE')
+      log.error({ err, reqId: id }, 'an answer broke off');
+  });
+}

@@ -1,0 +1,163 @@
+import {
+  exactly,
+  Id,
+  JsonObjectError,
+  limits,
+  type ObjectSchema,
+  parseJsonObject,
+  ValidationErrors,
+  validator,
+} from '@rollcall/protocol';
+import type { Caller } from '../core/caller.ts';
+import { ServiceError } from '../core/service-error.ts';
+import { type ErrorsByStep, mergeErrors, validationError } from '../core/validation-error.ts';
+import { isLargeBody } from './bodies/body-memory.ts';
+import { type BodyReading, bodyOf } from './bodies/body-reading.ts';
+import { type BodyRules, LARGE_BODIES } from './bodies/large-bodies.ts';
+import type { Exchange } from './exchange.ts';
+import type { HttpServices } from './http-services.ts';
+import type { AnyOperation, PagedList } from './operation.ts';
+import { MalformedQuery, NO_QUERY } from './query-string.ts';
+import { queryReader } from './query-values.ts';
+import { NOTHING, type PageQuery, TOKEN_EXPECTED } from './schemas.ts';
+
+/** Checks a request and sets what its handler reads. @throws ServiceError (a rejection where a promise is returned) */
+export type RequestCheck = (exchange: Exchange) => Promise<void> | undefined;
+
+/** The check of one part of a request. */
+type Part = (exchange: Exchange, errors: ValidationErrors) => void;
+
+/** The errors of one part; the same object for all parts without errors. */
+let partErrors = new ValidationErrors();
+
+/**
+ * Checks path, query and body of an operation as one request: each step of the contract's order (unexpected, missing,
+ * invalid) runs over all three before the next. A body above 256 KiB is read on a thread, by the same rules.
+ */
+export function requestCheck(operation: AnyOperation, services: HttpServices): RequestCheck {
+  const { path, body, list } = operation;
+  const querySchema = operation.query ?? NOTHING;
+  const query = queryCheck(querySchema);
+  const queryRequired = querySchema.required !== undefined;
+  const pathIds = path.includes(':') ? pathCheck(path) : null;
+  const parse = body === undefined ? null : body.isRaw === true ? takeBytes : bodyCheck(operation);
+  const page = list === undefined ? null : pageCheck(list, services);
+  const rule: Part | null =
+    operation.rule === undefined ? null : (exchange, errors) => operation.rule?.(exchange, errors);
+
+  const finish = (exchange: Exchange, bodyErrors: ValidationErrors | null): Promise<never> | undefined => {
+    let errors = bodyErrors;
+    if (pathIds !== null) errors = collect(pathIds, exchange, errors, inPath);
+    if (queryRequired || exchange.rawQuery !== NO_QUERY) errors = collect(query, exchange, errors, inQuery);
+    else exchange.query = NO_QUERY;
+    if (page !== null) errors = collect(page, exchange, errors);
+    if (rule !== null) errors = collect(rule, exchange, errors);
+    if (errors === null) return undefined;
+    if (operation.rejectInvalid === undefined) throw validationError(errors);
+    return operation.rejectInvalid(exchange, errors, services);
+  };
+
+  return (exchange) => {
+    const { received } = exchange;
+    if (body?.large !== undefined && received !== null && isLargeBody(received.length)) {
+      const { project } = exchange.caller as Caller;
+      const reading = services.bodyThreads.read(project, body.large, received);
+      return reading.then((read) => finish(exchange, takeReading(exchange, read)));
+    }
+    return finish(exchange, parse === null ? null : collect(parse, exchange, null));
+  };
+}
+
+const inPath = (field: string) => `${field} in the path`;
+const inQuery = (name: string) => `query parameter ${name}`;
+
+/** Runs the check of one part, and adds its errors to those of the parts before it. */
+function collect(
+  check: Part,
+  exchange: Exchange,
+  before: ValidationErrors | null,
+  rename?: (path: string) => string,
+): ValidationErrors | null {
+  check(exchange, partErrors);
+  if (partErrors.clean) return before;
+  const all = before ?? new ValidationErrors();
+  mergeErrors(all, partErrors as ErrorsByStep, rename);
+  partErrors = new ValidationErrors();
+  return all;
+}
+
+/** An ID of printable ASCII, as nearly all are, is valid; the whole pattern costs several times more. */
+const ASCII_ID = new RegExp(`^[\\x20-\\x7e]{1,${limits.ID_MAX_LENGTH}}$`);
+
+/** Every parameter of a path is an ID. */
+function pathCheck(path: string): Part {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
+  const validate = validator(exactly(Object.fromEntries(names.map((name) => [name, Id]))));
+  return ({ params }, errors) => {
+    if (!names.every((name) => ASCII_ID.test(params[name] as string))) validate(params, errors);
+  };
+}
+
+function queryCheck(schema: ObjectSchema): Part {
+  const read = queryReader(schema);
+  return (exchange, errors) => {
+    const { rawQuery } = exchange;
+    const isMalformed = rawQuery instanceof MalformedQuery;
+    if (isMalformed) errors.invalid.add(rawQuery.parameter, 'escapes of UTF-8, such as %C3%A9');
+    exchange.query = read(isMalformed ? NO_QUERY : rawQuery, errors);
+  };
+}
+
+/** Sets the list, whose name is per project, and the page of the query's `limit` and `token`. */
+function pageCheck(
+  { name, defaultLimit = limits.PAGE_DEFAULT_LIMIT }: PagedList<Exchange>,
+  { pageTokens }: HttpServices,
+): Part {
+  return (exchange, errors) => {
+    const { limit = defaultLimit, token } = exchange.query as PageQuery;
+    const list = name(exchange);
+    let after: string | null = null;
+    if (list !== null) exchange.list = [(exchange.caller as Caller).project, ...list];
+    if (typeof token === 'string' && list !== null) {
+      after = pageTokens.read(exchange.list, token);
+      if (after === null) errors.invalid.add('query parameter token', TOKEN_EXPECTED);
+    }
+    exchange.page = { after, limit };
+  };
+}
+
+const takeBytes: Part = (exchange) => {
+  exchange.body = exchange.received?.bytes();
+};
+
+function bodyCheck({ body }: AnyOperation): Part {
+  const { schema, large, isOptional = false } = body as NonNullable<AnyOperation['body']>;
+  const { rule }: BodyRules = large === undefined ? { schema } : LARGE_BODIES[large];
+  const validate = validator(schema);
+  return (exchange, errors) => {
+    const { received } = exchange;
+    const value = isOptional && !received?.length ? {} : jsonObject(received?.bytes());
+    exchange.body = value;
+    validate(value, errors);
+    rule?.(value, errors);
+  };
+}
+
+function jsonObject(bytes: Uint8Array | undefined): object {
+  try {
+    return parseJsonObject(bytes);
+  } catch (error) {
+    if (error instanceof JsonObjectError) throw new ServiceError('invalid_request', error.message);
+    throw error;
+  }
+}
+
+/** Sets the body that a thread has read; returns its validation errors, or null where there are none. */
+function takeReading(exchange: Exchange, reading: BodyReading): ValidationErrors | null {
+  if (reading.type === 'malformed') throw new ServiceError('invalid_request', reading.message);
+  exchange.body = bodyOf(reading);
+  if (reading.type === 'read') return null;
+  const errors = new ValidationErrors();
+  mergeErrors(errors, reading.errors);
+  return errors;
+}

@@ -1,0 +1,62 @@
+import { limits } from '@rollcall/protocol';
+import { isLargeBody } from './bodies/body-memory.ts';
+import type { HttpServices } from './http-services.ts';
+import type { GroupNoun } from './older-names.ts';
+import { type AnyOperation, isLimited, type TokenKind } from './operation.ts';
+import { type RequestCheck, requestCheck } from './request-check.ts';
+import type { RouteSeries } from './request-histogram.ts';
+
+/** Finds who calls; null where no token is needed. Returns no promise where the token was verified a moment ago. */
+type Authenticate = ((header: string | undefined) => object | Promise<object>) | null;
+
+/** An operation at one of its paths, with all that a request needs prepared. */
+export interface Route {
+  readonly operation: AnyOperation;
+  readonly path: string;
+  /** The name that the path uses for a group. */
+  readonly noun: GroupNoun;
+  readonly status: number;
+  readonly authenticate: Authenticate;
+  /** The caller's requests count towards the limit of its project. */
+  readonly isLimited: boolean;
+  readonly takesBody: boolean;
+  readonly bodyMaxBytes: number;
+  readonly check: RequestCheck;
+  readonly series: RouteSeries;
+  readonly headSeries: RouteSeries;
+}
+
+export function createRoute(
+  operation: AnyOperation,
+  path: string,
+  noun: GroupNoun,
+  services: HttpServices,
+): Route {
+  const { method, token, body, answer } = operation;
+  const { histogram, settings } = services;
+  const maxBytes = body?.maxBytes ?? limits.SMALL_BODY_LIMIT_BYTES;
+  if (isLargeBody(maxBytes) && body?.large === undefined && body?.isRaw !== true)
+    throw new Error(`${operation.id} would read large bodies on the event loop`);
+  return {
+    operation,
+    path,
+    noun,
+    status: answer.status ?? 200,
+    authenticate: authentication(token, services),
+    isLimited: isLimited(operation),
+    takesBody: body !== undefined,
+    bodyMaxBytes: Math.min(settings.bodyLimitBytes, maxBytes),
+    check: requestCheck(operation, services),
+    series: histogram.route(method, path),
+    headSeries: method === 'GET' ? histogram.route('HEAD', path) : histogram.route(method, path),
+  };
+}
+
+const METHODS = {
+  project: 'authenticate',
+  client: 'authenticateClient',
+  customer: 'authenticateCustomer',
+} as const;
+
+const authentication = (token: TokenKind, { authenticator }: HttpServices): Authenticate =>
+  token === 'none' ? null : (header) => authenticator[METHODS[token]](header);

@@ -1,0 +1,69 @@
+import findMyWay from 'find-my-way';
+import { ServiceError } from '../core/service-error.ts';
+import type { Exchange } from './exchange.ts';
+import { type MalformedQuery, parseQueryString, type RawQuery } from './query-string.ts';
+import type { Route } from './route.ts';
+
+/** The methods of the API, in the order of `Allow`. */
+const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
+
+/** Finds the operation of a request. */
+export class Router {
+  readonly #paths = findMyWay({
+    // An ID may be long; the check of the path rejects one that is too long.
+    maxParamLength: Number.MAX_SAFE_INTEGER,
+    querystringParser: parseQueryString as never,
+    // Without it, a path whose escapes do not decode would be found nowhere; this match has no store.
+    onBadUrl: () => {},
+  });
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      const { method } = route.operation;
+      this.#paths.on(method === 'GET' ? ['GET', 'HEAD'] : method, route.path, () => {}, route);
+    }
+  }
+
+  /** Sets route, parameters and query of a request that an operation takes. */
+  match(exchange: Exchange): void {
+    const { method, url } = exchange.request as { method: string; url: string };
+    const found = this.#find(method, url);
+    if (found === null) return;
+    exchange.isPathMalformed = found.store === null;
+    const match = exchange.isPathMalformed ? this.#find(method, withoutEscapes(url)) : found;
+    if (match === null) return;
+    exchange.route = match.store as Route;
+    exchange.params = match.params as Record<string, string>;
+    exchange.rawQuery = match.searchParams as RawQuery | MalformedQuery;
+  }
+
+  /** The error of a request that no operation takes: 404 for an unknown path, 405 with `Allow` for a known one. */
+  notFound({ request }: Exchange): ServiceError {
+    const url = originForm(request.url as string);
+    const [path] = url.split('?', 1);
+    const methods = METHODS.filter((method) => this.#find(method, withoutEscapes(url)) !== null);
+    if (methods.length === 0)
+      return new ServiceError('invalid_request', `there is no ${path} in this API`, { status: 404 });
+    const allow = methods.join(', ');
+    return new ServiceError('invalid_request', `${path} does not take ${request.method}; it takes ${allow}`, {
+      status: 405,
+      headers: { Allow: allow },
+    });
+  }
+
+  #find(method: string, url: string) {
+    return this.#paths.find(method as 'GET', url);
+  }
+}
+
+export const malformedPath = () =>
+  new ServiceError(
+    'invalid_field',
+    'invalid field id in the path (expected escapes of UTF-8, such as %C3%A9)',
+  );
+
+/** The same path, as far as routing is concerned, whose parameters always decode. */
+const withoutEscapes = (url: string) => url.replaceAll('%', '_');
+
+/** The path and query of a request's target, which may be a whole URL (RFC 9112 section 3.2.2). */
+const originForm = (url: string) => url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');

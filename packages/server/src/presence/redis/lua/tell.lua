@@ -1,5 +1,0 @@
--- Tells those who watch a group what happened elsewhere.
---
--- KEYS, ARGV 1: see group.lua
--- ARGV 2 event  as a text of JSON
-if is_watched() then append(ARGV[2]) end

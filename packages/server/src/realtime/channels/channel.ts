@@ -1,0 +1,249 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { PresenceFilter } from '../../core/presence-reading.ts';
+import { entriesText, heartbeatText } from '../../wire/event-text.ts';
+import { mergeEntries } from '../events/merge-entries.ts';
+import type { Entry, ReaderEvent } from '../events/reader-event.ts';
+import { RecentEntries } from '../events/recent-entries.ts';
+import { type Text, textOf } from '../text/pieces.ts';
+import type { FeedState } from '../views/feed-state.ts';
+import { FilteredView } from '../views/filtered-view.ts';
+import type { Batch, ChannelReader, Opening } from './channel-reader.ts';
+import { snapshotOf } from './snapshot-text.ts';
+
+/** How many writes are made in one event-loop tick: a few milliseconds. */
+const WRITES_PER_TICK = 256;
+/** Most bytes of missed events; a reader who missed more is sent a snapshot. */
+const MISSED_MAX_BYTES = 1_048_576;
+const NO_TEXT = textOf(Buffer.alloc(0));
+
+/** Users whose durable locations are to be read again; null for all. */
+export interface Stale {
+  userIds: Set<string> | null;
+}
+
+/**
+ * The readers of a group with one filter. What they are sent is filtered and written once for all of them. Locations,
+ * events and texts are stored once for all channels of the group (see FeedState). A channel by itself costs some 5 KB,
+ * 8 bytes for each of the last 1,000 events that it showed, and while it has a snapshot, 8 bytes for each user in it.
+ */
+export class Channel {
+  readonly view: FilteredView;
+  readonly readers = new Set<ChannelReader>();
+  /** The readers who do not have everything that was sent. */
+  readonly lagging = new Set<ChannelReader>();
+  /** While the channel's durable locations are being read: the users whose locations changed meanwhile. */
+  stale: Stale = { userIds: new Set() };
+  /** Resolves when the channel is open; rejects where it could not be opened. Set by the feed. */
+  ready: Promise<void> = Promise.resolve();
+  /** When it was opened, in milliseconds since the epoch. */
+  openedAt = 0;
+  /** Since when it has no readers, in milliseconds since the epoch; null while it has one. Set by the feed. */
+  emptySince: number | null = null;
+  readonly #state: FeedState;
+  readonly #onDefect: (defect: unknown) => void;
+  readonly #idAt = (offset: number) => this.#state.idAt(offset);
+  #isOpen = false;
+  #isPumping = false;
+  #isPumpDue = false;
+  #pending: Entry[] = [];
+  readonly #recent: RecentEntries;
+  #sentTo: number;
+  /** The batch that is being sent. */
+  #sending: Batch | null = null;
+  #sent: Promise<void> = Promise.resolve();
+  /** What new readers get until something changes. */
+  #snapshot: Opening | null = null;
+  /** Of the keys of texts that were written since the last batch. */
+  #missedPrefix: number;
+
+  /** @param onDefect called with the error where its readers could not be sent an event, so that they lack it */
+  constructor(filter: PresenceFilter, state: FeedState, onDefect: (defect: unknown) => void) {
+    this.view = new FilteredView(filter, state.durable);
+    this.#state = state;
+    this.#onDefect = onDefect;
+    this.#sentTo = state.offset;
+    this.#missedPrefix = state.missedTexts.newPrefix();
+    this.#recent = new RecentEntries(state.offset);
+    state.entries.add(this.#recent);
+  }
+
+  /** Releases what is stored for it. Call it when it has no readers. Idempotent. */
+  close(): void {
+    this.suspend();
+    this.#dropSnapshot();
+    this.view.close();
+    this.#state.entries.remove(this.#recent);
+  }
+
+  /** Whether it knows what its filter shows, so that readers can join and get events. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** The offset up to which readers have been sent events, or are being sent them. */
+  get sentTo(): number {
+    return this.#sentTo;
+  }
+
+  get hasPending(): boolean {
+    return this.#pending.length > 0;
+  }
+
+  get isSending(): boolean {
+    return this.#sending !== null;
+  }
+
+  /** Takes the events that came of the group's event at this offset, complete and filtered. */
+  record(offset: number, events: readonly ReaderEvent[]): void {
+    if (events.length === 0) return;
+    this.#dropSnapshot();
+    for (const event of events) this.#pending.push(this.#state.entries.entryOf(offset, event));
+  }
+
+  /** Sends pending events to all readers, one by one or merged, after what is being sent already. Never rejects. */
+  send(isMerged = false): Promise<void> {
+    this.#sent = this.#sent
+      .then(() => this.#send(isMerged))
+      .catch((defect) => {
+        // The same entries would throw again; the readers get a snapshot instead.
+        this.#pending = [];
+        this.#sending = null;
+        this.#onDefect(defect);
+      });
+    return this.#sent;
+  }
+
+  /** All that the filter shows. Call it in the feed's order. */
+  async snapshot(): Promise<Opening> {
+    this.#snapshot ??= await snapshotOf(this.view, this.#state);
+    return this.#snapshot;
+  }
+
+  /** Whether a reader who has all events up to an offset can be sent the rest. */
+  covers(offset: number): boolean {
+    return this.#recent.covers(offset);
+  }
+
+  /** The events from an offset to {@link sentTo}, one by one or merged; null when some are dropped, or they are too long. */
+  missed(offset: number, isMerged: boolean): Text | null {
+    if (offset >= this.#sentTo) return NO_TEXT;
+    const entries = () => {
+      const all = this.#recent.after(offset);
+      return isMerged && all !== null ? mergeEntries(all) : all;
+    };
+    return this.shared(`${offset} ${isMerged}`, entries, this.#sentTo);
+  }
+
+  /**
+   * The text of entries that lead to an offset, written once for all readers with the same key until more is sent; null where
+   * there are no entries, or they are too long.
+   */
+  shared(key: string, entries: () => readonly Entry[] | null, to: number): Text | null {
+    const { missedTexts } = this.#state;
+    const ownKey = `${this.#missedPrefix} ${key}`;
+    const known = missedTexts.get(ownKey);
+    if (known !== undefined) return known;
+    const missed = entries();
+    const bytes = missed === null ? null : Buffer.from(entriesText(missed, this.#idAt, to));
+    if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
+    const text = textOf(bytes);
+    missedTexts.add(ownKey, text);
+    return text;
+  }
+
+  /** Sends every reader a heartbeat, with the ID of the group's position where the reader has everything. */
+  async heartbeat(): Promise<void> {
+    const isLevel = this.#isOpen && !this.hasPending && !this.isSending;
+    const bytes = Buffer.from(heartbeatText(isLevel ? this.#state.idAt(this.#state.offset) : null));
+    await inTicks(this.readers, 1, (reader) => reader.heartbeat(bytes));
+  }
+
+  /** Sends these readers a snapshot. Call it in the feed's order. */
+  async reopen(readers: Iterable<ChannelReader> = this.readers): Promise<void> {
+    const opening = await this.snapshot();
+    for (const reader of readers) reader.reopen(opening);
+    // All of them lag from here on, so nothing else has to wait for them.
+    void this.pump();
+  }
+
+  /** Continues with the readers who lag. */
+  async pump(): Promise<void> {
+    this.#isPumpDue = true;
+    if (this.#isPumping) return;
+    this.#isPumping = true;
+    // Readers who begin to lag during a pass are pumped in the next one.
+    while (this.#isPumpDue) {
+      this.#isPumpDue = false;
+      const writes = this.#snapshot?.text.pieceCount ?? 1;
+      await inTicks([...this.lagging], writes, (reader) => reader.pump());
+    }
+    this.#isPumping = false;
+  }
+
+  /** Drops what is pending, and sends nothing until {@link restart}. Returns the users whose locations change meanwhile. */
+  suspend(): Stale {
+    this.#isOpen = false;
+    this.#pending = [];
+    this.#sending = null;
+    this.stale = { userIds: new Set() };
+    return this.stale;
+  }
+
+  /** The view is complete, as of the state's offset. */
+  restart(now: number): void {
+    this.#isOpen = true;
+    this.openedAt = now;
+    this.#dropSnapshot();
+    this.#missedPrefix = this.#state.missedTexts.newPrefix();
+    this.#sentTo = this.#state.offset;
+    this.#recent.restart(this.#sentTo);
+  }
+
+  #dropSnapshot(): void {
+    if (this.#snapshot !== null) this.#snapshot.text.isCurrent = false;
+    this.#snapshot = null;
+  }
+
+  async #send(isMerged: boolean): Promise<void> {
+    if (this.#pending.length === 0) return;
+    const batch = this.#nextBatch(isMerged);
+    this.#sending = batch;
+    await inTicks(this.readers, batch.text.pieceCount, (reader) => {
+      // The channel may have been suspended meanwhile.
+      if (this.#sending === batch) reader.take(batch);
+    });
+    this.#sending = null;
+  }
+
+  #nextBatch(isMerged: boolean): Batch {
+    const entries = this.#pending;
+    const { offset: to } = this.#state;
+    const batch = {
+      from: this.#sentTo,
+      first: (entries[0] as Entry).offset,
+      to,
+      text: this.#state.batchText.of({ entries, isMerged, idAt: this.#idAt, to }),
+    };
+    this.#pending = [];
+    this.#recent.add(entries);
+    this.#missedPrefix = this.#state.missedTexts.newPrefix();
+    this.#sentTo = to;
+    return batch;
+  }
+}
+
+/** Calls `give`, which makes so many writes, with each reader, and lets other work of the process run in between. */
+async function inTicks(
+  readers: Iterable<ChannelReader>,
+  writesEach: number,
+  give: (reader: ChannelReader) => void,
+): Promise<void> {
+  let writes = 0;
+  for (const reader of readers) {
+    give(reader);
+    writes += writesEach;
+    if (writes < WRITES_PER_TICK) continue;
+    writes = 0;
+    await nextIteration();
+  }
+}

@@ -1,0 +1,147 @@
+import type { ServiceError } from '../../core/service-error.ts';
+import { errorText } from '../../wire/event-text.ts';
+import { StallWatch } from '../sessions/stall-watch.ts';
+import type { WatchRequest } from '../sessions/stream-request.ts';
+import type { StreamSink } from '../sessions/stream-sink.ts';
+
+/** Bytes that may wait in a reader's socket before further events are left out and read again later. */
+const WAITING_MAX_BYTES = 256 * 1_024;
+/** How long the network may take for the last event of a stream, in milliseconds. */
+const LAST_EVENT_MAX_MS = 5_000;
+
+/** Where the events of a session come from. */
+export interface EventSource {
+  /**
+   * Sends what the reader missed, from {@link EventSession.position} on, and calls {@link EventSession.caughtUp} once that is
+   * everything. It may stop before, when the session is full. Never rejects.
+   */
+  catchUp(session: EventSession): Promise<void>;
+  /** The stream has ended, for whatever reason. Called once. */
+  ended(session: EventSession): void;
+}
+
+/**
+ * One reader of a conversation's events. While the network does not take what was written, events are left out; the
+ * source reads them again when it has. So a slow reader costs its first text and {@link WAITING_MAX_BYTES}, and never more.
+ */
+export class EventSession {
+  readonly request: WatchRequest;
+  readonly #source: EventSource;
+  readonly #stall = new StallWatch();
+  #sink: StreamSink | null = null;
+  /** Until the reader has begun, and after it was full. */
+  #isBehind = true;
+  #isCatchingUp = false;
+  #ending: ServiceError | 'closed' | null = null;
+  /** The reader has everything up to this position. */
+  position = 0;
+  /** Sent first, once the session is started. */
+  opening: Buffer | null = null;
+
+  constructor(request: WatchRequest, source: EventSource) {
+    this.request = request;
+    this.#source = source;
+  }
+
+  /** Why the stream ended, or null. */
+  get ending(): ServiceError | 'closed' | null {
+    return this.#ending;
+  }
+
+  /** Whether events are left out for now. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** Whether the network has taken too little for more to be written. */
+  get isFull(): boolean {
+    return this.#sink === null || this.#sink.writableLength > WAITING_MAX_BYTES;
+  }
+
+  start(sink: StreamSink): void {
+    this.#sink = sink;
+    if (this.#ending !== null) return void sink.destroy();
+    if (this.opening !== null) this.write(this.opening);
+    this.opening = null;
+    this.resume();
+  }
+
+  /** Writes events that lead to a position, unless the reader lags. */
+  send(events: Buffer, position: number): void {
+    if (this.isFull) this.fallBehind();
+    if (this.#isBehind) return;
+    this.position = position;
+    this.write(events);
+  }
+
+  /** Events are left out from now on; {@link resume} reads them again. */
+  fallBehind(): void {
+    this.#isBehind = true;
+  }
+
+  /** Asks the source for what the reader missed, where it lags and the network takes more. Idempotent. */
+  resume(): void {
+    void this.#catchUp();
+  }
+
+  /** The reader has all events: the next ones are sent as they come. */
+  caughtUp(): void {
+    this.#isBehind = false;
+  }
+
+  /** Writes bytes. When the network has taken them and the reader lags, the source is asked for what it missed. */
+  write(bytes: Buffer): void {
+    if (bytes.length > 0) this.#sink?.write(bytes, () => this.resume());
+  }
+
+  /** Disconnects a reader whose network takes nothing; the bytes are for one who has everything, null for another. */
+  heartbeat(bytes: Buffer | null): void {
+    const sink = this.#sink;
+    if (sink === null) return;
+    if (this.#stall.isStalled(sink)) this.disconnect();
+    else if (bytes !== null && !this.#isBehind && sink.writableLength === 0) sink.write(bytes);
+  }
+
+  /** Ends the stream with an error event. A reader whose network takes nothing gets the error when it comes back. */
+  end(error: ServiceError): void {
+    if (this.#ending !== null) return;
+    const sink = this.#sink;
+    if (sink !== null && sink.writableLength === 0) {
+      sink.write(errorText(this.request.inCallersWords?.(error) ?? error));
+      sink.setTimeout(LAST_EVENT_MAX_MS, () => sink.destroy());
+      sink.destroySoon();
+    } else sink?.destroy();
+    this.#leave(error);
+  }
+
+  /** Ends the stream without an event; the reader comes back and resumes. */
+  disconnect(): void {
+    this.#sink?.destroy();
+    this.close();
+  }
+
+  /** The server stops: bytes that the network has not taken are not waited for. */
+  stop(): void {
+    if (this.#sink?.writableLength === 0) this.#sink.destroySoon();
+    else this.#sink?.destroy();
+    this.close();
+  }
+
+  /** The reader is gone. Idempotent. */
+  close(): void {
+    this.#leave('closed');
+  }
+
+  async #catchUp(): Promise<void> {
+    if (!this.#isBehind || this.#isCatchingUp || this.#ending !== null || this.isFull) return;
+    this.#isCatchingUp = true;
+    await this.#source.catchUp(this);
+    this.#isCatchingUp = false;
+  }
+
+  #leave(why: ServiceError | 'closed'): void {
+    if (this.#ending !== null) return;
+    this.#ending = why;
+    this.#source.ended(this);
+  }
+}

@@ -1,0 +1,99 @@
+import type { DepartureReason } from '@rollcall/protocol';
+import type { Json } from '../../values/json.ts';
+import { arrived, departed, type Entry, type ReaderEvent } from './reader-event.ts';
+
+/**
+ * Merges entries that are sent together: several changes of a user become their net change, at the offset of the first. So a
+ * reader who is cut off in between and resumes from an offset is ahead of that offset at most. The merged list and the whole
+ * list lead a reader to the same state.
+ */
+export function mergeEntries(entries: readonly Entry[]): readonly Entry[] {
+  const byUser = Map.groupBy(entries, ({ event }) => event.userId);
+  if (byUser.size === entries.length) return entries;
+  const merged: Entry[] = [];
+  for (const [userId, own] of byUser) {
+    const { offset } = own[0] as Entry;
+    if (own.length === 1) merged.push(own[0] as Entry);
+    else for (const event of net(userId, own)) merged.push({ offset, event });
+  }
+  return merged;
+}
+
+/** What happened to one user at one location. */
+interface Visit {
+  readonly location: Json;
+  /** The user was there before all entries. */
+  readonly wasThere: boolean;
+  isThere: boolean;
+  /** The last location from which the user moved here. */
+  origin: Visit | null;
+  reason: DepartureReason;
+}
+
+function net(userId: string, entries: readonly Entry[]): ReaderEvent[] {
+  const visits = new Map<Json, Visit>();
+  let durable: ReaderEvent | null = null;
+  for (const { event } of entries) {
+    if (event.type === 'durable' || (event.type === 'departed' && event.isDurable)) durable = event;
+    else follow(visits, event);
+  }
+  const events = ephemeralEvents(userId, [...visits.values()]);
+  return durable === null ? events : [...events, durable];
+}
+
+function follow(visits: Map<Json, Visit>, event: Exclude<ReaderEvent, { type: 'durable' }>): void {
+  if (event.type === 'departed') {
+    leave(visitOf(visits, event.location, true), event.reason);
+    return;
+  }
+  const origin = event.from === null ? null : visitOf(visits, event.from, true);
+  const visit = visitOf(visits, event.location, !event.isNew);
+  if (origin !== null) leave(origin, 'moved');
+  visit.isThere = true;
+  visit.origin = origin;
+}
+
+function leave(visit: Visit, reason: DepartureReason): void {
+  visit.isThere = false;
+  visit.reason = reason;
+}
+
+/** `wasThere` follows from the first entry that names the location. */
+function visitOf(visits: Map<Json, Visit>, location: Json, wasThere: boolean): Visit {
+  const known = visits.get(location);
+  if (known !== undefined) return known;
+  const visit: Visit = { location, wasThere, isThere: wasThere, origin: null, reason: 'moved' };
+  visits.set(location, visit);
+  return visit;
+}
+
+function ephemeralEvents(userId: string, visits: readonly Visit[]): ReaderEvent[] {
+  const left = new Set(visits.filter(({ wasThere, isThere }) => wasThere && !isThere));
+  const arrivals = visits
+    .filter(({ wasThere, isThere }) => isThere && !wasThere)
+    .map((visit) => {
+      const from = firstOrigin(visit);
+      // A location is left by one arrival only.
+      return arrived(userId, visit.location, from !== null && left.delete(from) ? from.location : null);
+    });
+  for (const visit of visits) if (!visit.wasThere && !visit.isThere) passOnReason(visit);
+  const departures = [...left].map(({ location, reason }) => departed(userId, location, reason));
+  return [...departures, ...arrivals];
+}
+
+/** The location at which a chain of moves began. */
+function firstOrigin(visit: Visit): Visit | null {
+  const passed = new Set<Visit>([visit]);
+  let { origin } = visit;
+  while (origin !== null && !origin.wasThere && origin.origin !== null && !passed.has(origin)) {
+    passed.add(origin);
+    origin = origin.origin;
+  }
+  return origin?.wasThere === true ? origin : null;
+}
+
+/** A user who moved to a location and then left it has left the first location for the reason of the last departure. */
+function passOnReason(visit: Visit): void {
+  const origin = firstOrigin(visit);
+  if (origin !== null && origin.reason === 'moved' && visit.reason !== 'moved') origin.reason = visit.reason;
+}

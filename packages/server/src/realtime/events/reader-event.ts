@@ -1,0 +1,40 @@
+import type { DepartureReason } from '@rollcall/protocol';
+import type { Json } from '../../values/json.ts';
+import type { ArrivedEvent, DepartedEvent, DurableEvent } from '../../wire/event-text.ts';
+
+/** A change as a reader receives it. A reader who applies them in order knows who is where. */
+export type ReaderEvent =
+  /** `isNew`: the user was not at the location before. */
+  (ArrivedEvent & { readonly isNew: boolean }) | DepartedEvent | DurableEvent;
+
+/** A reader's event with the offset of the group's event that it comes from; one of those can make many. */
+export interface Entry {
+  readonly offset: number;
+  readonly event: ReaderEvent;
+  /** No list stores the entry any longer, because the group's channels store too much. */
+  isDropped?: boolean;
+}
+
+export const arrived = (
+  userId: string,
+  location: Json,
+  from: Json | null = null,
+  isNew = true,
+): ReaderEvent => ({ type: 'arrived', userId, location, from, isNew });
+
+export const departed = (
+  userId: string,
+  location: Json,
+  reason: DepartureReason,
+  isDurable = false,
+): ReaderEvent => ({ type: 'departed', userId, location, reason, isDurable });
+
+export const durable = (userId: string, location: Json, at: number): ReaderEvent => ({
+  type: 'durable',
+  userId,
+  location,
+  at,
+});
+
+/** How many characters an entry stores, about. */
+export const textLength = ({ event: { userId, location } }: Entry) => userId.length + location.length;

@@ -1,0 +1,217 @@
+import type { NumberedEvent, PresenceEvent } from '../../presence/presence-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Incarnation } from '../../values/incarnation.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
+import type { Channel } from '../channels/channel.ts';
+import type { ChannelSet } from '../channels/channel-set.ts';
+import type { ReaderEvent } from '../events/reader-event.ts';
+import { type LatestLocations, readAllDurable, readDurable } from '../views/durable-reading.ts';
+import type { FeedState } from '../views/feed-state.ts';
+import type { DurableSet, FilteredView } from '../views/filtered-view.ts';
+import { presentableOf } from '../views/presentable.ts';
+
+/** What an event of the group changed: ephemeral presence as a reader without a filter sees it, and durable presence. */
+interface GroupChange {
+  readonly ephemeral: readonly ReaderEvent[];
+  readonly durable: ReadonlyMap<Channel, readonly ReaderEvent[]>;
+}
+
+/** The new users in a list of events who may not be seen after all. */
+interface Hidden {
+  readonly all: readonly string[];
+  /** The same, and users who may be seen for another membership than that of their ephemeral presence. */
+  readonly ephemeral: readonly string[];
+}
+
+const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
+
+/**
+ * Applies a group's events to its state and channels. An event of the Store is a reason to read there again: it is published
+ * after the commit, so the last of several events always finds the truth.
+ */
+export class GroupChanges {
+  readonly #store: Store;
+  readonly #state: FeedState;
+  readonly #channels: ChannelSet;
+
+  constructor(store: Store, state: FeedState, channels: ChannelSet) {
+    this.#store = store;
+    this.#state = state;
+    this.#channels = channels;
+  }
+
+  /**
+   * Applies events in order, and calls `afterEach` when the channels have an event. New users are shown at first. A user may
+   * have been set deleted at the same moment, so all new users are read at once, and hidden with the last event if need be.
+   */
+  async apply(
+    events: readonly NumberedEvent[],
+    afterEach: (event: PresenceEvent) => Promise<void>,
+  ): Promise<void> {
+    const hidden = await this.#readNewUsers(events);
+    for (const [index, [offset, event]] of events.entries()) {
+      const change = await this.#change(event);
+      this.#state.offset = offset;
+      this.#record(index === events.length - 1 ? this.#hide(change, hidden) : change);
+      await afterEach(event);
+    }
+  }
+
+  async #readNewUsers(events: readonly NumberedEvent[]): Promise<Hidden> {
+    /** The membership of each user's ephemeral presence; null where there is only durable presence. */
+    const users = new Map<string, Incarnation | null>();
+    for (const [, event] of events) {
+      if (event.type === 'arrived') {
+        const { userId, incarnation } = event;
+        if (this.#state.view.incarnationOf(userId) !== incarnation) users.set(userId, incarnation);
+      } else if (event.type === 'durable' && !this.#state.has(event.userId)) {
+        users.set(event.userId, users.get(event.userId) ?? null);
+      }
+    }
+    const visible = await this.#presentable([...users.keys()]);
+    const isHidden = ([id, incarnation]: [string, Incarnation | null]) =>
+      !visible.has(id) || (incarnation !== null && visible.get(id) !== incarnation);
+    return {
+      all: [...users.keys()].filter((id) => !visible.has(id)),
+      ephemeral: [...users].filter(isHidden).map(([id]) => id),
+    };
+  }
+
+  #change(event: PresenceEvent): GroupChange | Promise<GroupChange> {
+    const { view } = this.#state;
+    switch (event.type) {
+      case 'arrived':
+        return { ephemeral: view.arrive(event), durable: NO_DURABLE };
+      case 'departed':
+        return { ephemeral: view.depart(event.userId, event.location, event.reason), durable: NO_DURABLE };
+      case 'durable':
+        return this.#setDurable(event);
+      case 'users':
+        return this.#reread(event.userIds, false);
+      case 'group':
+        return this.#reread(null, false);
+      case 'usersRemoved':
+        return this.#reread(event.userIds, true);
+      case 'groupRemoved':
+        return this.#reread(null, true);
+    }
+  }
+
+  async #setDurable(event: DurableSet): Promise<GroupChange> {
+    const { view, unfiltered } = this.#state;
+    const { userId, at } = event;
+    // The user may not be seen, or has ephemeral presence of an earlier membership.
+    if (view.has(userId) && !view.isVisible(userId)) return this.#reread([userId], false);
+    const latest = unfiltered.durableOf(userId);
+    // Two processes that set durable locations of a user at once can publish them the other way round.
+    const isLate = latest !== null && at < latest.at;
+    this.#markStale([userId]);
+    const read = this.#reader([userId]);
+    return {
+      ephemeral: [],
+      durable: await this.#applyToViews(
+        (shown) =>
+          (isLate ? null : shown.applyDurable(event)) ??
+          read(shown.filter.location).then((found) => shown.applyRead(event, found.get(userId) ?? null)),
+      ),
+    };
+  }
+
+  /** Shows these users, or with null all users, as the Store has them now. With `isRemoval` their memberships ended. */
+  async #reread(named: readonly string[] | null, isRemoval: boolean): Promise<GroupChange> {
+    const { view } = this.#state;
+    const userIds = named ?? this.#state.userIds();
+    const ephemeral = isRemoval ? userIds.flatMap((id) => view.remove(id)) : [];
+    this.#markStale(named);
+    const visible = await this.#presentable(userIds);
+    for (const id of userIds) {
+      ephemeral.push(...view.setVisible(id, visible.get(id) === view.incarnationOf(id)));
+    }
+    const read = this.#reader(named === null ? null : [...visible.keys()]);
+    const durable = await this.#applyToViews(async (shown) => {
+      const locations = await read(shown.filter.location);
+      const ids = named ?? new Set([...shown.durableUserIds(), ...locations.keys()]);
+      return [...ids].flatMap((id) => [
+        ...(isRemoval || !visible.has(id) ? shown.setDurable(id, null, 'removed') : []),
+        ...shown.setDurable(id, locations.get(id) ?? null),
+      ]);
+    });
+    return { ephemeral, durable };
+  }
+
+  /** Applies a change to the durable presence of the group, and to what each open channel shows of it. */
+  async #applyToViews(
+    apply: (view: FilteredView) => readonly ReaderEvent[] | Promise<readonly ReaderEvent[]>,
+  ): Promise<Map<Channel, readonly ReaderEvent[]>> {
+    await apply(this.#state.unfiltered);
+    const events = new Map<Channel, readonly ReaderEvent[]>();
+    for (const channel of this.#channels.showingDurable()) {
+      const shown = apply(channel.view);
+      events.set(channel, shown instanceof Promise ? await shown : shown);
+    }
+    return events;
+  }
+
+  /** Reads the durable locations of these users, or with null of all visible ones, once for each filter. */
+  #reader(userIds: readonly string[] | null): (filter: LocationFilter) => Promise<LatestLocations> {
+    const { scope } = this.#state;
+    const reads = new Map<string, Promise<LatestLocations>>();
+    return (filter) => {
+      const key = JSON.stringify(filter);
+      let read = reads.get(key);
+      if (read === undefined) {
+        read =
+          userIds === null
+            ? readAllDurable(this.#store, scope, filter)
+            : readDurable(this.#store, scope, filter, userIds);
+        reads.set(key, read);
+      }
+      return read;
+    };
+  }
+
+  /** Channels that are not open read these users, or with null all users, again before they open. */
+  #markStale(userIds: readonly string[] | null): void {
+    for (const { isOpen, stale } of this.#channels) {
+      if (isOpen) continue;
+      if (userIds === null) stale.userIds = null;
+      else for (const id of userIds) stale.userIds?.add(id);
+    }
+  }
+
+  #hide({ ephemeral, durable }: GroupChange, hidden: Hidden): GroupChange {
+    const { view, unfiltered } = this.#state;
+    const all = new Map(durable);
+    for (const id of hidden.all) {
+      unfiltered.setDurable(id, null);
+      for (const channel of this.#channels.showingDurable()) {
+        const events = channel.view.setDurable(id, null, 'removed');
+        if (events.length > 0) all.set(channel, [...(all.get(channel) ?? []), ...events]);
+      }
+    }
+    const left = hidden.ephemeral.flatMap((id) => view.setVisible(id, false));
+    return { ephemeral: [...ephemeral, ...left], durable: all };
+  }
+
+  #presentable(userIds: readonly string[]): Promise<Map<string, Incarnation>> {
+    return presentableOf(this.#store, this.#state.scope, userIds);
+  }
+
+  /** Gives each open channel what it shows of a change; all of the state is at the offset now. */
+  #record({ ephemeral, durable }: GroupChange): void {
+    const shown = new Map<Channel, ReaderEvent[]>();
+    for (const event of ephemeral) {
+      for (const channel of this.#channels.near(event)) {
+        const seen = channel.view.filtered(event);
+        if (seen === null) continue;
+        const events = shown.get(channel);
+        if (events === undefined) shown.set(channel, [seen]);
+        else events.push(seen);
+      }
+    }
+    for (const [channel, events] of durable) shown.set(channel, [...(shown.get(channel) ?? []), ...events]);
+    for (const [channel, events] of shown) {
+      if (channel.isOpen) channel.record(this.#state.offset, events);
+    }
+  }
+}

@@ -1,0 +1,214 @@
+import type { Logger } from 'pino';
+import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type {
+  NumberedEvent,
+  PresenceEvent,
+  PresencePosition,
+  PresenceScope,
+} from '../../presence/presence-store.ts';
+import { Channel } from '../channels/channel.ts';
+import { ChannelSet } from '../channels/channel-set.ts';
+import { openChannel } from '../channels/open-channel.ts';
+import { type Missed, readMissed, resume } from '../channels/resume.ts';
+import type { StreamSession } from '../sessions/stream-session.ts';
+import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
+import { FeedState } from '../views/feed-state.ts';
+import { FollowedGroup, type FollowedParts, type Follower } from './followed-group.ts';
+import { GroupChanges } from './group-changes.ts';
+import { Reconciliation } from './reconciliation.ts';
+
+/** How long a channel without readers, and a group without streams, is retained for readers who reconnect. */
+const GRACE_MS = 30_000;
+/** Most channels without readers: every event is filtered for each, and a caller may ask for any filter. */
+const IDLE_MAX = 100;
+
+/** Longest time between a change in the Store and its event, in milliseconds. */
+const EVENT_DELAY_MAX_MS = 10_000;
+
+export interface FeedParts extends FollowedParts {
+  readonly log: Logger;
+  /** The channel has events to send, now or a little later. */
+  readonly sendSoon: (channel: Channel) => void;
+}
+
+/** The streams of one group on this process: one watch and one state for all, and a channel for each filter. */
+export class GroupFeed implements Follower {
+  readonly #parts: FeedParts;
+  readonly #state: FeedState;
+  readonly #channels = new ChannelSet();
+  readonly #changes: GroupChanges;
+  /** Those that have ended are removed with the next tick. */
+  readonly #readers = new Set<StreamSession>();
+  readonly #followed: FollowedGroup;
+  readonly #reconciliation: Reconciliation;
+  #joining = 0;
+
+  constructor(scope: PresenceScope, parts: FeedParts) {
+    this.#parts = parts;
+    this.#state = new FeedState(scope);
+    this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
+    const hooks = {
+      endWithoutAccess: () => this.#endWithoutAccess(null),
+      isFollowed: () => this.#followed.watch !== null,
+    };
+    this.#reconciliation = new Reconciliation({ ...parts, ...hooks }, this.#state, parts.clock.now());
+    this.#followed = new FollowedGroup(parts, this.#state, this);
+  }
+
+  /** No reader is there, joins, or is waited for. */
+  get isIdle(): boolean {
+    return this.#channels.size === 0 && this.#joining === 0;
+  }
+
+  get channels(): Iterable<Channel> {
+    return this.#channels;
+  }
+
+  /**
+   * Adds a reader, who resumes from a position where that can be, and otherwise begins with a snapshot.
+   * @throws ServiceError when the reader may not watch; StoreUnavailableError
+   */
+  async join(session: StreamSession, position: PresencePosition | null): Promise<void> {
+    this.#joining += 1;
+    try {
+      this.#readers.add(session);
+      while (session.channel === null && session.ending === null) await this.#tryJoin(session, position);
+      // Last, to notice access that ended before the session joined. A later end is an event that ends the stream.
+      await requireAccess(this.#parts.store, session.request);
+    } catch (error) {
+      session.close();
+      throw error;
+    } finally {
+      this.#joining -= 1;
+    }
+  }
+
+  async apply(events: readonly NumberedEvent[]): Promise<void> {
+    await this.#changes.apply(events, (event) => this.#afterEvent(event));
+    for (const channel of this.#channels) if (channel.hasPending) this.#parts.sendSoon(channel);
+  }
+
+  onReading(): void {
+    for (const channel of this.#channels) channel.suspend();
+  }
+
+  async onRead(): Promise<void> {
+    this.#reconciliation.restart(this.#parts.clock.now());
+    const opened = [...this.#channels].map((channel) => this.#open(channel));
+    const checked = this.#followed
+      .inOrder(() => this.#endWithoutAccess(null))
+      .catch((error) => this.#followed.invalidate(error));
+    await Promise.all([...opened, checked]);
+  }
+
+  /** Call it about once a second. */
+  tick(now: number): void {
+    this.#followed.tick(now);
+    for (const reader of this.#readers) if (reader.ending !== null) this.#readers.delete(reader);
+    if (this.#followed.watch !== null && this.#reconciliation.begin(now)) {
+      void this.#parts.reads.run(this.#state.scope.project, () => this.#reconciliation.run(now));
+    }
+    const idle: Channel[] = [];
+    for (const channel of this.#channels) {
+      void channel.pump();
+      if (channel.readers.size === 0) idle.push(channel);
+      else channel.emptySince = null;
+    }
+    this.#closeIdle(idle, now);
+  }
+
+  #closeIdle(idle: readonly Channel[], now: number): void {
+    for (const channel of idle) channel.emptySince ??= now;
+    const retained = idle.filter(({ emptySince }) => now - (emptySince ?? now) < GRACE_MS).slice(-IDLE_MAX);
+    if (retained.length === idle.length) return;
+    for (const channel of idle) if (!retained.includes(channel)) this.#channels.close(channel);
+    this.#state.pruneTexts();
+  }
+
+  close(): void {
+    this.#followed.close();
+  }
+
+  async #tryJoin(session: StreamSession, position: PresencePosition | null): Promise<void> {
+    await this.#followed.ready;
+    const channel = this.#channelOf(session.request.filter);
+    await channel.ready;
+    const { watch } = this.#followed;
+    const missed =
+      position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
+    await this.#followed.inOrder(() => this.#admit(session, channel, missed));
+  }
+
+  /** Does nothing where the channel was suspended or closed meanwhile. */
+  async #admit(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
+    if (!channel.isOpen) return;
+    const resumed = missed === null ? null : resume(missed, channel, this.#state);
+    const opening = resumed?.opening ?? (await channel.snapshot());
+    // A channel without readers may be closed while its snapshot is made.
+    const isCurrent = this.#channels.get(channel.view.filter) === channel;
+    if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.knownTo);
+  }
+
+  async #afterEvent(event: PresenceEvent): Promise<void> {
+    if (event.type === 'groupRemoved') {
+      // Readers get the departures, and then the end of their streams, unless the group was made again by now.
+      await Promise.all([...this.#channels].map((channel) => channel.send()));
+      await this.#endWithoutAccess(null);
+    } else if (isOfTheStore(event)) {
+      await this.#endWithoutAccess('userIds' in event ? event.userIds : null);
+    } else if (!endsLocations(event)) return;
+    await this.#reopenResumed();
+  }
+
+  /**
+   * Gives readers who resumed a snapshot. A channel that was opened between a change in the Store and its event has the
+   * change already, and no event for it; a reader who had resumed by then does not have the change.
+   */
+  async #reopenResumed(): Promise<void> {
+    const now = this.#parts.clock.now();
+    for (const channel of this.#channels) {
+      if (!channel.isOpen || now - channel.openedAt >= EVENT_DELAY_MAX_MS) continue;
+      const resumed = [...channel.readers].filter(({ isResumed }) => isResumed);
+      if (resumed.length > 0) await channel.reopen(resumed);
+    }
+  }
+
+  #channelOf(filter: PresenceFilter): Channel {
+    const known = this.#channels.get(filter);
+    if (known !== undefined) return known;
+    const channel = new Channel(filter, this.#state, (defect) => this.#followed.invalidate(defect));
+    this.#channels.add(channel);
+    void this.#open(channel);
+    return channel;
+  }
+
+  /** Resolves when the channel is open, or could not be opened. */
+  #open(channel: Channel): Promise<void> {
+    const opening = this.#parts.reads.run(this.#state.scope.project, () =>
+      openChannel(this.#parts, this.#state, channel, (task) => this.#followed.inOrder(task)),
+    );
+    channel.ready = opening;
+    return opening.catch((error) => {
+      if (channel.ready !== opening) return;
+      if (channel.readers.size > 0) this.#followed.invalidate(error);
+      else this.#channels.close(channel);
+    });
+  }
+
+  /** Ends the streams of viewers among these users, or with null of all readers, who may no longer watch. */
+  #endWithoutAccess(userIds: readonly string[] | null): Promise<void> {
+    const users = userIds === null ? null : new Set(userIds);
+    const concerned = [...this.#readers].filter(
+      ({ ending, request: { viewer } }) =>
+        ending === null && (users === null || (viewer !== undefined && users.has(viewer.userId))),
+    );
+    return endWithoutAccess(this.#parts.store, concerned);
+  }
+}
+
+/** Whether a bound ended durable locations: the event does not name them. */
+const endsLocations = (event: PresenceEvent) => event.type === 'durable' && event.endedTo !== undefined;
+
+/** Whether the event changes who may be seen, and so who may watch. */
+const isOfTheStore = ({ type }: PresenceEvent) =>
+  type === 'usersRemoved' || type === 'users' || type === 'group';

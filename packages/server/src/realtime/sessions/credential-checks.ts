@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import { ServiceError } from '../../core/service-error.ts';
+import { slices } from '../../core/slices.ts';
+import type { Store } from '../../store/store.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import type { Watcher } from './stream-request.ts';
+import { endWithoutAccess } from './watch-access.ts';
+
+/** Within how many ticks every stream is checked once. */
+const TICKS_PER_PASS = 50;
+/** How many credentials are checked at once. */
+const CHECKED_AT_ONCE = 50;
+
+interface Parts {
+  readonly store: Store;
+  readonly log: Logger;
+}
+
+/**
+ * Checks the credentials of this process' streams again and again, because the notification that they ended can be lost. A
+ * pass over all streams takes about a minute, a few streams at each tick; streams with the same credentials are one check.
+ * Whether a reader may still watch the group is checked by `reconciliation.ts`.
+ */
+export class CredentialChecks {
+  readonly #parts: Parts;
+  readonly #sessions: ReadonlySet<Watcher>;
+  #pass: IteratorObject<Watcher> = [].values();
+  /** How many streams are checked at each tick: enough for the most streams that there were in this pass. */
+  #share = 0;
+  /** A tick during a check makes another one follow: the next streams wait for an engine that is slow. */
+  #isDue = false;
+  #isChecking = false;
+
+  constructor(parts: Parts, sessions: ReadonlySet<Watcher>) {
+    this.#parts = parts;
+    this.#sessions = sessions;
+  }
+
+  /** Call it about once a second. */
+  tick(): void {
+    this.#isDue = true;
+    if (!this.#isChecking) void this.#checkDue();
+  }
+
+  /** Ends those of these streams that may not continue. An engine that is away ends none. Never rejects. */
+  async check(sessions: readonly Watcher[]): Promise<void> {
+    await this.#checkTokens(sessions);
+    const open = sessions.filter(({ ending }) => ending === null);
+    await endWithoutAccess(this.#parts.store, open).catch((error) => this.#ignore(error));
+  }
+
+  async #checkDue(): Promise<void> {
+    this.#isChecking = true;
+    while (this.#isDue) {
+      this.#isDue = false;
+      await this.#checkTokens(this.#next());
+    }
+    this.#isChecking = false;
+  }
+
+  #next(): Watcher[] {
+    this.#share = Math.max(this.#share, Math.ceil(this.#sessions.size / TICKS_PER_PASS));
+    const next = [...this.#pass.take(this.#share)];
+    if (next.length === this.#share) return next;
+    this.#pass = this.#sessions.values();
+    this.#share = 0;
+    return next;
+  }
+
+  async #checkTokens(sessions: readonly Watcher[]): Promise<void> {
+    const open = sessions.filter(({ ending }) => ending === null);
+    const byToken = [...Map.groupBy(open, (session) => session.request.credentials ?? session).values()];
+    for (const some of slices(byToken, CHECKED_AT_ONCE)) {
+      await Promise.all(some.map((alike) => this.#checkToken(alike)));
+    }
+  }
+
+  async #checkToken(alike: readonly Watcher[]): Promise<void> {
+    try {
+      await alike[0]?.request.checkCredentials?.();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code === 'error') return this.#ignore(error);
+      for (const session of alike) session.end(error);
+    }
+  }
+
+  /** The next pass checks these streams again. */
+  #ignore(err: unknown): void {
+    if (err instanceof StoreUnavailableError || err instanceof ServiceError) return;
+    this.#parts.log.error({ err }, 'the credentials of presence streams could not be checked');
+  }
+}

@@ -1,0 +1,49 @@
+import { limits } from '@rollcall/protocol';
+import { ServiceError } from '../../core/service-error.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+
+/** When another request may succeed, in seconds: people close tabs. */
+const RETRY_AFTER_SECONDS = 10;
+
+/** The right to one open stream. */
+export interface StreamPermit {
+  /** Idempotent. */
+  release(): void;
+}
+
+/**
+ * Bounds how many streams of one user are open in this process with client tokens, of all tokens and groups together. A
+ * stream costs memory and a descriptor while it is open, and only its reader closes it. Costs one map entry for each user
+ * with a stream.
+ */
+export class StreamPermits {
+  readonly #counts = new Map<string, number>();
+
+  /** @throws ServiceError `invalid_request` with status 429 when the user has the maximum of streams */
+  take({ project, userId }: { readonly project: ProjectKey; readonly userId: string }): StreamPermit {
+    const key = JSON.stringify([project, userId]);
+    const count = this.#counts.get(key) ?? 0;
+    if (count >= limits.USER_STREAMS_MAX) throw tooMany(userId);
+    this.#counts.set(key, count + 1);
+    let isTaken = true;
+    return {
+      release: () => {
+        if (isTaken) this.#release(key);
+        isTaken = false;
+      },
+    };
+  }
+
+  #release(key: string): void {
+    const left = (this.#counts.get(key) as number) - 1;
+    if (left === 0) this.#counts.delete(key);
+    else this.#counts.set(key, left);
+  }
+}
+
+const tooMany = (userId: string) =>
+  new ServiceError(
+    'invalid_request',
+    `user ${userId} has ${limits.USER_STREAMS_MAX} open streams, which is the most; close one first`,
+    { status: 429, headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` } },
+  );

@@ -1,0 +1,39 @@
+import type { Caller } from '../../core/caller.ts';
+import type { PresenceFilter } from '../../core/presence-reading.ts';
+import type { ServiceError } from '../../core/service-error.ts';
+import type { StreamPermit } from './stream-permits.ts';
+
+/** Who watches a group, and by which right. */
+export interface WatchRequest {
+  /** Whose token opened it. When its project or session changes, {@link checkCredentials} is called. */
+  readonly caller: Caller;
+  readonly groupId: string;
+  /**
+   * The user of a client token. The stream ends with `user_not_found` or `group_not_found` when this user or the group is
+   * removed or set deleted, or the user is no longer a member. The permit is released when the stream ends.
+   */
+  readonly viewer?: { readonly userId: string; readonly permit?: StreamPermit };
+  /** Streams with the same credentials are checked once for all of them. */
+  readonly credentials?: string | undefined;
+  /**
+   * Called when the token's project or session changes, and every minute. The stream ends with the ServiceError that it
+   * throws or rejects with. It is retained while the stream is open, so it should refer to little.
+   */
+  readonly checkCredentials?: () => unknown;
+  /** The error that ends the stream, as its last event names it. */
+  readonly inCallersWords?: (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
+}
+
+/** What a presence stream shows, and to whom. */
+export interface StreamRequest extends WatchRequest {
+  readonly filter: PresenceFilter;
+}
+
+/** A stream whose right to go on is checked again and again. */
+export interface Watcher {
+  readonly request: WatchRequest;
+  /** Why the stream ended, or null. */
+  readonly ending: ServiceError | 'closed' | null;
+  /** Ends the stream with an error event. */
+  end(error: ServiceError): void;
+}

@@ -1,0 +1,255 @@
+import type { ServiceError } from '../../core/service-error.ts';
+import { errorText } from '../../wire/event-text.ts';
+import type { Channel } from '../channels/channel.ts';
+import type { Batch, ChannelReader, Opening } from '../channels/channel-reader.ts';
+import type { Text } from '../text/pieces.ts';
+import { StallWatch } from './stall-watch.ts';
+import type { StreamRequest } from './stream-request.ts';
+import type { StreamSink } from './stream-sink.ts';
+import type { UnsentTexts } from './unsent-texts.ts';
+
+export interface SessionOwner {
+  /** The texts that the streams of this process are in the middle of. */
+  readonly unsent: UnsentTexts;
+  /** The stream has ended, for whatever reason. Called once. */
+  ended(session: StreamSession): void;
+  /** The stream ends because of a defect in this program. Called before {@link ended}. */
+  failed(session: StreamSession, defect: unknown): void;
+}
+
+/** The `knownTo` of a reader who begins with a snapshot. */
+const NOTHING = -1;
+
+/** How long the network may take for the last event of a stream, in milliseconds. */
+const LAST_EVENT_MAX_MS = 5_000;
+
+/**
+ * One reader of a channel: its first text, then what it missed meanwhile, then the batches of the channel. It has no queue:
+ * while the network does not take what was written, nothing more is written. Then the reader gets what it missed, merged; if
+ * that is no longer stored, the stream is cut off. An exception in here ends this stream and no other.
+ */
+export class StreamSession implements ChannelReader {
+  readonly request: StreamRequest;
+  readonly #owner: SessionOwner;
+  #channel: Channel | null = null;
+  #sink: StreamSink | null = null;
+  /** The text that the reader is in the middle of. */
+  #text: Text | null = null;
+  #nextPiece = 0;
+  /** The reader has all events up to this offset. */
+  #offset = 0;
+  /** Up to this offset the reader may have some of the later events, so events are not merged. */
+  #knownTo = NOTHING;
+  /** The network has not taken the last piece, and reports when it has. */
+  #isWaiting = false;
+  /** The network did not take what was written: the reader gets what it missed merged. */
+  #isSlow = false;
+  readonly #stall = new StallWatch();
+  #ending: ServiceError | 'closed' | null = null;
+
+  constructor(request: StreamRequest, owner: SessionOwner) {
+    this.request = request;
+    this.#owner = owner;
+  }
+
+  /** Why the stream ended, or null. */
+  get ending(): ServiceError | 'closed' | null {
+    return this.#ending;
+  }
+
+  get channel(): Channel | null {
+    return this.#channel;
+  }
+
+  get isResumed(): boolean {
+    return this.#knownTo !== NOTHING;
+  }
+
+  /** Joins the readers of a channel. Nothing is sent before {@link start}. */
+  join(channel: Channel, opening: Opening, knownTo = NOTHING): void {
+    this.#channel = channel;
+    channel.readers.add(this);
+    this.#open(channel, opening, knownTo);
+  }
+
+  start(sink: StreamSink): void {
+    this.#sink = sink;
+    if (this.#ending === null) this.pump();
+    else sink.destroy();
+  }
+
+  reopen(opening: Opening): void {
+    const isMidway = this.#text !== null && this.#nextPiece > 0 && this.#nextPiece < this.#text.pieceCount;
+    if (isMidway || this.#channel === null) this.disconnect();
+    else this.#open(this.#channel, opening, NOTHING);
+  }
+
+  take(batch: Batch): void {
+    this.#safely(() => this.#take(batch));
+  }
+
+  pump(): void {
+    this.#safely(() => this.#pump());
+  }
+
+  heartbeat(bytes: Buffer): void {
+    this.#safely(() => this.#heartbeat(bytes));
+  }
+
+  /** Ends the stream with an error event. A reader who lags gets the error when it reconnects. */
+  end(error: ServiceError): void {
+    if (this.#ending !== null) return;
+    this.#ending = error;
+    const sink = this.#sink;
+    if (sink !== null) this.#safely(() => this.#sendLast(sink, error));
+    this.#leave();
+  }
+
+  /** Ends the stream without an event; the reader reconnects and resumes. */
+  disconnect(): void {
+    this.#sink?.destroy();
+    this.close();
+  }
+
+  /** The server stops: bytes that the network has not taken are not waited for. */
+  stop(): void {
+    if (this.#sink?.writableLength === 0) this.#sink.destroySoon();
+    else this.#sink?.destroy();
+    this.close();
+  }
+
+  /** The reader has disconnected. Idempotent. */
+  close(): void {
+    if (this.#ending !== null) return;
+    this.#ending = 'closed';
+    this.#leave();
+  }
+
+  #safely(work: () => void): void {
+    try {
+      work();
+    } catch (defect) {
+      this.#owner.failed(this, defect);
+      this.disconnect();
+    }
+  }
+
+  #sendLast(sink: StreamSink, error: ServiceError): void {
+    if (this.#text !== null || sink.writableLength > 0) {
+      sink.destroy();
+    } else {
+      sink.write(errorText(this.request.inCallersWords?.(error) ?? error));
+      sink.setTimeout(LAST_EVENT_MAX_MS, () => sink.destroy());
+      sink.destroySoon();
+    }
+  }
+
+  #take(batch: Batch): void {
+    const offset = this.#offset;
+    if (offset >= batch.to) return;
+    const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#knownTo;
+    const sink = this.#sink;
+    const isBlocked = sink === null || sink.writableLength > 0;
+    if (isLevel && !isBlocked && this.#text === null) {
+      this.#offset = batch.to;
+      this.#write(sink, batch.text);
+    } else {
+      this.#isSlow ||= isBlocked;
+      this.#lag();
+    }
+  }
+
+  /** A reader too far behind to catch up is disconnected and reconnects. */
+  #lag(): void {
+    this.#channel?.lagging.add(this);
+    if (this.#channel?.covers(this.#offset) === false) this.disconnect();
+    else this.#pump();
+  }
+
+  #heartbeat(bytes: Buffer): void {
+    this.#pump();
+    const sink = this.#sink;
+    if (sink === null) return;
+    if (this.#stall.isStalled(sink)) this.disconnect();
+    else if (this.#channel?.lagging.has(this) === false && sink.writableLength === 0) sink.write(bytes);
+  }
+
+  #pump(): void {
+    const sink = this.#sink;
+    const channel = this.#channel;
+    if (sink === null || channel === null || this.#isWaiting) return;
+    this.#writePieces(sink);
+    if (this.#text === null && sink.writableLength === 0 && channel.isOpen) this.#catchUp(sink, channel);
+  }
+
+  /** Writes what the network takes; with more left, the reader lags. */
+  #write(sink: StreamSink, text: Text): void {
+    if (text.pieceCount === 1) {
+      sink.write(text.piece(0));
+    } else {
+      this.#begin(text);
+      this.#writePieces(sink);
+      if (this.#text !== null) this.#channel?.lagging.add(this);
+    }
+  }
+
+  #writePieces(sink: StreamSink): void {
+    const text = this.#text;
+    const onTaken = () => this.#taken(sink);
+    while (text !== null && this.#nextPiece < text.pieceCount && !this.#isWaiting) {
+      const piece = text.piece(this.#nextPiece);
+      this.#nextPiece += 1;
+      sink.write(piece, onTaken);
+      this.#isWaiting = sink.writableLength > 0;
+    }
+    if (this.#isWaiting) this.#retain();
+    else this.#begin(null);
+  }
+
+  #taken(sink: StreamSink): void {
+    // A piece that was taken at once is reported later, when another one may wait.
+    if (!this.#isWaiting || sink.writableLength > 0) return;
+    this.#isWaiting = false;
+    this.pump();
+  }
+
+  #open(channel: Channel, { text, offset }: Opening, knownTo: number): void {
+    this.#offset = offset;
+    this.#knownTo = knownTo;
+    channel.lagging.add(this);
+    this.#begin(text);
+    this.#retain();
+  }
+
+  #catchUp(sink: StreamSink, channel: Channel): void {
+    const missed = channel.missed(this.#offset, this.#isSlow && this.#offset >= this.#knownTo);
+    if (missed === null) {
+      this.disconnect();
+      return;
+    }
+    this.#offset = Math.max(this.#offset, channel.sentTo);
+    this.#isSlow = false;
+    channel.lagging.delete(this);
+    if (missed.length > 0) this.#write(sink, missed);
+  }
+
+  /** The reader begins with this text, or has the last one. */
+  #begin(text: Text | null): void {
+    if (this.#text !== null) this.#owner.unsent.release(this.#text, this);
+    this.#text = text;
+    this.#nextPiece = 0;
+  }
+
+  /** A long text counts until the reader has it; a single piece is in the socket's buffer anyway. */
+  #retain(): void {
+    if (this.#text !== null && this.#text.pieceCount > 1) this.#owner.unsent.retain(this.#text, this);
+  }
+
+  #leave(): void {
+    this.#channel?.readers.delete(this);
+    this.#channel?.lagging.delete(this);
+    this.#channel = null;
+    this.#begin(null);
+    this.#owner.ended(this);
+  }
+}

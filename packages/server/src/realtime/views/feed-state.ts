@@ -1,0 +1,84 @@
+import { HISTORY_LENGTH, type PresencePosition, type PresenceScope } from '../../presence/presence-store.ts';
+import { positionId } from '../../wire/event-text.ts';
+import { SharedEntries } from '../events/shared-entries.ts';
+import { BatchText } from '../text/batch-text.ts';
+import { EntryTexts } from '../text/entry-texts.ts';
+import { SharedTexts } from '../text/shared-texts.ts';
+import { DurableLocations } from './durable-locations.ts';
+import { FilteredView } from './filtered-view.ts';
+import { GroupView } from './group-view.ts';
+
+/** How many checksums are stored: at least those of the events that the engine can return again. */
+const CHECKSUMS_MAX = 2 * HISTORY_LENGTH;
+
+/** A position in a group's events, and the presence at that position. What the channels show is stored here once for all. */
+export class FeedState {
+  readonly scope: PresenceScope;
+  epoch = '';
+  offset = 0;
+  view = new GroupView();
+  readonly durable = new DurableLocations();
+  /** The latest durable location of each visible user, whatever the filters of the channels show. */
+  readonly unfiltered = new FilteredView({ location: null, excludeDurable: false }, this.durable);
+  readonly entryTexts = new EntryTexts();
+  readonly entries = new SharedEntries();
+  readonly batchText = new BatchText();
+  /** What was written for readers who missed events. */
+  readonly missedTexts = new SharedTexts();
+  /** Of the last events, by offset. */
+  readonly #checksums = new Map<number, string>();
+
+  constructor(scope: PresenceScope) {
+    this.scope = scope;
+  }
+
+  /** Starts over at a position of the engine, with empty views. */
+  begin({ epoch, offset, checksum }: PresencePosition): void {
+    this.epoch = epoch;
+    this.offset = offset;
+    this.view = new GroupView();
+    this.unfiltered.replaceDurable(new Map());
+    this.#checksums.clear();
+    this.addChecksum(offset, checksum);
+  }
+
+  addChecksum(offset: number, checksum: string | undefined): void {
+    if (checksum === undefined || checksum === '') return;
+    this.#checksums.set(offset, checksum);
+    this.#checksums.delete(offset - CHECKSUMS_MAX);
+  }
+
+  positionAt(offset: number): PresencePosition {
+    const { epoch } = this;
+    const checksum = this.#checksums.get(offset);
+    return checksum === undefined ? { epoch, offset } : { epoch, offset, checksum };
+  }
+
+  /** The position as the `id` of a stream's event. */
+  idAt(offset: number): string {
+    return positionId(this.positionAt(offset));
+  }
+
+  /** Whether the position is one of the events that were followed here; null where that is unknown. */
+  isOwnPast({ epoch, offset, checksum }: PresencePosition): boolean | null {
+    if (epoch !== this.epoch) return false;
+    if (checksum === undefined) return true;
+    const known = this.#checksums.get(offset);
+    return known === undefined ? null : known === checksum;
+  }
+
+  /** All users with ephemeral or durable presence, whether or not a filter shows them. */
+  userIds(): string[] {
+    return [...new Set([...this.view.userIds(), ...this.unfiltered.durableUserIds()])];
+  }
+
+  has(userId: string): boolean {
+    return this.view.has(userId) || this.durable.has(userId);
+  }
+
+  /** Drops the texts of users whom no channel shows. */
+  pruneTexts(): void {
+    const { view, durable, unfiltered } = this;
+    this.entryTexts.prune((userId) => view.has(userId) || durable.isShownBesides(unfiltered.number, userId));
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '../../core/clock.ts';
+import type { PresenceScope, PresenceSnapshot, PresenceStore } from '../../presence/presence-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { GroupView } from './group-view.ts';
+import { presentableOf } from './presentable.ts';
+
+const PAGE_USERS = 1_000;
+
+interface Parts {
+  readonly store: Store;
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+}
+
+/**
+ * Reads a group that is being watched into an empty view, page by page, and returns the greatest offset at which a page was
+ * read. The view is right when all events up to that offset have been applied to it. An event that a page has already
+ * changes nothing: the page has the result of the last event of a location.
+ */
+export async function readView(
+  { store, presence, clock }: Parts,
+  scope: PresenceScope,
+  view: GroupView,
+): Promise<number> {
+  let readTo = 0;
+  for (let after: string | null = null; ; ) {
+    const { users, next, offset }: PresenceSnapshot = await presence.snapshot({
+      ...scope,
+      after,
+      limit: PAGE_USERS,
+      now: clock.now(),
+    });
+    const ids = users.map(({ userId }) => userId);
+    const visible = await presentableOf(store, scope, ids);
+    for (const { userId, incarnation, locations } of users) {
+      view.add(userId, locations, incarnation, visible.get(userId) === incarnation);
+    }
+    readTo = Math.max(readTo, offset);
+    if (next === null) return readTo;
+    after = next;
+  }
+}

@@ -1,0 +1,152 @@
+import type { Status } from '@rollcall/protocol';
+import { type IdList, isPacked, packIds } from './packed-ids.ts';
+
+/** What a write changed, as the change feed names it. Values are not part of it: they are read from the resource. */
+export type Change =
+  | {
+      readonly type: 'user.created' | 'user.deactivated' | 'user.activated' | 'user.removed';
+      readonly user: string;
+    }
+  | {
+      readonly type: 'user.updated' | 'preferences.updated';
+      readonly user: string;
+      /** The names of the fields that changed, as the API has them. */
+      readonly fields: readonly string[];
+    }
+  | {
+      readonly type: 'group.created' | 'group.deactivated' | 'group.activated' | 'group.removed';
+      readonly group: string;
+    }
+  | { readonly type: 'group.updated'; readonly group: string; readonly fields: readonly string[] }
+  | {
+      readonly type: 'member.added' | 'member.removed';
+      readonly group: string;
+      /** At most {@link USERS_PER_CHANGE}; packed where a write has several such changes. */
+      readonly users: IdList;
+    }
+  | {
+      readonly type: 'durable_presence.moved' | 'durable_presence.removed';
+      readonly group: string;
+      readonly user: string;
+    }
+  | {
+      readonly type: 'thread.created' | 'thread.removed';
+      readonly group: string;
+      readonly thread: string;
+    }
+  | {
+      readonly type: 'thread.updated';
+      readonly group: string;
+      readonly thread: string;
+      readonly fields: readonly string[];
+    }
+  | {
+      readonly type: 'message.created' | 'message.appended' | 'message.removed';
+      readonly group: string;
+      readonly thread: string;
+      readonly message: string;
+    }
+  | {
+      /** Soft deletion and back are an update of `deleted`. */
+      readonly type: 'message.updated';
+      readonly group: string;
+      readonly thread: string;
+      readonly message: string;
+      readonly fields: readonly string[];
+    }
+  | {
+      readonly type:
+        | 'project.renamed'
+        | 'project.secret_rotated'
+        | 'access_token.issued'
+        | 'access_token.revoked';
+    };
+
+/** Most users that one change names, and most changes that are stored together. */
+export const USERS_PER_CHANGE = 1_000;
+
+/** The changes of a user or group whose status was `before` (null: it was created) and is `after`. */
+export function resourceChanges(
+  resource: 'user' | 'group',
+  id: string,
+  before: Status | null,
+  after: Status,
+  fields: readonly string[],
+): Change[] {
+  const change = (event: string, more = {}) =>
+    ({ type: `${resource}.${event}`, [resource]: id, ...more }) as Change;
+  const changes: Change[] = [];
+  if (before === null) changes.push(change('created'));
+  else if (fields.length > 0) changes.push(change('updated', { fields }));
+  if (after !== (before ?? 'active')) changes.push(change(after === 'deleted' ? 'deactivated' : 'activated'));
+  return changes;
+}
+
+function memberChanges(
+  type: 'member.added' | 'member.removed',
+  group: string,
+  users: readonly string[],
+): Change[] {
+  if (users.length === 0) return [];
+  if (users.length <= USERS_PER_CHANGE) return [{ type, group, users }];
+  const changes: Change[] = [];
+  for (let from = 0; from < users.length; from += USERS_PER_CHANGE) {
+    changes.push({ type, group, users: packIds(users.slice(from, from + USERS_PER_CHANGE)) });
+  }
+  return changes;
+}
+
+/** The changes of a group whose list of members changed. */
+export const membershipChanges = (
+  group: string,
+  added: Iterable<string>,
+  removed: Iterable<string>,
+): Change[] => [
+  ...memberChanges('member.added', group, [...added]),
+  ...memberChanges('member.removed', group, [...removed]),
+];
+
+/** The changes of a group that was removed, and of its members. */
+export const groupRemovalChanges = (group: string, members: readonly string[]): Change[] => [
+  ...memberChanges('member.removed', group, members),
+  { type: 'group.removed', group },
+];
+
+/** The changes of a user who was removed, and of the groups that the user was in. */
+export const userRemovalChanges = (user: string, groups: readonly string[]): Change[] => [
+  ...groups.flatMap((group) => memberChanges('member.removed', group, [user])),
+  { type: 'user.removed', user },
+];
+
+/** The changes of a durable location that was set, with the outcome of the port. */
+export function durablePresenceChanges(
+  { groupId: group, userId: user, location }: Readonly<Record<'groupId' | 'userId' | 'location', string>>,
+  { previous, endedTo }: { readonly previous: string | null; readonly endedTo: number | null },
+): Change[] {
+  const changes: Change[] = [];
+  if (previous !== location) changes.push({ type: 'durable_presence.moved', group, user });
+  if (endedTo !== null) changes.push({ type: 'durable_presence.removed', group, user });
+  return changes;
+}
+
+/** The changes as JSON arrays to be stored one each, in order: none of them names many more IDs than {@link USERS_PER_CHANGE}. */
+export function storedTexts(changes: readonly Change[]): string[] {
+  const texts: string[] = [];
+  let [pending, named]: [string[], number] = [[], 0];
+  for (const [index, change] of changes.entries()) {
+    pending.push(textOf(change));
+    named += 'users' in change ? countOf(change.users) : 1;
+    if (named < USERS_PER_CHANGE && index < changes.length - 1) continue;
+    texts.push(`[${pending.join(',')}]`);
+    [pending, named] = [[], 0];
+  }
+  return texts;
+}
+
+const countOf = (users: IdList): number => (isPacked(users) ? users.count : users.length);
+
+function textOf(change: Change): string {
+  if (!('users' in change) || !isPacked(change.users)) return JSON.stringify(change);
+  const { users, ...rest } = change;
+  return `${JSON.stringify(rest).slice(0, -1)},"users":${Buffer.from(users.bytes).toString()}}`;
+}

@@ -1,0 +1,235 @@
+/** Rules of threads and messages that every driver applies: what a write makes of what is stored. */
+
+import type { MessageType, Status } from '@rollcall/protocol';
+import type { Change } from './changes.ts';
+import {
+  type AuthorUnavailable,
+  MARKDOWN_END,
+  type MessageRecord,
+  type StoredContent,
+  type StoredMessageWrite,
+} from './ports/messages.ts';
+import type {
+  FieldsRequired,
+  FixedField,
+  GroupUnavailable,
+  StoredThreadWrite,
+  ThreadRecord,
+} from './ports/threads.ts';
+import type { Precondition } from './precondition.ts';
+
+/** Names a field of the API whose supplied value is another than the stored one. */
+const fixedField = (fields: Readonly<Record<string, readonly [supplied: unknown, stored: unknown]>>) => {
+  for (const [field, [supplied, stored]] of Object.entries(fields)) {
+    if (supplied !== undefined && supplied !== stored) return { kind: 'fixedField', field } as const;
+  }
+  return null;
+};
+
+const fieldsRequired = (fields: Readonly<Record<string, unknown>>): FieldsRequired | null => {
+  const missing = Object.keys(fields).filter((field) => fields[field] === undefined);
+  return missing.length === 0 ? null : { kind: 'fieldsRequired', fields: missing };
+};
+
+/** A write with the time that makes a creation an import; an update repeats it. */
+type MaybeImport = { readonly createdAt?: number };
+
+/** Why nothing is written in a group; its status is null where there is none. Deleted groups take imports. */
+export function groupError(
+  groupId: string,
+  status: Status | null,
+  { createdAt }: MaybeImport,
+): GroupUnavailable | null {
+  if (status === 'active' || (status === 'deleted' && createdAt !== undefined)) return null;
+  return { kind: 'groupUnavailable', groupId, isDeleted: status === 'deleted' };
+}
+
+/** Why a user, whose status is null where there is none, cannot be the author of a new message. */
+export function authorError(
+  groupId: string,
+  status: Status | null,
+  isMember: boolean,
+  { createdAt }: MaybeImport,
+): AuthorUnavailable | null {
+  const error = (reason: AuthorUnavailable['reason']) =>
+    ({ kind: 'authorUnavailable', reason, groupId }) as const;
+  if (status === null) return error('absent');
+  if (createdAt !== undefined) return null;
+  if (status === 'deleted') return error('deleted');
+  return isMember ? null : error('notMember');
+}
+
+/** What a write of a thread can change. */
+export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
+
+export const requiredOfThread = ({ groupId, name }: StoredThreadWrite) =>
+  fieldsRequired({ groupID: groupId, name });
+
+export function fixedOfThread(
+  stored: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt'>,
+  write: StoredThreadWrite,
+  { ifNoneMatch }: Precondition,
+): FixedField | null {
+  // A creation of what is there fails its precondition instead.
+  if (ifNoneMatch === '*') return null;
+  return fixedField({
+    groupID: [write.groupId, stored.groupId],
+    createdTimestamp: [write.createdAt, stored.createdAt],
+    resolvedTimestamp: [write.resolvedAt, stored.resolvedAt],
+  });
+}
+
+/** A new thread; its write has a name. */
+export function newThread(write: StoredThreadWrite, now: number): ThreadFields {
+  const { resolved = write.resolvedAt !== undefined } = write;
+  return {
+    name: write.name as string,
+    url: write.url ?? null,
+    location: write.location ?? null,
+    metadata: write.metadata ?? '{}',
+    resolvedAt: resolved ? (write.resolvedAt ?? now) : null,
+  };
+}
+
+export function changedThread(stored: ThreadFields, write: StoredThreadWrite, now: number): ThreadFields {
+  const { resolved = stored.resolvedAt !== null } = write;
+  return {
+    name: write.name ?? stored.name,
+    url: write.url === undefined ? stored.url : write.url,
+    location: write.location === undefined ? stored.location : write.location,
+    metadata: write.metadata ?? stored.metadata,
+    resolvedAt: resolved ? (stored.resolvedAt ?? now) : null,
+  };
+}
+
+const THREAD_FIELDS: Readonly<Record<keyof ThreadFields, string>> = {
+  name: 'name',
+  url: 'url',
+  location: 'location',
+  metadata: 'metadata',
+  resolvedAt: 'resolved',
+};
+
+const changedFields = <Fields extends object>(
+  names: Readonly<Record<keyof Fields, string>>,
+  before: Fields,
+  after: Fields,
+): string[] =>
+  (Object.keys(names) as (keyof Fields)[])
+    .filter((field) => before[field] !== after[field])
+    .map((field) => names[field]);
+
+/** The change of an update, or none where nothing changes. */
+export function threadChanges(
+  of: { readonly group: string; readonly thread: string },
+  before: ThreadFields,
+  after: ThreadFields,
+): Change[] {
+  const fields = changedFields(THREAD_FIELDS, before, after);
+  return fields.length === 0 ? [] : [{ type: 'thread.updated', ...of, fields }];
+}
+
+/** What a write of a message can change. */
+export type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
+
+export const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
+  fieldsRequired({ authorID: authorId, content });
+
+/** Whether the write is not for the group of this thread. */
+export const isOfAnotherGroup = (
+  thread: Pick<ThreadRecord, 'groupId'> | null,
+  { inGroup }: StoredMessageWrite,
+) => thread !== null && inGroup !== undefined && thread.groupId !== inGroup;
+
+export function fixedOfMessage(
+  stored: Pick<MessageRecord, 'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt'>,
+  write: StoredMessageWrite,
+  { ifNoneMatch }: Precondition,
+): FixedField | null {
+  if (ifNoneMatch === '*') return null;
+  return fixedField({
+    authorID: [write.authorId, stored.authorId],
+    createdTimestamp: [write.createdAt, stored.createdAt],
+    updatedTimestamp: [write.updatedAt, stored.updatedAt],
+    deletedTimestamp: [write.deletedAt, stored.deletedAt],
+  });
+}
+
+/** A new message; its write has content. */
+export function newMessage(write: StoredMessageWrite, now: number): MessageFields {
+  const { deleted = write.deletedAt !== undefined } = write;
+  return {
+    type: write.type ?? 'user_message',
+    content: write.content?.json as string,
+    url: write.url ?? null,
+    metadata: write.metadata ?? '{}',
+    deletedAt: deleted ? (write.deletedAt ?? now) : null,
+  };
+}
+
+export function changedMessage(stored: MessageFields, write: StoredMessageWrite, now: number): MessageFields {
+  const { deleted = stored.deletedAt !== null } = write;
+  return {
+    type: write.type ?? stored.type,
+    content: write.content?.json ?? stored.content,
+    url: write.url === undefined ? stored.url : write.url,
+    metadata: write.metadata ?? stored.metadata,
+    deletedAt: deleted ? (stored.deletedAt ?? now) : null,
+  };
+}
+
+const MESSAGE_FIELDS: Readonly<Record<keyof MessageFields, string>> = {
+  type: 'type',
+  content: 'content',
+  url: 'url',
+  metadata: 'metadata',
+  deletedAt: 'deleted',
+};
+
+/** The names of the fields that an update changes. */
+export const changedMessageFields = (before: MessageFields, after: MessageFields): string[] =>
+  changedFields(MESSAGE_FIELDS, before, after);
+
+/** The time of the last change after an update of these fields: `deleted` does not count, and the time never goes back. */
+export function updateTime(
+  fields: readonly string[],
+  { updatedAt }: Pick<MessageRecord, 'updatedAt'>,
+  now: number,
+): number | null {
+  return fields.some((field) => field !== 'deleted') ? Math.max(now, updatedAt ?? now) : updatedAt;
+}
+
+/** Content as it is stored: its text without the end before which texts are appended, its length as markdown, its bytes. */
+export const contentColumns = ({ json, markdownLength }: StoredContent) =>
+  [
+    markdownLength === null ? json : json.slice(0, -MARKDOWN_END.length),
+    markdownLength,
+    Buffer.byteLength(json),
+  ] as const;
+
+/** The counts of a thread. */
+export type MessageCounts = Pick<ThreadRecord, 'userMessages' | 'actionMessages' | 'deletedMessages'>;
+
+const countOf = ({
+  type,
+  deletedAt,
+}: {
+  type: MessageType;
+  deletedAt: number | null;
+}): keyof MessageCounts => {
+  if (deletedAt !== null) return 'deletedMessages';
+  return type === 'user_message' ? 'userMessages' : 'actionMessages';
+};
+
+/** The counts when a message that was `before` is `after`; null where it is not there. */
+export function recounted(
+  counts: MessageCounts,
+  before: Pick<MessageFields, 'type' | 'deletedAt'> | null,
+  after: Pick<MessageFields, 'type' | 'deletedAt'> | null,
+): MessageCounts {
+  const { userMessages, actionMessages, deletedMessages } = counts;
+  const changed = { userMessages, actionMessages, deletedMessages };
+  if (before !== null) changed[countOf(before)] -= 1;
+  if (after !== null) changed[countOf(after)] += 1;
+  return changed;
+}

@@ -1,0 +1,44 @@
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { MessageRecord, ThreadAbsent } from './messages.ts';
+import type { ThreadRecord } from './threads.ts';
+
+/** How far the changes of a thread have come. */
+export interface ThreadPosition {
+  /** Names this thread among all that ever have its ID: 1 to 64 letters and digits. */
+  readonly epoch: string;
+  /** Counts the writes of the thread and its messages, from 0; `markSeen` is none. Grows with every commit. */
+  readonly position: number;
+}
+
+/** A message that was removed for good. */
+export interface RemovedMessage {
+  readonly id: string;
+  readonly position: number;
+}
+
+export interface ThreadChanges extends ThreadPosition {
+  readonly kind: 'changes';
+  /** As it is now, without `unread`. */
+  readonly thread: ThreadRecord;
+  /** The position of the last write of the thread's own fields. */
+  readonly threadPosition: number;
+  /** Messages written or appended to after the position asked for, as they are now, in the order of their last change. */
+  readonly messages: readonly MessageRecord[];
+  readonly removed: readonly RemovedMessage[];
+}
+
+/** What streams of messages are made from. */
+export interface ConversationFeedStore {
+  /** The positions of these threads (1,000 at most), by ID; those that do not exist are left out. */
+  positions(project: ProjectKey, threadIds: readonly string[]): Promise<Map<string, ThreadPosition>>;
+  /**
+   * What changed in a thread after a position, of one state of the store. At most 200 messages, or fewer when they exceed
+   * 256 KiB; then `position` is where they end, and the next call goes on from there. `gone` when removed messages of that
+   * time are no longer stored (the last 1,000 of a thread are), or the position is ahead of the thread's.
+   */
+  changesSince(
+    project: ProjectKey,
+    threadId: string,
+    position: number,
+  ): Promise<ThreadChanges | ThreadAbsent | { readonly kind: 'gone'; readonly epoch: string }>;
+}

@@ -1,0 +1,127 @@
+/** Removes what deleted threads, and the threads of deleted groups, left: in slices, none of which takes long. */
+import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase, Transaction } from './connections/postgres-database.ts';
+import { bigintArray } from './postgres-conversation-lists.ts';
+import { listed } from './postgres-lists.ts';
+import { idsOf } from './postgres-row-writes.ts';
+
+/** Threads of a slice, and most rows of one table that it removes. */
+const SLICE_THREADS = 100;
+const SLICE_ROWS = 2_000;
+
+/** One that no other process is at work on. */
+const TAKE_CONVERSATION = `
+  SELECT project_id, conversation_no FROM deleted_conversations
+  ORDER BY project_id, conversation_no LIMIT 1 FOR UPDATE SKIP LOCKED`;
+const THREADS_OF_CONVERSATION = `
+  SELECT thread_no FROM thread_lists WHERE project_id = $1 AND conversation_no = $2 AND location_key = 0
+  ORDER BY resolved, activity, thread_no LIMIT ${SLICE_THREADS}`;
+const FORGET_CONVERSATION =
+  'DELETE FROM deleted_conversations WHERE project_id = $1 AND conversation_no = $2';
+
+const TAKE_THREAD = `
+  SELECT project_id, thread_no FROM deleted_threads ORDER BY project_id, thread_no LIMIT 1 FOR UPDATE SKIP LOCKED`;
+const FORGET_THREAD = 'DELETE FROM deleted_threads WHERE project_id = $1 AND thread_no = $2';
+
+const THREADS = 'unnest($2::bigint[]) AS named(thread_no)';
+const equal = (columns: readonly string[]) =>
+  ['project_id', ...columns].map((column) => `x.${column} = w.${column}`).join(' AND ');
+
+/** Threads before messages, as all writers: one that has not seen the end of the thread may have locked it. */
+const LOCK_THREADS = `
+  SELECT locked.thread_no FROM (SELECT thread_no FROM ${THREADS} ORDER BY thread_no) AS named
+    CROSS JOIN LATERAL (
+      SELECT r.thread_no FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no FOR UPDATE) AS locked`;
+
+/** Removes the first rows of the threads $2. (How many.) */
+function slice(table: string, ...columns: readonly string[]): string {
+  const key = columns.join(', ');
+  const first = `(
+    SELECT row_key.* FROM ${THREADS} CROSS JOIN LATERAL (
+      SELECT thread_no, ${key} FROM ${table} AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no
+      ORDER BY ${key} LIMIT ${SLICE_ROWS}) AS row_key
+    LIMIT ${SLICE_ROWS}) AS first`;
+  return planEachTime(`
+    WITH gone AS (
+      DELETE FROM ${table} x USING ${listed('first.*', first, 'w')}
+      WHERE ${equal(['thread_no', ...columns])} RETURNING 1)
+    SELECT count(*) FROM gone`);
+}
+
+/** Pieces after messages: an append that has begun has its message locked until the piece is written. */
+const SLICES = [
+  slice('messages', 'created_at', 'seq'),
+  slice('message_ids', 'id'),
+  slice('message_pieces', 'seq', 'piece_no'),
+  slice('message_positions', 'position'),
+  slice('removed_messages', 'position'),
+  slice('participants', 'user_id'),
+  slice('participant_times', 'last_seen_at', 'user_id'),
+];
+
+/** The threads `t` of $2. */
+const ROWS = `${THREADS} CROSS JOIN LATERAL (
+  SELECT * FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no OFFSET 0) AS t`;
+/** A deleted thread is in no list any more. */
+const REMOVE_LISTS = planEachTime(`
+  DELETE FROM thread_lists x USING ${listed(
+    'entry.*',
+    `(SELECT conversation.no AS conversation_no, location.key AS location_key, t.thread_no,
+        t.resolved_at IS NOT NULL AS resolved, coalesce(t.last_message_at, t.created_at) AS activity
+      FROM ${ROWS} CROSS JOIN LATERAL (VALUES (0::bigint), (t.conversation_no)) AS conversation(no)
+        CROSS JOIN LATERAL unnest(t.list_keys) AS location(key)) AS entry`,
+    'w',
+  )}
+  WHERE ${equal(['conversation_no', 'location_key', 'resolved', 'activity', 'thread_no'])}`);
+const REMOVE_IDS = planEachTime(`
+  DELETE FROM thread_ids x USING ${listed('t.id, t.thread_no', ROWS, 'w')}
+  WHERE ${equal(['id'])} AND x.thread_no = w.thread_no`);
+const REMOVE_THREADS = planEachTime(`
+  DELETE FROM threads x USING ${listed('named.thread_no', THREADS, 'w')} WHERE ${equal(['thread_no'])}`);
+
+/** False when there is nothing to remove now. */
+export function purgeConversationSlice(database: PostgresDatabase): Promise<boolean> {
+  return database.operation((attempt) =>
+    attempt.transaction(
+      async (transaction) => (await purgeConversation(transaction)) || (await purgeThread(transaction)),
+    ),
+  );
+}
+
+async function purgeConversation(transaction: Transaction): Promise<boolean> {
+  const [[conversation]] = await transaction.run([TAKE_CONVERSATION]);
+  if (conversation === undefined) return false;
+  const [threads] = await transaction.run([THREADS_OF_CONVERSATION, ...conversation]);
+  if (threads.length === 0) await transaction.commit([[FORGET_CONVERSATION, ...conversation]]);
+  else await removeThreads(transaction, conversation[0], idsOf(threads));
+  return true;
+}
+
+async function purgeThread(transaction: Transaction): Promise<boolean> {
+  const [[thread]] = await transaction.run([TAKE_THREAD]);
+  if (thread === undefined) return false;
+  const [project, threadNo] = thread;
+  await removeThreads(transaction, project, [threadNo as number], [FORGET_THREAD, ...thread]);
+  return true;
+}
+
+/** Removes some rows of these threads, or the threads themselves and what is left when these have no more. */
+async function removeThreads(
+  transaction: Transaction,
+  project: unknown,
+  threads: readonly (string | number)[],
+  ...last: readonly Call[]
+): Promise<void> {
+  const list = bigintArray(threads);
+  await transaction.run([LOCK_THREADS, project, list]);
+  for (const sql of SLICES) {
+    const [[removed]] = await transaction.run([sql, project, list]);
+    if (Number((removed as Row)[0]) === SLICE_ROWS) return void (await transaction.commit());
+  }
+  await transaction.commit([
+    [REMOVE_LISTS, project, list],
+    [REMOVE_IDS, project, list],
+    [REMOVE_THREADS, project, list],
+    ...last,
+  ]);
+}

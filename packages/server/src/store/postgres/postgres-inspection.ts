@@ -1,0 +1,47 @@
+import { PostgresConnection } from './connections/postgres-connection.ts';
+import { parsePostgresUrl } from './connections/postgres-url.ts';
+import { latestSchemaVersion, schemaVersion, tables } from './postgres-migrate.ts';
+
+/** How long the inspection of a store may take, in milliseconds. */
+const STORE_LIMIT_MS = 30_000;
+/** How long the server may take to answer, in milliseconds. */
+const ANSWER_LIMIT_MS = 5_000;
+
+const MISSING = `
+  SELECT t.name FROM unnest($1::text[]) AS t(name) WHERE to_regclass(t.name) IS NULL ORDER BY t.name`;
+const INVALID = `
+  SELECT i.indexrelid::regclass::text FROM pg_index i
+  WHERE NOT i.indisvalid AND i.indrelid IN (SELECT to_regclass(t.name)::oid FROM unnest($1::text[]) AS t(name))`;
+const STATE = `
+  SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp()) * 1000,
+         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)`;
+
+/** Reads the state of a store: its schema, and which tables and indexes are damaged. @throws StoreUnavailableError */
+export async function inspectPostgresStore(url: string) {
+  const until = performance.now() + STORE_LIMIT_MS;
+  await using connection = await PostgresConnection.open(parsePostgresUrl(url));
+  const version = await schemaVersion(connection, until);
+  const damages: string[] = [];
+  if (version > 0) {
+    const names = `{${tables().join(',')}}`;
+    for (const [name] of await connection.run([MISSING, names], until))
+      damages.push(`table ${name} is missing`);
+    for (const [name] of await connection.run([INVALID, names], until))
+      damages.push(`index ${name} is invalid`);
+  }
+  return { schemaVersion: version, latestSchemaVersion: latestSchemaVersion(), damages };
+}
+
+/** Reads the state of a database server. @throws StoreUnavailableError */
+export async function inspectPostgresServer(url: string) {
+  await using connection = await PostgresConnection.open(parsePostgresUrl(url));
+  const sentAt = Date.now();
+  const [row = []] = await connection.run([STATE], performance.now() + ANSWER_LIMIT_MS);
+  const [version, clock, encrypted] = row;
+  return {
+    version: String(version).replace(/ .*$/, ''),
+    encrypted: encrypted === true,
+    aheadMs: Number(clock) - (sentAt + Date.now()) / 2,
+    concern: null,
+  };
+}

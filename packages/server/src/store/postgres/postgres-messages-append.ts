@@ -1,0 +1,110 @@
+import { limits, type Status } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { AppendOutcome, MessageAppend } from '../ports/messages.ts';
+import { preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
+import { originOf, recorded } from './postgres-changes.ts';
+import { FOUND_THREAD, foundMessage, LOCK_THREAD } from './postgres-conversation-rows.ts';
+import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from './postgres-row-writes.ts';
+
+/** A piece of a message takes appended texts until it is as large as this, in bytes. */
+const PIECE_BYTES = 2_048;
+
+/**
+ * Appends the text $4 of $5 code points and $6 bytes to the message $3, which is locked, where it has the length $7, if that
+ * is not null, and all conditions hold. What is written does not grow with the content: a piece, and the row of the message.
+ * (Whether the project is there, the group, its status, the message before, the length afterwards.)
+ */
+const APPEND = `
+  WITH thread AS MATERIALIZED (
+    SELECT t.thread_no, t.group_id, (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status
+    ${FOUND_THREAD}),
+  found AS (
+    SELECT m.created_at, m.seq, m.markdown_length, m.content_bytes, m.deleted, m.revision, m.position
+    ${foundMessage('(SELECT thread_no FROM thread)', '$3', 'FOR UPDATE')}),
+  allowed AS MATERIALIZED (
+    SELECT thread.thread_no, before.created_at, before.seq, before.position FROM thread
+      CROSS JOIN found AS before
+    WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
+      AND coalesce(markdown_length = $7::integer, markdown_length IS NOT NULL)
+      AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
+      AND ${meetsPrecondition(9)}),
+  advanced AS (
+    UPDATE threads SET position = position + 1
+    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed) RETURNING position),
+  moved AS (
+    UPDATE message_positions SET position = (SELECT position FROM advanced)
+    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed) AND position = (SELECT position FROM allowed)),
+  appended AS (
+    UPDATE messages m SET
+      markdown_length = m.markdown_length + $5::integer, content_bytes = m.content_bytes + $6::integer,
+      piece_count = m.piece_count + CASE WHEN $5::integer > 0 AND (m.piece_count = 0 OR m.piece_bytes >= ${PIECE_BYTES}) THEN 1 ELSE 0 END,
+      piece_bytes = CASE WHEN $5::integer > 0 AND m.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE m.piece_bytes END + $6::integer,
+      revision = $8, position = (SELECT position FROM advanced)
+    WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM allowed)
+      AND m.created_at = (SELECT created_at FROM allowed) AND m.seq = (SELECT seq FROM allowed)
+    RETURNING m.thread_no, m.seq, m.piece_count, m.markdown_length),
+  piece AS (
+    INSERT INTO message_pieces (project_id, thread_no, seq, piece_no, text)
+    SELECT $1, thread_no, seq, piece_count, $4 FROM appended WHERE $5::integer > 0
+    ON CONFLICT (project_id, thread_no, seq, piece_no) DO UPDATE SET text = message_pieces.text || excluded.text),
+  ${recorded(
+    `SELECT '[{"type":"message.appended","group":' || to_json(thread.group_id)::text || ',"thread":' || to_json($2::text)::text
+      || ',"message":' || to_json($3::text)::text || '}]' FROM thread CROSS JOIN appended WHERE $5::integer > 0`,
+    12,
+  )}
+  SELECT ${ALIVE}, thread.group_id, thread.status, found.markdown_length, found.content_bytes, found.deleted,
+    found.revision, (SELECT markdown_length FROM appended)
+  FROM (SELECT 1) AS one LEFT JOIN thread ON TRUE LEFT JOIN found ON TRUE`;
+
+/** One round trip. The thread is locked first: positions follow the order of commits. */
+export function appendToMessage(
+  attempt: Attempt,
+  project: ProjectKey,
+  { threadId, id }: { readonly threadId: string; readonly id: string },
+  { escaped, length, offset }: MessageAppend,
+  context: ConditionalContext,
+): Promise<AppendOutcome> {
+  const bytes = Buffer.byteLength(escaped);
+  const conditions = [offset, context.revision, ...preconditionParameters(context)] as const;
+  const text = [project, threadId, id, escaped, length, bytes] as const;
+  return attempt.transaction(async (transaction) => {
+    const [, [row] = []] = await transaction.commit([
+      [LOCK_THREAD, project, threadId],
+      [APPEND, ...text, ...conditions, ...originOf(context)],
+    ]);
+    return toOutcome(row as Row, { threadId, id, bytes, length, offset }, context);
+  });
+}
+
+interface Asked {
+  readonly threadId: string;
+  readonly id: string;
+  readonly bytes: number;
+  readonly length: number;
+  readonly offset: number | null;
+}
+
+function toOutcome(
+  [alive, groupId, status, before, contentBytes, deleted, revision, after]: Row,
+  { threadId, id, bytes, length, offset }: Asked,
+  context: ConditionalContext,
+): AppendOutcome {
+  assertAlive(alive);
+  if (groupId === null) return { kind: 'threadAbsent' };
+  if (revision === null) return { kind: 'absent' };
+  const group = { groupId: groupId as string };
+  if ((status as Status) !== 'active') {
+    return { kind: 'groupUnavailable', ...group, isDeleted: true };
+  }
+  if (deleted === true || before === null) return { kind: 'notAppendable' };
+  const failure = preconditionFailure(context, revision as string);
+  if (failure !== null || (offset !== null && offset !== before)) return { kind: 'stale' };
+  if ((contentBytes as number) + bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
+  if (after === null) throw new LostRaceError('the project was deleted meanwhile');
+  const change = { type: 'message.appended', group: group.groupId, thread: threadId, message: id } as const;
+  return { kind: 'appended', length: after as number, changes: length === 0 ? [] : [change] };
+}

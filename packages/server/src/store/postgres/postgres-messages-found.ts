@@ -1,0 +1,86 @@
+/** What a write of a message depends on, as it is found when the thread is locked. */
+import { limits, type MessageType, type Status } from '@rollcall/protocol';
+import type { Json } from '../../values/json.ts';
+import type { MessageFields } from '../conversation-writes.ts';
+import type { IdSample } from '../outcomes.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
+import { CONTENT } from './postgres-messages-columns.ts';
+import { ALIVE, assertAlive } from './postgres-row-writes.ts';
+
+/**
+ * What a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6 the new
+ * content, if there is one. Locks the message: appends lock that alone. What was appended while this waited for the lock is not
+ * among the pieces that are compared, but counts in the bytes. (Whether the project is there; the thread; the status of the group, that of
+ * the author, whether they are a member, and a participant; the message, and whether it has the new content.)
+ */
+export const READ_FOR_WRITE = `
+  WITH thread AS MATERIALIZED (SELECT t.thread_no, t.group_id ${FOUND_THREAD}),
+  owner AS MATERIALIZED (SELECT coalesce((SELECT group_id FROM thread), $5) AS id)
+  SELECT ${ALIVE}, (SELECT thread_no FROM thread), (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = owner.id),
+    (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = $4),
+    (SELECT 1 FROM memberships b WHERE b.project_id = $1 AND b.group_id = owner.id AND b.user_id = $4) IS NOT NULL,
+    (SELECT 1 FROM participants p
+      WHERE p.project_id = $1 AND p.thread_no = (SELECT thread_no FROM thread) AND p.user_id = $4) IS NOT NULL,
+    m.seq, m.author_id, m.type, m.is_same, m.url, m.metadata, m.created_at, m.updated_at, m.deleted_at, m.revision, m.position
+  FROM owner LEFT JOIN LATERAL (
+    SELECT m.*, m.content_bytes = octet_length($6::text) AND $6 = ${CONTENT} AS is_same
+    ${foundMessage('(SELECT thread_no FROM thread)', '$3', 'FOR UPDATE')}) AS m ON TRUE`;
+
+/** Of the users $2, how many there are not, and the first of those. */
+export const READ_UNKNOWN_USERS = `
+  SELECT count(*), array_to_json((array_agg(unknown.id ORDER BY unknown.place))[1:${limits.PROBLEMS_NAMED}]) FROM (
+    SELECT w.id, w.place FROM unnest($2::text[]) WITH ORDINALITY AS w(id, place)
+    WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL) AS unknown`;
+
+export interface StoredMessage extends Omit<MessageFields, 'content'> {
+  readonly seq: number;
+  readonly authorId: string;
+  /** Whether it has the content of the write. */
+  readonly hasContent: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number | null;
+  readonly revision: string;
+  readonly position: number;
+}
+
+export interface Found {
+  readonly threadNo: number | null;
+  readonly groupStatus: Status | null;
+  readonly authorStatus: Status | null;
+  readonly isMember: boolean;
+  readonly isParticipant: boolean;
+  /** Mentioned users who do not exist. */
+  readonly unknown: IdSample;
+  readonly message: StoredMessage | null;
+}
+
+export function toFound(
+  [alive, threadNo, group, author, isMember, isParticipant, ...message]: Row,
+  [unknown]: readonly Row[],
+): Found {
+  assertAlive(alive);
+  return {
+    threadNo: threadNo as number | null,
+    groupStatus: group as Status | null,
+    authorStatus: author as Status | null,
+    isMember: isMember as boolean,
+    isParticipant: isParticipant as boolean,
+    unknown: { count: (unknown?.[0] ?? 0) as number, ids: (unknown?.[1] ?? []) as string[] },
+    message: message[0] === null ? null : toStoredMessage(message),
+  };
+}
+
+const toStoredMessage = (row: Row): StoredMessage => ({
+  seq: row[0] as number,
+  authorId: row[1] as string,
+  type: row[2] as MessageType,
+  hasContent: row[3] === true,
+  url: row[4] as string | null,
+  metadata: row[5] as Json,
+  createdAt: row[6] as number,
+  updatedAt: row[7] as number | null,
+  deletedAt: row[8] as number | null,
+  revision: row[9] as string,
+  position: row[10] as number,
+});

@@ -1,0 +1,20 @@
+/** The statements that writes and removals of messages share: of a message's row, and of the counts of its thread. */
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { Call } from './connections/postgres-connection.ts';
+import type { LockedThread } from './postgres-conversation-rows.ts';
+
+export const OF_MESSAGE = 'project_id = $1 AND thread_no = $2 AND created_at = $3 AND seq = $4';
+export const REMOVE_PIECES =
+  'DELETE FROM message_pieces WHERE project_id = $1 AND thread_no = $2 AND seq = $3';
+export const ADVANCE = 'UPDATE threads SET position = $3 WHERE project_id = $1 AND thread_no = $2';
+const COUNT = `
+  UPDATE threads SET user_messages = $3, action_messages = $4, deleted_messages = $5, last_message_at = $6, revision = $7
+  WHERE project_id = $1 AND thread_no = $2`;
+
+export const COUNTS = ['userMessages', 'actionMessages', 'deletedMessages'] as const;
+
+/** Stores the counts of the thread, the time of its latest message, and its revision. */
+export function countCall(project: ProjectKey, thread: LockedThread, revision: string): Call {
+  const counts = COUNTS.map((name) => thread[name]);
+  return [COUNT, project, thread.threadNo, ...counts, thread.lastMessageAt, revision];
+}

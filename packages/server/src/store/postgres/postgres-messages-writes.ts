@@ -1,0 +1,229 @@
+import type { Status } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { Change } from '../changes.ts';
+import {
+  authorError,
+  changedMessage,
+  changedMessageFields,
+  contentColumns,
+  fixedOfMessage,
+  groupError,
+  isOfAnotherGroup,
+  newMessage,
+  recounted,
+  requiredOfMessage,
+  requiredOfThread,
+  updateTime,
+} from '../conversation-writes.ts';
+import { UNCHANGED } from '../outcomes.ts';
+import type { PutMessageOutcome, StoredContent, StoredMessageWrite } from '../ports/messages.ts';
+import { preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Attempt, Transaction } from './connections/postgres-database.ts';
+import { originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
+import { listCalls } from './postgres-conversation-lists.ts';
+import { LIST_PARTICIPANT, seen } from './postgres-conversation-participants.ts';
+import { LOCK_THREAD, type LockedThread, positionOf, toLockedThread } from './postgres-conversation-rows.ts';
+import {
+  type Found,
+  READ_FOR_WRITE,
+  READ_UNKNOWN_USERS,
+  type StoredMessage,
+  toFound,
+} from './postgres-messages-found.ts';
+import { ADVANCE, COUNTS, countCall, OF_MESSAGE, REMOVE_PIECES } from './postgres-messages-statements.ts';
+import { textArray } from './postgres-text.ts';
+import { assertLocked, createThread } from './postgres-threads-writes.ts';
+
+/** Which message: the thread's ID, and its own. */
+export interface MessageKey {
+  readonly threadId: string;
+  readonly id: string;
+}
+
+/** Creates or updates (see the port): two round trips, and a third where the thread is created too. */
+export function putMessage(
+  attempt: Attempt,
+  project: ProjectKey,
+  key: MessageKey,
+  write: StoredMessageWrite,
+  context: ConditionalContext,
+): Promise<PutMessageOutcome> {
+  const { threadId, id } = key;
+  const { authorId = null, content, createThread: thread } = write;
+  const read = [authorId, thread?.groupId ?? null, content?.json ?? null];
+  const userIds = content?.userIds ?? [];
+  const unknown: Call[] = userIds.length === 0 ? [] : [[READ_UNKNOWN_USERS, project, textArray(userIds)]];
+  return attempt.transaction(async (transaction) => {
+    const [locked, [row], ...more] = await transaction.run(
+      [LOCK_THREAD, project, threadId],
+      [READ_FOR_WRITE, project, threadId, id, ...read],
+      ...unknown,
+    );
+    const stored = toLockedThread(locked);
+    const found = toFound(row as Row, more[0] ?? []);
+    assertLocked(stored, found.threadNo);
+    const error = errorOf(stored, found, write, context);
+    if (error !== null) return error;
+    if (found.message !== null) {
+      const target = { key, thread: stored as LockedThread, message: found.message };
+      return updateMessage(transaction, project, target, write, context);
+    }
+    if (stored !== null)
+      return createMessage(
+        transaction,
+        project,
+        key,
+        { thread: stored, isListed: found.isParticipant },
+        write,
+        context,
+      );
+    const made = await createThread(transaction, project, threadId, thread ?? {}, context);
+    return createMessage(transaction, project, key, { ...made, isListed: false }, write, context);
+  });
+}
+
+/** Why the write is rejected, in the order of the port. */
+function errorOf(
+  thread: LockedThread | null,
+  { groupStatus, authorStatus, isMember, unknown, message }: Found,
+  write: StoredMessageWrite,
+  context: ConditionalContext,
+): Exclude<PutMessageOutcome, { readonly changes: unknown }> | null {
+  if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
+  const required = context.ifMatch === undefined ? requiredOfMessage(write) : null;
+  const error = message === null ? required : fixedOfMessage(message, write, context);
+  if (error !== null) return error;
+  if (thread === null && write.createThread === undefined) return { kind: 'threadAbsent' };
+  const groupId = thread?.groupId ?? write.createThread?.groupId;
+  const unavailable = thread === null ? threadError(write, groupStatus) : null;
+  if (unavailable !== null) return unavailable;
+  const group = groupError(groupId as string, groupStatus, write);
+  if (group !== null) return group;
+  if (message === null && write.authorId !== undefined) {
+    const author = authorError(groupId as string, authorStatus, isMember, write);
+    if (author !== null) return author;
+  }
+  if (unknown.count > 0) return { kind: 'unknownUsers', users: unknown };
+  return preconditionFailure(context, message?.revision ?? null);
+}
+
+/** Why the thread of `createThread` cannot be made. */
+function threadError({ createThread: write = {} }: StoredMessageWrite, groupStatus: Status | null) {
+  return requiredOfThread(write) ?? groupError(write.groupId as string, groupStatus, write);
+}
+
+/** The message, the counts and the activity of its thread, its author as a participant, and the record of the changes. */
+const CREATE = `
+  WITH made AS (
+    INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, url, metadata, created_at, updated_at, deleted_at,
+      deleted, revision, content, markdown_length, content_bytes, position, written_position)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::bigint, $11::bigint IS NOT NULL, $12, $13, $14, $15, $24, $24)),
+  placed AS (
+    INSERT INTO message_positions (project_id, thread_no, position, created_at, seq) VALUES ($1, $2, $24, $9, $3)),
+  counted AS (
+    UPDATE threads SET next_seq = $3::integer + 1, last_message_at = $16, user_messages = $17, action_messages = $18,
+      deleted_messages = $19, revision = $12, position = $24
+    WHERE project_id = $1 AND thread_no = $2),
+  named AS (INSERT INTO message_ids (project_id, thread_no, created_at, seq, id) VALUES ($1, $2, $9, $3, $4)),
+  ${seen('VALUES ($1::uuid, $2::bigint, $5, $9::bigint)', '$5')},
+  ${recorded('SELECT $23::text', 20)}
+  SELECT 1`;
+
+interface Target {
+  readonly thread: LockedThread;
+  /** Where the thread has been made with the message. */
+  readonly change?: Change;
+  /** Whether the author is a participant. */
+  readonly isListed: boolean;
+}
+
+async function createMessage(
+  transaction: Transaction,
+  project: ProjectKey,
+  { threadId, id }: MessageKey,
+  { thread, change, isListed }: Target,
+  write: StoredMessageWrite,
+  context: ConditionalContext,
+): Promise<PutMessageOutcome> {
+  const { now, revision } = context;
+  const fields = newMessage(write, now);
+  const createdAt = write.createdAt ?? Math.max(now, thread.lastMessageAt ?? now);
+  const lastMessageAt = Math.max(createdAt, thread.lastMessageAt ?? createdAt);
+  const created: Change = { type: 'message.created', group: thread.groupId, thread: threadId, message: id };
+  const changes = change === undefined ? [created] : [change, created];
+  const { userMessages, actionMessages, deletedMessages } = recounted(thread, null, fields);
+  const message = [thread.nextSeq, id, write.authorId, fields.type, fields.url, fields.metadata];
+  const times = [createdAt, write.updatedAt ?? null, fields.deletedAt];
+  const counts = [lastMessageAt, userMessages, actionMessages, deletedMessages];
+  const content = contentColumns(write.content as StoredContent);
+  const before = change === undefined ? positionOf(thread) : null;
+  await transaction.commit([
+    ...([
+      [
+        ...([
+          CREATE,
+          project,
+          thread.threadNo,
+          ...message,
+          ...times,
+          revision,
+          ...content,
+          ...counts,
+        ] as const),
+        ...[...originOf(context), textOfChanges(changes), thread.position + 1],
+      ],
+    ] as const),
+    ...(isListed ? [] : [[LIST_PARTICIPANT, project, thread.threadNo, write.authorId] as const]),
+    ...listCalls(project, before, positionOf({ ...thread, lastMessageAt })),
+  ]);
+  return { kind: 'created', changes };
+}
+
+const FIELDS = `type = $5, url = $6, metadata = $7, updated_at = $8, deleted_at = $9::bigint,
+    deleted = $9::bigint IS NOT NULL, revision = $10, position = $11, written_position = $11`;
+const UPDATE = `UPDATE messages SET ${FIELDS} WHERE ${OF_MESSAGE}`;
+const REPLACE_CONTENT = `
+  UPDATE messages SET ${FIELDS}, content = $12, markdown_length = $13, content_bytes = $14, piece_count = 0, piece_bytes = 0
+  WHERE ${OF_MESSAGE}`;
+const MOVE = `
+  UPDATE message_positions SET position = $4 WHERE project_id = $1 AND thread_no = $2 AND position = $3`;
+/** Content is compared where it is stored, so that it need not be read. */
+const [SAME, OTHER] = ['same', 'other'];
+
+async function updateMessage(
+  transaction: Transaction,
+  project: ProjectKey,
+  { key, thread, message }: { key: MessageKey; thread: LockedThread; message: StoredMessage },
+  write: StoredMessageWrite,
+  context: ConditionalContext,
+): Promise<PutMessageOutcome> {
+  const { threadNo, groupId } = thread;
+  const { now, revision } = context;
+  const before = { ...message, content: SAME };
+  const { content, ...others } = write;
+  const isOther = content !== undefined && !message.hasContent;
+  const fields = { ...changedMessage(before, others, now), ...(isOther && { content: OTHER }) };
+  const names = changedMessageFields(before, fields);
+  if (names.length === 0) return UNCHANGED;
+  const changes: Change[] = [
+    { type: 'message.updated', group: groupId, thread: key.threadId, message: key.id, fields: names },
+  ];
+  const updatedAt = updateTime(names, message, now);
+  const row = [project, threadNo, message.createdAt, message.seq] as const;
+  const position = thread.position + 1;
+  const columns = [fields.type, fields.url, fields.metadata, updatedAt, fields.deletedAt, revision, position];
+  const calls: Call[] = isOther
+    ? [
+        [REPLACE_CONTENT, ...row, ...columns, ...contentColumns(content)],
+        [REMOVE_PIECES, project, threadNo, message.seq],
+      ]
+    : [[UPDATE, ...row, ...columns]];
+  calls.push([ADVANCE, project, threadNo, position], [MOVE, project, threadNo, message.position, position]);
+  const counts = recounted(thread, message, fields);
+  const isRecounted = COUNTS.some((name) => counts[name] !== thread[name]);
+  if (isRecounted) calls.push(countCall(project, { ...thread, ...counts }, revision));
+  await transaction.commit([...calls, ...recordCalls(project, changes, context)]);
+  return { kind: 'updated', changes };
+}

@@ -1,0 +1,132 @@
+/**
+ * Writes of one row: each is one statement, which also records what it changed. $1 is the project everywhere, $2 the ID.
+ */
+import { ProjectGoneError } from '../../values/engine-errors.ts';
+import type { Change } from '../changes.ts';
+import {
+  type Absent,
+  type AlreadyExists,
+  type Stale,
+  UNCHANGED,
+  type Updated,
+  type Written,
+} from '../outcomes.ts';
+import { type Precondition, preconditionFailure, type Revision } from '../precondition.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
+import { parseChanges, recorded } from './postgres-changes.ts';
+import { textArray } from './postgres-text.ts';
+
+/** An SQL condition: the project is still there. */
+export const ALIVE = 'EXISTS (SELECT 1 FROM projects WHERE project_id = $1)';
+
+/** @throws ProjectGoneError where a statement found no such project */
+export function assertAlive(alive: unknown): void {
+  if (alive !== true) throw new ProjectGoneError();
+}
+
+/** An SQL condition: the row `before` meets the precondition, which is in three parameters from `first` on. */
+export const meetsPrecondition = (first: number) =>
+  `($${first}::text[] IS NULL OR before.revision = ANY($${first}::text[]))
+   AND ($${first + 1}::text[] IS NULL OR before.revision <> ALL($${first + 1}::text[])) AND $${first + 2}::boolean`;
+
+/** The parameters of {@link meetsPrecondition}. */
+export function preconditionParameters({
+  ifMatch,
+  ifNoneMatch,
+}: Precondition): [string | null, string | null, boolean] {
+  const list = (revisions: '*' | readonly Revision[] | undefined) =>
+    revisions === undefined || revisions === '*' ? null : textArray(revisions);
+  return [list(ifMatch), list(ifNoneMatch), ifNoneMatch !== '*'];
+}
+
+interface Update {
+  readonly table: 'users' | 'groups';
+  /** The columns that are read before, beside the revision. */
+  readonly columns: readonly string[];
+  readonly lock: 'FOR UPDATE' | 'FOR NO KEY UPDATE';
+  /** The assignments to the row `t`, and the condition for them: `before` has the columns as they were. */
+  readonly set: string;
+  readonly condition: string;
+  /** An expression: the changes, as the text of a JSON array. */
+  readonly changes: string;
+  /** The first of the three parameters of the origin. */
+  readonly originFrom: number;
+}
+
+/** A statement for {@link updateRow}: locks the row, and updates it where the condition is true. */
+export const updateSql = ({ table, columns, lock, set, condition, changes, originFrom }: Update) => `
+  WITH before AS (
+    SELECT ${columns.join(', ')}, revision FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} ${lock}),
+  changed AS (
+    UPDATE ${table} t SET ${set} FROM before WHERE t.project_id = $1 AND t.id = $2 AND ${condition}
+    RETURNING ${changes} AS changes),
+  ${recorded('SELECT changes FROM changed', originFrom)}
+  SELECT ${ALIVE}, before.revision, (SELECT changes FROM changed)
+  FROM (SELECT 1) one LEFT JOIN before ON TRUE`;
+
+/** Updates a row that has to be there. @throws ProjectGoneError */
+export async function updateRow(attempt: Attempt, update: Call): Promise<Updated | Absent> {
+  const { revision, outcome } = await tryUpdate(attempt, update);
+  return revision === null ? { kind: 'absent' } : outcome;
+}
+
+/** How a row is created that is not there. */
+interface Creation {
+  /** Answers whether the project is there, and whether the row was created. */
+  readonly call: Call;
+  readonly changes: readonly Change[];
+}
+
+/**
+ * Updates a row, or creates it: one statement where it is there, two where it is created. Where it cannot be created,
+ * `creation` is the outcome of that. @throws ProjectGoneError
+ */
+export async function putRow<Failure extends { readonly kind: string }>(
+  attempt: Attempt,
+  update: Call,
+  creation: Creation | Failure,
+  precondition: Precondition,
+): Promise<Written | AlreadyExists | Stale | Failure> {
+  const { revision, outcome } = await tryUpdate(attempt, update);
+  const failure = preconditionFailure(precondition, revision);
+  if (failure !== null) return failure;
+  if (revision !== null) return outcome;
+  if ('kind' in creation) return creation;
+  const [[alive, isCreated]] = (await attempt.run(...creation.call)) as [Row];
+  assertAlive(alive);
+  if (isCreated !== true) throw new LostRaceError('the row was created meanwhile');
+  return { kind: 'created', changes: creation.changes };
+}
+
+/** The revision before is null where the row is not there. */
+async function tryUpdate(
+  attempt: Attempt,
+  update: Call,
+): Promise<{ revision: Revision | null; outcome: Updated }> {
+  const [[alive, revision, text]] = (await attempt.run(...update)) as [Row];
+  assertAlive(alive);
+  const changes = parseChanges(text);
+  return {
+    revision: revision as Revision | null,
+    outcome: changes.length === 0 ? UNCHANGED : { kind: 'updated', changes },
+  };
+}
+
+/** Locks a row: (whether the project is there, and the columns of the row, the revision first). */
+const lockRow = (table: 'users' | 'groups', columns: readonly string[]) => `
+  WITH found AS (
+    SELECT ${columns.join(', ')} FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+  SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
+
+export const LOCK_GROUP = lockRow('groups', ['revision', 'status', 'name', 'metadata']);
+export const LOCK_USER = lockRow('users', ['revision']);
+
+/** The revision of what was locked; null where it is not there. @throws ProjectGoneError */
+export function lockedRevision([alive, revision]: Row): string | null {
+  assertAlive(alive);
+  return revision as string | null;
+}
+
+export const idsOf = (rows: readonly Row[]): string[] => rows.map(([id]) => id as string);

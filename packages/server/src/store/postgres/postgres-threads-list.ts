@@ -1,0 +1,122 @@
+import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
+import type { LocationFilter } from '../../values/location-filter.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ThreadListRequest, ThreadPage } from '../ports/threads.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { PostgresDatabase } from './connections/postgres-database.ts';
+import { bigintArray, locationKey, locationPairKeys } from './postgres-conversation-lists.ts';
+import { GROUP_OF_THREAD } from './postgres-conversation-rows.ts';
+import { rowOf } from './postgres-lists.ts';
+import { PARTICIPANTS, threadColumns, toThread } from './postgres-threads-columns.ts';
+
+/** Most entries of a list that a page searches. */
+const SEARCHED_MAX = 5_000;
+/** Entries that are counted to find the rarest of several pairs. */
+const COUNTED = 1_000;
+
+/** The conversation of the lists: that of the group $2, or 0 for all groups. */
+const CONVERSATION = `CASE WHEN $2::text IS NULL THEN 0 ELSE (
+  SELECT conversation_no FROM conversations WHERE project_id = $1 AND group_id = $2) END`;
+
+const ofList = (location: string, resolved: string) => `
+  l.project_id = $1 AND l.conversation_no = (SELECT chosen.conversation_no FROM chosen)
+  AND l.location_key = ${location} AND l.resolved = ${resolved} AND ($4::boolean IS NULL OR $4 = ${resolved})`;
+
+/** Of the keys $8 the one with the fewest threads. */
+const RAREST = `
+  SELECT wanted.key FROM unnest($8::bigint[]) AS wanted(key)
+  ORDER BY (SELECT count(*) FROM (
+    SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'FALSE')} LIMIT ${COUNTED}) AS counted)
+    + (SELECT count(*) FROM (
+      SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'TRUE')} LIMIT ${COUNTED}) AS counted)
+  LIMIT 1`;
+
+/** The entries of one list before the position ($5, $6), the latest first. */
+const range = (location: string, resolved: 'TRUE' | 'FALSE') => `(
+  SELECT l.activity, l.thread_no FROM thread_lists l
+  WHERE ${ofList(location, resolved)} AND (l.activity, l.thread_no) < ($5::bigint, $6::bigint)
+  ORDER BY l.activity DESC, l.thread_no DESC LIMIT ${SEARCHED_MAX})`;
+const entriesOf = (location: string) => `
+  SELECT activity, thread_no FROM (${range(location, 'FALSE')} UNION ALL ${range(location, 'TRUE')}) AS entries
+  ORDER BY activity DESC, thread_no DESC LIMIT ${SEARCHED_MAX}`;
+
+/** The thread of an entry, if it passes: the exact location $7, all keys of pairs $8. */
+const THREAD = rowOf(
+  'threads',
+  't',
+  'r.*',
+  `r.thread_no = entry.thread_no AND ($7::text IS NULL OR r.location = $7)
+    AND ($8::bigint[] IS NULL OR r.list_keys @> $8)`,
+);
+
+/** How large the thread `found` is. */
+const BYTES = `octet_length(id) + octet_length(name) + coalesce(octet_length(url), 0)
+  + coalesce(octet_length(location), 0) + octet_length(metadata) + coalesce(octet_length(participants), 0)`;
+
+/**
+ * A page: $9 threads at most, and the one with which their texts exceed $10 bytes is the last. (How many were found, and
+ * one more; the last entry that was searched where the search ended before the list; the position, and the thread.)
+ */
+const listSql = (location: string, more = '') => `
+  WITH chosen AS MATERIALIZED (SELECT ${CONVERSATION} AS conversation_no),
+  ${more}
+  found AS MATERIALIZED (
+    SELECT entry.activity, t.*, ${PARTICIPANTS} AS participants
+    FROM (${entriesOf(location)}) AS entry ${THREAD} ${GROUP_OF_THREAD}
+    ORDER BY entry.activity DESC, entry.thread_no DESC LIMIT $9::bigint + 1),
+  page AS (
+    SELECT * FROM (
+      SELECT found.*, row_number() OVER earlier AS place, coalesce(sum(${BYTES}) OVER before, 0) AS bytes_before
+      FROM found
+      WINDOW earlier AS (ORDER BY activity DESC, thread_no DESC),
+        before AS (ORDER BY activity DESC, thread_no DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS summed
+    WHERE place <= $9::bigint AND bytes_before <= $10::bigint)
+  SELECT (SELECT count(*) FROM found),
+    CASE WHEN (SELECT count(*) FROM found) <= $9::bigint THEN (
+      SELECT activity || '.' || thread_no FROM (${entriesOf(location)}) AS searched OFFSET ${SEARCHED_MAX - 1} LIMIT 1) END,
+    t.activity || '.' || t.thread_no, ${threadColumns('$11', 't.participants')}
+  FROM (SELECT 1) AS one LEFT JOIN page AS t ON TRUE
+  ORDER BY t.place`;
+
+/** By the key $3. */
+const LIST = listSql('$3::bigint');
+/** By one of several keys of pairs. */
+const LIST_BY_RAREST = listSql(
+  'coalesce($3::bigint, (SELECT rarest.key FROM rarest))',
+  `rarest AS MATERIALIZED (${RAREST}),`,
+);
+
+const NEWEST = ['9223372036854775807', '9223372036854775807'] as const;
+
+export async function listThreads(
+  database: PostgresDatabase,
+  project: ProjectKey,
+  { filter, after, limit, maxBytes, viewer }: ThreadListRequest,
+): Promise<ThreadPage> {
+  const { groupId, location, resolved } = filter;
+  const [activity, threadNo] = after?.split('.') ?? NEWEST;
+  const [key, exact, pairs] = keysOf(location);
+  const list = [project, groupId, key, resolved, activity, threadNo] as const;
+  const page = [exact, pairs, limit, maxBytes, viewer] as const;
+  const rows = await database.read(key === null ? LIST_BY_RAREST : LIST, ...list, ...page);
+  const [count, searched] = rows[0] as Row;
+  const found = rows.filter(([, , , id]) => id !== null);
+  const threads = found.map((row) => toThread(row.slice(3))).filter(matching(location));
+  const isCut = (count as number) > found.length;
+  return { threads, last: isCut ? (found.at(-1)?.[2] as string) : (searched as string | null) };
+}
+
+/** The key of the list, null where it is to be one of several; the exact location, or the keys of all pairs. */
+function keysOf(filter: LocationFilter): [key: string | null, exact: string | null, pairs: string | null] {
+  if (filter === null) return ['0', null, null];
+  if (!filter.partial) return [locationKey(filter.location), filter.location, null];
+  const keys = locationPairKeys(filter.location);
+  return keys.length === 1 ? [keys[0] as string, null, null] : [null, null, bigintArray(keys)];
+}
+
+/** Whether a thread that was found by the keys of its pairs has these pairs: keys may be shared. */
+function matching(filter: LocationFilter): (thread: { readonly location: string | null }) => boolean {
+  if (filter === null || !filter.partial) return () => true;
+  const pattern = parseJson(filter.location) as Location;
+  return ({ location }) => locationMatches(parseJson(location as string) as Location, pattern);
+}

@@ -1,0 +1,36 @@
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ThreadStore } from '../ports/threads.ts';
+import type { WriteTarget } from './connections/postgres-database.ts';
+import { FOUND_THREAD } from './postgres-conversation-rows.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
+import { threadColumns, toThread } from './postgres-threads-columns.ts';
+import { listThreads } from './postgres-threads-list.ts';
+import { deleteThread, markThreadSeen, putThread } from './postgres-threads-writes.ts';
+
+const FIND = `SELECT ${threadColumns('$3')} ${FOUND_THREAD}`;
+
+/** The row of a thread: its writes, and those of its messages, are applied one after the other. */
+export const threadRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `thread ${id}` });
+
+/** Threads (see the port). */
+export function threadStore({ database }: PostgresEngine): ThreadStore {
+  return {
+    async find(project, id, viewer) {
+      const [row] = await database.read(FIND, project, id, viewer);
+      return row === undefined ? null : toThread(row);
+    },
+    list: (project, request) => listThreads(database, project, request),
+    put: (project, id, write, context) =>
+      database.operation(
+        (attempt) => putThread(attempt, project, id, write, context),
+        threadRow(project, id),
+      ),
+    delete: (project, id, context) =>
+      database.operation((attempt) => deleteThread(attempt, project, id, context), threadRow(project, id)),
+    markSeen: (project, id, userId, messageId, context) =>
+      database.operation(
+        (attempt) => markThreadSeen(attempt, project, id, { userId, messageId }, context),
+        threadRow(project, id),
+      ),
+  };
+}

@@ -1,0 +1,273 @@
+import { randomUUID } from 'node:crypto';
+import { DatabaseError } from 'pg';
+import {
+  StoreNotEmptyError,
+  ThreadsNotTransferredError,
+  TransferError,
+  type TransferStore,
+  withKnownOwners,
+} from '../ports/transfer.ts';
+import {
+  type Column,
+  columnsOf,
+  isInProject,
+  RECORD_TYPES,
+  type RecordType,
+  recordsOf,
+  TABLES,
+  type TableType,
+  TRANSFER_BATCH_ROWS,
+  type TransferRecord,
+  tableColumns,
+} from '../transfer-records.ts';
+import { type Call, PostgresConnection } from './connections/postgres-connection.ts';
+import { toStoreFailure } from './connections/postgres-errors.ts';
+import type { LongReads } from './connections/postgres-snapshots.ts';
+import type { PostgresSettings } from './connections/postgres-url.ts';
+import { locationKey, pairKeys } from './postgres-location-keys.ts';
+import { bytesArray, textArray } from './postgres-text.ts';
+
+/** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
+const TIME_LIMIT_MS = 24 * 3_600_000;
+
+const selectRows = (type: TableType) => {
+  const columns = tableColumns(type).map(({ name }) => `r.${name}`);
+  return isInProject(type)
+    ? `SELECT p.id, ${columns.join(', ')} FROM ${TABLES[type]} r JOIN projects p USING (project_id)`
+    : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
+};
+
+/** The rows of each type of record; those of deleted projects are not among them. */
+const ROWS: Readonly<Record<RecordType, string>> = {
+  service_key: `SELECT value FROM store_secrets WHERE name = 'service_key'`,
+  customer: selectRows('customer'),
+  project: selectRows('project'),
+  session: selectRows('session'),
+  user: selectRows('user'),
+  group: selectRows('group'),
+  members: `SELECT p.id, m.group_id, m.user_id FROM memberships m JOIN projects p USING (project_id)
+    ORDER BY m.project_id, m.group_id, m.user_id`,
+  durable_presence: `SELECT p.id, d.group_id, d.user_id, d.region, d.location, d.updated_at
+    FROM durable_presence d JOIN projects p USING (project_id)`,
+};
+
+const SQL_TYPES: Readonly<Record<string, string>> = { integer: 'bigint', boolean: 'boolean' };
+
+/** Inserts rows from an array for each of the columns, `name type` each. */
+function insertInto(table: string, columns: readonly string[]): string {
+  const names = columns.map((column) => column.split(' ')[0]);
+  const arrays = columns.map((column, index) => `$${index + 1}::${column.split(' ')[1]}[]`);
+  return `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
+}
+
+const insertRows = (type: TableType, ...more: readonly string[]): string =>
+  insertInto(TABLES[type], [
+    ...(isInProject(type) ? ['project_id uuid'] : []),
+    ...tableColumns(type).map(({ name, valueType }) => `${name} ${SQL_TYPES[valueType] ?? 'text'}`),
+    ...more,
+  ]);
+
+const OF_MEMBER = ['project_id uuid', 'group_id text', 'user_id text'] as const;
+const INSERTS = {
+  service_key: `INSERT INTO store_secrets (name, value) SELECT 'service_key', * FROM unnest($1::bytea[])
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  customer: insertRows('customer'),
+  project: insertRows('project', 'project_id uuid'),
+  session: insertRows('session'),
+  user: insertRows('user'),
+  group: insertRows('group', 'member_count bigint'),
+  members: insertInto('memberships', OF_MEMBER),
+  durable_presence: insertInto('durable_presence', [
+    ...[...OF_MEMBER, 'region_hash bytea', 'region text', 'location_hash bytea'],
+    ...['location text', 'updated_at bigint'],
+  ]),
+  /** The pairs of a location are passed as the text of an array: the arrays of an array must have equal lengths. */
+  pairs: `
+    INSERT INTO durable_pairs (project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)
+    SELECT w.project_id, w.group_id, w.user_id, w.region_hash, w.pair_hash, w.pair_hashes::bytea[], w.updated_at
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::text[], $7::bigint[])
+      AS w(project_id, group_id, user_id, region_hash, pair_hash, pair_hashes, updated_at)`,
+};
+/** One import at a time, by the row that is only there to be locked. */
+const LOCK_IMPORTS = 'SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE';
+const COUNT_ACCOUNTS = 'SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM projects)';
+
+/** What a record names and no record has: (project, and IDs). */
+const MISSING: Readonly<Record<string, string>> = {
+  'the group of a member': `
+    SELECT p.id, m.group_id FROM (SELECT DISTINCT project_id, group_id FROM memberships) m
+    JOIN projects p USING (project_id)
+    WHERE NOT EXISTS (SELECT 1 FROM groups g WHERE g.project_id = m.project_id AND g.id = m.group_id) LIMIT 1`,
+  'a member': `
+    SELECT p.id, m.group_id, m.user_id FROM memberships m JOIN projects p USING (project_id)
+    WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.project_id = m.project_id AND u.id = m.user_id) LIMIT 1`,
+  'the membership of a durable presence': `
+    SELECT p.id, d.group_id, d.user_id FROM durable_presence d JOIN projects p USING (project_id)
+    WHERE NOT EXISTS (
+      SELECT 1 FROM memberships m
+      WHERE m.project_id = d.project_id AND m.group_id = d.group_id AND m.user_id = d.user_id) LIMIT 1`,
+};
+
+/** What follows from the other rows. */
+const DERIVE: readonly Call[] = [
+  [
+    `UPDATE groups g SET member_count = m.members
+    FROM (SELECT project_id, group_id, count(*) AS members FROM memberships GROUP BY 1, 2) m
+    WHERE g.project_id = m.project_id AND g.id = m.group_id`,
+  ],
+  ['INSERT INTO user_counts (project_id, slot, users) SELECT project_id, 0, count(*) FROM users GROUP BY 1'],
+];
+
+/** The store's own settings are for statements that find rows by their keys; here all rows are read. */
+const SETTINGS = ['enable_seqscan = on', 'enable_hashjoin = on', 'enable_mergejoin = on'];
+const UNLIMITED = ['statement_timeout = 0', 'idle_in_transaction_session_timeout = 0'];
+
+/** The transfer of a store on PostgreSQL. */
+export const postgresTransfer = (settings: PostgresSettings, longReads: LongReads): TransferStore => ({
+  export: () => exportRecords(longReads),
+  async import(batches) {
+    // Its end rolls back what was not committed.
+    await using connection = await PostgresConnection.open(settings);
+    try {
+      await new PostgresImport(connection).run(batches);
+    } catch (error) {
+      throw toStoreFailure(error);
+    }
+  },
+});
+
+async function* exportRecords(longReads: LongReads): AsyncGenerator<TransferRecord[]> {
+  using snapshot = await longReads.snapshot(null, TIME_LIMIT_MS);
+  if ((await snapshot.read('SELECT 1 FROM thread_ids LIMIT 1')).length > 0)
+    throw new ThreadsNotTransferredError();
+  for (const type of RECORD_TYPES) {
+    await snapshot.read(`DECLARE export_${type} NO SCROLL CURSOR FOR ${ROWS[type]}`);
+    for (;;) {
+      const rows = await snapshot.read(`FETCH ${TRANSFER_BATCH_ROWS} FROM export_${type}`);
+      if (rows.length > 0) yield recordsOf(type, rows);
+      if (rows.length < TRANSFER_BATCH_ROWS) break;
+    }
+  }
+}
+
+/** One transaction on a connection of its own. */
+class PostgresImport {
+  readonly #connection: PostgresConnection;
+  readonly #until = performance.now() + TIME_LIMIT_MS;
+  readonly #projects = new Map<string, string>();
+  #customers = 0;
+
+  constructor(connection: PostgresConnection) {
+    this.#connection = connection;
+  }
+
+  async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
+    await this.#control(UNLIMITED.map((setting) => `SET ${setting}`).join('; '));
+    // A database that does not know one of these has another planner.
+    for (const setting of SETTINGS) await this.#control(`SET ${setting}`).catch(() => {});
+    await this.#control('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await this.#run([LOCK_IMPORTS]);
+    await this.#requireAccounts();
+    for await (const batch of withKnownOwners(batches)) await this.#insert(batch);
+    for (const [what, sql] of Object.entries(MISSING)) await this.#requireNone(what, sql);
+    for (const call of DERIVE) await this.#run(call);
+    // A server that was started meanwhile has made a customer.
+    await this.#requireAccounts();
+    await this.#control('COMMIT');
+  }
+
+  #control(text: string) {
+    return this.#connection.control(text, this.#until);
+  }
+
+  #run(call: Call) {
+    return this.#connection.run(call, this.#until);
+  }
+
+  async #requireAccounts(): Promise<void> {
+    const [row] = await this.#run([COUNT_ACCOUNTS]);
+    if (Number(row?.[0]) !== this.#customers || Number(row?.[1]) !== this.#projects.size)
+      throw new StoreNotEmptyError();
+  }
+
+  async #requireNone(what: string, sql: string): Promise<void> {
+    const [row] = await this.#run([sql]);
+    if (row === undefined) return;
+    const [project, ...ids] = row.map((id) => JSON.stringify(id));
+    throw new TransferError(`project ${project}: ${what} is missing: ${ids.join(', ')}`);
+  }
+
+  async #insert(batch: readonly TransferRecord[]): Promise<void> {
+    const calls = [...Map.groupBy(batch, ({ type }) => type)].flatMap(([type, records]) =>
+      this.#callsFor(type, records),
+    );
+    try {
+      await Promise.all(calls.map((call) => this.#run(call)));
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code !== '23505') throw error;
+      throw new TransferError(`a record is there twice: ${error.detail}`, undefined, error);
+    }
+  }
+
+  #callsFor(type: RecordType, records: readonly TransferRecord[]): Call[] {
+    const rows = records.flatMap((record) => this.#rowsOf(record));
+    if (type !== 'durable_presence') return [[INSERTS[type], ...arraysOf(rows)]];
+    return [
+      [INSERTS.durable_presence, ...arraysOf(rows.map(presenceRow))],
+      [INSERTS.pairs, ...arraysOf(rows.flatMap(pairRows))],
+    ];
+  }
+
+  /** The rows of a record, with the project's key instead of its ID. */
+  #rowsOf(record: TransferRecord): Column[][] {
+    const key = 'project' in record ? (this.#projects.get(record.project) as string) : '';
+    if (record.type === 'members') return record.users.map((user) => [key, record.group, user]);
+    const columns = columnsOf(record);
+    switch (record.type) {
+      case 'service_key':
+        return [columns];
+      case 'customer':
+        this.#customers += 1;
+        return [columns];
+      case 'project':
+        this.#projects.set(record.id, randomUUID());
+        return [[...columns, this.#projects.get(record.id) as string]];
+      case 'group':
+        // Members are counted at the end.
+        return [[key, ...columns.slice(1), 0]];
+      default:
+        return [[key, ...columns.slice(1)]];
+    }
+  }
+}
+
+type PresenceRow = [
+  project: string,
+  group: string,
+  user: string,
+  region: string,
+  location: string,
+  at: number,
+];
+
+function presenceRow(row: Column[]): Column[] {
+  const [project, group, user, region, location, at] = row as PresenceRow;
+  return [project, group, user, locationKey(region), region, locationKey(location), location, at];
+}
+
+/** A row for each pair of a location. */
+function pairRows(row: Column[]): Column[][] {
+  const [project, group, user, region, location, at] = row as PresenceRow;
+  const pairs = pairKeys(location);
+  const all = bytesArray(pairs);
+  return pairs.map((pair) => [project, group, user, locationKey(region), pair, all, at]);
+}
+
+/** The columns of rows, as an array literal each. */
+function arraysOf(rows: readonly Column[][]): string[] {
+  return (rows[0] ?? []).map((first, index) => {
+    const column = rows.map((row) => row[index] as Column);
+    if (first instanceof Uint8Array) return bytesArray(column as Buffer[]);
+    return textArray(column.map((value) => (value === null ? null : String(value))));
+  });
+}

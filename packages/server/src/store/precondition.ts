@@ -1,0 +1,30 @@
+import type { AlreadyExists, Stale } from './outcomes.ts';
+
+/**
+ * Names one state of a resource. The caller of a write chooses it, a new one for every write; it changes when what a read
+ * returns changes.
+ */
+export type Revision = string;
+
+/** What the caller requires of the current state; checked inside the write. A list has revisions; `*` is any. */
+export interface Precondition {
+  /** Go on only if the resource exists with one of these revisions. */
+  readonly ifMatch?: '*' | readonly Revision[];
+  /** Go on only if the resource does not exist, or (a list) has none of these revisions. */
+  readonly ifNoneMatch?: '*' | readonly Revision[];
+}
+
+/** Whether the current state (null: there is no such resource) meets what the caller requires. */
+export function preconditionFailure(
+  { ifMatch, ifNoneMatch }: Precondition,
+  current: Revision | null,
+): AlreadyExists | Stale | null {
+  if (ifMatch !== undefined && (current === null || (ifMatch !== '*' && !ifMatch.includes(current)))) {
+    return { kind: 'stale' };
+  }
+  if (ifNoneMatch !== undefined && current !== null) {
+    if (ifNoneMatch === '*') return { kind: 'exists' };
+    if (ifNoneMatch.includes(current)) return { kind: 'stale' };
+  }
+  return null;
+}

@@ -1,0 +1,56 @@
+import { statSync } from 'node:fs';
+import { BUSY_TIMEOUT_MS, type SqliteConnection, type Statement } from './sqlite-connection.ts';
+
+/** Bytes of a page with its header in the log. */
+const FRAME_BYTES = 4_096 + 24;
+
+/**
+ * How much of the log is copied into the store's file, and what becomes of the log's file:
+ * - PASSIVE copies what no reader needs.
+ * - RESTART copies everything if no reader is in the log. The next write begins it anew, in the file as it is: a flush is
+ *   cheaper where the file does not grow.
+ * - TRUNCATE is RESTART and gives the disk space back.
+ */
+export type CheckpointMode = 'PASSIVE' | 'RESTART' | 'TRUNCATE';
+
+/** The write-ahead log of the store, as its writer sees it. */
+export class SqliteLog {
+  readonly #file: string;
+  readonly #connection: SqliteConnection;
+  readonly #state: Statement;
+
+  /** The file of a log that grew longer, because of a long read or a large write, is cut back to `checkpointBytes`. */
+  constructor(connection: SqliteConnection, file: string, checkpointBytes: number) {
+    this.#connection = connection;
+    this.#file = `${file}-wal`;
+    connection.database.exec(`PRAGMA journal_size_limit = ${checkpointBytes}`);
+    this.#state = connection.prepare('PRAGMA wal_checkpoint(NOOP)');
+  }
+
+  /** Bytes of the log that are in use. Zero when that cannot be read now. */
+  usedBytes(): number {
+    try {
+      const [, frames] = this.#state.get() as [number, number, number];
+      return Math.max(0, frames) * FRAME_BYTES;
+    } catch {
+      return 0;
+    }
+  }
+
+  /** Bytes of the log's file. */
+  fileBytes(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Copies without waiting for readers, because every writer waits meanwhile. */
+  checkpoint(mode: CheckpointMode): void {
+    const { database } = this.#connection;
+    try {
+      database.exec(`PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(${mode})`);
+    } catch {
+      // A full disk, for example. The log retains what is in it, and grows until a later attempt succeeds.
+    } finally {
+      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
+  }
+}

@@ -1,0 +1,334 @@
+import { limits } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import {
+  authorError,
+  changedMessage,
+  changedMessageFields,
+  contentColumns,
+  fixedOfMessage,
+  groupError,
+  isOfAnotherGroup,
+  type MessageFields,
+  newMessage,
+  recounted,
+  requiredOfMessage,
+  updateTime,
+} from '../conversation-writes.ts';
+import { type DeleteOutcome, idSample, UNCHANGED, type UnknownUsers } from '../outcomes.ts';
+import type {
+  AppendOutcome,
+  AuthorUnavailable,
+  MessageAppend,
+  PutMessageOutcome,
+  StoredContent,
+  StoredMessageWrite,
+  ThreadAbsent,
+} from '../ports/messages.ts';
+import { preconditionFailure } from '../precondition.ts';
+import type { ConditionalContext } from '../write-context.ts';
+import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
+import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
+import { CONTENT, typeOf } from './sqlite-messages.ts';
+import { MessagePieces } from './sqlite-messages-pieces.ts';
+import { RollBack } from './sqlite-roll-back.ts';
+import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
+
+/** A message without its content. */
+interface StoredMessage extends Omit<MessageFields, 'content'> {
+  readonly seq: number;
+  readonly authorId: string;
+  readonly createdAt: number;
+  readonly updatedAt: number | null;
+  readonly revision: string;
+  /** Null where the content is not one markdown node. */
+  readonly markdownLength: number | null;
+  readonly contentBytes: number;
+}
+
+function toStored(row: Row): StoredMessage {
+  return {
+    seq: row[0] as number,
+    authorId: row[1] as string,
+    type: typeOf(row[2] as number),
+    url: row[3] as string | null,
+    metadata: row[4] as string,
+    createdAt: row[5] as number,
+    updatedAt: row[6] as number | null,
+    deletedAt: row[7] as number | null,
+    revision: row[8] as string,
+    markdownLength: row[9] as number | null,
+    contentBytes: row[10] as number,
+  };
+}
+
+/** Writes of messages, on the writer's thread. */
+export class MessageWrites {
+  readonly #threads: ThreadWrites;
+  readonly #pieces: MessagePieces;
+  readonly #find;
+  readonly #content;
+  readonly #user;
+  readonly #eligibility;
+  readonly #insert;
+  readonly #update;
+  readonly #replaceContent;
+  readonly #delete;
+  readonly #latest;
+  readonly #setLength;
+
+  constructor(connection: SqliteConnection, threads: ThreadWrites) {
+    this.#threads = threads;
+    this.#pieces = new MessagePieces(connection);
+    const prepare = (sql: string) => connection.prepare(sql);
+    this.#find = prepare(`
+      SELECT seq, author_id, is_action, url, metadata, created_at, updated_at, deleted_at, revision,
+        markdown_length, content_bytes FROM messages WHERE thread_no = ? AND id = ?`);
+    this.#content = prepare(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`);
+    this.#user = prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?');
+    this.#eligibility = connection.prepare<EligibilityRow>(ELIGIBILITY);
+    this.#insert = prepare(`
+      INSERT INTO messages (message_no, thread_no, seq, position, written_position, id, author_id, revision, is_action,
+        is_deleted, created_at, updated_at, deleted_at, markdown_length, content_bytes, url, metadata, content)
+      VALUES ((?1 << ${SEQ_BITS}) | ?2, ?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8 IS NOT NULL, ?9, ?10, ?8, ?12, ?13, ?14, ?15,
+        ?11)`);
+    this.#update = prepare(`
+      UPDATE messages SET is_action = ?, url = ?, metadata = ?, updated_at = ?, deleted_at = ?, is_deleted = ?,
+        revision = ?, position = ?, written_position = ? WHERE ${MESSAGE}`);
+    this.#replaceContent = prepare(
+      `UPDATE messages SET content = ?, markdown_length = ?, content_bytes = ? WHERE ${MESSAGE}`,
+    );
+    this.#delete = prepare(`DELETE FROM messages WHERE ${MESSAGE}`);
+    this.#latest = prepare(`
+      SELECT created_at FROM messages INDEXED BY messages_by_time WHERE thread_no = ?
+      ORDER BY created_at DESC LIMIT 1`);
+    this.#setLength = prepare(
+      `UPDATE messages SET markdown_length = ?, content_bytes = ?, revision = ?, position = ? WHERE ${MESSAGE}`,
+    );
+  }
+
+  put(
+    project: ProjectKey,
+    threadId: string,
+    id: string,
+    write: StoredMessageWrite,
+    context: ConditionalContext,
+  ): PutMessageOutcome {
+    const thread = this.#threads.find(project, threadId);
+    if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
+    const message = thread === null ? null : this.#read(thread, id);
+    if (thread !== null && message !== null) {
+      return this.#change(project, { thread, message, id }, write, context);
+    }
+    const missing = requiredOfMessage(write);
+    if (missing !== null && context.ifMatch === undefined) return missing;
+    if (thread !== null) return this.#create(project, thread, id, write, context);
+    return write.createThread === undefined
+      ? { kind: 'threadAbsent' }
+      : this.#createWithThread(project, threadId, id, write, context);
+  }
+
+  append(
+    project: ProjectKey,
+    threadId: string,
+    id: string,
+    { escaped, length, offset }: MessageAppend,
+    context: ConditionalContext,
+  ): AppendOutcome {
+    const thread = this.#threads.find(project, threadId);
+    if (thread === null) return { kind: 'threadAbsent' };
+    const message = this.#read(thread, id);
+    if (message === null) return { kind: 'absent' };
+    const unavailable = groupError(thread.groupId, thread.groupStatus, {});
+    if (unavailable !== null) return unavailable;
+    const { markdownLength, deletedAt, contentBytes, revision } = message;
+    if (markdownLength === null || deletedAt !== null) return { kind: 'notAppendable' };
+    if (offset !== null && offset !== markdownLength) return { kind: 'stale' };
+    if (preconditionFailure(context, revision) !== null) return { kind: 'stale' };
+    const bytes = contentBytes + Buffer.byteLength(escaped);
+    if (bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
+    const after = markdownLength + length;
+    const at = [thread.threadNo, message.seq] as const;
+    this.#setLength.run(after, bytes, context.revision, this.#threads.advance(thread), ...at);
+    if (length === 0) return { kind: 'appended', length: after, changes: [] };
+    this.#pieces.append(at, escaped);
+    const change = {
+      type: 'message.appended',
+      group: thread.groupId,
+      thread: threadId,
+      message: id,
+    } as const;
+    return { kind: 'appended', length: after, changes: [change] };
+  }
+
+  delete(
+    project: ProjectKey,
+    threadId: string,
+    id: string,
+    context: ConditionalContext,
+  ): DeleteOutcome | ThreadAbsent {
+    const thread = this.#threads.find(project, threadId);
+    if (thread === null) return { kind: 'threadAbsent' };
+    const message = this.#read(thread, id);
+    if (message === null) return { kind: 'absent' };
+    if (preconditionFailure(context, message.revision) !== null) return { kind: 'stale' };
+    const at = [thread.threadNo, message.seq] as const;
+    if (message.markdownLength !== null) this.#pieces.remove(at);
+    this.#delete.run(...at);
+    this.#threads.addRemoved(thread, id);
+    const lastMessageAt = (this.#latest.get(thread.threadNo)?.[0] ?? null) as number | null;
+    const activity = { ...recounted(thread, message, null), lastMessageAt };
+    this.#threads.setActivity(project, thread, activity, context.revision);
+    const change = { type: 'message.removed', group: thread.groupId, thread: threadId, message: id } as const;
+    return { kind: 'deleted', changes: [change] };
+  }
+
+  #read({ threadNo }: StoredThread, id: string): StoredMessage | null {
+    const row = this.#find.get(threadNo, id);
+    return row === undefined ? null : toStored(row);
+  }
+
+  /** @throws RollBack where the message is rejected: then no thread is made. */
+  #createWithThread(
+    project: ProjectKey,
+    threadId: string,
+    id: string,
+    write: StoredMessageWrite,
+    { now, revision, actor, requestId, ...precondition }: ConditionalContext,
+  ): PutMessageOutcome {
+    const context = { now, revision, actor, requestId };
+    const made = this.#threads.put(project, threadId, write.createThread ?? {}, context);
+    if (made.kind !== 'created') return made;
+    const thread = this.#threads.find(project, threadId) as StoredThread;
+    const outcome = this.#create(project, thread, id, write, { ...context, ...precondition });
+    if (outcome.kind !== 'created') throw new RollBack(outcome);
+    return { kind: 'created', changes: [...made.changes, ...outcome.changes] };
+  }
+
+  #create(
+    project: ProjectKey,
+    thread: StoredThread,
+    id: string,
+    write: StoredMessageWrite,
+    context: ConditionalContext,
+  ): PutMessageOutcome {
+    const { authorId, content } = write;
+    const failure =
+      groupError(thread.groupId, thread.groupStatus, write) ??
+      (authorId === undefined ? null : this.#authorUnavailable(project, thread, authorId, write)) ??
+      this.#unknownUsers(project, content) ??
+      preconditionFailure(context, null);
+    if (failure !== null) return failure;
+    // What is missing has been reported, or has failed the precondition.
+    if (authorId === undefined || content === undefined) return { kind: 'stale' };
+    const latest = thread.lastMessageAt;
+    const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
+    this.#insertMessage(thread, id, { ...write, authorId, content, createdAt }, context);
+    const activity = {
+      ...recounted(thread, null, newMessage(write, context.now)),
+      lastMessageAt: Math.max(latest ?? createdAt, createdAt),
+    };
+    this.#threads.setActivity(project, thread, activity, context.revision);
+    this.#threads.see(thread, authorId, createdAt);
+    const change = {
+      type: 'message.created',
+      group: thread.groupId,
+      thread: thread.id,
+      message: id,
+    } as const;
+    return { kind: 'created', changes: [change] };
+  }
+
+  #insertMessage(
+    thread: StoredThread,
+    id: string,
+    write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
+    { now, revision }: ConditionalContext,
+  ): void {
+    const { type, url, metadata, deletedAt } = newMessage(write, now);
+    const { authorId, content, createdAt, updatedAt = null } = write;
+    const columns = contentColumns(content);
+    const { seq, position } = this.#threads.nextMessage(thread);
+    const key = [thread.threadNo, seq, position, id, authorId, revision] as const;
+    const times = [deletedAt, createdAt, updatedAt] as const;
+    const isAction = Number(type === 'action_message');
+    this.#insert.run(...key, isAction, ...times, ...columns, url, metadata);
+  }
+
+  #change(
+    project: ProjectKey,
+    { thread, message, id }: { thread: StoredThread; message: StoredMessage; id: string },
+    write: StoredMessageWrite,
+    context: ConditionalContext,
+  ): PutMessageOutcome {
+    const failure =
+      fixedOfMessage(message, write, context) ??
+      groupError(thread.groupId, thread.groupStatus, write) ??
+      this.#unknownUsers(project, write.content) ??
+      preconditionFailure(context, message.revision);
+    if (failure !== null) return failure;
+    const { now, revision } = context;
+    const at = [thread.threadNo, message.seq] as const;
+    // Content is read only to be compared with another one.
+    const content = write.content === undefined ? '' : (this.#content.get(...at)?.[0] as string);
+    const before = { ...message, content };
+    const after = changedMessage(before, write, now);
+    const fields = changedMessageFields(before, after);
+    if (fields.length === 0) return UNCHANGED;
+    const updatedAt = updateTime(fields, message, now);
+    const { type, url, metadata, deletedAt } = after;
+    const values = [Number(type === 'action_message'), url, metadata, updatedAt, deletedAt] as const;
+    const position = this.#threads.advance(thread);
+    this.#update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
+    if (write.content !== undefined && fields.includes('content')) {
+      if (message.markdownLength !== null) this.#pieces.remove(at);
+      this.#replaceContent.run(...contentColumns(write.content), ...at);
+    }
+    if (type !== message.type || deletedAt !== message.deletedAt)
+      this.#recount(project, thread, message, after, revision);
+    const change = {
+      type: 'message.updated',
+      group: thread.groupId,
+      thread: thread.id,
+      message: id,
+      fields,
+    } as const;
+    return { kind: 'updated', changes: [change] };
+  }
+
+  #recount(
+    project: ProjectKey,
+    thread: StoredThread,
+    before: Pick<MessageFields, 'type' | 'deletedAt'>,
+    after: Pick<MessageFields, 'type' | 'deletedAt'>,
+    revision: string,
+  ): void {
+    // A deleted message counts as such whatever its type is.
+    if (before.deletedAt !== null && after.deletedAt !== null) return;
+    const { lastMessageAt } = thread;
+    this.#threads.setActivity(
+      project,
+      thread,
+      { ...recounted(thread, before, after), lastMessageAt },
+      revision,
+    );
+  }
+
+  #authorUnavailable(
+    project: ProjectKey,
+    { groupId }: StoredThread,
+    authorId: string,
+    write: StoredMessageWrite,
+  ): AuthorUnavailable | null {
+    const { user, incarnation } = toEligibility(
+      this.#eligibility.get(project, groupId, authorId) as EligibilityRow,
+    );
+    return authorError(groupId, user, incarnation !== null, write);
+  }
+
+  #unknownUsers(project: ProjectKey, content: StoredContent | undefined): UnknownUsers | null {
+    const named = [...new Set(content?.userIds)];
+    const unknown = named.filter((id) => this.#user.get(project, id) === undefined);
+    return unknown.length === 0 ? null : { kind: 'unknownUsers', users: idSample(unknown) };
+  }
+}

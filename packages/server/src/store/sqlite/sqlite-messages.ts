@@ -1,0 +1,97 @@
+import type { MessageType } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { Absent } from '../outcomes.ts';
+import {
+  type FoundMessage,
+  MARKDOWN_END,
+  type MessageListRequest,
+  type MessagePage,
+  type MessageRecord,
+  type ThreadAbsent,
+} from '../ports/messages.ts';
+import type { Row } from './sqlite-connection.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { THREAD_BY_ID } from './sqlite-threads.ts';
+
+/** The whole content of a message `m`, with what was appended to it. */
+export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
+  ELSE m.content || coalesce((SELECT group_concat(text, '') FROM (
+    SELECT text FROM message_pieces p WHERE p.message_no = m.message_no ORDER BY p.piece_no)), '')
+  || '${MARKDOWN_END}' END`;
+
+export const MESSAGE_COLUMNS = `m.id, m.author_id, m.is_action, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
+  m.deleted_at, m.revision, m.seq, m.position, m.written_position, m.markdown_length`;
+
+export const typeOf = (isAction: number): MessageType => (isAction === 1 ? 'action_message' : 'user_message');
+
+export function toMessage(row: Row): MessageRecord {
+  return {
+    id: row[0] as string,
+    authorId: row[1] as string,
+    type: typeOf(row[2] as number),
+    content: row[3] as string,
+    url: row[4] as string | null,
+    metadata: row[5] as string,
+    createdAt: row[6] as number,
+    updatedAt: row[7] as number | null,
+    deletedAt: row[8] as number | null,
+    revision: row[9] as string,
+    position: row[11] as number,
+    writtenPosition: row[12] as number,
+    markdownLength: row[13] as number | null,
+  };
+}
+
+/** Reads of messages, on the main thread. */
+export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
+  const thread = reader.prepare(`
+    SELECT t.thread_no, g.id, t.user_messages + t.action_messages + t.deleted_messages, t.epoch, t.position
+    ${THREAD_BY_ID}`);
+  const byId = reader.prepare(`SELECT ${MESSAGE_COLUMNS} FROM messages m WHERE m.thread_no = ? AND m.id = ?`);
+  const inOrder = (comparison: string, order: string) =>
+    reader.prepare(`
+      SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY messages_by_time
+      WHERE m.thread_no = ? AND (m.created_at, m.seq) ${comparison} (?, ?)
+      ORDER BY m.created_at ${order}, m.seq ${order}`);
+  const lists = { ascending: inOrder('>', 'ASC'), descending: inOrder('<', 'DESC') };
+
+  return {
+    async find(
+      project: ProjectKey,
+      threadId: string,
+      id: string,
+    ): Promise<FoundMessage | ThreadAbsent | Absent> {
+      const found = thread.get(project, threadId);
+      if (found === undefined) return { kind: 'threadAbsent' };
+      const row = byId.get(found[0] as number, id);
+      if (row === undefined) return { kind: 'absent' };
+      return { kind: 'found', groupId: found[1] as string, message: toMessage(row) };
+    },
+    async list(
+      project: ProjectKey,
+      threadId: string,
+      { order, after, limit, maxBytes }: MessageListRequest,
+    ): Promise<MessagePage | null> {
+      const found = thread.get(project, threadId);
+      if (found === undefined) return null;
+      const [threadNo, groupId, total, epoch, position] = found as [number, string, number, string, number];
+      const at = { epoch, position };
+      const messages: MessageRecord[] = [];
+      let [last, bytes]: [string | null, number] = [null, 0];
+      for (const row of lists[order].iterate(threadNo, ...startOf(order, after))) {
+        if (messages.length === limit || bytes > maxBytes) return { groupId, messages, last, total, at };
+        const message = toMessage(row);
+        messages.push(message);
+        bytes += Buffer.byteLength(message.content) + Buffer.byteLength(message.metadata);
+        last = `${message.createdAt} ${row[10]}`;
+      }
+      return { groupId, messages, last: null, total, at };
+    },
+  };
+}
+
+function startOf(order: MessageListRequest['order'], after: string | null): readonly [number, number] {
+  const start = order === 'ascending' ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER;
+  const [createdAt = start, seq = start] = after?.split(' ').map(Number) ?? [];
+  return [createdAt, seq];
+}

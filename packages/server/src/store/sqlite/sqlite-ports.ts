@@ -1,0 +1,101 @@
+/** The ports of the store: reads run on the main thread, writes on the writer's thread. */
+import type { DurableBounds } from '../durable-bounds.ts';
+import type { Store } from '../store.ts';
+import { BatchWrites } from './sqlite-batch.ts';
+import { ChangeWrites, changeReads } from './sqlite-changes.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { conversationFeedReads } from './sqlite-conversation-feed.ts';
+import { durablePresenceReads } from './sqlite-durable-presence.ts';
+import { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
+import { eligibilityReads } from './sqlite-eligibility.ts';
+import { GroupWrites, groupReads } from './sqlite-groups.ts';
+import { memberReads } from './sqlite-member-lists.ts';
+import { MembershipWrites } from './sqlite-members.ts';
+import { messageReads } from './sqlite-messages.ts';
+import { MessageWrites } from './sqlite-messages-writes.ts';
+import { PreferenceWrites, preferenceReads } from './sqlite-preferences.ts';
+import { CustomerWrites, customerReads, ProjectWrites, projectReads } from './sqlite-projects.ts';
+import { Purge } from './sqlite-purge.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { SessionWrites, sessionReads } from './sqlite-sessions.ts';
+import type { SnapshotPool } from './sqlite-snapshots.ts';
+import { threadReads } from './sqlite-threads.ts';
+import { ThreadWrites } from './sqlite-threads-writes.ts';
+import { UserWrites, userReads } from './sqlite-users.ts';
+
+/** The ports on the main thread. `methods` makes methods that run on the writer's thread. */
+export const sqlitePorts = (
+  reader: SqliteReader,
+  snapshots: SnapshotPool,
+  methods: WriteMethods,
+): Omit<Store, 'transfer' | 'isInProcess' | 'ping' | 'close'> => ({
+  customers: { ...customerReads(reader), ...methods('customers', 'create') },
+  projects: { ...projectReads(reader), ...methods('projects', 'create', 'rename', 'rotateSecret', 'delete') },
+  sessions: {
+    ...sessionReads(reader),
+    ...methods('sessions', 'serviceKey', 'create', 'revoke', 'removeExpired'),
+  },
+  users: { ...userReads(reader), ...methods('users', 'put', 'delete') },
+  preferences: { ...preferenceReads(reader), ...methods('preferences', 'put') },
+  groups: { ...groupReads(reader, snapshots), ...methods('groups', 'put', 'delete', 'connect') },
+  members: { ...memberReads(reader), ...methods('members', 'change') },
+  eligibility: eligibilityReads(reader),
+  durablePresence: { ...durablePresenceReads(reader), ...methods('durablePresence', 'put') },
+  threads: { ...threadReads(reader), ...methods('threads', 'put', 'delete', 'markSeen') },
+  messages: { ...messageReads(reader), ...methods('messages', 'put', 'append', 'delete') },
+  conversationFeed: conversationFeedReads(reader),
+  batches: methods('batches', 'apply'),
+  changes: { ...changeReads(reader), ...methods('changes', 'removeBefore') },
+});
+
+/** The writes on the writer's thread, by the name of their port. Each runs within a savepoint. */
+export function sqliteWrites(connection: SqliteConnection, durableBounds: DurableBounds) {
+  const durablePresence = new DurablePresenceWrites(connection, durableBounds);
+  const members = new MembershipWrites(connection, durablePresence);
+  const users = new UserWrites(connection, members);
+  const groups = new GroupWrites(connection, members);
+  const threads = new ThreadWrites(connection);
+  return {
+    customers: new CustomerWrites(connection),
+    projects: new ProjectWrites(connection),
+    sessions: new SessionWrites(connection),
+    users,
+    preferences: new PreferenceWrites(connection),
+    groups,
+    members,
+    durablePresence,
+    threads,
+    messages: new MessageWrites(connection, threads),
+    batches: new BatchWrites({ users, groups, members }),
+    changes: new ChangeWrites(connection),
+    purge: new Purge(connection),
+  };
+}
+
+export type SqliteWrites = ReturnType<typeof sqliteWrites>;
+/** A port of the store, as the writer's thread knows it. */
+export type WritePort = keyof SqliteWrites;
+
+/** Methods of a port that run on the writer's thread: each resolves with its outcome once it is committed and flushed. */
+export type WriteMethods = <Port extends WritePort, Name extends keyof SqliteWrites[Port] & string>(
+  port: Port,
+  ...names: readonly Name[]
+) => Pick<Promised<SqliteWrites[Port]>, Name>;
+
+/** The methods of an object, as they are on another thread. */
+type Promised<Methods> = {
+  readonly [Name in keyof Methods]: Methods[Name] extends (...parameters: infer Parameters) => infer Outcome
+    ? (...parameters: Parameters) => Promise<Outcome>
+    : never;
+};
+
+const WITHOUT_PROJECT: ReadonlySet<WritePort> = new Set([
+  'customers',
+  'projects',
+  'sessions',
+  'changes',
+  'purge',
+]);
+
+/** Whether the writes of a port name the project first. A deleted project rejects them, also those of requests in flight. */
+export const namesProject = (port: WritePort): boolean => !WITHOUT_PROJECT.has(port);

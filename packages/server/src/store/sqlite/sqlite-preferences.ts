@@ -1,0 +1,47 @@
+import type { NotificationChannels } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { type Absent, UNCHANGED, type Updated } from '../outcomes.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+
+const FIND = 'SELECT send_via_messenger, send_via_email, user_no FROM users WHERE project_no = ? AND id = ?';
+type ChannelsRow = [sendViaMessenger: number, sendViaEmail: number, userNo: number];
+
+/** Reads of preferences, on the main thread. */
+export function preferenceReads({ prepare }: SqliteReader) {
+  const find = prepare<ChannelsRow>(FIND);
+  return {
+    async find(project: ProjectKey, userId: string): Promise<Required<NotificationChannels> | null> {
+      const row = find.get(project, userId);
+      return row === undefined ? null : { sendViaMessenger: row[0] === 1, sendViaEmail: row[1] === 1 };
+    },
+  };
+}
+
+/** Writes of preferences, on the writer's thread. */
+export class PreferenceWrites {
+  readonly #find;
+  readonly #update;
+
+  constructor({ prepare }: SqliteConnection) {
+    this.#find = prepare<ChannelsRow>(FIND);
+    this.#update = prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?');
+  }
+
+  put(
+    project: ProjectKey,
+    userId: string,
+    { sendViaMessenger, sendViaEmail }: NotificationChannels,
+    _context: WriteContext,
+  ): Updated | Absent {
+    const row = this.#find.get(project, userId);
+    if (row === undefined) return { kind: 'absent' };
+    const [messenger, email, userNo] = row;
+    const after = [Number(sendViaMessenger ?? messenger), Number(sendViaEmail ?? email)] as const;
+    if (after[0] === messenger && after[1] === email) return UNCHANGED;
+    this.#update.run(...after, userNo);
+    const change = { type: 'preferences.updated', user: userId, fields: ['notification_channels'] } as const;
+    return { kind: 'updated', changes: [change] };
+  }
+}

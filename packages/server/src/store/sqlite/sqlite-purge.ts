@@ -1,0 +1,73 @@
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { ConversationPurge } from './sqlite-conversation-purge.ts';
+
+/** Rows that are removed in one transaction: some 20 ms, so that other writes hardly wait. */
+const PURGE_ROWS = 2_000;
+
+/** Statements that remove rows of the group ?1, some at a time, in this order. */
+const OF_GROUP = [
+  slice('durable_places', 'group_no, place_key, user_id, presence_no'),
+  slice('durable_presence', 'presence_no'),
+  slice('durable_usage', 'group_no, user_id'),
+  `DELETE FROM user_groups WHERE (user_no, group_id) IN (
+    SELECT m.user_no, g.id FROM memberships m CROSS JOIN groups g ON g.group_no = m.group_no
+    WHERE m.group_no = ?1 LIMIT ${PURGE_ROWS})`,
+  slice('memberships', 'group_no, user_id'),
+  'UPDATE conversations SET group_no = NULL WHERE group_no = ?1',
+  'DELETE FROM groups WHERE group_no = ?1',
+];
+
+function slice(table: string, key: string, owner = 'group_no'): string {
+  return `DELETE FROM ${table} WHERE (${key}) IN (
+    SELECT ${key} FROM ${table} WHERE ${owner} = ?1 LIMIT ${PURGE_ROWS})`;
+}
+
+/** Removes the data of deleted projects, groups and threads, on the writer's thread. */
+export class Purge {
+  readonly #conversations: ConversationPurge;
+  readonly #nextProject;
+  readonly #nextGroup;
+  readonly #ofGroup;
+  readonly #users;
+  readonly #changes;
+  readonly #forget;
+
+  constructor(connection: SqliteConnection) {
+    const { prepare } = connection;
+    this.#conversations = new ConversationPurge(connection);
+    this.#nextProject = prepare<[projectNo: number]>('SELECT project_no FROM deleted_projects LIMIT 1');
+    this.#nextGroup = prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1');
+    this.#ofGroup = OF_GROUP.map((sql) => prepare(sql));
+    this.#users = prepare(slice('users', 'user_no', 'project_no'));
+    this.#changes = prepare(slice('changes', 'project_no, position', 'project_no'));
+    this.#forget = prepare('DELETE FROM deleted_projects WHERE project_no = ?');
+  }
+
+  /** Removes a slice. False when nothing is left to remove. */
+  run(): boolean {
+    if (this.#conversations.run()) return true;
+    const project = this.#nextProject.get()?.[0];
+    if (project === undefined) return false;
+    for (let rows = 0; rows < PURGE_ROWS; ) {
+      const group = this.#nextGroup.get(project)?.[0];
+      const removed =
+        group === undefined
+          ? this.#users.run(project) || this.#changes.run(project)
+          : this.#purgeGroup(group);
+      if (removed === 0) {
+        this.#forget.run(project);
+        break;
+      }
+      rows += removed;
+    }
+    return true;
+  }
+
+  #purgeGroup(group: number): number {
+    for (const statement of this.#ofGroup) {
+      const removed = statement.run(group);
+      if (removed > 0) return removed;
+    }
+    return 0;
+  }
+}

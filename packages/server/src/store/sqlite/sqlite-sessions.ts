@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import type { ProjectKey } from '../../values/project-key.ts';
+import { type Absent, UNCHANGED, type Updated, type Written } from '../outcomes.ts';
+import type { NewSession, SessionRecord } from '../ports/sessions.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import { PROJECT, type ProjectRow, toProject } from './sqlite-projects.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+
+const SERVICE_KEY_BYTES = 64;
+
+/** Reads of sessions, on the main thread. */
+export function sessionReads({ prepare }: SqliteReader) {
+  const find = prepare<[...ProjectRow, expiresAt: number, isRevoked: number]>(`
+    SELECT ${PROJECT}, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p ON p.project_no = s.project_no
+    WHERE s.id = ?`);
+  return {
+    async find(id: string): Promise<SessionRecord | null> {
+      const row = find.get(id);
+      if (row === undefined) return null;
+      return { id, project: toProject(row), expiresAt: row[8], revoked: row[9] === 1 };
+    },
+  };
+}
+
+/** Writes of sessions, on the writer's thread. */
+export class SessionWrites {
+  readonly #findKey;
+  readonly #insertKey;
+  readonly #insert;
+  readonly #revoke;
+  readonly #removeExpired;
+
+  constructor({ prepare }: SqliteConnection) {
+    this.#findKey = prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`);
+    this.#insertKey = prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`);
+    this.#insert = prepare(`
+      INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`);
+    this.#revoke = prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0');
+    this.#removeExpired = prepare('DELETE FROM sessions WHERE expires_at < ?');
+  }
+
+  serviceKey(): Uint8Array {
+    const found = this.#findKey.get();
+    if (found !== undefined) return found[0];
+    const key = new Uint8Array(randomBytes(SERVICE_KEY_BYTES));
+    this.#insertKey.run(key);
+    return key;
+  }
+
+  create(project: ProjectKey, { id, expiresAt }: NewSession, _context: WriteContext): Written | Absent {
+    if (this.#insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
+    return { kind: 'created', changes: [{ type: 'access_token.issued' }] };
+  }
+
+  revoke(project: ProjectKey, id: string, _context: WriteContext): Updated {
+    if (this.#revoke.run(id, project) === 0) return UNCHANGED;
+    return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
+  }
+
+  removeExpired(now: number): void {
+    this.#removeExpired.run(now);
+  }
+}

@@ -1,0 +1,124 @@
+import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
+import type { Json } from '../../values/json.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../ports/threads.ts';
+import { ALL, ofConversation, within } from './sqlite-conversation-lists.ts';
+import { locationKey, pairKeys } from './sqlite-location-keys.ts';
+import { UNPEEKED } from './sqlite-pages.ts';
+import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
+
+/** Threads of a list that are searched for one page. */
+const SEARCHED_MAX = 5_000;
+/** Participants and unread messages that are read for one page, in some 15 ms; the thread that exceeds it ends the page. */
+const WORK_MAX = 20_000;
+/** Threads that are counted to find the rarest of several pairs. */
+const COUNTED_MAX = 1_000;
+/** After every activity and every number of a thread. */
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** How a list reads a thread: null where its group is gone. `work` is the number of rows beside its own that were read. */
+export type ReadListed = (
+  threadNo: number,
+  viewer: string | null,
+) => { readonly thread: ThreadRecord; readonly work: number } | null;
+
+/** Reads of lists of threads, on the main thread. */
+export function threadListReads(reader: Pick<SqliteReader, 'prepare'>, read: ReadListed) {
+  const conversation = reader.prepare(`
+    SELECT conversation_no FROM groups g CROSS JOIN conversations c ON c.group_no = g.group_no
+    WHERE g.project_no = ? AND g.id = ?`);
+  const range = (isResolved: number) => `
+    SELECT l.activity, l.thread_no, t.conversation_no, t.location FROM thread_lists l
+      CROSS JOIN threads t ON t.thread_no = l.thread_no
+    WHERE l.project_no = ?1 AND l.list_key = ?2 AND l.is_resolved = ${isResolved}
+      AND (l.activity, l.thread_no) < (?3, ?4)`;
+  const order = 'ORDER BY 1 DESC, 2 DESC';
+  const [open, resolved, all] = [
+    reader.prepare(`${range(0)} ${order}`),
+    reader.prepare(`${range(1)} ${order}`),
+    reader.prepare(`${range(0)} UNION ALL ${range(1)} ${order}`),
+  ];
+  const count = reader.prepare<[number]>(`
+    SELECT count(*) FROM (
+      SELECT 1 FROM thread_lists WHERE project_no = ? AND list_key = ? LIMIT ${UNPEEKED})`);
+  const lengthOf = (project: ProjectKey, key: number, most: number) =>
+    count.get(project, key, most)?.[0] ?? 0;
+  /** Of several lists that have all threads that pass, the shortest. */
+  const shortest = (project: ProjectKey, [first = ALL, ...others]: readonly number[]): number => {
+    if (others.length === 0) return first;
+    let [best, length] = [first, lengthOf(project, first, COUNTED_MAX)];
+    for (const key of others) {
+      const other = lengthOf(project, key, length);
+      if (other < length) [best, length] = [key, other];
+    }
+    return best;
+  };
+  const EMPTY: ThreadPage = { threads: [], last: null };
+
+  return {
+    async list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage> {
+      const { groupId, resolved: isResolved, location } = request.filter;
+      const row = groupId === null ? [null] : conversation.get(project, groupId);
+      if (row === undefined) return EMPTY;
+      const conversationNo = row[0] as number | null;
+      const statement = isResolved === null ? all : isResolved ? resolved : open;
+      const passes = passesOf(conversationNo, location);
+      const key = shortest(project, keysOf(conversationNo, location));
+      const from = [project, key, ...startOf(request.after)] as const;
+      return readPage(statement.iterate(...from), passes, request, read);
+    },
+  };
+}
+
+/** The lists each of which has all threads that pass the filter; other threads in them may not pass. */
+function keysOf(conversationNo: number | null, location: LocationFilter): number[] {
+  if (location === null) return [conversationNo === null ? ALL : ofConversation(conversationNo)];
+  const keys = location.partial ? pairKeys(location.location) : [locationKey(location.location)];
+  return conversationNo === null ? keys : keys.map((key) => within(conversationNo, key));
+}
+
+type Passes = (conversationNo: number, location: Json | null) => boolean;
+
+/** Different filters may, hardly ever, share a key. */
+function passesOf(conversationNo: number | null, filter: LocationFilter): Passes {
+  const isOfGroup = (other: number) => conversationNo === null || other === conversationNo;
+  if (filter === null) return isOfGroup;
+  if (!filter.partial) return (other, location) => isOfGroup(other) && location === filter.location;
+  const pattern = parseJson(filter.location) as Location;
+  return (other, location) =>
+    isOfGroup(other) && location !== null && locationMatches(parseJson(location) as Location, pattern);
+}
+
+function readPage(
+  rows: ReturnType<ReadStatement['iterate']>,
+  passes: Passes,
+  { limit, maxBytes, viewer }: ThreadListRequest,
+  read: ReadListed,
+): ThreadPage {
+  const threads: ThreadRecord[] = [];
+  let last: string | null = null;
+  let [searched, bytes, work] = [0, 0, 0];
+  for (const row of rows) {
+    const [activity, threadNo, conversationNo, location] = row as [number, number, number, Json | null];
+    const found = passes(conversationNo, location) ? read(threadNo, viewer) : null;
+    if (found !== null) {
+      if (threads.length === limit || bytes > maxBytes || work > WORK_MAX) return { threads, last };
+      threads.push(found.thread);
+      bytes += bytesOf(found.thread);
+      work += found.work;
+    }
+    searched += 1;
+    last = `${activity} ${threadNo}`;
+    if (searched === SEARCHED_MAX) return { threads, last };
+  }
+  return { threads, last: null };
+}
+
+function startOf(after: string | null): readonly [activity: number, threadNo: number] {
+  const [activity = LAST, threadNo = LAST] = after?.split(' ').map(Number) ?? [];
+  return [activity, threadNo];
+}
+
+const bytesOf = ({ name, url, location, metadata }: ThreadRecord): number =>
+  Buffer.byteLength(name + (url ?? '') + (location ?? '') + metadata);

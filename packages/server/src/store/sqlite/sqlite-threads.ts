@@ -1,0 +1,93 @@
+import { limits } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ThreadRecord } from '../ports/threads.ts';
+import type { Row } from './sqlite-connection.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { threadListReads } from './sqlite-threads-list.ts';
+
+export const THREAD_COLUMNS = `t.thread_no, t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
+  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;
+const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
+  CROSS JOIN groups g ON g.group_no = c.group_no`;
+/** A thread by project and ID; nothing where its group is gone. */
+export const THREAD_BY_ID = `FROM threads t ${OF_GROUP} WHERE t.project_no = ? AND t.id = ?`;
+
+type FoundThread = ThreadRecord & { readonly threadNo: number };
+
+export function toThread(row: Row): FoundThread {
+  return {
+    threadNo: row[0] as number,
+    id: row[1] as string,
+    groupId: row[2] as string,
+    name: row[3] as string,
+    url: row[4] as string | null,
+    location: row[5] as string | null,
+    metadata: row[6] as string,
+    resolvedAt: row[7] as number | null,
+    createdAt: row[8] as number,
+    userMessages: row[9] as number,
+    actionMessages: row[10] as number,
+    deletedMessages: row[11] as number,
+    lastMessageAt: row[12] as number | null,
+    revision: row[13] as string,
+    participants: [],
+    unread: null,
+  };
+}
+
+/** A thread and what it took to read it: its participants and unread messages. */
+interface ReadThread {
+  readonly thread: ThreadRecord;
+  readonly work: number;
+}
+
+/** The parts of a thread beside its row. */
+function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
+  const mostRecent = prepare<[userId: string, lastSeenAt: number]>(`
+    SELECT user_id, last_seen_at FROM participants INDEXED BY participants_by_time WHERE thread_no = ?
+    ORDER BY last_seen_at DESC, user_id LIMIT ${limits.PARTICIPANTS_SHOWN}`);
+  const lastSeen = prepare<[number]>(
+    'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
+  );
+  const countAfter = prepare<[number]>(`
+    SELECT count(*) FROM (
+      SELECT 1 FROM messages INDEXED BY messages_by_time
+      WHERE thread_no = ? AND created_at > ? AND is_deleted = 0 LIMIT ${limits.UNREAD_MAX})`);
+
+  const unreadOf = (thread: FoundThread, viewer: string): number => {
+    const seen = lastSeen.get(thread.threadNo, viewer)?.[0];
+    // Who has never seen a thread may be the reader of very many messages: the thread has their number.
+    if (seen === undefined) return Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);
+    if (seen >= (thread.lastMessageAt ?? 0)) return 0;
+    return countAfter.get(thread.threadNo, seen)?.[0] as number;
+  };
+  return (row: Row | undefined, viewer: string | null): ReadThread | null => {
+    if (row === undefined) return null;
+    const found = toThread(row);
+    const { threadNo, ...thread } = found;
+    const participants = mostRecent.all(threadNo).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
+    const unread = viewer === null ? null : unreadOf(found, viewer);
+    return { thread: { ...thread, participants, unread }, work: participants.length + (unread ?? 0) };
+  };
+}
+
+/** Reads a thread, and the unread messages of a viewer. */
+export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
+  const byId = reader.prepare(`SELECT ${THREAD_COLUMNS} ${THREAD_BY_ID}`);
+  const read = threadReader(reader);
+  return (project: ProjectKey, id: string, viewer: string | null): ThreadRecord | null =>
+    read(byId.get(project, id), viewer)?.thread ?? null;
+}
+
+/** Reads of threads, on the main thread. */
+export function threadReads(reader: Pick<SqliteReader, 'prepare'>) {
+  const byNumber = reader.prepare(
+    `SELECT ${THREAD_COLUMNS} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,
+  );
+  const read = threadReader(reader);
+  const find = readThread(reader);
+  return {
+    find: async (project: ProjectKey, id: string, viewer: string | null) => find(project, id, viewer),
+    ...threadListReads(reader, (threadNo, viewer) => read(byNumber.get(threadNo), viewer)),
+  };
+}

@@ -1,0 +1,200 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import type { Json } from '../../values/json.ts';
+import type { DurableBounds } from '../durable-bounds.ts';
+import {
+  StoreNotEmptyError,
+  ThreadsNotTransferredError,
+  TransferError,
+  type TransferStore,
+  withKnownOwners,
+} from '../ports/transfer.ts';
+import {
+  columnsOf,
+  isInProject,
+  RECORD_TYPES,
+  type RecordOf,
+  type RecordType,
+  recordsOf,
+  TABLES,
+  type TableType,
+  TRANSFER_BATCH_ROWS,
+  type TransferRecord,
+  tableColumns,
+} from '../transfer-records.ts';
+import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
+import { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
+import type { SnapshotPool } from './sqlite-snapshots.ts';
+
+const selectRows = (type: TableType) => {
+  const columns = tableColumns(type).map(({ name }) => `r.${name}`);
+  return isInProject(type)
+    ? `SELECT p.id, ${columns.join(', ')} FROM projects p CROSS JOIN ${TABLES[type]} r USING (project_no)`
+    : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
+};
+
+/** The rows of each type of record, in the order of their keys; those of deleted projects are not among them. */
+export const TRANSFER_ROWS: Readonly<Record<RecordType, string>> = {
+  service_key: `SELECT value FROM store_secrets WHERE name = 'service_key'`,
+  customer: selectRows('customer'),
+  project: selectRows('project'),
+  session: `SELECT p.id, s.id, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p USING (project_no)`,
+  user: selectRows('user'),
+  group: selectRows('group'),
+  members: `SELECT p.id, g.id, m.user_id
+    FROM memberships m CROSS JOIN groups g USING (group_no) CROSS JOIN projects p USING (project_no)`,
+  durable_presence: `SELECT p.id, g.id, d.user_id, d.region, d.location, d.updated_at
+    FROM durable_presence d CROSS JOIN groups g USING (group_no) CROSS JOIN projects p USING (project_no)`,
+};
+
+export const ANY_THREAD = 'SELECT 1 FROM threads WHERE conversation_no IS NOT NULL LIMIT 1';
+
+/** Inserts a row from the columns of a record, ?1 to ?n; none where its project is not there. */
+function insertRow(type: TableType): string {
+  const columns = tableColumns(type).map(({ name }) => name);
+  const values = (first: number) => columns.map((_, index) => `?${index + first}`).join(', ');
+  if (!isInProject(type)) return `INSERT INTO ${TABLES[type]} (${columns.join(', ')}) VALUES (${values(1)})`;
+  // Members are counted at the end.
+  const [count, zero] = type === 'group' ? [', member_count', ', 0'] : ['', ''];
+  return `INSERT INTO ${TABLES[type]} (project_no, ${columns.join(', ')}${count})
+    SELECT project_no, ${values(2)}${zero} FROM projects WHERE id = ?1`;
+}
+
+const INSERTS: Readonly<Record<Exclude<RecordType, 'durable_presence'>, string>> = {
+  service_key: `
+    INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  customer: insertRow('customer'),
+  project: insertRow('project'),
+  session: insertRow('session'),
+  user: insertRow('user'),
+  group: insertRow('group'),
+  members: `
+    INSERT INTO memberships (group_no, user_id, user_no, name, email, incarnation)
+    SELECT g.group_no, u.id, u.user_no, u.name, u.email, random() & 2147483647
+    FROM projects p CROSS JOIN groups g ON g.project_no = p.project_no AND g.id = ?2
+      CROSS JOIN json_each(?3) CROSS JOIN users u ON u.project_no = p.project_no AND u.id = json_each.value
+    WHERE p.id = ?1`,
+};
+
+/** What follows from the other rows. */
+const DERIVE = `
+  INSERT INTO user_groups (user_no, group_id, group_no)
+    SELECT m.user_no, g.id, g.group_no FROM memberships m CROSS JOIN groups g USING (group_no) ORDER BY 1, 2;
+  UPDATE groups SET member_count = (SELECT count(*) FROM memberships m WHERE m.group_no = groups.group_no);
+  UPDATE projects SET user_count = (SELECT count(*) FROM users u WHERE u.project_no = projects.project_no)`;
+
+/** Memory for pages that are written, in KiB: an import touches the ends of a few indexes. */
+const CACHE_KIB = 64 * 1_024;
+
+export interface SqliteTransferOptions {
+  readonly snapshots: SnapshotPool;
+  readonly durableBounds: DurableBounds;
+  /** Called when an import is committed. */
+  onImported(): void;
+}
+
+/** The transfer of the embedded store in a file. */
+export const sqliteTransfer = (
+  file: string,
+  { snapshots, durableBounds, onImported }: SqliteTransferOptions,
+): TransferStore => ({
+  export: () => exportRecords(snapshots),
+  async import(batches) {
+    const connection = new SqliteConnection(file, { readOnly: false });
+    try {
+      await new SqliteImport(connection, durableBounds).run(batches);
+    } finally {
+      // Ends what was not committed.
+      connection.close();
+    }
+    onImported();
+  },
+});
+
+async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord[]> {
+  const snapshot = await pool.acquire();
+  try {
+    if (snapshot.statement(ANY_THREAD).get() !== undefined) throw new ThreadsNotTransferredError();
+    for (const type of RECORD_TYPES) {
+      let rows: Row[] = [];
+      for (const row of snapshot.statement(TRANSFER_ROWS[type]).iterate()) {
+        rows.push(row);
+        if (rows.length < TRANSFER_BATCH_ROWS) continue;
+        yield recordsOf(type, rows);
+        rows = [];
+        await new Promise(setImmediate);
+      }
+      if (rows.length > 0) yield recordsOf(type, rows);
+    }
+  } catch (error) {
+    if (pool.isActive(snapshot)) throw error;
+    throw new StoreUnavailableError('the store was closed', { cause: error });
+  } finally {
+    pool.release(snapshot);
+  }
+}
+
+/** One transaction on a connection of its own. */
+class SqliteImport {
+  readonly #connection: SqliteConnection;
+  readonly #presence: DurablePresenceWrites;
+  readonly #findProject;
+  readonly #inserts = new Map<RecordType, Statement>();
+
+  constructor(connection: SqliteConnection, durableBounds: DurableBounds) {
+    this.#connection = connection;
+    connection.database.exec(`PRAGMA temp_store = FILE; PRAGMA cache_size = -${CACHE_KIB}`);
+    this.#presence = new DurablePresenceWrites(connection, durableBounds);
+    this.#findProject = connection.prepare<[projectNo: number]>(
+      'SELECT project_no FROM projects WHERE id = ?',
+    );
+    for (const [type, sql] of Object.entries(INSERTS))
+      this.#inserts.set(type as RecordType, connection.prepare(sql));
+  }
+
+  async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
+    const { database } = this.#connection;
+    database.exec('BEGIN IMMEDIATE');
+    const account = this.#connection.prepare('SELECT id FROM customers UNION ALL SELECT id FROM projects');
+    if (account.get() !== undefined) throw new StoreNotEmptyError();
+    for await (const batch of withKnownOwners(batches)) for (const record of batch) this.#insert(record);
+    database.exec(DERIVE);
+    database.exec('COMMIT');
+  }
+
+  #insert(record: TransferRecord): void {
+    try {
+      this.#insertRows(record);
+    } catch (error) {
+      if (!(error as Error).message.startsWith('UNIQUE constraint')) throw error;
+      throw new TransferError(`an earlier ${record.type} record is about the same`, record, error);
+    }
+  }
+
+  #insertRows(record: TransferRecord): void {
+    if (record.type === 'members') {
+      const { project, group, users } = record;
+      if (this.#run('members', project, group, JSON.stringify(users)) !== users.length)
+        throw new TransferError('the group, or one of the users, has no earlier record', record);
+      return;
+    }
+    const columns = columnsOf(record).map((value) => (typeof value === 'boolean' ? Number(value) : value));
+    if (record.type === 'durable_presence') this.#insertPresence(record, columns);
+    else this.#run(record.type, ...columns);
+  }
+
+  #run(type: RecordType, ...parameters: SQLInputValue[]): number {
+    return (this.#inserts.get(type) as Statement).run(...parameters);
+  }
+
+  #insertPresence(record: RecordOf<'durable_presence'>, columns: readonly unknown[]): void {
+    const [region, location] = columns.slice(3, 5) as [Json, Json];
+    const { group: groupId, user: userId, updated_at: at } = record;
+    const project = this.#findProject.get(record.project)?.[0] as number;
+    const outcome = this.#presence.import(project, { groupId, userId, region, location, at });
+    if (outcome === 'exists') throw new TransferError('an earlier record is about the same region', record);
+    if (outcome === 'noMember')
+      throw new TransferError('there is no earlier record of the membership', record);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * The records of a transfer: the content of a whole store, the same for every engine. Each is a JSON object; with one line
+ * each, they are the transfer format of docs/operations.md.
+ */
+import {
+  canonicalLocation,
+  exactly,
+  Flag,
+  Id,
+  integer,
+  Location,
+  list,
+  Metadata,
+  maybe,
+  Name,
+  parseJson,
+  type Static,
+  Status,
+  text,
+  UserItem,
+} from '@rollcall/protocol';
+
+/** Most rows of a batch of records: as many records, or as many memberships. */
+export const TRANSFER_BATCH_ROWS = 1_000;
+
+const Time = integer({ minimum: 0, description: 'milliseconds since 1970, a whole number' });
+const Secret = text({ minLength: 1, 'x-text': true, description: 'a secret' });
+/** Stands in the `ETag` header. */
+const Revision = text({ pattern: '^[!#-~]{1,64}$', description: '1 to 64 visible ASCII characters' });
+
+/** The fields of each type of record, in the order of the columns that the drivers read and write. */
+export const RECORD_SCHEMAS = {
+  /** The key that signs access tokens and page tokens. */
+  service_key: exactly({
+    key: text({ pattern: '^[A-Za-z0-9+/]{86}==$', description: '64 bytes in base64' }),
+  }),
+  customer: exactly({ id: Id, secret: Secret, name: Name, created_at: Time }),
+  project: exactly({
+    id: Id,
+    customer_id: Id,
+    name: Name,
+    secret: Secret,
+    previous_secret: maybe(Secret),
+    previous_valid_until: maybe(Time),
+    created_at: Time,
+  }),
+  /** An access token. */
+  session: exactly({ project: Id, id: Id, expires_at: Time, revoked: maybe(Flag) }),
+  /** The fields of a user in a roster, and more. */
+  user: exactly({
+    project: Id,
+    ...UserItem.properties,
+    created_at: Time,
+    updated_at: Time,
+    revision: Revision,
+    send_via_messenger: maybe(Flag),
+    send_via_email: maybe(Flag),
+  }),
+  group: exactly({
+    project: Id,
+    id: Id,
+    name: Name,
+    status: maybe(Status),
+    metadata: maybe(Metadata),
+    workspace: maybe(text({ minLength: 1, 'x-text': true, description: 'the name of a workspace' })),
+    revision: Revision,
+  }),
+  /** Some of a group's members. */
+  members: exactly({
+    project: Id,
+    group: Id,
+    users: list(Id, {
+      minItems: 1,
+      maxItems: TRANSFER_BATCH_ROWS,
+      description: `an array of 1 to ${TRANSFER_BATCH_ROWS} user IDs`,
+    }),
+  }),
+  durable_presence: exactly({
+    project: Id,
+    group: Id,
+    user: Id,
+    region: Location,
+    location: Location,
+    updated_at: Time,
+  }),
+};
+
+export type RecordType = keyof typeof RECORD_SCHEMAS;
+export type RecordOf<Type extends RecordType> = { readonly type: Type } & Readonly<
+  Static<(typeof RECORD_SCHEMAS)[Type]>
+>;
+export type TransferRecord = { [Type in RecordType]: RecordOf<Type> }[RecordType];
+
+/** In the order of an export: what a record names comes before it. */
+export const RECORD_TYPES = Object.keys(RECORD_SCHEMAS) as RecordType[];
+
+const FIELDS = new Map(RECORD_TYPES.map((type) => [type, Object.keys(RECORD_SCHEMAS[type].properties)]));
+const fieldsOf = (type: RecordType) => FIELDS.get(type) as string[];
+
+/** The types of which a record is a row of a table: its fields are columns, but for `project`, which names the project. */
+export const TABLES = {
+  customer: 'customers',
+  project: 'projects',
+  session: 'sessions',
+  user: 'users',
+  group: 'groups',
+} as const;
+export type TableType = keyof typeof TABLES;
+
+/** The columns of a record without its project, in order, and their types. */
+export const tableColumns = (type: TableType) =>
+  Object.entries(RECORD_SCHEMAS[type].properties)
+    .filter(([name]) => name !== 'project')
+    .map(([name, schema]) => ({ name, valueType: (schema as { type?: unknown }).type as string }));
+
+/** Whether records of the type belong to a project, which their first field names. */
+export const isInProject = (type: TableType) => 'project' in RECORD_SCHEMAS[type].properties;
+
+/** Left out of a record where it is so; the columns have it. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  status: 'active',
+  metadata: '{}',
+  revoked: false,
+  send_via_messenger: true,
+  send_via_email: true,
+};
+const FLAGS = new Set(['revoked', 'send_via_messenger', 'send_via_email']);
+const JSON_TEXTS = new Set(['metadata', 'region', 'location']);
+
+/** The records of rows whose columns are the fields of their type; of memberships (project, group, user) each. */
+export const recordsOf = (type: RecordType, rows: readonly (readonly unknown[])[]): TransferRecord[] =>
+  type === 'members' ? membersOf(rows as readonly Membership[]) : rows.map((row) => recordOf(type, row));
+
+type Membership = readonly [project: string, group: string, user: string];
+
+function membersOf(rows: readonly Membership[]): TransferRecord[] {
+  const records: RecordOf<'members'>[] = [];
+  for (const [project, group, user] of rows) {
+    const last = records.at(-1);
+    if (last?.project === project && last.group === group) last.users.push(user);
+    else records.push({ type: 'members', project, group, users: [user] });
+  }
+  return records;
+}
+
+function recordOf(type: RecordType, row: readonly unknown[]): TransferRecord {
+  const record: Record<string, unknown> = { type };
+  for (const [index, field] of fieldsOf(type).entries()) {
+    const value = FLAGS.has(field) ? Boolean(row[index]) : row[index];
+    if (value !== null && value !== DEFAULTS[field]) record[field] = toField(field, value);
+  }
+  return record as unknown as TransferRecord;
+}
+
+function toField(field: string, value: unknown): unknown {
+  if (JSON_TEXTS.has(field)) return parseJson(value as string);
+  return field === 'key' ? Buffer.from(value as Uint8Array).toString('base64') : value;
+}
+
+export type Column = string | number | boolean | Uint8Array | null;
+
+/** The columns of a record: JSON as text, locations in their canonical form, null where nothing is set. */
+export const columnsOf = (record: Exclude<TransferRecord, { type: 'members' }>): Column[] =>
+  fieldsOf(record.type).map((field) => toColumn(field, (record as Record<string, unknown>)[field]));
+
+function toColumn(field: string, value: unknown): Column {
+  if (value === undefined || value === null || value === '') return (DEFAULTS[field] ?? null) as Column;
+  if (field === 'key') return Buffer.from(value as string, 'base64');
+  if (field === 'metadata') return JSON.stringify(value);
+  return JSON_TEXTS.has(field) ? canonicalLocation(value as Location) : (value as Column);
+}

@@ -1,0 +1,35 @@
+import type { Precondition, Revision } from './precondition.ts';
+
+export type ActorKind =
+  | 'project_token'
+  | 'app_token'
+  | 'access_token'
+  | 'customer_token'
+  | 'client_token'
+  | 'command_line'
+  | 'service';
+
+/** Who writes: the kind of token, and the ID that it names; null for the command line and the service itself. */
+export interface Actor {
+  readonly kind: ActorKind;
+  readonly id: string | null;
+}
+
+/** Where a write comes from. */
+export interface Origin {
+  readonly actor: Actor;
+  /** Of the request that asked for it; null outside of a request. */
+  readonly requestId: string | null;
+}
+
+/** What every write is given. */
+export interface WriteContext extends Origin {
+  readonly now: number;
+  readonly revision: Revision;
+}
+
+/**
+ * What a write of one resource is given. Errors come in this order: no name for a new group, unknown users, then the
+ * precondition. Where `ifMatch` is given the write is no creation, so its absence is `stale` rather than a missing name.
+ */
+export interface ConditionalContext extends Precondition, WriteContext {}

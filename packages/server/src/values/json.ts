@@ -1,0 +1,2 @@
+/** A JSON text. */
+export type Json = string;

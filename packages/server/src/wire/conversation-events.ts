@@ -1,0 +1,58 @@
+/** Server-Sent Events of threads and messages, as text. */
+import type { MessageRecord } from '../store/ports/messages.ts';
+import type { ThreadRecord } from '../store/ports/threads.ts';
+import type { Json } from '../values/json.ts';
+import { type MessageOwner, presentMessage, presentThread } from './conversation-presenters.ts';
+
+/** The ID comes last, because some parsers store it when they read it, before the event is complete. */
+const block = (name: string, id: string, data: Json) => `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
+
+const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
+
+/** A position among the events of one thread, or of one list of threads. */
+export interface EventPosition {
+  /** Another one wherever positions begin anew. */
+  readonly epoch: string;
+  readonly position: number;
+}
+
+export const eventId = ({ epoch, position }: EventPosition) => `${epoch}-${position}`;
+
+/** The position that a `Last-Event-ID` names; null where it is none. */
+export function readEventId(id: string | undefined): EventPosition | null {
+  const [, epoch, digits] = POSITION.exec(id ?? '') ?? [];
+  const position = Number(digits);
+  return epoch === undefined || !Number.isSafeInteger(position) ? null : { epoch, position };
+}
+
+/** `token` leads to the messages before these, with `order=descending`. Takes the newest first. */
+export function messagesSnapshot(
+  thread: ThreadRecord,
+  newestFirst: readonly MessageRecord[],
+  token: string | null,
+  id: string,
+): string {
+  const owner = { threadId: thread.id, groupId: thread.groupId };
+  const messages = newestFirst.map((message) => presentMessage(message, owner)).reverse();
+  const data = `{"thread":${presentThread(thread)},"messages":[${messages.join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`;
+  return block('snapshot', id, data);
+}
+
+export const threadsSnapshot = (threads: readonly ThreadRecord[], token: string | null, id: string) =>
+  block(
+    'snapshot',
+    id,
+    `{"threads":[${threads.map(presentThread).join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`,
+  );
+
+export const messageEvent = (message: MessageRecord, owner: MessageOwner, id: string) =>
+  block('message', id, presentMessage(message, owner));
+
+/** `escaped` is the text between the quotes of a JSON string; `length` is of the whole text, in code points. */
+export const appendedEvent = (messageId: string, escaped: Json, length: number, id: string) =>
+  block('appended', id, `{"id":${JSON.stringify(messageId)},"text":"${escaped}","length":${length}}`);
+
+export const removedEvent = (removedId: string, id: string) =>
+  block('removed', id, `{"id":${JSON.stringify(removedId)}}`);
+
+export const threadEvent = (thread: ThreadRecord, id: string) => block('thread', id, presentThread(thread));

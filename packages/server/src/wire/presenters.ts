@@ -1,0 +1,85 @@
+/** The JSON text of each resource, written around the JSON texts of the store. */
+import type { ChangeCounts, NotificationChannels, RejectedPresenceUpdate } from '@rollcall/protocol';
+import type { GroupRecord } from '../store/ports/groups.ts';
+import type { ProjectRecord } from '../store/ports/projects.ts';
+import type { UserRecord } from '../store/ports/users.ts';
+import type { Json } from '../values/json.ts';
+
+/** Where one user is in one group. */
+export interface PresenceEntry {
+  readonly userId: string;
+  /** In no order. */
+  readonly locations: readonly Json[];
+  /** The durable location that was set last; null where there is none. */
+  readonly durable: { readonly location: Json; readonly at: number } | null;
+}
+
+const text = JSON.stringify as (value: string | null) => string;
+const time = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+/** The text of a group before and after its members, which may be long. */
+export const groupBeforeMembers = ({ id, name, status }: GroupRecord) =>
+  `{"id":${text(id)},"name":${text(name)},"status":"${status}","members":`;
+
+export const groupAfterMembers = ({ metadata, connectedToMessenger }: GroupRecord) =>
+  `,"metadata":${metadata},"connectedToMessenger":${connectedToMessenger}}`;
+
+export const presentUser = (user: UserRecord) =>
+  `{"id":${text(user.id)},"name":${text(user.name)},"short_name":${text(user.shortName)},` +
+  `"email":${text(user.email)},"profile_picture_url":${text(user.profilePictureUrl)},` +
+  `"status":"${user.status}","metadata":${user.metadata},` +
+  `"created_at":"${time(user.createdAt)}","updated_at":"${time(user.updatedAt)}"}`;
+
+export const presentPreferences = ({ sendViaMessenger, sendViaEmail }: Required<NotificationChannels>) =>
+  `[{"notification_channels":{"sendViaMessenger":${sendViaMessenger},"sendViaEmail":${sendViaEmail}}}]`;
+
+export function presentPresence({ userId, locations, durable }: PresenceEntry): string {
+  const latest =
+    durable === null ? '' : `,"durable":{"location":${durable.location},"timestamp":"${time(durable.at)}"}`;
+  return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]}${latest}}`;
+}
+
+export function presentUpdatesApplied(updated: number, refused: readonly RejectedPresenceUpdate[]): string {
+  const message = `updated presence ${counted(updated, 'time')}, refused ${counted(refused.length, 'time')}`;
+  return JSON.stringify({ success: true, message, updated, refused });
+}
+
+type BatchCounts = Readonly<Record<'users' | 'groups', ChangeCounts>>;
+
+export function presentBatch({ users, groups }: BatchCounts, dryRun: boolean): string {
+  const counts = `${counted(total(users), 'user')} and ${counted(total(groups), 'group')}`;
+  const message = dryRun ? `batch would update ${counts}` : `batch updated ${counts}`;
+  return JSON.stringify({ success: true, message, users, groups });
+}
+
+const total = ({ created, updated, unchanged }: ChangeCounts) => created + updated + unchanged;
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** `token` leads to the next page; `total` counts the whole list. */
+export const presentPagination = (token: string | null, total: number) =>
+  `{"token":${text(token)},"total":${total}}`;
+
+type Project = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
+
+export const presentProject = ({ id, name, createdAt }: Project) =>
+  `{"id":${text(id)},"name":${text(name)},"created_at":"${time(createdAt)}"}`;
+
+export const presentNewProject = ({ id, secret, name, createdAt }: Project & Pick<ProjectRecord, 'secret'>) =>
+  `{"id":${text(id)},"secret":${text(secret)},"name":${text(name)},"created_at":"${time(createdAt)}"}`;
+
+interface NewSecret {
+  readonly secret: string;
+  readonly previousValidUntil: number;
+}
+
+export const presentNewSecret = ({ secret, previousValidUntil }: NewSecret) =>
+  `{"secret":${text(secret)},"previous_valid_until":"${time(previousValidUntil)}"}`;
+
+interface IssuedToken {
+  readonly accessToken: string;
+  readonly expires: number;
+}
+
+export const presentIssuedToken = ({ accessToken, expires }: IssuedToken) =>
+  `{"access_token":${text(accessToken)},"expires":"${time(expires)}"}`;

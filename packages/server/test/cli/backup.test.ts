@@ -1,0 +1,191 @@
+/** `rollcall backup` and `rollcall restore`: a whole store as a file, and the files that are rejected. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { describe, test } from 'node:test';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { runCli } from '../roster/roster-cli.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { withDataDir } from '../support/server.ts';
+import { rollcall, rollcallOk } from './cli-process.ts';
+import { embedded, exportedBy, makeSmallStore, SMALL_COUNTS } from './stores.ts';
+
+/** The small store in `from`, and the text of its backup. */
+const withBackup = (use: (text: string, directory: string) => Promise<void>): Promise<void> =>
+  withDataDir(undefined, async (directory) => {
+    const dataDir = join(directory, 'from');
+    await makeSmallStore(embedded(dataDir));
+    await use(await rollcallOk(['backup', '--data-dir', dataDir, '--quiet']), directory);
+  });
+
+const restored = async (directory: string, file: string, ...flags: readonly string[]) =>
+  JSON.parse(await rollcallOk(['restore', file, '--data-dir', join(directory, 'to'), '--json', ...flags]));
+
+describe('rollcall backup and restore', () => {
+  test('a backup that is restored into an empty directory is the same store', () =>
+    withBackup(async (text, directory) => {
+      const [first, ...rest] = text.trimEnd().split('\n');
+      assert.equal(first, '{"type":"rollcall_store","version":1}');
+      assert.equal(rest.at(-1), `{"type":"end","records":${rest.length - 1}}`);
+      const file = join(directory, 'backup.jsonl');
+      writeFileSync(file, text);
+      assert.deepEqual((await restored(directory, file)).records, SMALL_COUNTS);
+      const records = await exportedBy(embedded(join(directory, 'from')));
+      assert.deepEqual(await exportedBy(embedded(join(directory, 'to'))), records);
+    }));
+
+  test('a backup --output is a file that this account alone can read', () =>
+    withBackup(async (text, directory) => {
+      const file = join(directory, 'backup.jsonl.gz');
+      writeFileSync(file, 'an older backup');
+      chmodSync(file, 0o644);
+      const args = ['backup', '--data-dir', join(directory, 'from'), '--gzip', '--output', file];
+      const { code, stderr } = await rollcall(args);
+      assert.deepEqual([code, stderr], [0, 'wrote 1 users, 1 groups, 1 memberships\n']);
+      assert.equal(statSync(file).mode & 0o777, 0o600);
+      assert.equal(gunzipSync(readFileSync(file)).toString(), text);
+      assert.deepEqual(readdirSync(directory).sort(), ['backup.jsonl.gz', 'from']);
+    }));
+
+  test('restore reads gzip from standard input', () =>
+    withBackup(async (text, directory) => {
+      const to = join(directory, 'to');
+      const { code, stderr } = await runCli(['restore', '-', '--data-dir', to], { input: gzipSync(text) });
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.deepEqual(await exportedBy(embedded(to)), await exportedBy(embedded(join(directory, 'from'))));
+    }));
+
+  test('restore --dry-run checks every record and creates nothing', () =>
+    withBackup(async (text, directory) => {
+      const file = join(directory, 'backup.jsonl');
+      writeFileSync(file, text);
+      const summary = await restored(directory, file, '--dry-run');
+      assert.deepEqual([summary.dry_run, summary.records], [true, SMALL_COUNTS]);
+      assert.equal(existsSync(join(directory, 'to')), false);
+    }));
+
+  test('a backup of the embedded store is restored on PostgreSQL', { skip: skipsPostgres }, () =>
+    withBackup((text, directory) =>
+      withDatabase(async (databaseUrl) => {
+        const file = join(directory, 'backup.jsonl');
+        writeFileSync(file, text);
+        await rollcallOk(['restore', file], { env: { ROLLCALL_DATABASE_URL: databaseUrl } });
+        const records = await exportedBy({ dataDir: '', databaseUrl });
+        assert.deepEqual(records, await exportedBy(embedded(join(directory, 'from'))));
+      }),
+    ),
+  );
+
+  test('a restore that is killed leaves an empty store, and can be repeated', () =>
+    withBackup(async (text, directory) => {
+      const to = join(directory, 'to');
+      const args = [join(import.meta.dirname, '../../src/cli/main.ts'), 'restore', '-', '--data-dir', to];
+      const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
+      child.stdin.on('error', () => {});
+      child.stdin.write(text.slice(0, text.indexOf('{"type":"end"')));
+      while (!existsSync(join(to, 'rollcall.db-wal')))
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      assert.deepEqual(
+        (await exportedBy(embedded(to))).filter((record) => !record.includes('service_key')),
+        [],
+      );
+      const file = join(directory, 'backup.jsonl');
+      writeFileSync(file, text);
+      assert.deepEqual((await restored(directory, file)).records, SMALL_COUNTS);
+    }));
+});
+
+describe('files that rollcall restore rejects', () => {
+  const HEADER = '{"type":"rollcall_store","version":1}';
+  const CUSTOMER = '{"type":"customer","id":"c","secret":"s","name":"C","created_at":1}';
+  const of = (...lines: readonly string[]) => lines.join('\n');
+  const whole = (...lines: readonly string[]) =>
+    of(HEADER, ...lines, `{"type":"end","records":${lines.length}}`);
+  const cases: readonly [what: string, text: string | Uint8Array, complaint: RegExp][] = [
+    ['is empty', '', /-: ?|standard input is truncated/],
+    ['is a roster', '{"type":"user","id":"ann"}\n', /standard input:1: expected \{"type":"rollcall_store"/],
+    [
+      'has another version',
+      '{"type":"rollcall_store","version":2}',
+      /:1: version 2 of the format is not known/,
+    ],
+    ['has no end', of(HEADER, CUSTOMER), /is truncated: its last line is not the end of 1 records/],
+    ['has a wrong count at its end', of(HEADER, CUSTOMER, '{"type":"end","records":2}'), /is truncated/],
+    ['goes on after its end', of(whole(), CUSTOMER), /:3: there is more after the end record/],
+    [
+      'is gzip that is cut off',
+      gzipSync(whole(CUSTOMER)).subarray(0, 40),
+      /cannot read standard input: unexpected end/,
+    ],
+    ['has a line that is not JSON', whole(CUSTOMER, '{"type"'), /:3: the line is not valid JSON/],
+    [
+      'has a line that is not UTF-8',
+      Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.from([0xff, 0x0a])]),
+      /:2: the line is not valid UTF-8/,
+    ],
+    [
+      'has a record of an unknown type',
+      whole('{"type":"thread"}'),
+      /:2: unknown type "thread": expected one of service_key, customer,/,
+    ],
+    ['has a record without a type', whole('{"id":"c"}'), /:2: unknown type undefined/],
+    [
+      'has a record with an unexpected field',
+      whole(CUSTOMER.replace('}', ',"nick":1}')),
+      /:2: the customer record has an unexpected field nick/,
+    ],
+    [
+      'has a record without a field',
+      whole('{"type":"customer","id":"c"}'),
+      /:2: the customer record has no secret/,
+    ],
+    [
+      'has a record with a wrong value',
+      whole(CUSTOMER.replace('"C"', '7')),
+      /:2: the customer record has a wrong name: expected a string/,
+    ],
+    [
+      'has a record with a number that JSON readers cannot keep',
+      whole(
+        CUSTOMER,
+        `{"type":"project","id":"p","customer_id":"c","name":"P","secret":"s","created_at":1e400}`,
+      ),
+      /:3: the project record has a wrong created_at/,
+    ],
+    ['has the same record twice', whole(CUSTOMER, '', CUSTOMER).replace('3}', '2}'), /:4: /],
+    [
+      'names an unknown customer',
+      whole(CUSTOMER, CUSTOMER.replace('customer"', 'project","customer_id":"d"')),
+      /:3: there is no earlier record of the customer d; nothing was written to the embedded store in /,
+    ],
+  ];
+  for (const [what, text, complaint] of cases) {
+    test(`restore rejects a file that ${what}, and the store stays empty`, () =>
+      withDataDir(undefined, async (directory) => {
+        const dataDir = join(directory, 'to');
+        const { code, stdout, stderr } = await runCli(['restore', '-', '--data-dir', dataDir], {
+          input: text,
+        });
+        assert.deepEqual([code, stdout.toString()], [1, '']);
+        assert.match(stderr, complaint);
+        assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+        assert.deepEqual(
+          (await exportedBy(embedded(dataDir))).filter((record) => !record.includes('service_key')),
+          [],
+        );
+      }));
+  }
+
+  test('rollcall sync rejects a backup and names rollcall restore', () =>
+    withBackup(async (text) => {
+      const args = ['sync', '-', '--url', 'http://127.0.0.1:1', '--token', 'x.y.z'];
+      const { code, stderr } = await runCli(args, { input: text });
+      assert.equal(code, 1);
+      assert.match(stderr, /standard input is a backup of a whole store: read it with "rollcall restore"/);
+    }));
+});

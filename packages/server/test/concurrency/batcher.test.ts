@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Batcher } from '../../src/concurrency/batcher.ts';
+
+type Call = [kind: string, items: readonly number[]];
+
+/** A batcher that doubles numbers, and the calls that it made. */
+function doubling(batchMax = 100): { batcher: Batcher<string, number, number>; calls: Call[] } {
+  const calls: Call[] = [];
+  const batcher = new Batcher<string, number, number>(batchMax, async (kind, items) => {
+    calls.push([kind, items]);
+    if (kind === 'failing') throw new Error('no answer');
+    return items.map((item) => (item < 0 ? new RangeError(`${item}`) : 2 * item));
+  });
+  return { batcher, calls };
+}
+
+describe('a batcher', () => {
+  test('a batcher makes one call of each kind for the items of one event-loop tick', async () => {
+    const { batcher, calls } = doubling();
+    const results = [batcher.add('a', 1), batcher.add('b', 2), batcher.add('a', 3)];
+    assert.deepEqual(calls, []);
+    assert.deepEqual(await Promise.all(results), [2, 4, 6]);
+    assert.deepEqual(await batcher.add('a', 4), 8);
+    assert.deepEqual(calls, [
+      ['a', [1, 3]],
+      ['b', [2]],
+      ['a', [4]],
+    ]);
+  });
+
+  test('a batcher makes a call before the end of the tick when a batch is full', async () => {
+    const { batcher, calls } = doubling(2);
+    const results = [1, 2, 3].map((item) => batcher.add('a', item));
+    assert.deepEqual(calls, [['a', [1, 2]]]);
+    assert.deepEqual(await Promise.all(results), [2, 4, 6]);
+    assert.deepEqual(calls.slice(1), [['a', [3]]]);
+  });
+
+  test('a batcher makes the calls at once when it is flushed', async () => {
+    const { batcher, calls } = doubling();
+    const result = batcher.add('a', 1);
+    batcher.flush();
+    assert.deepEqual(calls, [['a', [1]]]);
+    assert.equal(await result, 2);
+    await nextIteration();
+    assert.equal(calls.length, 1);
+  });
+
+  test('a batcher rejects the item whose result is an error alone, and all of a call that fails', async () => {
+    const { batcher } = doubling();
+    const settled = await Promise.allSettled([
+      batcher.add('a', -1),
+      batcher.add('a', 1),
+      batcher.add('failing', 1),
+      batcher.add('failing', 2),
+    ]);
+    assert.deepEqual(
+      settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason.message)),
+      ['-1', 2, 'no answer', 'no answer'],
+    );
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
+import { appended, Conversation, markdown, plain } from './conversation.ts';
+import type { StoreLab } from './store-lab.ts';
+
+/** What streams of messages are made from. */
+export function conversationFeedContract(lab: StoreLab): void {
+  const since = async (c: Conversation, position: number): Promise<ThreadChanges> => {
+    const changes = await c.changesSince('t', position);
+    assert.ok(changes.kind === 'changes', JSON.stringify(changes));
+    return changes;
+  };
+  const ids = ({ messages }: ThreadChanges) => messages.map(({ id }) => id);
+
+  describe('the changes of a thread after a position', () => {
+    test('a new thread is at position 0, and nothing changed after it', async () => {
+      const c = await Conversation.withThread(lab);
+      const { position, messages, removed, thread } = await since(c, 0);
+      assert.deepEqual([position, messages, removed, thread.id], [0, [], [], 't']);
+    });
+
+    test('messages that were created or changed come in the order of their last change, as they are now', async () => {
+      const c = await Conversation.withThread(lab);
+      for (const id of ['a', 'b', 'c']) await c.newMessage('t', id, { content: markdown(id) });
+      const first = await since(c, 0);
+      assert.deepEqual(ids(first), ['a', 'b', 'c']);
+      assert.deepEqual(first.position, first.messages.at(-1)?.position);
+      await c.putMessage('t', 'a', { content: plain('changed') });
+      await c.append('t', 'b', appended('!'));
+      const second = await since(c, first.position);
+      assert.deepEqual(ids(second), ['a', 'b']);
+      assert.equal(second.messages[0]?.content, plain('changed').json);
+      assert.deepEqual(ids(await since(c, second.position)), []);
+    });
+
+    test('an append changes the position of a message and not its written position', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newMessage('t', 'm', { content: markdown('ab') });
+      const [before] = (await since(c, 0)).messages;
+      await c.append('t', 'm', appended('c'));
+      const [after] = (await since(c, 0)).messages;
+      assert.ok((after?.position ?? 0) > (before?.position ?? 0));
+      assert.equal(after?.writtenPosition, before?.writtenPosition);
+      assert.deepEqual([before?.markdownLength, after?.markdownLength], [2, 3]);
+      await c.putMessage('t', 'm', { deleted: true });
+      assert.ok(((await since(c, 0)).messages[0]?.writtenPosition ?? 0) > (after?.position ?? 0));
+    });
+
+    test('a removed message comes once, with a position of its own', async () => {
+      const c = await Conversation.withThread(lab);
+      for (const id of ['a', 'b']) await c.newMessage('t', id);
+      const { position } = await since(c, 0);
+      await c.deleteMessage('t', 'a');
+      const changes = await since(c, position);
+      assert.deepEqual([ids(changes), changes.removed.map(({ id }) => id)], [[], ['a']]);
+      assert.ok((changes.removed[0]?.position ?? 0) > position);
+      assert.deepEqual((await since(c, changes.position)).removed, []);
+    });
+
+    test('a write of the thread itself moves its own position, and a message does not', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newMessage('t', 'a');
+      const before = await since(c, 0);
+      await c.putThread('t', { name: 'Renamed' });
+      const after = await since(c, before.position);
+      assert.deepEqual([after.threadPosition, after.thread.name], [after.position, 'Renamed']);
+      assert.ok(before.threadPosition < before.position);
+    });
+
+    test('what changes nothing, and what was seen, moves no position', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newMessage('t', 'a');
+      const before = (await since(c, 0)).position;
+      await c.putMessage('t', 'a', { content: plain('a') });
+      await c.putThread('t', { name: 't' });
+      await c.markSeen('t', 'bob');
+      assert.equal((await since(c, 0)).position, before);
+    });
+
+    test('very many changes come in pieces, each from where the last one ended', async () => {
+      const c = await Conversation.withThread(lab);
+      const all = Array.from({ length: 450 }, (_, index) => `m${index}`);
+      for (const id of all) await c.newMessage('t', id);
+      const found: string[] = [];
+      for (let position = 0; found.length < all.length; ) {
+        const changes = await since(c, position);
+        assert.ok(changes.messages.length > 0 && changes.messages.length <= 200);
+        found.push(...ids(changes));
+        position = changes.position;
+      }
+      assert.deepEqual(found, all);
+    });
+
+    test('a position ahead of the thread is gone, and so is one before removals that are no longer stored', async () => {
+      const c = await Conversation.withThread(lab);
+      const { kind } = await c.changesSince('t', 99);
+      assert.equal(kind, 'gone');
+      for (let index = 0; index < 1_002; index += 1) {
+        await c.newMessage('t', `m${index}`);
+        await c.deleteMessage('t', `m${index}`);
+      }
+      assert.equal((await c.changesSince('t', 0)).kind, 'gone');
+    });
+
+    test('a page of messages names the position that it is of', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newMessage('t', 'a');
+      const page = await c.store.messages.list(c.key, 't', {
+        order: 'descending',
+        after: null,
+        limit: 10,
+        maxBytes: 1_000,
+      });
+      const { epoch, position } = await since(c, 0);
+      assert.deepEqual(page?.at, { epoch, position });
+      const positions = await c.store.conversationFeed.positions(c.key, ['t', 'none']);
+      assert.deepEqual([...positions], [['t', { epoch, position }]]);
+    });
+
+    test('a thread that is not there is absent, and one made anew has another epoch', async () => {
+      const c = await Conversation.withThread(lab);
+      const { epoch } = await since(c, 0);
+      await c.deleteThread('t');
+      assert.deepEqual(await c.changesSince('t', 0), { kind: 'threadAbsent' });
+      await c.newThread('t');
+      assert.notEqual((await since(c, 0)).epoch, epoch);
+      assert.match(epoch, /^[A-Za-z0-9]{1,64}$/);
+    });
+  });
+}

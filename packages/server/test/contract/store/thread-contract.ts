@@ -1,0 +1,534 @@
+/** Threads: creation, updates, errors, what readers have seen, and the end of a thread. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { limits } from '@rollcall/protocol';
+import type { StoredThreadWrite, ThreadRecord } from '../../../src/store/ports/threads.ts';
+import { ThreadsNotTransferredError } from '../../../src/store/ports/transfer.ts';
+import { Conversation, type Given, inBatches, plain, textsOf } from './conversation.ts';
+import { numbered, START } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
+
+const EARLIER = START - 1_000_000;
+const EVERY_FIELD = {
+  groupId: 'g',
+  name: 'N',
+  url: 'https://example.org/1',
+  location: '{"page":"1"}',
+  metadata: '{"a":1}',
+  resolved: true,
+} as const;
+
+export function threadContract(lab: StoreLab): void {
+  threadWrites(lab);
+  threadErrors(lab);
+  threadChanges(lab);
+  seenThreads(lab);
+  threadDeletion(lab);
+  groupDeletion(lab);
+}
+
+function threadWrites(lab: StoreLab): void {
+  test('a new thread has nothing but its group, name and time of creation', async () => {
+    const c = await Conversation.in(lab);
+    await c.newThread('t', {}, { now: START, revision: 'first' });
+    assert.deepEqual(await c.thread('t'), {
+      id: 't',
+      groupId: 'g',
+      name: 't',
+      url: null,
+      location: null,
+      metadata: '{}',
+      resolvedAt: null,
+      createdAt: START,
+      userMessages: 0,
+      actionMessages: 0,
+      deletedMessages: 0,
+      lastMessageAt: null,
+      revision: 'first',
+      participants: [],
+      unread: null,
+    });
+  });
+
+  test('a thread that is not there is null, and a project reads only its own threads', async () => {
+    const [one, two] = [await Conversation.withThread(lab), await Conversation.in(lab)];
+    assert.equal(await one.findThread('u'), null);
+    assert.equal(await two.findThread('t'), null);
+    assert.deepEqual(await two.threadIds(), []);
+  });
+
+  test('a thread can be created with every field; `resolved` then has the time of the write', async () => {
+    const c = await Conversation.in(lab);
+    await c.newThread('t', EVERY_FIELD, { now: START + 5 });
+    const { name, url, location, metadata, resolvedAt } = await c.thread('t');
+    assert.deepEqual(
+      { groupId: 'g', name, url, location, metadata, resolved: resolvedAt === START + 5 },
+      EVERY_FIELD,
+    );
+  });
+
+  const imports: readonly [title: string, write: StoredThreadWrite, resolvedAt: number | null][] = [
+    [
+      'an import that is resolved has the supplied time',
+      { resolved: true, resolvedAt: EARLIER + 1 },
+      EARLIER + 1,
+    ],
+    ['an import with a time of resolution alone is resolved', { resolvedAt: EARLIER + 1 }, EARLIER + 1],
+    ['an import with neither is not resolved', {}, null],
+    [
+      'an import that is not resolved has no time of resolution',
+      { resolved: false, resolvedAt: EARLIER },
+      null,
+    ],
+  ];
+  for (const [title, write, resolvedAt] of imports) {
+    test(`a thread is created at the supplied time: ${title}`, async () => {
+      const c = await Conversation.in(lab);
+      await c.newThread('t', { createdAt: EARLIER, ...write });
+      const thread = await c.thread('t');
+      assert.deepEqual([thread.createdAt, thread.resolvedAt], [EARLIER, resolvedAt]);
+    });
+  }
+
+  const updates: readonly [field: string, write: StoredThreadWrite, expected: Partial<ThreadRecord>][] = [
+    ['name', { name: 'New' }, { name: 'New' }],
+    ['url', { url: 'https://example.org/2' }, { url: 'https://example.org/2' }],
+    ['url with null, which clears it', { url: null }, { url: null }],
+    ['location', { location: '{"page":"2"}' }, { location: '{"page":"2"}' }],
+    ['location with null, which clears it', { location: null }, { location: null }],
+    ['metadata', { metadata: '{"b":[2]}' }, { metadata: '{"b":[2]}' }],
+    ['resolved with false', { resolved: false }, { resolvedAt: null }],
+  ];
+  for (const [field, write, expected] of updates) {
+    test(`an update of ${field} changes only that, and the revision`, async () => {
+      const c = await Conversation.in(lab);
+      await c.newThread('t', EVERY_FIELD, { now: START });
+      const before = await c.thread('t');
+      assert.equal((await c.putThread('t', write, { revision: 'next' })).kind, 'updated');
+      assert.deepEqual(await c.thread('t'), { ...before, ...expected, revision: 'next' });
+    });
+  }
+
+  test('`resolved` is set at the time of the write, and stays as it is when it is repeated', async () => {
+    const c = await Conversation.withThread(lab);
+    assert.equal((await c.putThread('t', { resolved: true }, { now: START + 60_000 })).kind, 'updated');
+    assert.equal((await c.putThread('t', { resolved: true }, { now: START + 70_000 })).kind, 'unchanged');
+    assert.equal((await c.thread('t')).resolvedAt, START + 60_000);
+    await c.putThread('t', { resolved: false });
+    assert.equal((await c.thread('t')).resolvedAt, null);
+    await c.putThread('t', { resolved: true }, { now: START + 80_000 });
+    assert.equal((await c.thread('t')).resolvedAt, START + 80_000);
+  });
+
+  const same: readonly StoredThreadWrite[] = [{}, { groupId: 'g' }, EVERY_FIELD];
+  for (const write of same) {
+    test(`an update with the stored values of ${Object.keys(write)} leaves the thread unchanged`, async () => {
+      const c = await Conversation.in(lab);
+      await c.newThread('t', EVERY_FIELD);
+      const before = await c.thread('t');
+      assert.deepEqual(await c.putThread('t', write), { kind: 'unchanged', changes: [] });
+      assert.deepEqual(await c.thread('t'), before);
+    });
+  }
+
+  test('an ID may have any legal characters, and IDs compare by their code points', async () => {
+    const c = await Conversation.in(lab);
+    const ids = ['a/b', 'A/B', '..', "'; --", '"\\', '\u{1f600}', 'é', 'e\u0301'];
+    for (const id of ids) await c.newThread(id, { name: `name of ${id}`, location: JSON.stringify({ id }) });
+    for (const id of ids) assert.equal((await c.thread(id)).name, `name of ${id}`);
+    assert.deepEqual((await c.threadIds()).sort(), [...ids].sort());
+  });
+
+  test('of twenty racing creations of one thread exactly one is `created`', async () => {
+    const c = await Conversation.in(lab);
+    const outcomes = await Promise.all(
+      numbered('N', 20).map((name) =>
+        c.putThread('t', { groupId: 'g', name }, { ifNoneMatch: '*', revision: name }),
+      ),
+    );
+    const winner = outcomes.findIndex(({ kind }) => kind === 'created');
+    assert.equal(outcomes.filter(({ kind }) => kind === 'exists').length, 19);
+    assert.equal((await c.thread('t')).name, numbered('N', 20)[winner]);
+  });
+}
+
+function threadErrors(lab: StoreLab): void {
+  const FIELDS_REQUIRED = { kind: 'fieldsRequired', fields: ['groupID', 'name'] };
+  const STALE = { kind: 'stale' };
+  const NO_GROUP = { kind: 'groupUnavailable', groupId: 'none', isDeleted: false };
+  const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
+  const fixed = (field: string) => ({ kind: 'fixedField', field });
+  const NEW = { groupId: 'g', name: 'N' };
+
+  const creations: readonly [title: string, write: StoredThreadWrite, expected: object, given?: Given][] = [
+    ['without group and name lacks both', { url: null }, FIELDS_REQUIRED],
+    ['without a name lacks that', { groupId: 'g' }, { ...FIELDS_REQUIRED, fields: ['name'] }],
+    ['without a group lacks that', { name: 'N' }, { ...FIELDS_REQUIRED, fields: ['groupID'] }],
+    [
+      'that lacks fields says so before it names the group',
+      { groupId: 'none' },
+      { ...FIELDS_REQUIRED, fields: ['name'] },
+    ],
+    ['of an unknown group says so', { ...NEW, groupId: 'none' }, NO_GROUP],
+    ['of a deleted group says so', { ...NEW, groupId: 'shut' }, SHUT],
+    ['that imports into an unknown group says so', { ...NEW, groupId: 'none', createdAt: 1 }, NO_GROUP],
+    ['with `ifMatch` is stale', NEW, STALE, { ifMatch: ['r'] }],
+    ['with `ifMatch` of any revision is stale', NEW, STALE, { ifMatch: '*' }],
+    ['with `ifMatch` is stale where fields are missing too', {}, STALE, { ifMatch: '*' }],
+    ['of an unknown group without a name says so', { groupId: 'none' }, NO_GROUP, { ifMatch: '*' }],
+    [
+      'of an unknown group says so before the precondition',
+      { ...NEW, groupId: 'none' },
+      NO_GROUP,
+      { ifMatch: '*' },
+    ],
+  ];
+  for (const [title, write, expected, given] of creations) {
+    test(`a thread to be created ${title}, and nothing is created`, async () => {
+      const c = await Conversation.in(lab);
+      assert.deepEqual(await c.putThread('t', write, given), expected);
+      assert.equal(await c.findThread('t'), null);
+      assert.deepEqual(await c.recorded(), []);
+    });
+  }
+
+  const IMPORTED = { createdAt: EARLIER, resolvedAt: EARLIER + 1 };
+  const fixedFields: readonly [title: string, write: StoredThreadWrite, expected: object, given?: Given][] = [
+    ['another group', { groupId: 'h' }, fixed('groupID')],
+    ['an unknown group', { groupId: 'none' }, fixed('groupID')],
+    ['another time of creation', { createdAt: EARLIER + 1 }, fixed('createdTimestamp')],
+    ['another time of resolution', { resolvedAt: EARLIER }, fixed('resolvedTimestamp')],
+    ['another group, before the precondition', { groupId: 'h' }, fixed('groupID'), { ifMatch: ['other'] }],
+    ['a revision that it does not have', { name: 'X' }, STALE, { ifMatch: ['other'] }],
+    ['a revision that it must not have', { name: 'X' }, STALE, { ifNoneMatch: ['now'] }],
+    ['the condition that it is not there', { name: 'X' }, { kind: 'exists' }, { ifNoneMatch: '*' }],
+  ];
+  for (const [title, write, expected, given] of fixedFields) {
+    test(`an update with ${title} is rejected, and changes nothing`, async () => {
+      const c = await Conversation.in(lab);
+      await c.newThread('t', IMPORTED, { revision: 'now' });
+      const before = await c.thread('t');
+      assert.deepEqual(await c.putThread('t', { name: 'X', ...write }, given), expected);
+      assert.deepEqual(await c.thread('t'), before);
+    });
+  }
+
+  test('an update may repeat the group and both times of an import, and has the revision that it requires', async () => {
+    const c = await Conversation.in(lab);
+    await c.newThread('t', IMPORTED, { revision: 'now' });
+    const repeated = { ...IMPORTED, groupId: 'g' };
+    assert.equal((await c.putThread('t', { ...repeated, name: 'X' }, { ifMatch: ['now'] })).kind, 'updated');
+    assert.equal((await c.putThread('t', { name: 'Y' }, { ifMatch: '*' })).kind, 'updated');
+  });
+
+  test('a thread that was never resolved has no time of resolution that could be repeated', async () => {
+    const c = await Conversation.withThread(lab);
+    assert.deepEqual(
+      await c.putThread('t', { resolved: true, resolvedAt: START }),
+      fixed('resolvedTimestamp'),
+    );
+  });
+
+  test('a deleted group takes imports, and updates that repeat the time of creation, but no others', async () => {
+    const c = await Conversation.in(lab);
+    await c.newThread('t', { groupId: 'shut', createdAt: EARLIER });
+    assert.equal((await c.thread('t')).groupId, 'shut');
+    assert.deepEqual(await c.putThread('t', { name: 'X' }), SHUT);
+    assert.deepEqual(await c.putThread('t', { name: 'X' }, { ifMatch: ['other'] }), SHUT);
+    assert.deepEqual(await c.putThread('t', { createdAt: 1 }), fixed('createdTimestamp'));
+    assert.equal((await c.putThread('t', { name: 'X', createdAt: EARLIER })).kind, 'updated');
+    await c.putGroup('shut', { status: 'active' });
+    assert.equal((await c.putThread('t', { name: 'Y' })).kind, 'updated');
+  });
+
+  test('a thread of a group that is set deleted is read, and is removed', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.putGroup('g', { status: 'deleted' });
+    assert.equal((await c.thread('t')).groupId, 'g');
+    assert.deepEqual(await c.threadIds({ groupId: 'g' }), ['t']);
+    assert.equal((await c.deleteThread('t')).kind, 'deleted');
+  });
+}
+
+function threadChanges(lab: StoreLab): void {
+  const changes: readonly [what: string, write: StoredThreadWrite, expected: readonly string[]][] = [
+    [
+      'every field',
+      { name: 'X', url: null, location: null, metadata: '{}', resolved: false },
+      ['name', 'url', 'location', 'metadata', 'resolved'],
+    ],
+    ['one field', { name: 'X', resolved: true }, ['name']],
+    ['the stored values', EVERY_FIELD, []],
+  ];
+  for (const [what, write, fields] of changes) {
+    test(`the change of an update with ${what} names the fields that changed, and is recorded`, async () => {
+      const c = await Conversation.in(lab);
+      await c.newThread('t', EVERY_FIELD);
+      const outcome = await c.putThread('t', write);
+      const expected = fields.map((field) => `thread.updated g t ${field}`);
+      assert.deepEqual(textsOf(outcome).sort(), [...expected].sort());
+      assert.deepEqual((await c.recorded()).sort(), ['thread.created g t', ...expected].sort());
+    });
+  }
+
+  test('creation and removal are changes; what is rejected, and what is seen, is none', async () => {
+    const c = await Conversation.in(lab);
+    assert.deepEqual(textsOf(await c.putThread('t', { groupId: 'g', name: 'T' })), ['thread.created g t']);
+    await c.newMessage('t', 'm');
+    await c.putThread('t', { groupId: 'h' });
+    await c.putThread('t', { name: 'X' }, { ifMatch: ['other'] });
+    assert.deepEqual(textsOf(await c.markSeen('t', 'bob')), []);
+    await c.deleteThread('u');
+    assert.deepEqual(textsOf(await c.deleteThread('t')), ['thread.removed g t']);
+    assert.deepEqual(await c.recorded(), [
+      'thread.created g t',
+      'message.created g t m',
+      'thread.removed g t',
+    ]);
+  });
+}
+
+function seenThreads(lab: StoreLab): void {
+  const at = (seconds: number) => START + 1_000_000 + seconds * 1_000;
+  /** A thread with messages m1, m2 and m3 of ann at as many seconds. */
+  const withMessages = async () => {
+    const c = await Conversation.withThread(lab);
+    for (const second of [1, 2, 3]) await c.newMessage('t', `m${second}`, {}, { now: at(second) });
+    return c;
+  };
+  const unread = async (c: Conversation, viewer: string) => (await c.thread('t', viewer)).unread;
+
+  test('an author is a participant who has seen the thread up to the latest of their messages', async () => {
+    const c = await withMessages();
+    await c.newMessage('t', 'm4', { authorId: 'bob' }, { now: at(4) });
+    await c.newMessage('t', 'old', { createdAt: EARLIER });
+    assert.deepEqual((await c.thread('t')).participants, [
+      { userId: 'bob', lastSeenAt: at(4) },
+      { userId: 'ann', lastSeenAt: at(3) },
+    ]);
+  });
+
+  test('a thread is seen up to a message, or up to now; the time never goes back', async () => {
+    const c = await withMessages();
+    const seen = async () =>
+      (await c.thread('t')).participants.find(({ userId }) => userId === 'bob')?.lastSeenAt;
+    assert.equal((await c.markSeen('t', 'bob', 'm2')).kind, 'updated');
+    assert.equal(await seen(), at(2));
+    assert.deepEqual(await c.markSeen('t', 'bob', 'm1'), { kind: 'unchanged', changes: [] });
+    assert.deepEqual(await c.markSeen('t', 'bob', 'm2'), { kind: 'unchanged', changes: [] });
+    assert.equal(await seen(), at(2));
+    assert.equal((await c.markSeen('t', 'bob', null, { now: at(9) })).kind, 'updated');
+    assert.equal(await seen(), at(9));
+    assert.equal((await c.markSeen('t', 'bob', null, { now: at(8) })).kind, 'unchanged');
+    assert.equal(await seen(), at(9));
+  });
+
+  test('a thread that is seen up to now is seen up to its latest message, whatever the clock says', async () => {
+    const c = await withMessages();
+    await c.markSeen('t', 'bob', null, { now: at(1) });
+    assert.equal(await unread(c, 'bob'), 0);
+  });
+
+  test('marking as seen changes the revision of the thread where the time changes, and only there', async () => {
+    const c = await withMessages();
+    await c.markSeen('t', 'bob', 'm2', { revision: 'seen' });
+    assert.equal((await c.thread('t')).revision, 'seen');
+    await c.markSeen('t', 'bob', 'm1', { revision: 'not again' });
+    assert.equal((await c.thread('t')).revision, 'seen');
+  });
+
+  test('a thread or message that is not there cannot be marked as seen', async () => {
+    const c = await withMessages();
+    assert.deepEqual(await c.markSeen('u', 'bob'), { kind: 'absent' });
+    assert.deepEqual(await c.markSeen('u', 'bob', 'm1'), { kind: 'absent' });
+    assert.deepEqual(await c.markSeen('t', 'bob', 'none'), { kind: 'messageAbsent' });
+    assert.equal((await c.thread('t')).participants.length, 1);
+  });
+
+  test('`unread` counts the messages after what the viewer has seen; a viewer who is no participant has seen nothing', async () => {
+    const c = await withMessages();
+    assert.equal(await unread(c, 'bob'), 3);
+    await c.markSeen('t', 'bob', 'm1');
+    assert.equal(await unread(c, 'bob'), 2);
+    await c.markSeen('t', 'bob', null, { now: at(3) });
+    assert.equal(await unread(c, 'bob'), 0);
+    assert.equal(await unread(c, 'ann'), 0);
+    await c.newMessage('t', 'm4', { type: 'action_message' }, { now: at(4) });
+    assert.equal(await unread(c, 'bob'), 1);
+    assert.equal((await c.thread('t')).unread, null);
+    const { threads } = await c.listThreads({ viewer: 'bob' });
+    assert.deepEqual(
+      threads.map(({ id, unread: count }) => [id, count]),
+      [['t', 1]],
+    );
+  });
+
+  test('`unread` has no deleted messages, and counts them again when they are brought back', async () => {
+    const c = await withMessages();
+    await c.markSeen('t', 'bob', 'm1');
+    await c.putMessage('t', 'm2', { deleted: true });
+    assert.deepEqual([await unread(c, 'bob'), await unread(c, 'cid')], [1, 2]);
+    await c.putMessage('t', 'm2', { deleted: false });
+    assert.deepEqual([await unread(c, 'bob'), await unread(c, 'cid')], [2, 3]);
+    await c.deleteMessage('t', 'm2');
+    await c.deleteMessage('t', 'm3');
+    assert.deepEqual([await unread(c, 'bob'), await unread(c, 'cid')], [0, 1]);
+  });
+
+  test('writing a message marks the thread as seen up to it', async () => {
+    const c = await withMessages();
+    await c.newMessage('t', 'm4', { authorId: 'bob' }, { now: at(4) });
+    assert.equal(await unread(c, 'bob'), 0);
+    assert.equal(await unread(c, 'ann'), 1);
+  });
+
+  test('a thread shows the participants who have seen it most recently, and no more than the limit', async () => {
+    const c = await Conversation.withThread(lab);
+    const users = numbered('u', limits.PARTICIPANTS_SHOWN + 5);
+    await Promise.all(users.map((user, index) => c.markSeen('t', user, null, { now: at(index) })));
+    const shown = users
+      .map((userId, index) => ({ userId, lastSeenAt: at(index) }))
+      .reverse()
+      .slice(0, limits.PARTICIPANTS_SHOWN);
+    assert.deepEqual((await c.thread('t')).participants, shown);
+    const { threads } = await c.listThreads();
+    assert.deepEqual(threads[0]?.participants, shown);
+    assert.equal(await unread(c, 'u000000'), 0);
+  });
+}
+
+function threadDeletion(lab: StoreLab): void {
+  test('a deleted thread is gone for every reading and writing, and its messages with it', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm');
+    assert.equal((await c.deleteThread('t')).kind, 'deleted');
+    await assertGone(c, 't', 'm');
+  });
+
+  test('a deletion of what is not there is absent, whatever is required; one of another revision is stale', async () => {
+    const c = await Conversation.in(lab);
+    assert.deepEqual(await c.deleteThread('t'), { kind: 'absent' });
+    assert.deepEqual(await c.deleteThread('t', { ifMatch: '*' }), { kind: 'absent' });
+    await c.newThread('t', {}, { revision: 'now' });
+    assert.deepEqual(await c.deleteThread('t', { ifMatch: ['other'] }), { kind: 'stale' });
+    assert.deepEqual(await c.deleteThread('t', { ifNoneMatch: ['now'] }), { kind: 'stale' });
+    assert.equal((await c.deleteThread('t', { ifMatch: ['now'] })).kind, 'deleted');
+    assert.deepEqual(await c.deleteThread('t'), { kind: 'absent' });
+  });
+
+  test('a thread with the ID of a deleted one has nothing of it', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm');
+    await c.deleteThread('t');
+    await c.newThread('t', { groupId: 'h' });
+    const { groupId, lastMessageAt, participants, unread } = await c.thread('t', 'ann');
+    assert.deepEqual(
+      { groupId, lastMessageAt, participants, unread },
+      { groupId: 'h', lastMessageAt: null, participants: [], unread: 0 },
+    );
+    assert.deepEqual(await c.messageIds('t'), []);
+    assert.deepEqual(await c.threadIds({ groupId: 'g' }), []);
+    await c.newMessage('t', 'm');
+    assert.deepEqual(await c.messageIds('t'), ['m']);
+  });
+
+  test('a thread with many messages is gone at once, and its ID is free', { timeout: 60_000 }, async () => {
+    const c = await Conversation.withThread(lab);
+    const ids = numbered('m', 1_200);
+    await inBatches(ids, (id) => c.newMessage('t', id));
+    assert.equal((await c.deleteThread('t')).kind, 'deleted');
+    await assertGone(c, 't', 'm000000');
+    await c.newThread('t');
+    await c.newMessage('t', 'm000000');
+    assert.deepEqual(await c.messageIds('t'), ['m000000']);
+  });
+}
+
+async function assertGone(c: Conversation, thread: string, message: string): Promise<void> {
+  const ABSENT = { kind: 'absent' };
+  const THREAD_ABSENT = { kind: 'threadAbsent' };
+  assert.equal(await c.findThread(thread), null);
+  assert.ok(!(await c.threadIds()).includes(thread));
+  assert.equal((await c.putThread(thread, { name: 'X' })).kind, 'fieldsRequired');
+  assert.deepEqual(await c.putThread(thread, { name: 'X' }, { ifMatch: '*' }), { kind: 'stale' });
+  assert.deepEqual(await c.deleteThread(thread), ABSENT);
+  assert.deepEqual(await c.markSeen(thread, 'ann', message), ABSENT);
+  assert.deepEqual(await c.findMessage(thread, message), THREAD_ABSENT);
+  assert.equal(await c.listMessages(thread), null);
+  const write = { authorId: 'ann', content: plain('x') };
+  assert.deepEqual(await c.putMessage(thread, message, write), THREAD_ABSENT);
+  assert.deepEqual(await c.append(thread, message, { escaped: 'x', length: 1, offset: null }), THREAD_ABSENT);
+  assert.deepEqual(await c.deleteMessage(thread, message), THREAD_ABSENT);
+}
+
+function groupDeletion(lab: StoreLab): void {
+  test("a deleted group's threads are gone with it, and those of other groups stay", async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm');
+    await c.newThread('u', { location: '{"a":"b"}' });
+    await c.newThread('other', { groupId: 'h', location: '{"a":"b"}' });
+    await c.deleteGroup('g');
+    await assertGone(c, 't', 'm');
+    assert.deepEqual(await c.threadIds(), ['other']);
+    assert.deepEqual(await c.threadIds({ groupId: 'g' }), []);
+    assert.deepEqual(await c.threadIds({ location: { location: '{"a":"b"}', partial: false } }), ['other']);
+    assert.deepEqual(await c.threadIds({ location: { location: '{"a":"b"}', partial: true } }), ['other']);
+  });
+
+  test('a new group with the ID of a deleted one has none of its threads, and their IDs are free', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm');
+    await c.deleteGroup('g');
+    await c.groupOf('g', 'ann');
+    await assertGone(c, 't', 'm');
+    assert.deepEqual(await c.threadIds({ groupId: 'g' }), []);
+    await c.newThread('t');
+    await c.newThread('u');
+    assert.deepEqual(await c.messageIds('t'), []);
+    await c.newMessage('t', 'm', { content: plain('new') });
+    assert.equal((await c.message('t', 'm')).content, plain('new').json);
+    assert.deepEqual(await c.threadIds({ groupId: 'g' }), ['t', 'u']);
+    await c.deleteGroup('g');
+    await assertGone(c, 't', 'm');
+  });
+
+  test('a group that is made in place of the one that was made last has none of its threads', async () => {
+    const c = await Conversation.in(lab);
+    for (const round of ['first', 'second']) {
+      await c.groupOf('new', 'ann');
+      assert.deepEqual(await c.threadIds({ groupId: 'new' }), [], round);
+      await c.newThread('t', { groupId: 'new' });
+      await c.newMessage('t', 'm');
+      await c.deleteGroup('new');
+      assert.equal(await c.findThread('t'), null);
+    }
+    await c.groupOf('other', 'ann');
+    await assertGone(c, 't', 'm');
+    assert.deepEqual(await c.threadIds({ groupId: 'other' }), []);
+  });
+
+  test('the deletion of a group records none of its threads and messages', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newMessage('t', 'm');
+    const before = await c.recorded();
+    const outcome = await c.deleteGroup('g');
+    assert.deepEqual(textsOf(outcome), []);
+    assert.deepEqual(await c.recorded(), before);
+  });
+
+  test('a store with threads is not exported in part', async () => {
+    const c = await Conversation.withThread(lab);
+    await assert.rejects(Array.fromAsync(c.store.transfer.export()), ThreadsNotTransferredError);
+  });
+
+  test('a group that is deleted while messages are written has none of them afterwards', async () => {
+    const c = await Conversation.withThread(lab);
+    const outcomes = await Promise.all([
+      ...numbered('m', 20).map((id) => c.putMessage('t', id, { authorId: 'ann', content: plain(id) })),
+      c.deleteGroup('g'),
+      ...numbered('n', 20).map((id) => c.putMessage('t', id, { authorId: 'ann', content: plain(id) })),
+    ]);
+    for (const { kind } of outcomes) assert.ok(['created', 'threadAbsent', 'deleted'].includes(kind), kind);
+    await assertGone(c, 't', 'm000000');
+  });
+}

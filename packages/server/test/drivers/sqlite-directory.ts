@@ -1,0 +1,34 @@
+/** Directories and files of the embedded engine for its tests; each is removed or closed when its test ends. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+
+export async function withDirectory(use: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-sqlite-'));
+  try {
+    await use(directory);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+export async function withStore<Result>(
+  dataDir: string,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openSqliteStore({ dataDir });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Reads or changes a store's file without the store. */
+export function withFile<Result>(dataDir: string, use: (database: DatabaseSync) => Result): Result {
+  using database = new DatabaseSync(join(dataDir, STORE_FILE));
+  return use(database);
+}

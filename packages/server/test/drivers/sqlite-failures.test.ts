@@ -1,0 +1,107 @@
+/** Failures of the file system and of single statements under the embedded engine. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
+import { StoreCondition } from '../../src/store/sqlite/sqlite-condition.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
+import { flushDirectory, removeUnfinishedFiles } from '../../src/store/sqlite/sqlite-files.ts';
+import { GroupCommit } from '../../src/store/sqlite/sqlite-group-commit.ts';
+import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
+import { SnapshotPool } from '../../src/store/sqlite/sqlite-snapshots.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
+
+async function withStoreFile(use: (file: string, directory: string) => void | Promise<void>): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'rollcall-failures-'));
+  const file = join(directory, 'rollcall.db');
+  try {
+    const connection = new SqliteConnection(file, { readOnly: false });
+    migrate(connection.database);
+    connection.close();
+    await use(file, directory);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+const CUSTOMER = { id: 'c', secret: 's', name: 'C', createdAt: 1 };
+
+/** A commit of one customer, where the check of the files after it behaves like this. */
+function commitWith(file: string, checkAfter: () => string | null) {
+  const connection = new SqliteConnection(file, { readOnly: false });
+  try {
+    let checks = 0;
+    const commit = new GroupCommit(connection, DURABLE_BOUNDS, [], () => {
+      checks += 1;
+      return checks % 2 === 0 ? checkAfter() : null;
+    });
+    return { replies: commit.run([[1, 'customers', 'create', [CUSTOMER]]]), lost: commit.lost };
+  } finally {
+    connection.close();
+  }
+}
+
+describe('the check of the files after a commit', () => {
+  test('does not reject the write when the check itself fails: the write is committed', () =>
+    withStoreFile((file) => {
+      const { replies, lost } = commitWith(file, () => {
+        throw new StoreUnavailableError('the store cannot be checked: EIO');
+      });
+      assert.deepEqual(replies, [[1, null, true]]);
+      assert.equal(lost, null);
+    }));
+
+  test('rejects the write when it finds other files, and the store is lost', () =>
+    withStoreFile((file) => {
+      const { replies, lost } = commitWith(file, () => 'rollcall.db-wal');
+      assert.equal(replies[0]?.[1]?.kind, 'unavailable');
+      assert.match(String(lost), /rollcall\.db-wal/);
+    }));
+});
+
+test('a snapshot whose transaction cannot begin is closed, and its permit is released', () =>
+  withStoreFile(async (file) => {
+    const pool = new SnapshotPool(file, new StoreCondition(() => {}));
+    const { exec } = DatabaseSync.prototype;
+    DatabaseSync.prototype.exec = function failing(sql) {
+      if (sql === 'BEGIN') throw new Error('disk I/O error');
+      return exec.call(this, sql);
+    };
+    try {
+      for (let index = 0; index < 20; index += 1) await assert.rejects(pool.acquire(), /I\/O/);
+    } finally {
+      DatabaseSync.prototype.exec = exec;
+    }
+    const snapshot = await pool.acquire();
+    pool.release(snapshot);
+    pool.close();
+  }));
+
+test('files of a first start that was killed are removed, and no others', () =>
+  withStoreFile((file, directory) => {
+    for (const name of ['rollcall.db.new-1', 'rollcall.db.new-1-wal', 'rollcall.db.backup', 'other.new-1'])
+      writeFileSync(join(directory, name), '');
+    removeUnfinishedFiles(file);
+    const left = readdirSync(directory).filter((name) => name !== 'rollcall.db');
+    assert.deepEqual(left.sort(), ['other.new-1', 'rollcall.db.backup']);
+  }));
+
+for (const code of ['EPERM', 'EISDIR', 'EINVAL']) {
+  test(`a directory that cannot be flushed with ${code} is not an error`, () =>
+    withStoreFile((_file, directory) => {
+      flushDirectory(directory, () => {
+        throw Object.assign(new Error(code), { code });
+      });
+    }));
+}
+
+test('a directory whose flush fails with an I/O error is an error', () =>
+  withStoreFile((_file, directory) => {
+    const fail = () => {
+      throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    };
+    assert.throws(() => flushDirectory(directory, fail), { code: 'EIO' });
+  }));

@@ -1,0 +1,124 @@
+/** The eligibility cache by itself, with a store that counts what is read. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
+import type { Eligibility } from '../../src/store/ports/eligibility.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+
+const ENTRIES_MAX = 40_000;
+const PROJECT = 7;
+const ELIGIBLE: Eligibility = { user: 'active', group: 'active', incarnation: 1 };
+const NO_MEMBER: Eligibility = { ...ELIGIBLE, incarnation: null };
+
+class World {
+  readonly clock = new MovedClock();
+  readonly removed = new Set<string>();
+  /** While set, reads of the store wait for it after they have their answer. */
+  delay: Promise<void> | null = null;
+  reads = 0;
+  readonly cache: EligibilityCache;
+
+  constructor() {
+    this.cache = new EligibilityCache({
+      clock: this.clock,
+      broker: createMemoryBroker(),
+      store: {
+        isInProcess: false,
+        eligibility: {
+          find: async (_project, _groupId, userId) => {
+            this.reads += 1;
+            const eligibility = this.removed.has(userId) ? NO_MEMBER : ELIGIBLE;
+            await this.delay;
+            return eligibility;
+          },
+        },
+      },
+    });
+  }
+
+  read(userId: string): Promise<Eligibility> {
+    return this.cache.read(PROJECT, { groupId: 'g', userId });
+  }
+
+  isCached(userId: string): boolean {
+    return this.cache.cached(PROJECT, { groupId: 'g', userId }) !== null;
+  }
+
+  async crowd(count: number, name = 'user'): Promise<void> {
+    for (let n = 0; n < count; n += 1) await this.read(`${name} ${n}`);
+  }
+}
+
+describe('the eligibility cache', () => {
+  test('the eligibility cache has the membership of an eligible user for a second', async () => {
+    const world = new World();
+    assert.equal(world.isCached('ada'), false);
+    await world.read('ada');
+    world.clock.move(999);
+    assert.equal(world.isCached('ada'), true);
+    world.clock.move(1);
+    assert.equal(world.isCached('ada'), false);
+  });
+
+  test('never has a user who is not a member, and drops one who no longer is', async () => {
+    const world = new World();
+    await world.read('ada');
+    world.removed.add('ada');
+    await world.read('ada');
+    assert.equal(world.isCached('ada'), false);
+  });
+
+  test('the eligibility cache reads the store on every update while it is full, and has room again within two seconds', async () => {
+    const world = new World();
+    await world.crowd(ENTRIES_MAX);
+    await world.read('newcomer');
+    assert.equal(world.isCached('newcomer'), false);
+    assert.equal(world.isCached(`user ${ENTRIES_MAX - 1}`), true);
+    world.clock.move(1_000);
+    world.clock.move(1_000);
+    await world.read('newcomer');
+    assert.equal(world.isCached('newcomer'), true);
+  });
+
+  test('forgets the users whom an invalidation names, and no others', async () => {
+    const world = new World();
+    await world.crowd(3);
+    await world.cache.invalidate(PROJECT, ['user 0', 'user 1']);
+    assert.deepEqual(
+      ['user 0', 'user 1', 'user 2'].map((userId) => world.isCached(userId)),
+      [false, false, true],
+    );
+    await world.read('user 0');
+    assert.equal(world.isCached('user 0'), true);
+    await world.cache.invalidate(PROJECT, null);
+    assert.equal(world.isCached('user 2'), false);
+  });
+
+  test('the eligibility cache does not use an answer of the store that an invalidation overtook', async () => {
+    for (const named of [['ada'], null]) {
+      const world = new World();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      world.delay = promise;
+      const reading = world.read('ada');
+      world.clock.move(500);
+      await world.cache.invalidate(PROJECT, named);
+      resolve();
+      await reading;
+      assert.equal(world.isCached('ada'), false);
+      await world.read('ada');
+      assert.equal(world.isCached('ada'), true);
+    }
+  });
+
+  test('the eligibility cache uses no entry of a time that the clock, once set back, reaches again', async () => {
+    const world = new World();
+    await world.read('bob');
+    world.clock.jump(-600_000);
+    for (let passed = 0; passed < 602_000; passed += 300) {
+      world.clock.move(300);
+      await world.read('ada');
+      assert.equal(world.isCached('bob'), false);
+    }
+  });
+});

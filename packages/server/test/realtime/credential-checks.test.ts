@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { ServiceError } from '../../src/core/service-error.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const STREAMS = 200;
+
+/** Counts the reads of the Store about access to groups. */
+function counted(store: Store): { reads: number } {
+  const count = { reads: 0 };
+  for (const [port, name] of [
+    [store.groups, 'exists'],
+    [store.eligibility, 'find'],
+    [store.eligibility, 'findMany'],
+  ] as const) {
+    const ask = Reflect.get(port, name) as (...args: unknown[]) => Promise<never>;
+    Object.assign(port, {
+      [name]: (...args: unknown[]) => {
+        count.reads += 1;
+        return ask(...args);
+      },
+    });
+  }
+  return count;
+}
+
+const changed = ({ engine }: StreamWorld) =>
+  engine.broker.publish({ type: 'project', projectId: 'test-project' });
+
+const ticks = async () => {
+  for (let tick = 0; tick < 20; tick += 1) await nextIteration();
+};
+
+describe('the credentials of open streams', () => {
+  test("streams with the same token are one check, and the access of a group's readers is one read of the store", () =>
+    withStreams({}, async (world) => {
+      const ids = Array.from({ length: STREAMS / 2 }, (_, index) => `u${index}`);
+      await world.seed(ids);
+      const checks = { host: 0, viewers: 0 };
+      const as = (who: 'host' | 'viewers', credentials: string) => ({
+        credentials,
+        checkCredentials() {
+          checks[who] += 1;
+        },
+      });
+      for (const userId of ids) {
+        await world.open(as('host', 'host'));
+        await world.open({ viewer: { userId }, ...as('viewers', userId) });
+      }
+      const count = counted(world.engine.store);
+      await changed(world);
+      await world.until('everybody', () => checks.viewers === ids.length && count.reads === 2);
+      await ticks();
+      assert.deepEqual(checks, { host: 1, viewers: ids.length });
+      assert.equal(count.reads, 2);
+      await world.pass(60);
+      // Four streams a second: two hosts, and two viewers.
+      assert.ok(count.reads <= 2 + 2 * 60, `${count.reads} reads`);
+      assert.ok(checks.host <= 1 + 60, `${checks.host} times`);
+      assert.ok(checks.viewers >= 2 * ids.length, 'every viewer once more');
+    }));
+
+  test('a rejected token ends all streams that were opened with it, and no others', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const refuse = () => {
+        throw new ServiceError('expired_access_token', 'expired');
+      };
+      const open = (credentials: string, checkCredentials: () => void) =>
+        world.open({ credentials, checkCredentials });
+      const refused = [await open('x', refuse), await open('x', refuse)];
+      const other = await open('y', () => {});
+      await changed(world);
+      await world.until('the ends', () => refused.every(({ ended }) => ended !== null));
+      await ticks();
+      for (const { parser } of refused)
+        assert.equal(parser.events.at(-1)?.data.error, 'expired_access_token');
+      assert.equal(other.ended, null);
+    }));
+
+  test('every stream is checked within a minute, also when many streams end meanwhile', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const checks = new Set<number>();
+      const sinks: SimulatedSink[] = [];
+      for (let index = 0; index < STREAMS; index += 1) {
+        const checkCredentials = () => void checks.add(index);
+        sinks.push(await world.open({ credentials: `${index}`, checkCredentials }));
+      }
+      await world.pass(30);
+      for (const index of checks) sinks[index]?.onEnd();
+      await world.pass(25);
+      assert.equal(checks.size, STREAMS);
+    }));
+
+  test('the next streams are not checked before a slow engine has answered', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const answer = Promise.withResolvers<void>();
+      let checks = 0;
+      for (let index = 0; index < STREAMS; index += 1) {
+        await world.open({
+          credentials: `${index}`,
+          checkCredentials: () => {
+            checks += 1;
+            return answer.promise;
+          },
+        });
+      }
+      await world.pass(30);
+      assert.equal(checks, STREAMS / 50);
+      answer.resolve();
+      await world.pass(60);
+      assert.ok(checks > STREAMS, `${checks}`);
+    }));
+});

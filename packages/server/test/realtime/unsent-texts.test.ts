@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { UnsentTexts } from '../../src/realtime/sessions/unsent-texts.ts';
+import { textOf } from '../../src/realtime/text/pieces.ts';
+import { SharedTexts } from '../../src/realtime/text/shared-texts.ts';
+import { SimulatedSink } from './simulated-sink.ts';
+import { withStreams } from './stream-world.ts';
+
+const MB = 1_048_576;
+/** How many megabytes of outdated texts a process retains. */
+const OUTDATED_MAX_MB = 64;
+/** A megabyte of snapshot. */
+const USERS = Array.from({ length: 128 }, (_, index) => `u${index + 1_000}`);
+
+const ofMegabytes = (count: number, isCurrent = false) => textOf(Buffer.alloc(count * MB), isCurrent);
+
+describe('readers who stall in the middle of a snapshot', () => {
+  test('above 64 MB of outdated snapshots, the readers of the oldest are disconnected', () =>
+    withStreams({}, async (world) => {
+      await world.seedWide(USERS, 8_192, '2');
+      const quick = await world.open();
+      const stalled: SimulatedSink[] = [];
+      for (let index = 0; index < OUTDATED_MAX_MB + 16; index += 1) {
+        stalled.push(await world.open({}, undefined, 0, stoppedSink()));
+        await world.move('u1000', `${index}`);
+        await world.until('the move', () => quick.parser.events.at(-1)?.data.location?.line === `${index}`);
+      }
+      const open = stalled.filter(({ ended }) => ended === null).length;
+      assert.ok(open >= OUTDATED_MAX_MB - 8 && open <= OUTDATED_MAX_MB, `${open} are open`);
+      assert.deepEqual(
+        stalled.slice(-open).map(({ ended }) => ended),
+        Array.from({ length: open }, () => null),
+      );
+      assert.equal(quick.ended, null);
+      for (const sink of stalled.slice(-open)) sink.flow();
+      await world.pass(2);
+      assert.equal(stalled.at(-1)?.parser.lastEventId, quick.parser.lastEventId, 'the others go on');
+    }));
+
+  test('readers in the middle of the same snapshot count once', () =>
+    withStreams({}, async (world) => {
+      await world.seedWide(USERS, 8_192, '2');
+      const stalled: SimulatedSink[] = [];
+      for (let index = 0; index < OUTDATED_MAX_MB + 16; index += 1)
+        stalled.push(await world.open({}, undefined, 0, stoppedSink()));
+      await world.move('u1000', '1');
+      await world.pass(1);
+      assert.ok(stalled.every(({ ended }) => ended === null));
+    }));
+});
+
+function stoppedSink(): SimulatedSink {
+  const sink = new SimulatedSink();
+  sink.stop();
+  return sink;
+}
+
+describe('unsent texts', () => {
+  /** A reader in the middle of a text, and whether it was disconnected. */
+  function retained(texts: UnsentTexts, megabytes: number, isCurrent = false) {
+    const text = ofMegabytes(megabytes, isCurrent);
+    const holder = {
+      text,
+      isDisconnected: false,
+      disconnect() {
+        this.isDisconnected = true;
+        texts.release(text, this);
+      },
+    };
+    texts.retain(text, holder);
+    return holder;
+  }
+
+  test('a text does not count while it is current, nor after it was sent', () => {
+    const texts = new UnsentTexts();
+    const current = retained(texts, 50, true);
+    const first = retained(texts, 30);
+    const second = retained(texts, 30);
+    assert.deepEqual(
+      [current, first, second].map(({ isDisconnected }) => isDisconnected),
+      [false, false, false],
+    );
+    texts.release(second.text, second);
+    assert.equal(retained(texts, 30).isDisconnected || first.isDisconnected, false);
+    current.text.isCurrent = false;
+    retained(texts, 1);
+    assert.deepEqual([current.isDisconnected, first.isDisconnected], [true, false]);
+  });
+
+  test('the newest text is sent whole, however long it is', () => {
+    const texts = new UnsentTexts();
+    const first = retained(texts, 1);
+    assert.equal(retained(texts, OUTDATED_MAX_MB + 1).isDisconnected, false);
+    assert.equal(first.isDisconnected, true);
+  });
+});
+
+test('texts of missed events are stored up to a megabyte in all, and 64 texts', () => {
+  const shared = new SharedTexts();
+  const half = textOf(Buffer.alloc(MB / 2));
+  for (const key of ['a', 'b']) shared.add(key, half);
+  assert.equal(shared.get('a'), half);
+  shared.add('c', textOf(Buffer.alloc(1)));
+  assert.equal(shared.get('a'), undefined);
+  shared.add('d', ofMegabytes(2));
+  assert.equal(shared.get('d'), undefined);
+  for (let index = 0; index < 65; index += 1) shared.add(`${index}`, textOf(Buffer.alloc(0)));
+  assert.equal(shared.get('0'), undefined);
+  assert.notEqual(shared.get('64'), undefined);
+});

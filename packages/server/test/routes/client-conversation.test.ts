@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ClientThread, Message } from '@rollcall/protocol';
+import { Browser } from '../support/browser.ts';
+import {
+  messageOf,
+  messagePath,
+  projectWithThread,
+  says,
+  threadOf,
+  threadPath,
+  write,
+} from '../support/conversation.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+
+const server = oneServer();
+
+const THREAD = '/v1/client/threads/t';
+const MESSAGES = `${THREAD}/messages`;
+
+/** Browsers of u and v, who are members of g, and of w, who is none; the thread t of g. */
+async function threeBrowsers() {
+  const project = await projectWithThread(server);
+  const [u, v, w] = ['u', 'v', 'w'].map((id) => Browser.of(project, id)) as [Browser, Browser, Browser];
+  return { project, u, v, w };
+}
+
+const unreadOf = async (browser: Browser) => expectOk<ClientThread>(await browser.get(THREAD)).unread;
+
+describe('threads with a client token', () => {
+  test("a member reads the group's threads, and a thread of another group is thread_not_found", async () => {
+    const { project, v, w } = await threeBrowsers();
+    expectDone(await project.put(threadPath('secret'), { groupID: 'h', name: 'S' }));
+    const { threads } = expectOk<{ threads: ClientThread[] }>(await v.get('/v1/client/threads?groupID=g'));
+    assert.deepEqual(
+      threads.map(({ id }) => id),
+      ['t'],
+    );
+    expectError(await v.get('/v1/client/threads/secret'), 404, 'thread_not_found');
+    expectError(await v.get('/v1/client/threads?groupID=h'), 404, 'thread_not_found');
+    expectError(await w.get(THREAD), 404, 'thread_not_found');
+    expectError(await w.get(MESSAGES), 404, 'thread_not_found');
+  });
+
+  test('a token of one group opens its threads alone, and lists them without groupID', async () => {
+    const { project } = await threeBrowsers();
+    const ofH = Browser.of(project, 'u', 'h');
+    expectError(await ofH.get(THREAD), 404, 'thread_not_found');
+    expectError(await ofH.get('/v1/client/threads?groupID=g'), 404, 'thread_not_found');
+    assert.deepEqual(expectOk(await ofH.get('/v1/client/threads')), {
+      threads: [],
+      pagination: { token: null },
+    });
+    expectError(await Browser.of(project, 'u').get('/v1/client/threads'), 400, 'missing_field', 'groupID');
+  });
+
+  test('a member creates a thread with id, groupID, name, url, location and metadata, and no other field', async () => {
+    const { project, v } = await threeBrowsers();
+    const body = { id: 'made', groupID: 'g', name: 'Made', location: { page: '1' }, metadata: { a: 1 } };
+    assert.equal((await v.post('/v1/client/threads', body)).status, 201);
+    assert.deepEqual((await threadOf(project, 'made')).location, { page: '1' });
+    expectError(await v.post('/v1/client/threads', body), 409, 'thread_already_exists');
+    expectError(
+      await v.post('/v1/client/threads', { ...body, id: 'x', groupID: 'h' }),
+      404,
+      'thread_not_found',
+    );
+    for (const field of ['createdTimestamp', 'resolved'])
+      expectError(
+        await v.post('/v1/client/threads', { ...body, [field]: true }),
+        400,
+        'unexpected_field',
+        field,
+      );
+  });
+
+  test('a member resolves a thread, and changes nothing else of it', async () => {
+    const { project, v } = await threeBrowsers();
+    expectDone(await v.put(THREAD, { resolved: true }), 'updated thread t');
+    assert.equal((await threadOf(project, 't')).resolved, true);
+    expectError(await v.put(THREAD, { name: 'Mine' }), 400, 'unexpected_field', 'name');
+  });
+
+  test('a thread of a group set deleted is thread_not_found, and a deleted user sees nothing: user_not_found', async () => {
+    const { project, u, v } = await threeBrowsers();
+    expectDone(await project.put('/v1/users/v', { status: 'deleted' }));
+    for (const path of [THREAD, MESSAGES, '/v1/client/threads?groupID=g', '/v1/client/threads/none'])
+      expectNotFound(await v.get(path), 'user_not_found');
+    expectNotFound(await v.post(MESSAGES, { content: says('x') }), 'user_not_found');
+    expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
+    expectError(await u.get(THREAD), 404, 'thread_not_found');
+  });
+});
+
+describe('messages with a client token', () => {
+  test("a member writes messages as the token's user, and reads those of others", async () => {
+    const { project, u, v } = await threeBrowsers();
+    assert.equal((await v.post(MESSAGES, { id: 'm', content: says('Hi') })).status, 201);
+    assert.equal((await messageOf(project, 't', 'm')).authorID, 'v');
+    assert.equal(expectOk<Message>(await u.get(`${MESSAGES}/m`)).plaintext, 'Hi');
+    const { messages } = expectOk<{ messages: Message[] }>(await u.get(MESSAGES));
+    assert.deepEqual(
+      messages.map(({ id }) => id),
+      ['m'],
+    );
+    for (const field of ['authorID', 'type', 'createdTimestamp'])
+      expectError(
+        await v.post(MESSAGES, { content: says('x'), [field]: 'u' }),
+        400,
+        'unexpected_field',
+        field,
+      );
+  });
+
+  test("a member changes, deletes and brings back their own messages; another user's is message_not_found", async () => {
+    const { project, u, v } = await threeBrowsers();
+    expectDone(await write(project, 't', 'm'));
+    expectDone(await u.put(`${MESSAGES}/m`, { content: says('edited') }), 'updated message m');
+    expectDone(await u.put(`${MESSAGES}/m`, { deleted: true }));
+    expectDone(await u.put(`${MESSAGES}/m`, { deleted: false }));
+    assert.equal((await messageOf(project, 't', 'm')).plaintext, 'edited');
+    expectError(await v.put(`${MESSAGES}/m`, { content: says('mine') }), 404, 'message_not_found');
+    expectError(await v.put(`${MESSAGES}/none`, { deleted: true }), 404, 'message_not_found');
+    expectError(await u.put(`${MESSAGES}/m`, { metadata: {} }), 400, 'unexpected_field', 'metadata');
+  });
+
+  test('a member who left the group is told thread_not_found, and cannot write', async () => {
+    const { project, v } = await threeBrowsers();
+    expectDone(await project.post('/v1/groups/g/members', { remove: ['v'] }));
+    expectError(await v.post(MESSAGES, { content: says('x') }), 404, 'thread_not_found');
+  });
+
+  test('createThread makes the thread in a group of the user, and is ignored where the thread is there', async () => {
+    const { project, v } = await threeBrowsers();
+    const path = '/v1/client/threads/new/messages';
+    const body = { id: 'm', content: says('x'), createThread: { groupID: 'g', name: 'New' } };
+    const foreign = { ...body, createThread: { groupID: 'h', name: 'New' } };
+    expectError(await v.post(path, foreign), 404, 'thread_not_found');
+    assert.equal((await v.post(path, body)).status, 201);
+    assert.equal((await threadOf(project, 'new')).groupID, 'g');
+    assert.equal((await v.post(MESSAGES, body)).status, 201);
+    expectError(
+      await v.post('/v1/client/threads/none/messages', { content: says('x') }),
+      404,
+      'thread_not_found',
+    );
+  });
+
+  test('a thread of another group is thread_not_found for createThread too, and gets no message', async () => {
+    const { project, v } = await threeBrowsers();
+    expectDone(await project.put('/v1/groups/other', { name: 'Other', members: ['u', 'v'] }));
+    const narrow = Browser.of(project, 'v', 'other');
+    const body = { id: 'm', content: says('x'), createThread: { groupID: 'other', name: 'New' } };
+    expectError(await narrow.post(MESSAGES, body), 404, 'thread_not_found');
+    expectError(await v.get(`${MESSAGES}/m`), 404, 'message_not_found');
+  });
+});
+
+describe('unread and seen', () => {
+  test("unread counts messages of others, not deleted, after the user's lastSeenTimestamp", async () => {
+    const { project, u, v } = await threeBrowsers();
+    for (const [id, createdTimestamp] of [
+      ['a', '2026-01-01T00:00:00Z'],
+      ['b', '2026-01-02T00:00:00Z'],
+      ['c', '2026-01-03T00:00:00Z'],
+    ])
+      expectDone(await write(project, 't', id as string, { createdTimestamp }));
+    assert.deepEqual([await unreadOf(u), await unreadOf(v)], [0, 3]);
+    expectDone(await v.put(`${THREAD}/seen`, { messageID: 'b' }), 'thread t');
+    assert.equal(await unreadOf(v), 1);
+    expectDone(await project.put(messagePath('t', 'c'), { deleted: true }));
+    assert.equal(await unreadOf(v), 0);
+    expectDone(await project.put(messagePath('t', 'c'), { deleted: false }));
+    assert.equal(await unreadOf(v), 1);
+    expectDone(await v.put(`${THREAD}/seen`, {}));
+    assert.equal(await unreadOf(v), 0);
+    expectDone(await v.put(`${THREAD}/seen`, { messageID: 'a' }));
+    assert.equal(await unreadOf(v), 0, 'what was seen stays seen');
+  });
+
+  test('writing a message marks the thread as seen up to it, and a user who saw it is a participant', async () => {
+    const { project, u, v } = await threeBrowsers();
+    expectDone(await write(project, 't', 'a'));
+    assert.equal(await unreadOf(v), 1);
+    assert.equal((await v.post(MESSAGES, { content: says('answer') })).status, 201);
+    assert.equal(await unreadOf(v), 0);
+    assert.equal(await unreadOf(u), 1);
+    expectDone(await u.put(`${THREAD}/seen`, {}));
+    const { participants } = await threadOf(project, 't');
+    assert.deepEqual(participants.map(({ userID }) => userID).sort(), ['u', 'v']);
+  });
+
+  test('seen up to a message that is not there is message_not_found', async () => {
+    const { v } = await threeBrowsers();
+    expectError(await v.put(`${THREAD}/seen`, { messageID: 'none' }), 404, 'message_not_found');
+  });
+});

@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  markdown,
+  messageOf,
+  messagePath,
+  projectWithThread,
+  says,
+  threadOf,
+  threadPath,
+  walk,
+  write,
+} from '../support/conversation.ts';
+import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+
+const server = oneServer();
+const PAST = '2026-01-02T03:04:05.000Z';
+
+describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
+  test('a message that was created with authorID and content alone is read with every field of the contract', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'), 'created message m');
+    const { createdTimestamp, ...message } = await messageOf(project, 't', 'm');
+    assert.ok(Math.abs(Date.parse(createdTimestamp) - Date.now()) < 600_000);
+    assert.deepEqual(message, {
+      id: 'm',
+      threadID: 't',
+      groupID: 'g',
+      authorID: 'u',
+      type: 'user_message',
+      content: says('m'),
+      plaintext: 'm',
+      url: null,
+      metadata: {},
+      updatedTimestamp: null,
+      deletedTimestamp: null,
+    });
+  });
+
+  test('updatedTimestamp is set where content, type, url or metadata change, and not where nothing does', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    expectDone(await project.put(messagePath('t', 'm'), { content: says('m') }), 'updated message m');
+    assert.equal((await messageOf(project, 't', 'm')).updatedTimestamp, null);
+    for (const [id, change] of [
+      ['content', { content: says('other') }],
+      ['type', { type: 'action_message' }],
+      ['url', { url: 'https://example.com' }],
+      ['metadata', { metadata: { a: 1 } }],
+    ] as const) {
+      expectDone(await write(project, 't', id));
+      expectDone(await project.put(messagePath('t', id), change));
+      assert.notEqual((await messageOf(project, 't', id)).updatedTimestamp, null, id);
+    }
+  });
+
+  test('a deleted message shows empty content, plaintext and metadata, and deleted: false brings them back', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { metadata: { a: 1 } }));
+    expectDone(await project.put(messagePath('t', 'm'), { deleted: true }));
+    const deleted = await messageOf(project, 't', 'm');
+    assert.deepEqual([deleted.content, deleted.plaintext, deleted.metadata], [[], '', {}]);
+    assert.notEqual(deleted.deletedTimestamp, null);
+    const { userMessages, deletedMessages, total } = await threadOf(project, 't');
+    assert.deepEqual([userMessages, deletedMessages, total], [0, 1, 1]);
+    expectDone(await project.put(messagePath('t', 'm'), { deleted: false }));
+    const back = await messageOf(project, 't', 'm');
+    assert.deepEqual([back.content, back.plaintext, back.metadata], [says('m'), 'm', { a: 1 }]);
+    assert.equal((await threadOf(project, 't')).deletedMessages, 0);
+  });
+
+  test('counts of a thread follow the type of its messages, and participants who wrote are shown', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'a'));
+    expectDone(await write(project, 't', 'b', { type: 'action_message', authorID: 'v' }));
+    const { userMessages, actionMessages, total, participants } = await threadOf(project, 't');
+    assert.deepEqual([userMessages, actionMessages, total], [1, 1, 2]);
+    assert.deepEqual(participants.map(({ userID }) => userID).sort(), ['u', 'v']);
+    expectDone(await project.put(messagePath('t', 'a'), { type: 'action_message' }));
+    assert.equal((await threadOf(project, 't')).actionMessages, 2);
+    expectDone(await project.delete(messagePath('t', 'a')), 'deleted message a');
+    assert.equal((await threadOf(project, 't')).total, 1);
+  });
+
+  test('what is not found comes in the order thread, message fields, group, author, mentions', async () => {
+    const project = await projectWithThread(server);
+    const mention = [{ type: 'mention', user: { id: 'nobody' }, children: [{ text: '@' }] }];
+    const body = { authorID: 'nobody', content: mention };
+    expectError(await project.put(messagePath('none', 'm'), body), 404, 'thread_not_found');
+    expectError(await project.put(messagePath('none', 'm'), {}), 400, 'missing_field', 'authorID', 'content');
+    expectNotFound(await project.put(messagePath('t', 'm'), body), 'user_not_found', 'nobody');
+    expectNotFound(
+      await write(project, 't', 'm', { authorID: 'w' }),
+      'user_not_found',
+      'not a member of group g',
+    );
+    expectNotFound(await write(project, 't', 'm', { content: mention }), 'user_not_found', 'nobody');
+    expectError(await project.get(messagePath('t', 'm')), 404, 'message_not_found', 'm');
+    expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
+    expectNotFound(await project.put(messagePath('t', 'm'), body), 'group_not_found');
+  });
+
+  test('an import needs an author who exists only, works in a deleted group, and keeps its times', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
+    const times = { createdTimestamp: PAST, updatedTimestamp: PAST, deletedTimestamp: PAST };
+    expectDone(await write(project, 't', 'm', { authorID: 'w', ...times }), 'created');
+    const message = await messageOf(project, 't', 'm');
+    assert.deepEqual([message.createdTimestamp, message.updatedTimestamp], [PAST, PAST]);
+    assert.deepEqual([message.deletedTimestamp, message.content], [PAST, []]);
+    expectNotFound(
+      await write(project, 't', 'n', { authorID: 'nobody', createdTimestamp: PAST }),
+      'user_not_found',
+    );
+  });
+
+  test('authorID and the times never change: invalid_field', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { createdTimestamp: PAST }));
+    expectError(
+      await project.put(messagePath('t', 'm'), { authorID: 'v' }),
+      400,
+      'invalid_field',
+      'authorID',
+    );
+    const other = { createdTimestamp: '2026-01-01T00:00:00Z' };
+    expectError(await project.put(messagePath('t', 'm'), other), 400, 'invalid_field', 'createdTimestamp');
+    expectDone(await project.put(messagePath('t', 'm'), { authorID: 'u', createdTimestamp: PAST }));
+  });
+
+  test('messages stay when their author is set deleted or removed for good', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
+    assert.equal((await messageOf(project, 't', 'm')).plaintext, 'm');
+    expectNotFound(await write(project, 't', 'n'), 'user_not_found', 'deleted');
+    expectDone(await project.delete('/v1/users/u'));
+    assert.equal((await messageOf(project, 't', 'm')).authorID, 'u');
+    expectDone(await project.put(messagePath('t', 'm'), { content: says('later') }));
+  });
+
+  test('If-Match holds for messages, and DELETE of what is not there is 404 with it too', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    const { etag = '' } = (await project.get(messagePath('t', 'm'))).headers;
+    assert.equal((await project.get(messagePath('t', 'm'), { 'if-none-match': etag })).status, 304);
+    expectDone(
+      await project.put(messagePath('t', 'm'), { url: 'https://example.com' }, { 'if-match': etag }),
+    );
+    expectError(await project.delete(messagePath('t', 'm'), { 'if-match': etag }), 412, 'invalid_request');
+    expectError(
+      await project.delete(messagePath('t', 'none'), { 'if-match': etag }),
+      404,
+      'message_not_found',
+    );
+  });
+});
+
+describe('POST /v1/threads/<ID>/messages', () => {
+  test('a message gets the given id, or one that is made, and is 409 message_already_exists after that', async () => {
+    const project = await projectWithThread(server);
+    const path = `${threadPath('t')}/messages`;
+    const answer = await project.post(path, { id: 'p', authorID: 'u', content: says('p') });
+    assert.deepEqual(
+      [answer.status, answer.json()],
+      [201, { success: true, message: 'created message p', id: 'p' }],
+    );
+    const again = await project.post(path, { id: 'p', authorID: 'u', content: says('p') });
+    expectError(again, 409, 'message_already_exists');
+    const other = await project.post(path, { id: 'p', authorID: 'v', content: says('p') });
+    expectError(other, 409, 'message_already_exists');
+    const made = await project.post(path, { authorID: 'u', content: says('p') });
+    assert.equal((await messageOf(project, 't', made.json<{ id: string }>().id)).plaintext, 'p');
+  });
+
+  test('createThread makes the thread in the same step when it is missing, and is ignored otherwise', async () => {
+    const project = await projectWithThread(server);
+    const body = { id: 'm', authorID: 'u', content: says('m'), createThread: { groupID: 'h', name: 'New' } };
+    assert.equal((await project.post(`${threadPath('new')}/messages`, body)).status, 201);
+    assert.equal((await threadOf(project, 'new')).groupID, 'h');
+    assert.equal((await project.post(`${threadPath('t')}/messages`, body)).status, 201);
+    assert.equal((await threadOf(project, 't')).groupID, 'g');
+    const unknown = { ...body, createThread: { groupID: 'none', name: 'New' } };
+    expectNotFound(await project.post(`${threadPath('other')}/messages`, unknown), 'group_not_found');
+    const stranger = { ...body, authorID: 'w' };
+    expectNotFound(await project.post(`${threadPath('other')}/messages`, stranger), 'user_not_found');
+    expectError(await project.get(threadPath('other')), 404, 'thread_not_found');
+  });
+});
+
+describe('content', () => {
+  const put = async (content: unknown) => {
+    const project = await projectWithThread(server);
+    return { project, answer: await write(project, 't', 'm', { content }) };
+  };
+  const text = { text: 'x' };
+
+  test('content of every kind of node is read as it was written, with its plaintext', async () => {
+    const content = [
+      {
+        type: 'p',
+        children: [{ text: 'Hi ' }, { type: 'mention', user: { id: 'v' }, children: [{ text: '@V' }] }],
+      },
+      {
+        type: 'quote',
+        children: [
+          { type: 'p', children: [{ text: 'one', bold: true }] },
+          { type: 'p', children: [] },
+        ],
+      },
+      { type: 'code', children: [{ text: 'two', code: true, italic: false, underline: true }] },
+      { type: 'bullet', indent: 2, children: [text] },
+      { type: 'number_bullet', bulletNumber: 3, indent: 0, children: [text] },
+      {
+        type: 'todo',
+        todoID: 'q',
+        done: false,
+        children: [{ type: 'assignee', user: { id: 'u' }, children: [text] }],
+      },
+      { type: 'link', url: 'mailto:a@example.com', children: [{ text: 'mail' }] },
+      { text: ' end' },
+    ];
+    const { project, answer } = await put(content);
+    expectDone(answer);
+    const message = await messageOf(project, 't', 'm');
+    assert.deepEqual(message.content, content);
+    assert.equal(message.plaintext, 'Hi @V\none\n\ntwo\nx\nx\nx\nmail end');
+  });
+
+  const deep = (levels: number): object =>
+    levels === 1 ? text : { type: 'quote', children: [deep(levels - 1)] };
+  const invalid: [why: string, content: unknown, path: string][] = [
+    ['is not an array', 'x', 'content'],
+    ['is empty', [], 'content'],
+    ['has 1,001 nodes', Array.from({ length: 1_001 }, () => text), 'content'],
+    ['has a node that is no object', [text, 'x'], 'content[1]'],
+    ['has an unknown type', [{ type: 'h1', children: [] }], 'content[0].type'],
+    ['lacks children', [{ type: 'p' }], 'content[0].children'],
+    ['has an unknown attribute', [{ ...text, color: 'red' }], 'content[0].color'],
+    [
+      'has a format of a wrong type',
+      [text, text, { type: 'p', children: [{ ...text, bold: 1 }] }],
+      'content[2].children[0].bold',
+    ],
+    ['has a link of another scheme', [{ type: 'link', url: 'ftp://x', children: [] }], 'content[0].url'],
+    ['has a mention without a user', [{ type: 'mention', children: [] }], 'content[0].user'],
+    ['has a todo without done', [{ type: 'todo', todoID: 'a', children: [] }], 'content[0].done'],
+    ['has markdown with two texts', [{ type: 'markdown', children: [text, text] }], 'content[0].children'],
+    ['is nested nine levels', [deep(9)], `content[0]${'.children[0]'.repeat(8)}`],
+    ['has more than 128 KiB', [{ text: 'x'.repeat(128 * 1_024) }], 'content'],
+    ['has a lone surrogate', [{ text: '\ud800' }], 'content[0].text'],
+  ];
+  for (const [why, content, path] of invalid) {
+    test(`content that ${why} is invalid_field of ${path}`, async () => {
+      const { answer } = await put(content);
+      expectError(answer, 400, 'invalid_field', path);
+    });
+  }
+
+  test('content nested eight levels, and content of 1,000 nodes, is accepted', async () => {
+    expectDone((await put([deep(8)])).answer);
+    expectDone((await put(Array.from({ length: 1_000 }, () => text))).answer);
+  });
+});
+
+describe('POST …/append', () => {
+  const append = async (
+    project: Awaited<ReturnType<typeof projectWithThread>>,
+    body: object,
+    id = 'm',
+    headers = {},
+  ) => project.post(`${messagePath('t', id)}/append`, body, headers);
+
+  test('an append adds its text to one markdown node, and answers the length in code points with the ETag', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('a"\\') }));
+    const answer = await append(project, { text: 'b\n😀' });
+    assert.deepEqual(answer.json(), { success: true, message: 'appended to message m', length: 6 });
+    const read = await project.get(messagePath('t', 'm'));
+    assert.equal(read.headers.etag, answer.headers.etag);
+    const { content, plaintext, updatedTimestamp } = await messageOf(project, 't', 'm');
+    assert.deepEqual([content, plaintext, updatedTimestamp], [markdown('a"\\b\n😀'), 'a"\\b\n😀', null]);
+  });
+
+  test('a message that is not one markdown node, or is deleted, is message_not_appendable, before a wrong offset', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    expectError(await append(project, { text: 'x', offset: 99 }), 400, 'message_not_appendable', 'markdown');
+    expectDone(await project.put(messagePath('t', 'm'), { content: markdown('x') }));
+    expectDone(await project.put(messagePath('t', 'm'), { deleted: true }));
+    expectError(await append(project, { text: 'x' }), 400, 'message_not_appendable');
+  });
+
+  test('an append with an offset that does not fit is 412 invalid_request, so it is not applied twice', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('ab') }));
+    expectOk(await append(project, { text: 'c', offset: 2 }));
+    expectError(await append(project, { text: 'c', offset: 2 }), 412, 'invalid_request');
+    assert.equal((await messageOf(project, 't', 'm')).plaintext, 'abc');
+  });
+
+  test('an append beyond 128 KiB is invalid_field of text, and changes nothing', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('x'.repeat(131_000)) }));
+    expectError(await append(project, { text: 'y'.repeat(100) }), 400, 'invalid_field', 'text');
+    assert.equal((await messageOf(project, 't', 'm')).plaintext.length, 131_000);
+  });
+
+  test('an append to what is not there is thread_not_found or message_not_found', async () => {
+    const project = await projectWithThread(server);
+    expectError(
+      await project.post(`${messagePath('none', 'm')}/append`, { text: 'x' }),
+      404,
+      'thread_not_found',
+    );
+    expectError(await append(project, { text: 'x' }), 404, 'message_not_found');
+  });
+
+  test('appends of eight callers all arrive, each whole, and those of one caller in order', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('') }));
+    const callers = Array.from({ length: 8 }, (_, caller) => caller);
+    await Promise.all(
+      callers.map(async (caller) => {
+        for (let step = 0; step < 25; step += 1)
+          expectOk(await append(project, { text: `<${caller}:${step}>` }));
+      }),
+    );
+    const { plaintext } = await messageOf(project, 't', 'm');
+    const texts = plaintext.match(/<\d+:\d+>/g) ?? [];
+    assert.equal(texts.join(''), plaintext);
+    for (const caller of callers) {
+      const own = texts.filter((entry) => entry.startsWith(`<${caller}:`));
+      assert.deepEqual(
+        own,
+        Array.from({ length: 25 }, (_, step) => `<${caller}:${step}>`),
+      );
+    }
+  });
+
+  test('new content by PUT replaces what was appended', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm', { content: markdown('a') }));
+    expectOk(await append(project, { text: 'b' }));
+    expectDone(await project.put(messagePath('t', 'm'), { content: markdown('new') }));
+    expectOk(await append(project, { text: '!', offset: 3 }));
+    assert.equal((await messageOf(project, 't', 'm')).plaintext, 'new!');
+  });
+});
+
+describe('GET /v1/threads/<ID>/messages', () => {
+  test('messages are listed by createdTimestamp, then arrival, in both orders, each exactly once', async () => {
+    const project = await projectWithThread(server);
+    const times = ['2026-01-03', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-03'];
+    for (const [index, day] of times.entries())
+      expectDone(await write(project, 't', `m${index}`, { createdTimestamp: `${day}T00:00:00Z` }));
+    const list = (order: string) =>
+      walk((page) => project.get(`${threadPath('t')}/messages?order=${order}&${page}`), 'messages', 2);
+    assert.deepEqual(await list('ascending'), ['m1', 'm3', 'm2', 'm0', 'm4']);
+    assert.deepEqual(await list('descending'), ['m4', 'm0', 'm2', 'm3', 'm1']);
+    const page = expectOk<{ pagination: { total: number } }>(
+      await project.get(`${threadPath('t')}/messages`),
+    );
+    assert.equal(page.pagination.total, 5);
+  });
+
+  test('a page of messages ends with the one that makes it larger than 4 MiB', async () => {
+    const project = await projectWithThread(server);
+    const content = [{ text: 'x'.repeat(120 * 1_024) }];
+    for (let index = 0; index < 40; index += 1)
+      expectDone(await write(project, 't', `m${index}`, { content }));
+    const answer = await project.get(`${threadPath('t')}/messages?limit=1000`);
+    const { messages, pagination } = expectOk<{ messages: unknown[]; pagination: { token: string | null } }>(
+      answer,
+    );
+    assert.notEqual(pagination.token, null);
+    assert.ok(messages.length < 40);
+    const ids = await walk((page) => project.get(`${threadPath('t')}/messages?${page}`), 'messages', 1_000);
+    assert.equal(new Set(ids).size, 40);
+  });
+
+  test('the list of a thread that does not exist is thread_not_found', async () => {
+    const project = await projectWithThread(server);
+    expectError(await project.get(`${threadPath('none')}/messages`), 404, 'thread_not_found');
+    expectError(await project.get(`${threadPath('t')}/messages?order=random`), 400, 'invalid_field', 'order');
+  });
+});

@@ -1,0 +1,76 @@
+/** Waiting, without limits that a busy machine would miss. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How long a test waits for what must come, in milliseconds: long enough for a machine that is busy with other tests. */
+export const WAIT_MAX_MS = 120_000;
+const POLL_MS = 10;
+const TICK_MS = 20;
+
+/**
+ * The result of `work`, which must come within a limit of the contract. The time in which this process got no processor does not
+ * count: a tick of the event loop that comes late counts as one tick.
+ */
+export async function within<Result>(
+  limitMs: number,
+  work: Promise<Result>,
+  what = 'the result',
+): Promise<Result> {
+  const { promise: limit, reject } = Promise.withResolvers<never>();
+  let ticksLeft = limitMs / TICK_MS;
+  const ticking = setInterval(() => {
+    ticksLeft -= 1;
+    if (ticksLeft <= 0) reject(new Error(`${what} did not come within ${limitMs} ms`));
+  }, TICK_MS);
+  return await Promise.race([work, limit]).finally(() => clearInterval(ticking));
+}
+
+/** Polls a condition until it is true; a rejection counts as false. `withinMs` is counted as by {@link within}. */
+export async function until(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  withinMs = WAIT_MAX_MS,
+): Promise<void> {
+  let isOver = false;
+  let cause: unknown;
+  const isReached = async () => {
+    try {
+      return await isTrue();
+    } catch (error) {
+      cause = error;
+      return false;
+    }
+  };
+  const poll = async () => {
+    while (!isOver && !(await isReached())) await delay(POLL_MS);
+  };
+  try {
+    await within(withinMs, poll(), what);
+  } catch (error) {
+    throw new Error((error as Error).message, { cause });
+  } finally {
+    isOver = true;
+  }
+}
+
+/** What a test waits for: a condition is checked again whenever something came. */
+export class Arrivals {
+  #wake: () => void = () => {};
+
+  /** Something came. */
+  notify(): void {
+    this.#wake();
+  }
+
+  /** Resolves when the condition is true. The error has the text of `state`. */
+  async until(what: string, isTrue: () => boolean, state: () => string): Promise<void> {
+    const deadline = performance.now() + WAIT_MAX_MS;
+    while (!isTrue()) {
+      const left = deadline - performance.now();
+      if (left <= 0) throw new Error(`${what} did not come; so far: ${state()}`);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const timer = setTimeout(resolve, left);
+      await promise.finally(() => clearTimeout(timer));
+    }
+  }
+}
