@@ -30,20 +30,13 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
     SELECT position, id FROM removed_messages WHERE thread_no = ? AND position > ? AND position <= ?
     ORDER BY position`);
   const thread = readThread({ prepare });
-  // Messages and users are put into one order of time, so that one pass over the newest messages counts for all users.
-  const unread = prepare<[id: string, unread: number]>(`
-    WITH viewers AS MATERIALIZED (
-      SELECT wanted.value AS id, coalesce((
-        SELECT p.last_seen_at FROM participants p WHERE p.thread_no = ?1 AND p.user_id = wanted.value), ${BEFORE_ALL}) AS at
-      FROM json_each(?2) AS wanted),
-    newest AS MATERIALIZED (
-      SELECT created_at AS at FROM messages INDEXED BY messages_by_time
-      WHERE thread_no = ?1 AND created_at > (SELECT min(at) FROM viewers) AND is_deleted = 0
-      ORDER BY created_at DESC LIMIT ${limits.UNREAD_MAX})
-    SELECT id, unread FROM (
-      SELECT id, sum(is_message) OVER (ORDER BY at DESC, is_message ROWS UNBOUNDED PRECEDING) AS unread FROM (
-        SELECT id, at, 0 AS is_message FROM viewers UNION ALL SELECT NULL, at, 1 FROM newest))
-    WHERE id IS NOT NULL`);
+  const lastSeen = prepare<[number]>(
+    'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
+  );
+  const newest = prepare<[number]>(`
+    SELECT created_at FROM messages INDEXED BY messages_by_time
+    WHERE thread_no = ? AND created_at > ? AND is_deleted = 0
+    ORDER BY created_at DESC LIMIT ${limits.UNREAD_MAX}`);
   const revisions = prepare<[threadNo: number, id: string, revision: string]>(`
     SELECT t.thread_no, t.id, t.revision
     FROM groups g CROSS JOIN conversations c ON c.group_no = g.group_no
@@ -82,8 +75,18 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
       return { kind: 'changes', epoch, position: to, thread: record, threadPosition, messages, removed };
     },
     async unread(project: ProjectKey, threadId: string, userIds: readonly string[]) {
-      const row = position.get(project, threadId);
-      return new Map(row === undefined ? [] : unread.all(row[0], JSON.stringify(userIds)));
+      const [threadNo] = position.get(project, threadId) ?? [];
+      if (threadNo === undefined) return new Map();
+      const seenAt = (userId: string) => lastSeen.get(threadNo, userId)?.[0] ?? BEFORE_ALL;
+      const seen = userIds.map((id) => ({ id, at: seenAt(id) })).sort((a, b) => b.at - a.at);
+      const times = newest.all(threadNo, seen.at(-1)?.at ?? 0);
+      let count = 0;
+      // Both are the latest first, so one pass over the messages counts for all users.
+      const counts = seen.map(({ id, at }): [string, number] => {
+        while (count < times.length && (times[count]?.[0] as number) > at) count += 1;
+        return [id, count];
+      });
+      return new Map(counts);
     },
     async revisions(project: ProjectKey, groupId: string, after: string | null) {
       const rows = revisions.all(project, groupId, Number(after ?? 0));
