@@ -36,8 +36,8 @@ export interface ConversationChanged {
   readonly project: ProjectKey;
   readonly groupId: string;
   readonly threadId: string;
-  /** Nothing else changed than until when users have seen the thread. */
-  readonly isSeen?: true;
+  /** Where only the text of a message changed, or only what lists of threads show. */
+  readonly only?: 'messages' | 'threads';
 }
 
 export type Change = ProjectChanged | SessionRevoked | EligibilityChanged | ConversationChanged;

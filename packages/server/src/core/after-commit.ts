@@ -102,8 +102,11 @@ function publishConversation(
 ): void {
   const changed = changes.find((change) => 'thread' in change);
   if (changed === undefined) return;
-  const { group: groupId, thread: threadId } = changed;
-  void announce(broker, { type: 'conversation', project, groupId, threadId });
+  const { group: groupId, thread: threadId, type } = changed;
+  void announce(broker, {
+    ...{ type: 'conversation', project, groupId, threadId },
+    ...(type === 'message.appended' && { only: 'messages' }),
+  });
 }
 
 /** One departure in each event-loop tick: a replaced member list may have a million users. */

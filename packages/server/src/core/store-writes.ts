@@ -45,7 +45,7 @@ export class StoreWrites {
 
   /** Publishes that users have seen a thread, which is no recorded change. */
   publishSeen(project: ProjectKey, groupId: string, threadId: string): void {
-    void announce(this.#parts.broker, { type: 'conversation', project, groupId, threadId, isSeen: true });
+    void announce(this.#parts.broker, { type: 'conversation', project, groupId, threadId, only: 'threads' });
   }
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { readEventId } from '../../src/wire/conversation-events.ts';
-import { plain } from '../contract/store/conversation.ts';
+import { markdown, plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -44,12 +44,12 @@ async function seed(world: StreamWorld, threads = 1): Promise<void> {
     await world.services.threads.put(writer(world), `t${index}`, { groupID: 'g', name: 'T' }, {});
 }
 
-const say = (world: StreamWorld, id: string) =>
+const say = (world: StreamWorld, id: string, content = plain(id)) =>
   world.engine.store.messages.put(
     world.project,
     't0',
     id,
-    { authorId: 'u0', content: plain(id) },
+    { authorId: 'u0', content },
     { ...BY_TEST, now: world.clock.now(), revision: id },
   );
 
@@ -99,6 +99,20 @@ describe('a change that many readers of threads see', () => {
       assert.deepEqual([found, unread], [1, 1]);
       // Readers with the same text have the same bytes, so memory does not grow with the readers.
       assert.equal(new Set(sinks.map(({ written }) => written.at(-1))).size, 2);
+    }));
+
+  test('an append is read for readers of messages, and not for lists of threads', () =>
+    withStreams({}, async (world) => {
+      await seed(world);
+      await say(world, 'm', markdown('In'));
+      const [list, messages] = [await open(world, 'u1'), await open(world, 'u1', 'messages')];
+      await world.pass(2);
+      const count = counted(world);
+      await world.services.messages.append(writer(world), 't0', 'm', { text: ' June' }, {});
+      await world.until('the text', () => last(messages)?.type === 'appended');
+      await world.pass(2);
+      assert.equal(count.calls['threads.find'], undefined);
+      assert.equal(last(list)?.type, 'snapshot');
     }));
 
   test('other requests are served while a change is sent to many readers', () =>

@@ -39,15 +39,18 @@ describe('a change of a thread in a stream of threads', () => {
     expectDone(await write(project, 't', 'm'));
     await withReaders(project, async (host, v) => {
       assert.equal((await v.snapshot()).data.threads[0].unread, 1);
+      expectDone(await project.put(threadPath('t'), { name: 'Before' }));
+      clock.move(1_000);
+      await host.until('the thread before', () => host.of('thread').length === 1);
       expectDone(await project.put('/v1/client/threads/t/seen', {}, bearer(project, 'v')));
       clock.move(1_000);
       for (const reader of [host, v])
-        await reader.until('the thread', () => reader.of('thread').length === 1);
-      assert.equal(v.of('thread')[0]?.data.unread, 0);
-      assert.deepEqual(host.of('thread')[0]?.data, await threadOf(project, 't'));
+        await reader.until('the thread', () => reader.of('thread').length === 2);
+      assert.equal(v.of('thread')[1]?.data.unread, 0);
+      assert.deepEqual(host.of('thread')[1]?.data, await threadOf(project, 't'));
       assert.deepEqual(
         host
-          .of('thread')[0]
+          .of('thread')[1]
           ?.data.participants.map(({ userID }: { userID: string }) => userID)
           .toSorted(),
         ['u', 'v'],
@@ -57,8 +60,8 @@ describe('a change of a thread in a stream of threads', () => {
       expectDone(await project.put('/v1/client/threads/t/seen', seen, bearer(project, 'v')));
       expectDone(await project.put(threadPath('t'), { name: 'After' }));
       clock.move(1_000);
-      await host.until('the next thread', () => host.of('thread').length === 2);
-      assert.equal(host.of('thread')[1]?.data.name, 'After');
+      await host.until('the next thread', () => host.of('thread').length === 3);
+      assert.equal(host.of('thread')[2]?.data.name, 'After');
     });
   });
 

@@ -143,9 +143,9 @@ export class ConversationHub {
   #onChange(change: Change): void {
     if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
     if (change.type !== 'conversation') return;
-    const { project, groupId, threadId, isSeen } = change;
-    this.#lists.get(listsKey(project, groupId))?.changed(threadId);
-    if (isSeen !== true) this.#messages.changed(project, threadId);
+    const { project, groupId, threadId, only } = change;
+    if (only !== 'messages') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
+    if (only !== 'threads') this.#messages.changed(project, threadId);
   }
 }
 
