@@ -57,7 +57,7 @@ test('an access token outlives the rotation of the secret with which it was aske
   }));
 
 /** What is wrong with signed_app_token. */
-const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
+const REJECTED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
   ['empty', () => '', 'invalid_app_token'],
   ['no JWT', () => 'token', 'invalid_app_token'],
   [
@@ -101,7 +101,7 @@ const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][]
 
 test('what is no good app token buys no access token', (t) =>
   withAuth(async ({ tokens, seconds }) => {
-    for (const [what, token, code] of REFUSED) {
+    for (const [what, token, code] of REJECTED) {
       await t.test(`${what} is ${code}`, async () => {
         await assertTokenFailure(() => tokens.authorize(token(seconds())), code);
       });

@@ -89,5 +89,5 @@ export async function rejection(attempt: () => unknown, what = 'the attempt'): P
     assert.ok(error instanceof ServiceError, `${what} failed with ${String(error)}`);
     return error;
   }
-  assert.fail(`${what} was not refused`);
+  assert.fail(`${what} was not rejected`);
 }

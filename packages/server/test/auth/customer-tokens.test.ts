@@ -24,7 +24,7 @@ test('only customer_id counts there', () =>
   }));
 
 /** What is wrong, the claims (times relative to now), and how it is signed. */
-const REFUSED: [what: string, claims: Record<string, unknown>, forgery: Forgery][] = [
+const REJECTED: [what: string, claims: Record<string, unknown>, forgery: Forgery][] = [
   ['an unknown customer', { customer_id: 'nobody', iat: 0 }, signed],
   ['another secret', { customer_id: CUSTOMER.id, iat: 0 }, { secret: 'another' }],
   ["a project's secret", { customer_id: CUSTOMER.id, iat: 0 }, ofProject],
@@ -44,7 +44,7 @@ const REFUSED: [what: string, claims: Record<string, unknown>, forgery: Forgery]
 
 test('any other token on the projects endpoints is invalid_customer_token', (t) =>
   withAuth(async ({ authenticator, seconds }) => {
-    for (const [what, { iat, exp, ...others }, forgery] of REFUSED) {
+    for (const [what, { iat, exp, ...others }, forgery] of REJECTED) {
       await t.test(what, async () => {
         const times = {
           ...(typeof iat === 'number' ? { iat: seconds() + iat } : {}),

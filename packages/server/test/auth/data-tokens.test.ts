@@ -46,7 +46,7 @@ test('minted tokens end when they were asked to', () =>
   }));
 
 /** What is wrong, the claims beside `iat`, how it is signed, and the code of it. */
-const REFUSED: [what: string, claims: object, forgery: Forgery, code: ErrorCode][] = [
+const REJECTED: [what: string, claims: object, forgery: Forgery, code: ErrorCode][] = [
   ['a project that does not exist', { project_id: 'nobody' }, signed, 'project_not_found'],
   ['an application that does not exist', { app_id: 'nobody' }, signed, 'application_not_found'],
   [
@@ -97,9 +97,9 @@ const REFUSED: [what: string, claims: object, forgery: Forgery, code: ErrorCode]
   ['a session that is a number', { session_id: 1 }, signed, 'invalid_access_token'],
 ];
 
-test("a token that does not open its project is refused with its kind's code, and never repeated", (t) =>
+test("a token that does not open its project is rejected with its kind's code, and never repeated", (t) =>
   withAuth(async ({ authenticator, seconds }) => {
-    for (const [what, claims, forgery, code] of REFUSED) {
+    for (const [what, claims, forgery, code] of REJECTED) {
       await t.test(`${what} (${Object.keys(claims)}) is ${code}`, async () => {
         const token = forgedToken({ iat: seconds(), ...claims }, forgery);
         const error = await assertTokenFailure(() => authenticator.authenticate(`Bearer ${token}`), code);

@@ -97,15 +97,15 @@ test('at most two secrets are good: rotating twice ends the first', () =>
 
 test('removing a project ends its tokens and its presence', () =>
   withAuth(async ({ projects, presence, project, authenticator, clock }) => {
-    const place = '{"page":"home"}';
+    const location = '{"page":"home"}';
     const scope = { project: project.key, groupId: 'team' };
     const now = clock.now();
     await presence.set({
       ...scope,
       userId: 'ada',
       incarnation: 1,
-      region: place,
-      location: place,
+      region: location,
+      location,
       expiresAt: now + 30_000,
       now,
     });

@@ -36,7 +36,7 @@ for (const page of ['README.md', 'docs/api.md', 'docs/errors.md']) {
     });
 
     for (const [index, example] of examples.entries()) {
-      test(`${example.place} answers what the page says`, () =>
+      test(`${example.source} answers what the page says`, () =>
         expectAnswered(example, ran.outputs[index] as string));
     }
 

@@ -16,7 +16,7 @@ const SCRIPT_LIMIT_MS = 180_000;
 
 export interface Example {
   /** File and line, as editors take them. */
-  readonly place: string;
+  readonly source: string;
   readonly code: string;
   /** The block right after it, which shows what is answered; null where the page shows nothing. */
   readonly shown: Fence | null;
@@ -32,7 +32,7 @@ export function examplesOf(page: string): Example[] {
     const next = fences[index + 1];
     const shown = next !== undefined && isAnswer(next) && next.before.trim() === '' ? next : null;
     const after = (shown === null ? next : fences[index + 2])?.before ?? '';
-    return [{ place: `${page}:${fence.line}`, code: fence.code, shown, after }];
+    return [{ source: `${page}:${fence.line}`, code: fence.code, shown, after }];
   });
   const checked = new Set(examples.map(({ shown }) => shown));
   for (const fence of fences.filter(isAnswer)) {

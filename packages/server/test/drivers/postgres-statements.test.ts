@@ -15,7 +15,15 @@ import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
 import { Recorder, type Sent } from './statement-recorder.ts';
-import { converse, MORE_READS, methodsOf, PLACE, READS, SINGLE, WRITES } from './store-operations.ts';
+import {
+  converse,
+  DURABLE_UPDATE,
+  MORE_READS,
+  methodsOf,
+  READS,
+  SINGLE,
+  WRITES,
+} from './store-operations.ts';
 
 /** Pages of 8 KiB that a statement about one user, one group or a page of ten may touch; the tables have thousands. */
 const MOST_PAGES = 250;
@@ -47,8 +55,12 @@ async function exceedBounds(roster: Roster, url: string): Promise<void> {
   const stamp = { now: 1, revision: 'r', ...BY_TEST };
   await withClient(url, (client) => client.query('DELETE FROM durable_usage'));
   const long = JSON.stringify({ p: 'x'.repeat(1_024 ** 2) });
-  for (const location of [PLACE.location, long])
-    await roster.store.durablePresence.put(roster.key, { ...PLACE, region: location, location }, stamp);
+  for (const location of [DURABLE_UPDATE.location, long])
+    await roster.store.durablePresence.put(
+      roster.key,
+      { ...DURABLE_UPDATE, region: location, location },
+      stamp,
+    );
 }
 
 /** Methods that are none of these: streams, the end, and what starts work of its own. */

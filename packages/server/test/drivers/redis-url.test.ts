@@ -42,7 +42,7 @@ const READ: readonly [url: string, differs: object][] = [
   ],
 ];
 
-const REFUSED = [
+const REJECTED = [
   '',
   'h',
   'http://h',
@@ -67,7 +67,7 @@ describe('the URL of a Redis', () => {
     test(`${url} is read`, () => assert.deepEqual(parseRedisUrl(url), { ...PLAIN, ...differs }));
   }
 
-  for (const url of REFUSED) {
+  for (const url of REJECTED) {
     test(`"${url}" is rejected in one line`, () =>
       assert.throws(
         () => parseRedisUrl(url),

@@ -109,10 +109,10 @@ describe('a store of the schema without bounds', () => {
       }
       const presence = database.prepare(`
         INSERT INTO durable_presence (group_no, user_id, region, user_no, location, updated_at) VALUES (5, ?, ?, ?, ?, ?)`);
-      const place = database.prepare('INSERT INTO durable_places VALUES (5, ?, ?, ?)');
+      const insertKey = database.prepare('INSERT INTO durable_places VALUES (5, ?, ?, ?)');
       for (const [user, location, at] of rows) {
         const { lastInsertRowid } = presence.run(user, location, MEMBERS.indexOf(user) + 7, location, at);
-        for (const key of locationKeys(location)) place.run(key, user, lastInsertRowid);
+        for (const key of locationKeys(location)) insertKey.run(key, user, lastInsertRowid);
       }
       database.exec('COMMIT');
     });

@@ -52,14 +52,14 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
       assert.equal(await isEncrypted(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ours })), true);
       assert.equal(await isEncrypted(at('localhost', { sslmode: 'verify-full', sslrootcert: ours })), true);
 
-      for (const refused of [
+      for (const url of [
         at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ours }),
         at('localhost', { sslmode: 'verify-full' }),
         at('localhost', { sslmode: 'verify-ca', sslrootcert: others }),
         at('localhost', { sslmode: 'require', sslrootcert: others }),
         at('localhost', { sslmode: 'verify-full', sslrootcert: '/nowhere.crt' }),
       ]) {
-        await assert.rejects(openPostgresStore({ url: refused }), StoreUnavailableError, refused);
+        await assert.rejects(openPostgresStore({ url }), StoreUnavailableError, url);
       }
     }, certify));
 

@@ -80,7 +80,7 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
     const store = await openRedisPresence({ url });
     t.after(() => store.close());
     const setter = await Sweeper.start(t, url);
-    const place = {
+    const update = {
       project: PROJECT,
       incarnation: 1,
       region: PAGE_1,
@@ -88,7 +88,7 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
       now: START,
       expiresAt: START + TTL,
     };
-    setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...place, ...who })) });
+    setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...update, ...who })) });
     await setter.says('set');
     await setter.kill();
 

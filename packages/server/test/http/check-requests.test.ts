@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { withApp } from './app-case.ts';
 
 suite('path, query and body are checked as one request', () => {
-  const refused = (method: string, url: string, payload: string | object, headers = {}) =>
+  const rejected = (method: string, url: string, payload: string | object, headers = {}) =>
     withApp({}, async ({ call }) => {
       const sent = { payload, headers: { 'content-type': 'application/json', ...headers } };
       const answer = await call(method, url, sent);
@@ -11,25 +11,25 @@ suite('path, query and body are checked as one request', () => {
     });
 
   test('a body that is no JSON object comes before anything else that is wrong', async () => {
-    const { error } = await refused('PUT', '/v1/groups/%00?x=1', '[]');
+    const { error } = await rejected('PUT', '/v1/groups/%00?x=1', '[]');
     assert.equal(error, 'invalid_request');
   });
 
   test('unexpected fields of query and body are named together, before what is missing or invalid', async () => {
-    const { error, message } = await refused('POST', '/v1/groups?page=1', { id: 5, nick: 'n' });
+    const { error, message } = await rejected('POST', '/v1/groups?page=1', { id: 5, nick: 'n' });
     assert.equal(error, 'unexpected_field');
     assert.match(message, /query parameter page .*nick|nick.*query parameter page/);
     assert.match(message, /id, name, status, metadata, members/);
   });
 
   test('missing fields come before an illegal ID in the path', async () => {
-    const { error, message } = await refused('PUT', '/v1/users/%00/preferences', { value: {} });
+    const { error, message } = await rejected('PUT', '/v1/users/%00/preferences', { value: {} });
     assert.equal(error, 'missing_field');
     assert.match(message, /^missing field key /);
   });
 
   test('invalid values of path and body are named together', async () => {
-    const { error, message } = await refused('PUT', '/v1/users/%00/preferences', { key: 'k', value: {} });
+    const { error, message } = await rejected('PUT', '/v1/users/%00/preferences', { key: 'k', value: {} });
     assert.equal(error, 'invalid_field');
     assert.match(message, /^invalid fields /);
     assert.match(message, /key/);
@@ -38,10 +38,10 @@ suite('path, query and body are checked as one request', () => {
 
   test('rules between fields are checked at the step they belong to', async () => {
     const presence = { location: { page: 1 }, absent: true, durable: true };
-    const missing = await refused('PUT', '/v1/users/u/presence', presence);
+    const missing = await rejected('PUT', '/v1/users/u/presence', presence);
     assert.equal(missing.error, 'missing_field');
     assert.match(missing.message, /groupID/);
-    const invalid = await refused('PUT', '/v1/users/u/presence', { ...presence, groupID: 'g' });
+    const invalid = await rejected('PUT', '/v1/users/u/presence', { ...presence, groupID: 'g' });
     assert.equal(invalid.error, 'invalid_field');
     assert.match(invalid.message, /location/);
     assert.match(invalid.message, /absent/);
@@ -59,7 +59,7 @@ suite('path, query and body are checked as one request', () => {
     }));
 
   test('a name of any length is not repeated at length', async () => {
-    const { error, message } = await refused('PUT', '/v1/groups/g', { ['n'.repeat(100_000)]: 1 });
+    const { error, message } = await rejected('PUT', '/v1/groups/g', { ['n'.repeat(100_000)]: 1 });
     assert.equal(error, 'unexpected_field');
     assert.ok(message.length < 1_000, `${message.length} characters`);
   });

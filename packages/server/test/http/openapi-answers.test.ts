@@ -29,9 +29,9 @@ const preference = { key: 'notification_channels', value: {} };
 const presence = (overrides: object) => ({ groupID: 'analysts', location: { page: '1' }, ...overrides });
 
 /** A request of the operation, and the error that answers it. */
-type Refused = [operationId: string, expected: [number, string?], request: () => Promise<Answer>];
+type Rejected = [operationId: string, expected: [number, string?], request: () => Promise<Answer>];
 
-const REFUSED: readonly Refused[] = [
+const REJECTED: readonly Rejected[] = [
   ['putGroup', [400, 'invalid_request'], () => project.send('PUT', '/v1/groups/g', '[]')],
   ['putGroup', [400, 'unexpected_field'], () => project.put('/v1/groups/g', { nick: 1 })],
   ['putGroup', [400, 'missing_field'], () => project.put('/v1/groups/g', {})],
@@ -118,7 +118,7 @@ const REFUSED: readonly Refused[] = [
 ];
 
 describe('errors have the described status, code and body', () => {
-  for (const [operationId, expected, request] of REFUSED) {
+  for (const [operationId, expected, request] of REJECTED) {
     test(`${operationId}: ${expected.join(' ')}`, async () => {
       const answer = await request();
       assert.deepEqual(outcome(answer), expected, answer.text);

@@ -159,11 +159,11 @@ describe('every operation', () => {
   );
 
   test(
-    'describes refusals in the one shape, each code with its status or in its situation, and when it comes',
+    'describes errors in the one shape, each code with its status or in its situation, and when it comes',
     each((described) => {
-      const refusals = Object.keys(described.operation.responses).filter((status) => status >= '400');
-      assert.ok(refusals.includes('400') && refusals.includes('500'), described.operation.operationId);
-      for (const status of refusals) expectRefusals(described, Number(status));
+      const errors = Object.keys(described.operation.responses).filter((status) => status >= '400');
+      assert.ok(errors.includes('400') && errors.includes('500'), described.operation.operationId);
+      for (const status of errors) expectErrors(described, Number(status));
     }),
   );
 
@@ -206,7 +206,7 @@ const SITUATIONS: Readonly<Record<number, string>> = {
   503: 'error',
 };
 
-function expectRefusals(described: DescribedOperation, status: number): void {
+function expectErrors(described: DescribedOperation, status: number): void {
   const { value, pointer } = api.response(described, status);
   const media = (value as Response).content?.['application/json'] as MediaType;
   const [error, narrowed] = media.schema.allOf as [Schema, Schema];

@@ -58,15 +58,15 @@ function sendable(body: unknown, project: Project): unknown {
 function targetOf(described: DescribedOperation, project: Project, withQuery: boolean): string {
   const query = new URLSearchParams();
   let { path } = described;
-  for (const { name, in: place, required, example, content } of api.parameters(described)) {
+  for (const { name, in: source, required, example, content } of api.parameters(described)) {
     const shown = content?.['application/json']?.examples?.[name] as Example | undefined;
     const value = shown === undefined ? example : JSON.stringify(shown.value);
-    if (place === 'path') {
+    if (source === 'path') {
       path = path.replace(
         `{${name}}`,
         encodeURIComponent(name === 'project_id' ? project.id : String(value)),
       );
-    } else if (place === 'query' && value !== undefined && (withQuery || required === true)) {
+    } else if (source === 'query' && value !== undefined && (withQuery || required === true)) {
       query.set(name, String(value));
     }
   }
@@ -110,12 +110,12 @@ describe('every described example can be sent, and is answered as described', ()
     }
   });
 
-  test('every request example is taken by the schema that stands beside it', () => {
+  test('every request example is taken by the schema of its operation', () => {
     for (const { path, method, operation } of api.operations) {
       const media = operation.requestBody?.content['application/json'];
-      const place = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
+      const pointer = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
       for (const [name, example] of Object.entries(media?.examples ?? {})) {
-        const at = `${place}/content/application~1json/schema`;
+        const at = `${pointer}/content/application~1json/schema`;
         api.expectValid(at, (example as Example).value, `${operation.operationId}: ${name}`);
       }
     }

@@ -48,9 +48,9 @@ describe('/openapi.json and /docs', () => {
         assert.deepEqual([head.status, head.text], [200, '']);
         assert.equal(head.headers['content-length'], got.headers['content-length']);
         for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-          const refused = await send(url, method, path);
-          expectError(refused, 405, 'invalid_request');
-          assert.equal(refused.headers.allow, 'GET, HEAD');
+          const rejected = await send(url, method, path);
+          expectError(rejected, 405, 'invalid_request');
+          assert.equal(rejected.headers.allow, 'GET, HEAD');
         }
       }
     });

@@ -188,9 +188,9 @@ describe('a presence update', () => {
     let isAway = false;
     const disturb: AppOptions['disturb'] = ({ presence }) => ({
       presence: altered(presence, {
-        set(place) {
+        set(update) {
           if (isAway) return Promise.reject(new StoreUnavailableError('Redis is away'));
-          return presence.set(place);
+          return presence.set(update);
         },
       }),
     });
@@ -229,12 +229,12 @@ describe('a presence update whose client disconnects', () => {
     let isDelayed = false;
     const disturb: AppOptions['disturb'] = ({ presence }) => ({
       presence: altered(presence, {
-        async set(place) {
+        async set(update) {
           if (isDelayed) {
             isAsked();
             await stored;
           }
-          return presence.set(place);
+          return presence.set(update);
         },
       }),
     });

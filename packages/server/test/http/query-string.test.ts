@@ -6,14 +6,14 @@ import { MalformedQuery, NO_QUERY, parseQueryString } from '../../src/http/query
 suite('query strings', () => {
   test('are read as URLSearchParams writes them', () => {
     const names = fc.uniqueArray(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 5 });
-    const kept = fc.property(names, fc.string({ unit: 'grapheme' }), (parameters, value) => {
+    const property = fc.property(names, fc.string({ unit: 'grapheme' }), (parameters, value) => {
       const text = String(new URLSearchParams(parameters.map((name) => [name, value])));
       assert.deepEqual(
         { ...parseQueryString(text) },
         Object.fromEntries(parameters.map((name) => [name, value])),
       );
     });
-    fc.assert(kept);
+    fc.assert(property);
   });
 
   test('a repeated parameter has all of its values', () => {

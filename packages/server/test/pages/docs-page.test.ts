@@ -133,10 +133,10 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
 
   test('shows the errors of an operation with their codes when they are unfolded', async () => {
     await onDocs(DESKTOP, async ({ page }) => {
-      const refusals = page.locator('#putGroup details');
-      const code = refusals.getByText('user_not_found');
+      const errors = page.locator('#putGroup details');
+      const code = errors.getByText('user_not_found');
       assert.equal(await code.isVisible(), false);
-      await refusals.locator('summary').click();
+      await errors.locator('summary').click();
       assert.equal(await code.isVisible(), true);
     });
   });

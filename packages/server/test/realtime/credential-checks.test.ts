@@ -66,17 +66,17 @@ describe('the credentials of open streams', () => {
   test('a rejected token ends all streams that were opened with it, and no others', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
-      const refuse = () => {
+      const reject = () => {
         throw new ServiceError('expired_access_token', 'expired');
       };
       const open = (credentials: string, checkCredentials: () => void) =>
         world.open({ credentials, checkCredentials });
-      const refused = [await open('x', refuse), await open('x', refuse)];
+      const rejected = [await open('x', reject), await open('x', reject)];
       const other = await open('y', () => {});
       await changed(world);
-      await world.until('the ends', () => refused.every(({ ended }) => ended !== null));
+      await world.until('the ends', () => rejected.every(({ ended }) => ended !== null));
       await ticks();
-      for (const { parser } of refused)
+      for (const { parser } of rejected)
         assert.equal(parser.events.at(-1)?.data.error, 'expired_access_token');
       assert.equal(other.ended, null);
     }));

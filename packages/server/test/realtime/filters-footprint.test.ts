@@ -19,7 +19,7 @@ const MOVES = 300;
 
 /** Each subset of these pairs is a filter that shows everybody. */
 const PAIRS = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`key${index}`, `value ${index}`]));
-const place = (line: string): Location => ({ ...PAIRS, doc: 'a', line });
+const locationAt = (line: string): Location => ({ ...PAIRS, doc: 'a', line });
 const REGION = { doc: 'a' };
 
 function filterOf(index: number): StreamRequest['filter'] {
@@ -59,7 +59,7 @@ class Drain implements StreamSink {
 /** Everybody present in the group, some of them durably too. */
 async function fill(world: StreamWorld): Promise<void> {
   await world.seed(USERS);
-  const body = { groupID: 'g', location: place('0'), exclusiveWithin: REGION };
+  const body = { groupID: 'g', location: locationAt('0'), exclusiveWithin: REGION };
   const { presence } = world.services;
   await Promise.all(
     USERS.map((userId) => presence.put({ project: world.project, ...BY_TEST }, userId, body)),
@@ -101,11 +101,11 @@ describe('500 filters that each show all 1,000 users of a group', () => {
       for (let move = 0; move < MOVES; move += 1) {
         await world.services.presence.put({ project: world.project, ...BY_TEST }, USERS[move] as string, {
           groupID: 'g',
-          location: place(`${move + 1}`),
+          location: locationAt(`${move + 1}`),
           exclusiveWithin: REGION,
         });
       }
-      const eventBytes = MOVES * JSON.stringify(place('1')).length;
+      const eventBytes = MOVES * JSON.stringify(locationAt('1')).length;
       await world.until('all moves', () => bytes() >= snapshots + eventBytes);
       const addedAfter = (await usedBytes()) - before;
       assert.ok(addedAfter <= ADDED_MAX, `${(addedAfter / MB).toFixed(1)} MB after ${MOVES} moves`);

@@ -76,13 +76,13 @@ describe('reading a group', () => {
       await world.seed(['a']);
       const seen = watched(world.engine.presence);
       const delayed = delayedReading(world.engine.presence);
-      const refused = assert.rejects(world.open(), StoreUnavailableError);
+      const rejected = assert.rejects(world.open(), StoreUnavailableError);
       await delayed.reads;
       seen.watchers[0]?.onLost();
       // The reading has this move, and no watch has its event.
       await world.move('a', '1');
       delayed.answer();
-      await refused;
+      await rejected;
       assert.deepEqual(present(await world.open()), ['a']);
     }));
 });

@@ -207,8 +207,8 @@ describe('the presence that a stream shows', () => {
       // As by a request that read the eligibility before.
       const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
       const who = { userId: 'a', incarnation: incarnation as number };
-      const place = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
-      await presence.set({ ...place, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
+      const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
+      await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
       await world.move('b', '1');
       await world.until('the other', () => changes(sink).some(({ data }) => data.id === 'b'));
       assert.deepEqual(
@@ -326,7 +326,7 @@ describe('the presence that a stream shows', () => {
 });
 
 describe('the end of a stream', () => {
-  const refusal = new ServiceError('expired_access_token', 'expired');
+  const rejection = new ServiceError('expired_access_token', 'expired');
 
   test('a stream whose token is no longer accepted ends within a minute', () =>
     withStreams({}, async (world) => {
@@ -337,7 +337,7 @@ describe('the end of a stream', () => {
           world.open({
             checkCredentials: () => {
               checks.push(index);
-              if (index === 7) throw refusal;
+              if (index === 7) throw rejection;
             },
           }),
         ),
@@ -389,12 +389,12 @@ describe('the end of a stream', () => {
           return page;
         };
         const filter = { location: { location: '{"page":"1"}', partial: true }, excludeDurable: false };
-        const refused = assert.rejects(world.open({ filter, ...checks }), { code: 'group_not_found' });
+        const rejected = assert.rejects(world.open({ filter, ...checks }), { code: 'group_not_found' });
         await reads.promise;
         await world.services.groups.remove({ project: world.project, ...BY_TEST }, 'g', {});
         await world.until('the end of the other', () => other.ended !== null);
         goesOn.resolve();
-        await refused;
+        await rejected;
       }));
   }
 

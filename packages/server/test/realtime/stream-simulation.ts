@@ -33,7 +33,7 @@ const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', li
 const READERS = 6;
 /** How often presence is swept: at these moments streams have the departures of all that a reading leaves out. */
 const SWEEP_MS = 250;
-const SETTLED_WITHIN = 80;
+const ATTEMPTS_MAX = 80;
 
 interface Reader {
   readonly filter: PresenceFilter;
@@ -74,11 +74,11 @@ export class StreamSimulation {
     for (let step = this.#random.below(8); step >= 0; step -= 1) {
       const writes = Array.from({ length: 1 + this.#random.below(4) }, () => this.#write());
       const reads = this.#random.chance(0.4) ? [this.#disturb()] : [];
-      await Promise.all([...writes.map(refusedIsFine), ...reads]);
+      await Promise.all([...writes.map(ignoringErrors), ...reads]);
       if (this.#random.chance(0.5)) await nextIteration();
       if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
     }
-    await this.#settle();
+    await this.#expectAllSent();
   }
 
   async #write(): Promise<unknown> {
@@ -148,7 +148,7 @@ export class StreamSimulation {
     const session = await this.#random
       .pick(hubs)
       .open(request, readPositionId(lastEventId))
-      .catch(ignoreRefusal);
+      .catch(ignoreError);
     if (session === null) return;
     const sink = new SimulatedSink();
     session.start(sink);
@@ -164,10 +164,10 @@ export class StreamSimulation {
   }
 
   /** Lets time pass until all events were sent, and checks every reader. */
-  async #settle(): Promise<void> {
+  async #expectAllSent(): Promise<void> {
     for (const { sink } of this.#readers) sink.flow();
     let wrong: [expected: unknown, known: unknown] | null = null;
-    for (let attempt = 0; attempt < SETTLED_WITHIN; attempt += 1) {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       this.#world.clock.move(SWEEP_MS);
       for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       wrong = await this.#firstWrong();
@@ -200,7 +200,7 @@ export class StreamSimulation {
       const { entries } = await services.presenceReading.ofGroup({ project, groupId: GROUP }, filter, page);
       return entries.map((entry) => JSON.parse(presentPresence(entry)) as PresenceEntry);
     } catch (error) {
-      ignoreRefusal(error);
+      ignoreError(error);
       return [];
     }
   }
@@ -214,9 +214,9 @@ const sorted = (entries: PresenceEntry[]) =>
     durable === undefined ? null : [canonicalLocation(durable.location), durable.timestamp],
   ]);
 
-function ignoreRefusal(error: unknown): null {
+function ignoreError(error: unknown): null {
   if (error instanceof ServiceError && error.status < 500) return null;
   throw error;
 }
 
-const refusedIsFine = (work: Promise<unknown>) => work.catch(ignoreRefusal);
+const ignoringErrors = (work: Promise<unknown>) => work.catch(ignoreError);

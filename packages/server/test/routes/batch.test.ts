@@ -197,7 +197,7 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
   const wrong: [
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
     body: unknown,
-    places: string[],
+    paths: string[],
   ][] = [
     ['unexpected_field', withUser({ id: 'x', nick: 'y' }), ['users[2].nick', 'id', 'short_name', 'metadata']],
     ['unexpected_field', withUser({ id: 'x', created_at: 'y' }), ['users[2].created_at']],
@@ -231,11 +231,11 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
     ['invalid_field', { ...GOOD, groups: null }, ['groups']],
     ['invalid_field', { ...GOOD, groups: 'g' }, ['groups']],
   ];
-  for (const [code, body, places] of wrong) {
-    test(`${code} at ${places[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
+  for (const [code, body, paths] of wrong) {
+    test(`${code} at ${paths[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
       const project = await projectWithBoth();
       const answer = await project.unchanged(() => batch(project, body));
-      expectError(answer, 400, code, ...places);
+      expectError(answer, 400, code, ...paths);
     });
   }
 
@@ -313,8 +313,8 @@ describe('the steps of a batch run over the whole of it', () => {
   test('every item that failed at the step is named', async () => {
     const project = await server.project();
     const body = { users: [invalid, { id: 'u' }, { id: 'v', name: '' }], groups: [{ id: 'g', name: 7 }] };
-    const places = ['users[0].id', 'users[2].name', 'groups[0].name'];
-    expectError(await batch(project, body), 400, 'invalid_field', ...places);
+    const paths = ['users[0].id', 'users[2].name', 'groups[0].name'];
+    expectError(await batch(project, body), 400, 'invalid_field', ...paths);
     const groups = ['x', 'y'].map((id) => ({ id }));
     const unnamed = await batch(project, { users: [missing], groups });
     expectError(unnamed, 400, 'missing_field', 'users[0].id', 'groups[0].name', 'groups[1].name');
@@ -334,19 +334,19 @@ describe('the steps of a batch run over the whole of it', () => {
   const over: [
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
     body: unknown,
-    place: (n: number) => string,
+    path: (n: number) => string,
   ][] = [
     ['unexpected_field', { users: many.map((n) => ({ id: `u${n}`, nick: n })) }, (n) => `users[${n}].nick`],
     ['missing_field', { users: many.map(() => ({})) }, (n) => `users[${n}].id`],
     ['missing_field', { groups: many.map((n) => ({ id: `g${n}` })) }, (n) => `groups[${n}].name`],
     ['invalid_field', { users: many.map((n) => ({ id: n })) }, (n) => `users[${n}].id`],
   ];
-  for (const [code, body, place] of over) {
-    test(`${code}: of 25 such as ${place(0)} the first 20 are named and 5 counted`, async () => {
+  for (const [code, body, path] of over) {
+    test(`${code}: of 25 such as ${path(0)} the first 20 are named and 5 counted`, async () => {
       const project = await server.project();
-      const named = many.slice(0, 20).map(place);
+      const named = many.slice(0, 20).map(path);
       const message = expectError(await batch(project, body), 400, code, ...named, '5 more');
-      assert.ok(!message.includes(place(20)), message);
+      assert.ok(!message.includes(path(20)), message);
     });
   }
 

@@ -146,7 +146,7 @@ describe('an answer of /v1/client', () => {
     const { url } = named.running;
     const origin = { origin: PAGE };
     const { named: browser } = browsers;
-    const refusals: [number, Promise<Answer>][] = [
+    const rejections: [number, Promise<Answer>][] = [
       [401, send(url, 'GET', '/v1/client/viewer', { headers: origin })],
       [401, send(url, 'GET', '/v1/client/viewer', { headers: { ...origin, authorization: 'Bearer x' } })],
       [401, browser.get('/v1/client/presence?groupID=nowhere', origin)],
@@ -162,12 +162,12 @@ describe('an answer of /v1/client', () => {
         }),
       ],
     ];
-    for (const [status, pending] of refusals) {
+    for (const [status, pending] of rejections) {
       const answer = await pending;
       assert.equal(answer.status, status, answer.text);
       assert.equal(answer.headers['access-control-allow-origin'], PAGE, answer.text);
     }
-    const [token] = await Promise.all(refusals.map(([, answer]) => answer));
+    const [token] = await Promise.all(rejections.map(([, answer]) => answer));
     assert.equal(token?.headers['www-authenticate'], 'Bearer');
     assert.ok(wordsOf(token as Answer, 'access-control-expose-headers').includes('www-authenticate'));
   });

@@ -173,11 +173,11 @@ describe('user_details of a client token', () => {
     assert.ok(names.includes(user.name as string));
   });
 
-  const REFUSED: [
+  const REJECTED: [
     what: string,
     details: unknown,
     code: 'unexpected_field' | 'invalid_field',
-    place: string,
+    field: string,
   ][] = [
     ['a field of nobody', { nick: 'x' }, 'unexpected_field', 'user_details.nick'],
     ['an ID', { id: 'bob' }, 'unexpected_field', 'user_details.id'],
@@ -191,10 +191,10 @@ describe('user_details of a client token', () => {
     ['a list', [DETAILS], 'invalid_field', 'user_details'],
     ['null', null, 'invalid_field', 'user_details'],
   ];
-  for (const [what, details, code, place] of REFUSED) {
+  for (const [what, details, code, field] of REJECTED) {
     test(`user_details of a client token with ${what} are rejected, and nothing is written`, async () => {
       const answer = await project.unchanged(() => browserWith(details).viewer());
-      expectError(answer, 400, code, place);
+      expectError(answer, 400, code, field);
     });
   }
 

@@ -119,20 +119,20 @@ describe('logging in', () => {
 
   test('a login to a group that is set deleted, removed or left is group_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
-    const refused = async () => {
+    const rejected = async () => {
       expectNotFound(await browser.viewer(), 'group_not_found', 'open');
       expectNotFound(await browser.putPresence({}), 'group_not_found', 'open');
       expectNotFound(await browser.get('/v1/client/groups/open/members'), 'group_not_found', 'open');
     };
     expectOk(await browser.viewer());
     expectDone(await project.put('/v1/groups/open', { status: 'deleted' }));
-    await refused();
+    await rejected();
     expectDone(await project.put('/v1/groups/open', { status: 'active' }));
     expectOk(await browser.viewer());
     expectDone(await project.post('/v1/groups/open/members', { remove: ['ada'] }));
-    await refused();
+    await rejected();
     expectDone(await project.delete('/v1/groups/open'));
-    await refused();
+    await rejected();
   });
 
   test('a login to an organization that does not exist is organization_not_found', async () => {

@@ -17,10 +17,10 @@ const FULL = limits.DURABLE_LOCATIONS_MAX_BYTES / (8 * KIB);
 
 /** A location with a text of 8 KiB. */
 function large(page: number): Location {
-  const place: Record<string, string> = { page: String(page).padStart(4, '0'), site: 's' };
-  for (let key = 0; key < 7; key += 1) place[`t${key}`] = 'x'.repeat(KIB);
-  place.t7 = 'x'.repeat(8 * KIB - JSON.stringify({ ...place, t7: '' }).length);
-  return place;
+  const location: Record<string, string> = { page: String(page).padStart(4, '0'), site: 's' };
+  for (let key = 0; key < 7; key += 1) location[`t${key}`] = 'x'.repeat(KIB);
+  location.t7 = 'x'.repeat(8 * KIB - JSON.stringify({ ...location, t7: '' }).length);
+  return location;
 }
 
 const only = (page: number) => ({

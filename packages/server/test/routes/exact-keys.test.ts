@@ -47,12 +47,12 @@ describe('keys that are written with escapes', () => {
 
     test(`${text} after ${before}, in locations`, async () => {
       const { first, other } = await projects();
-      const place = (location: string, durable: boolean) =>
+      const update = (location: string, durable: boolean) =>
         `{"groupID":"g","location":${location},"durable":${durable}}`;
       for (const durable of [false, true]) {
         for (const id of ['ann', 'bob', 'ann'])
-          await put(first, `/v1/users/${id}/presence`, place(before, durable));
-        await put(other, '/v1/users/ann/presence', place(text, durable));
+          await put(first, `/v1/users/${id}/presence`, update(before, durable));
+        await put(other, '/v1/users/ann/presence', update(text, durable));
       }
       const shown = JSON.stringify(Object.fromEntries(Object.entries(value).sort()));
       // In whole, and in part: by its last pair.

@@ -60,13 +60,13 @@ describe('metadata', () => {
   test('any JSON object survives the way there and back', async () => {
     const project = await server.project();
     const metadata = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ noUnicodeString: false }));
-    const kept = fc.asyncProperty(metadata, async (written) => {
+    const property = fc.asyncProperty(metadata, async (written) => {
       const json = JSON.stringify(written);
       fc.pre(Buffer.byteLength(json) <= 16_384);
       expectDone(await putMetadata(project, json));
       assert.deepEqual((await project.group('g')).metadata, JSON.parse(json));
     });
-    await fc.assert(kept, { numRuns: 30 });
+    await fc.assert(property, { numRuns: 30 });
   });
 });
 

@@ -105,7 +105,7 @@ describe('POST /v1/groups/<ID>/members', () => {
   for (const field of ['add', 'remove']) {
     test(`${field}: null, a wrong type and a wrong ID are invalid_field, and change nothing`, async () => {
       const project = await projectWithMembers();
-      const cases: [value: unknown, place: string][] = [
+      const cases: [value: unknown, path: string][] = [
         [null, field],
         ['c', field],
         [{ c: true }, field],
@@ -116,9 +116,9 @@ describe('POST /v1/groups/<ID>/members', () => {
         [['x'.repeat(321)], `${field}[0]`],
         [['line\nfeed'], `${field}[0]`],
       ];
-      for (const [value, place] of cases) {
+      for (const [value, path] of cases) {
         const answer = await project.unchanged(() => change(project, { [field]: value }));
-        expectError(answer, 400, 'invalid_field', place);
+        expectError(answer, 400, 'invalid_field', path);
       }
     });
   }

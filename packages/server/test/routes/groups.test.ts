@@ -190,7 +190,7 @@ describe('members of a group write', () => {
 });
 
 describe('a group write is rejected', () => {
-  const invalid: [field: string, value: unknown, place?: string][] = [
+  const invalid: [field: string, value: unknown, path?: string][] = [
     ['name', ''],
     ['name', 7],
     ['name', true],
@@ -218,13 +218,13 @@ describe('a group write is rejected', () => {
     ['metadata', 7],
     ['metadata', false],
   ];
-  for (const [field, value, place = field] of invalid) {
-    test(`${field} ${JSON.stringify(value)} is invalid_field, naming ${place}, and changes nothing`, async () => {
+  for (const [field, value, path = field] of invalid) {
+    test(`${field} ${JSON.stringify(value)} is invalid_field, naming ${path}, and changes nothing`, async () => {
       const project = await projectWithGroup();
       const answer = await project.unchanged(() =>
         project.put('/v1/groups/g', { name: 'After', metadata: { after: true }, [field]: value }),
       );
-      expectError(answer, 400, 'invalid_field', place);
+      expectError(answer, 400, 'invalid_field', path);
     });
   }
 

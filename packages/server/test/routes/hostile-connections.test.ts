@@ -113,12 +113,12 @@ describe('pipelined requests', () => {
   test('pipelined requests after a rejected body that is not read are not read out of that body', async () => {
     const connection = open();
     const smuggled = head('DELETE /v1/groups/g');
-    const refused = head(
+    const rejected = head(
       'PUT /v1/groups/g',
       'Content-Type: text/plain',
       `Content-Length: ${smuggled.length}`,
     );
-    connection.write(refused + smuggled + head('GET /v1/groups/g', 'Connection: close'));
+    connection.write(rejected + smuggled + head('GET /v1/groups/g', 'Connection: close'));
     const text = await connection.closed();
     connection.destroy();
     assert.ok(!text.includes('deleted group'), text);

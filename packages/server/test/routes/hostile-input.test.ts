@@ -127,7 +127,7 @@ describe('metadata is read back as written, or rejected', () => {
     assert.ok(metadata.a === 0 && metadata.b === 0);
   });
 
-  const REFUSED: readonly string[] = [
+  const REJECTED: readonly string[] = [
     '{"a":1e400}',
     '{"a":-1e400}',
     '{"a":-1e999}',
@@ -142,7 +142,7 @@ describe('metadata is read back as written, or rejected', () => {
     '1e400',
     'true',
   ];
-  for (const json of REFUSED) {
+  for (const json of REJECTED) {
     test(`${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
       expectError(await putMetadata(json), 400, 'invalid_field', 'metadata');
       const batch = `{"users":[{"id":"u","metadata":${json}}]}`;

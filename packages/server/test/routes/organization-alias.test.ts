@@ -7,7 +7,7 @@ import type { Project } from '../support/project-client.ts';
 
 const server = oneServer();
 
-const PLACE = { page: '1' };
+const LOCATION = { page: '1' };
 
 /** A project with the user u in the group g. */
 async function projectWithGroup(): Promise<Project> {
@@ -32,7 +32,7 @@ describe('/v1/organizations names groups', () => {
   for (const path of ['', '/g', '/g/members', '/g/presence']) {
     test(`GET /v1/organizations${path} answers what GET /v1/groups${path} does`, async () => {
       const project = await projectWithGroup();
-      expectDone(await project.put('/v1/users/u/presence', { groupID: 'g', location: PLACE }));
+      expectDone(await project.put('/v1/users/u/presence', { groupID: 'g', location: LOCATION }));
       const [named, alias] = await Promise.all(
         ['groups', 'organizations'].map((noun) => project.get(`/v1/${noun}${path}`)),
       );
@@ -74,7 +74,7 @@ describe('/v1/organizations names groups', () => {
     ['GET …/presence', (project) => project.get('/v1/organizations/nowhere/presence')],
     [
       'PUT presence with organizationID',
-      (project) => project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: PLACE }),
+      (project) => project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: LOCATION }),
     ],
   ];
   for (const [name, send] of missing) {
@@ -94,10 +94,10 @@ describe('/v1/organizations names groups', () => {
 describe('organizationID in a presence body', () => {
   test('organizationID in a presence body names the group', async () => {
     const project = await projectWithGroup();
-    expectDone(await project.put('/v1/users/u/presence', { organizationID: 'g', location: PLACE }));
+    expectDone(await project.put('/v1/users/u/presence', { organizationID: 'g', location: LOCATION }));
     const { users } = expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence'));
-    assert.deepEqual(users, [{ id: 'u', ephemeral: { locations: [PLACE] } }]);
-    const absence = { organizationID: 'g', location: PLACE, absent: true };
+    assert.deepEqual(users, [{ id: 'u', ephemeral: { locations: [LOCATION] } }]);
+    const absence = { organizationID: 'g', location: LOCATION, absent: true };
     expectDone(await project.put('/v1/users/u/presence', absence));
     assert.deepEqual(expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence')).users, []);
   });
@@ -105,18 +105,18 @@ describe('organizationID in a presence body', () => {
   test('an organization that is deleted is organization_not_found', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
-    const answer = await project.put('/v1/users/u/presence', { organizationID: 'g', location: PLACE });
+    const answer = await project.put('/v1/users/u/presence', { organizationID: 'g', location: LOCATION });
     expectNotFound(answer, 'organization_not_found', 'g');
   });
 
   test('null and a wrong type are invalid_field; neither of the two names is missing_field', async () => {
     const project = await projectWithGroup();
     for (const organizationID of [null, 7, '']) {
-      const answer = await project.put('/v1/users/u/presence', { organizationID, location: PLACE });
+      const answer = await project.put('/v1/users/u/presence', { organizationID, location: LOCATION });
       expectError(answer, 400, 'invalid_field', 'organizationID');
     }
     expectError(
-      await project.put('/v1/users/u/presence', { location: PLACE }),
+      await project.put('/v1/users/u/presence', { location: LOCATION }),
       400,
       'missing_field',
       'groupID',

@@ -26,15 +26,15 @@ const browserOf = ({ project }: Presence, userId: string) =>
 
 /** A location of so many bytes of JSON, with room for 7,000 at least. */
 function sized(bytes: number, name = ''): Location {
-  const place: Location = { name };
-  for (let left = bytes - Buffer.byteLength(JSON.stringify(place)), key = 0; left > 0; key += 1) {
+  const location: Location = { name };
+  for (let left = bytes - Buffer.byteLength(JSON.stringify(location)), key = 0; left > 0; key += 1) {
     const around = ',"k0":""'.length;
     const length = left < 1_024 + 2 * around ? left - around : 1_000;
-    place[`k${key}`] = 'x'.repeat(length);
+    location[`k${key}`] = 'x'.repeat(length);
     left -= length + around;
   }
-  assert.equal(Buffer.byteLength(JSON.stringify(place)), bytes);
-  return place;
+  assert.equal(Buffer.byteLength(JSON.stringify(location)), bytes);
+  return location;
 }
 
 /** In the group `g` of a new project, each of so many users has 8 of the largest locations. */

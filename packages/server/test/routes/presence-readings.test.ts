@@ -66,8 +66,8 @@ describe('GET /v1/groups/<ID>/presence', () => {
 
   test('GET /v1/groups/<ID>/presence with partial_match also lists users at locations that match', async () => {
     const p = await library();
-    const matching = (place: Location) =>
-      idsOf(p, { location: JSON.stringify(place), partial_match: 'true' });
+    const matching = (location: Location) =>
+      idsOf(p, { location: JSON.stringify(location), partial_match: 'true' });
     assert.deepEqual(await matching(BOOK), ['a', 'b', 'c', 'e']);
     assert.deepEqual(await matching(CHAPTER), ['b', 'c', 'e']);
     assert.deepEqual(await matching(WORD), ['c']);
@@ -77,7 +77,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
 
   test('GET /v1/groups/<ID>/presence shows of each user the locations that pass the filter', async () => {
     const p = await presence('a');
-    for (const place of [BOOK, CHAPTER, WORD, { book: 'B' }]) await p.set('a', place);
+    for (const location of [BOOK, CHAPTER, WORD, { book: 'B' }]) await p.set('a', location);
     const locationsAt = async (query: Record<string, string>) =>
       sorted((await p.page(query)).users[0]?.ephemeral.locations ?? []);
     assert.deepEqual(await locationsAt({}), sorted([BOOK, CHAPTER, WORD, { book: 'B' }]));
@@ -199,9 +199,9 @@ describe('GET /v1/groups/<ID>/presence', () => {
   test('count_only counts more users than one page has', async () => {
     const ids = Array.from({ length: 2_100 }, (_, index) => `u${index}`);
     const p = await presence(...ids);
-    for (const place of [0, 1_000, 2_000]) {
+    for (const start of [0, 1_000, 2_000]) {
       const updates = ids
-        .slice(place, place + 1_000)
+        .slice(start, start + 1_000)
         .map((userID, index) => ({ userID, groupID: 'g', location: BOOK, durable: index % 3 === 0 }));
       expectOk(await p.project.put('/v1/presence', { updates }));
     }

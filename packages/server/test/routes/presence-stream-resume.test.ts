@@ -26,7 +26,7 @@ describe('a stream that is resumed', () => {
   test('a stream that is resumed has every event an ID of an epoch and an offset, ascending, the snapshot too', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
-    for (const place of [PAGE_1, PAGE_2, LINE]) await p.set('a', place);
+    for (const location of [PAGE_1, PAGE_2, LINE]) await p.set('a', location);
     await reader.changes(3);
     const ids = reader.events.map(({ id }) => /^([A-Za-z0-9_]+)-(\d+)(?:-[0-9a-f]+)?$/.exec(id));
     const [first] = ids;
@@ -63,8 +63,8 @@ describe('a stream that is resumed', () => {
     const p = await streams.presence('a');
     const site = { site: 's' };
     const back = await comeBack(p, PARTIAL_PAGE_1, async () => {
-      for (const place of [PAGE_2, PAGE_1, PAGE_2]) {
-        await p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+      for (const location of [PAGE_2, PAGE_1, PAGE_2]) {
+        await p.set('a', { ...site, ...location }, { exclusiveWithin: site });
       }
     });
     assert.deepEqual((await back.changes(2)).map(bare), [
@@ -84,7 +84,7 @@ describe('a stream that is resumed', () => {
 
   test('a stream that is resumed goes on in the middle of what one event of the group made', async () => {
     const p = await streams.presence('a', 'b');
-    for (const id of ['a', 'b']) for (const place of [PAGE_1, PAGE_2]) await p.set(id, place);
+    for (const id of ['a', 'b']) for (const location of [PAGE_1, PAGE_2]) await p.set(id, location);
     const reader = await streams.watch(p);
     expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
     const events = await reader.changes(4);

@@ -95,10 +95,10 @@ describe('PUT /v1/presence', () => {
         [8, 'loner', 'user_not_found'],
       ],
     );
-    for (const refusal of refused) {
-      const { userID, ...body } = updates[refusal.index] as Record<string, unknown>;
+    for (const rejection of refused) {
+      const { userID, ...body } = updates[rejection.index] as Record<string, unknown>;
       const alone = await project.put(`/v1/users/${userID}/presence`, body);
-      assert.deepEqual(alone.json(), { error: refusal.error, message: refusal.message });
+      assert.deepEqual(alone.json(), { error: rejection.error, message: rejection.message });
     }
     assert.deepEqual(Object.keys(await presence.ephemeral()), ['ada', 'bob']);
   });
@@ -134,7 +134,7 @@ describe('PUT /v1/presence', () => {
     what: string,
     update: object,
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
-    place: string,
+    field: string,
   ][] = [
     ['an unknown field', at('bob', '1', { nick: 1 }), 'unexpected_field', 'updates[1].nick'],
     ['no user', { groupID: 'g', location: { page: '1' } }, 'missing_field', 'updates[1].userID'],
@@ -156,9 +156,9 @@ describe('PUT /v1/presence', () => {
       'updates[1].location',
     ],
   ];
-  for (const [what, update, code, place] of INVALID) {
+  for (const [what, update, code, field] of INVALID) {
     test(`PUT /v1/presence rejects the whole request for ${what} in one update, and applies nothing`, async () => {
-      expectError(await put([at('ada', '1'), update]), 400, code, place);
+      expectError(await put([at('ada', '1'), update]), 400, code, field);
       assert.deepEqual(await presence.everyone(), []);
     });
   }

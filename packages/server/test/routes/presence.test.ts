@@ -122,8 +122,8 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
 
   test('absent with durable is invalid_field; false is as if it were omitted', async () => {
     const p = await presence();
-    const refused = await p.put('a', { location: page(1), absent: true, durable: true });
-    expectError(refused, 400, 'invalid_field', 'absent', 'durable');
+    const rejected = await p.put('a', { location: page(1), absent: true, durable: true });
+    expectError(rejected, 400, 'invalid_field', 'absent', 'durable');
     expectDone(await p.put('a', { location: page(1), absent: false, durable: false }));
     assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     expectDone(await p.put('a', { location: page(1), absent: true, durable: false }));
@@ -224,12 +224,12 @@ describe('exclusive presence', () => {
 
   test('exclusive presence moves only within the same value; its key order does not matter', async () => {
     const p = await presence();
-    const place = (word: string): Location => ({ book: 'A', part: '1', word });
-    await p.set('a', place('one'), { exclusiveWithin: { book: 'A' } });
-    await p.set('a', place('two'), { exclusiveWithin: { book: 'A', part: '1' } });
+    const locationAt = (word: string): Location => ({ book: 'A', part: '1', word });
+    await p.set('a', locationAt('one'), { exclusiveWithin: { book: 'A' } });
+    await p.set('a', locationAt('two'), { exclusiveWithin: { book: 'A', part: '1' } });
     assert.equal((await p.locationsOf('a')).length, 2);
-    await p.set('a', place('three'), { exclusiveWithin: { part: '1', book: 'A' } });
-    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([place('one'), place('three')]));
+    await p.set('a', locationAt('three'), { exclusiveWithin: { part: '1', book: 'A' } });
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([locationAt('one'), locationAt('three')]));
   });
 
   test('exclusive presence does not touch locations that were set without exclusiveWithin', async () => {

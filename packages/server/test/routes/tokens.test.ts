@@ -77,7 +77,7 @@ const ACCEPTED: readonly [string, Claims][] = [
   ],
 ];
 
-const REFUSED: readonly [string, Claims][] = [
+const REJECTED: readonly [string, Claims][] = [
   ['issued 31 s in the future', { iat: NOW + 31 }],
   ['issued an hour in the future', { iat: NOW + 3_600 }],
   ['issued 24 hours and 31 s ago', { iat: NOW - DAY - 31 }],
@@ -114,7 +114,7 @@ for (const kind of KINDS) {
       });
     }
 
-    for (const [title, claims] of REFUSED) {
+    for (const [title, claims] of REJECTED) {
       test(`${title} is ${kind.invalid}`, async () => {
         expectTokenFailure(await present(kind, sign(kind, claims)), kind.invalid);
       });

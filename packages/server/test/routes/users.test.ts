@@ -155,7 +155,7 @@ describe('the values of user fields', () => {
   });
 
   const texts = [7, true, [], {}, 'nul \u0000', 'lone \udc00', 'swapped \ude00\ud83d'];
-  const refused: [field: string, values: unknown[]][] = [
+  const rejected: [field: string, values: unknown[]][] = [
     ['name', ['', 'x'.repeat(257), '😀'.repeat(257), ...texts]],
     ['short_name', ['x'.repeat(257), '😀'.repeat(257), ...texts]],
     ['email', ['ann', '@', 'a@', '@b', 'a b@c.example', 'a@b@c', 'a@b\n', email(321), ...texts]],
@@ -177,7 +177,7 @@ describe('the values of user fields', () => {
     ['status', ['', 'inactive', 'Deleted', 0, false, ['active']]],
     ['metadata', [[], 'text', 7, true, { k: 'x'.repeat(16_384 - 7) }]],
   ];
-  for (const [field, values] of refused) {
+  for (const [field, values] of rejected) {
     test(`${field}: what is not allowed is invalid_field, names the field and changes nothing (${values.length} values)`, async () => {
       const project = await projectWithUser();
       await project.unchanged(async () => {

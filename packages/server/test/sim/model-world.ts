@@ -1,6 +1,6 @@
 /**
  * One project's data as plain maps, and the store's operations on it in the most obvious way there is: no index, no
- * queue, no SQL. An operation works on a copy that takes the place of the original only when nothing was refused.
+ * queue, no SQL. An operation works on a copy that takes the place of the original only when nothing was rejected.
  */
 import {
   compareCodePoints,
@@ -75,7 +75,7 @@ export const copyWorld = (world: World): World => structuredClone(world);
 
 type Changed = 'created' | 'updated' | 'unchanged';
 
-/** Runs a write on a copy; where it was not refused, keeps the copy and says what it did to others. */
+/** Runs a write on a copy. When it succeeds, the copy replaces the original, and the outcome has its changes. */
 function commit<Outcome extends object | string>(
   world: World,
   write: (draft: World) => Outcome,
@@ -145,8 +145,8 @@ export function unknownAmong(world: World, ids: readonly string[]): IdSample | n
   return unknown.length === 0 ? null : { count: unknown.length, ids: unknown.slice(0, 20) };
 }
 
-/** The refusal that a failed precondition comes to, or null. */
-export function refusal(
+/** The error of a precondition that does not hold, or null. */
+export function preconditionError(
   current: Revision | undefined,
   condition: Precondition,
 ): { kind: 'stale' | 'exists' } | null {
@@ -162,7 +162,7 @@ function matches(current: Revision | undefined, wanted: '*' | readonly Revision[
 
 /** The same where the operation never creates: there is no `exists` among its outcomes. */
 export function staleness(current: Revision | undefined, condition: Precondition): { kind: 'stale' } | null {
-  return refusal(current, condition) === null ? null : { kind: 'stale' };
+  return preconditionError(current, condition) === null ? null : { kind: 'stale' };
 }
 
 export function putGroup(
@@ -178,7 +178,7 @@ export function putGroup(
     }
     const users = unknownAmong(draft, write.members ?? []);
     if (users !== null) return { kind: 'unknownUsers', users } as const;
-    return refusal(current?.revision, context) ?? writeGroup(draft, id, write, context.revision);
+    return preconditionError(current?.revision, context) ?? writeGroup(draft, id, write, context.revision);
   });
 }
 
@@ -268,7 +268,7 @@ export function putUser(
   context: ConditionalContext,
 ): PutUserOutcome {
   return commit(world, (draft) => {
-    return refusal(draft.users.get(id)?.revision, context) ?? writeUser(draft, id, write, context);
+    return preconditionError(draft.users.get(id)?.revision, context) ?? writeUser(draft, id, write, context);
   });
 }
 
@@ -311,7 +311,7 @@ function newUser(id: string, now: number, revision: Revision): ModelUser {
   };
 }
 
-/** Absent keeps, `""` and null clear, anything else is the new value. */
+/** Absent leaves the value, `""` and null clear it, anything else replaces it. */
 function cleared(written: string | null | undefined, before: string | null): string | null {
   return written === undefined ? before : written || null;
 }

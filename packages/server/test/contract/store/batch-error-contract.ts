@@ -111,10 +111,10 @@ export function batchErrorContract(lab: StoreLab): void {
       groups: [{ id: 'new' }, { id: 'g' }],
     });
     assert.ok(outcome.kind === 'invalid');
-    const places = (problems: { readonly named: readonly { readonly path: string }[] }) =>
+    const paths = (problems: { readonly named: readonly { readonly path: string }[] }) =>
       problems.named.map(({ path }) => path);
-    assert.deepEqual(places(outcome.errors.unexpected), ['users[0].nick']);
-    assert.deepEqual(places(outcome.errors.missing), ['groups[0].name']);
+    assert.deepEqual(paths(outcome.errors.unexpected), ['users[0].nick']);
+    assert.deepEqual(paths(outcome.errors.missing), ['groups[0].name']);
   });
 
   test('a missing name is reported before unknown users', async () => {

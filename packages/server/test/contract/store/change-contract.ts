@@ -7,8 +7,8 @@ import type { StoreLab } from './store-lab.ts';
 type Run = (roster: Roster) => Promise<object>;
 type Case = readonly [what: string, run: Run, expected: readonly string[]];
 
-const PLACE = { userId: 'ann', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
-const MOVED = { ...PLACE, location: '{"p":"1","s":"2"}' };
+const UPDATE = { userId: 'ann', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+const MOVED = { ...UPDATE, location: '{"p":"1","s":"2"}' };
 
 /** Group `g` has ann, bob and cid, `h` has ann; dan is in no group; user `off` and group `shut` are deleted. */
 async function stock(lab: StoreLab): Promise<Roster> {
@@ -21,7 +21,7 @@ async function stock(lab: StoreLab): Promise<Roster> {
   return roster;
 }
 
-const placed = async (roster: Roster, update: typeof PLACE) =>
+const setDurable = async (roster: Roster, update: typeof UPDATE) =>
   roster.store.durablePresence.put(roster.key, update, roster.next());
 
 const WRITES: readonly Case[] = [
@@ -111,11 +111,15 @@ const WRITES: readonly Case[] = [
     (r) => r.store.preferences.put(r.key, 'ann', { sendViaEmail: true }, r.next()),
     [],
   ],
-  ['a durable location', (r) => placed(r, PLACE), ['durable_presence.moved g ann']],
-  ['a durable location that is refreshed', (r) => placed(r, PLACE).then(() => placed(r, PLACE)), []],
+  ['a durable location', (r) => setDurable(r, UPDATE), ['durable_presence.moved g ann']],
+  [
+    'a durable location that is refreshed',
+    (r) => setDurable(r, UPDATE).then(() => setDurable(r, UPDATE)),
+    [],
+  ],
   [
     'a durable location that moves within its region',
-    (r) => placed(r, PLACE).then(() => placed(r, MOVED)),
+    (r) => setDurable(r, UPDATE).then(() => setDurable(r, MOVED)),
     ['durable_presence.moved g ann'],
   ],
   ['a new name of the project', (r) => r.store.projects.rename(r.key, 'New', r.next()), ['project.renamed']],
@@ -208,7 +212,7 @@ const REJECTED: readonly (readonly [what: string, run: Run])[] = [
     (r) => r.batch({ users: [{ id: 'x' }], groups: [{ id: 'g', members: ['nobody'] }] }),
   ],
   ['a batch that does not fit the schema', (r) => r.batch({ users: [{ id: 'x', nick: 'n' }] })],
-  ['durable presence of a user who is no member', (r) => placed(r, { ...PLACE, userId: 'dan' })],
+  ['durable presence of a user who is no member', (r) => setDurable(r, { ...UPDATE, userId: 'dan' })],
 ];
 
 /** The position of the newest record. */

@@ -37,14 +37,14 @@ export function presenceContract(lab: StoreLab): void {
     await roster.users('cid');
     await roster.putUser('bob', { status: 'deleted' });
     await roster.putGroup('off', { status: 'deleted' });
-    const asked = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
+    const queries = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
       ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
     );
     const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
       lab.store.eligibility.find(roster.key, groupId, userId);
     assert.deepEqual(
-      await lab.store.eligibility.findMany(roster.key, asked),
-      await Promise.all(asked.map(one)),
+      await lab.store.eligibility.findMany(roster.key, queries),
+      await Promise.all(queries.map(one)),
     );
     assert.deepEqual(await lab.store.eligibility.findMany(roster.key, []), []);
     const other = await lab.project();
@@ -98,14 +98,14 @@ export function presenceContract(lab: StoreLab): void {
     await roster.applied({
       users: users.filter((_, index) => index % 5 === 0).map((id) => ({ id, status: 'deleted' })),
     });
-    const asked = users.map((userId) => ({ groupId: 'g', userId })).reverse();
+    const queries = users.map((userId) => ({ groupId: 'g', userId })).reverse();
     const expected = users.map((_, index) => ({
       user: index % 5 === 0 ? 'deleted' : 'active',
       group: 'active',
       member: index % 3 > 0,
     }));
     assert.deepEqual(
-      (await lab.store.eligibility.findMany(roster.key, asked)).map(shown),
+      (await lab.store.eligibility.findMany(roster.key, queries)).map(shown),
       expected.reverse(),
     );
   });
@@ -115,16 +115,16 @@ export function presenceContract(lab: StoreLab): void {
     await roster.groupOf('g', 'cid', 'ann', 'bob');
     await roster.users('dan');
     await roster.putUser('bob', { status: 'deleted' });
-    const asked = ['nobody', 'dan', 'cid', 'bob', 'ann'];
+    const queries = ['nobody', 'dan', 'cid', 'bob', 'ann'];
     const presentable = async (groupId: string, userIds: readonly string[]) => [
       ...(await lab.store.eligibility.filter(roster.key, groupId, userIds)).keys(),
     ];
-    assert.deepEqual(await presentable('g', asked), ['ann', 'cid']);
+    assert.deepEqual(await presentable('g', queries), ['ann', 'cid']);
     assert.deepEqual(await presentable('g', ['cid']), ['cid']);
     assert.deepEqual(await presentable('g', []), []);
-    assert.deepEqual(await presentable('nowhere', asked), []);
+    assert.deepEqual(await presentable('nowhere', queries), []);
     await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await presentable('g', asked), []);
+    assert.deepEqual(await presentable('g', queries), []);
   });
 
   test('presentable orders by code point and takes many users at once', async () => {
@@ -142,7 +142,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_1, at: 10 });
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_2, 20, SITE), setAt(20, PAGE_1));
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_2, at: 20 });
-    assert.deepEqual(await places(roster, { location: PAGE_1, partial: false }), []);
+    assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: false }), []);
   });
 
   test('an update of the same location renews its time', async () => {
@@ -170,14 +170,14 @@ export function presenceContract(lab: StoreLab): void {
   test('an exact filter takes the location itself, a partial one every location that has all of its pairs', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob', 'cid', 'dan');
-    const place = async (user: string, location: Location) =>
+    const set = async (user: string, location: Location) =>
       putPresence(roster, user, canonicalLocation(location), 1);
-    await place('ann', { page: '1' });
-    await place('bob', { page: '1', paragraph: '7' });
-    await place('cid', { page: '11', paragraph: '7' });
-    await place('dan', { paragraph: '7', page: '1', 'line "x"': '\\' });
+    await set('ann', { page: '1' });
+    await set('bob', { page: '1', paragraph: '7' });
+    await set('cid', { page: '11', paragraph: '7' });
+    await set('dan', { paragraph: '7', page: '1', 'line "x"': '\\' });
     const filtered = (location: Location, partial: boolean) =>
-      places(roster, { location: canonicalLocation(location), partial });
+      presentUsers(roster, { location: canonicalLocation(location), partial });
     assert.deepEqual(await filtered({ page: '1' }, false), ['ann']);
     assert.deepEqual(await filtered({ page: '1' }, true), ['ann', 'bob', 'dan']);
     assert.deepEqual(await filtered({ paragraph: '7' }, true), ['bob', 'cid', 'dan']);
@@ -213,7 +213,7 @@ export function presenceContract(lab: StoreLab): void {
         assert.deepEqual(await listed(roster, { location: text, partial }), expected);
     }
     assert.deepEqual(
-      await places(roster, { location: canonicalLocation({ like: '100x_' }), partial: true }),
+      await presentUsers(roster, { location: canonicalLocation({ like: '100x_' }), partial: true }),
       [],
     );
   });
@@ -248,8 +248,8 @@ export function presenceContract(lab: StoreLab): void {
     await putPresence(roster, 'ann', PAGE_1, 1);
     await putPresence(roster, 'bob', PAGE_1, 2);
     await roster.putUser('ann', { status: 'deleted' });
-    assert.deepEqual(await places(roster, EVERYWHERE), ['bob']);
-    assert.deepEqual(await places(roster, { location: PAGE_1, partial: true }), ['bob']);
+    assert.deepEqual(await presentUsers(roster, EVERYWHERE), ['bob']);
+    assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: true }), ['bob']);
     await roster.applied({ users: [{ id: 'ann', status: 'active' }] });
     assert.deepEqual(await listed(roster, EVERYWHERE), [
       { userId: 'ann', location: PAGE_1, at: 1 },
@@ -322,7 +322,7 @@ export function presenceContract(lab: StoreLab): void {
         groups: [{ id: 'g', name: 'g', status: 'active' }],
       });
       assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await places(roster, EVERYWHERE), []);
+      assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
     });
   }
 
@@ -344,7 +344,7 @@ export function presenceContract(lab: StoreLab): void {
       assert.equal(await found(roster, 'ann'), null);
       await roster.groupOf('g', 'ann', 'bob');
       assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await places(roster, EVERYWHERE), []);
+      assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
     });
   }
 
@@ -361,7 +361,7 @@ export function presenceContract(lab: StoreLab): void {
   test('durable presence of a user or group that does not exist is null, and the listing is empty', async () => {
     const roster = await lab.project();
     assert.equal(await found(roster, 'ann'), null);
-    assert.deepEqual(await places(roster, EVERYWHERE), []);
+    assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
   });
 }
 
@@ -381,5 +381,5 @@ const found = (roster: Roster, userId: string) => roster.store.durablePresence.f
 const listed = (roster: Roster, filter: LocationFilter) =>
   roster.store.durablePresence.list(roster.key, 'g', filter, { after: null, limit: 10_000 });
 
-const places = async (roster: Roster, filter: LocationFilter) =>
+const presentUsers = async (roster: Roster, filter: LocationFilter) =>
   (await listed(roster, filter)).map(({ userId }) => userId);

@@ -127,7 +127,7 @@ export function pageContract(lab: StoreLab): void {
         const page = await list(roster)({ after, limit: 7 });
         seen.push(...entriesIn(page).map(({ id }) => id));
         after = page.last;
-        // Before, at and after the place that was reached.
+        // Before, at and after the position that was reached.
         await add(roster, [`a${round}`, `${after ?? 'z'}-new`, `z${round}`]);
         const leaving = seen.findLast((id) => id.includes('gone'));
         if (leaving !== undefined) await remove(roster, leaving);

@@ -238,8 +238,8 @@ async function furnished(lab: StoreLab): Promise<Roster> {
 }
 
 function putPresence(roster: Roster) {
-  const place = '{"page":"1"}';
-  const update = { userId: 'ann', groupId: 'group', region: place, location: place };
+  const location = '{"page":"1"}';
+  const update = { userId: 'ann', groupId: 'group', region: location, location };
   return roster.store.durablePresence.put(roster.key, update, roster.next());
 }
 

@@ -32,7 +32,7 @@ const KEEPS_GROUP: readonly Step[] = [
   ],
   ['the same in a batch', (roster) => roster.applied({ groups: [{ id: 'g', name: 'g' }] })],
   ['a disconnection of what is not connected', (roster) => roster.connectGroup('g', null)],
-  ['a refused write', (roster) => roster.putGroup('g', { name: 'Renamed', members: ['nobody'] })],
+  ['a rejected write', (roster) => roster.putGroup('g', { name: 'Renamed', members: ['nobody'] })],
   ['a dry run', (roster) => roster.batch({ groups: [{ id: 'g', name: 'Renamed' }] }, true)],
   ['a new name of a member', (roster) => roster.putUser('ann', { name: 'Ann' })],
   ['a status of a member', (roster) => roster.putUser('ann', { status: 'deleted' })],

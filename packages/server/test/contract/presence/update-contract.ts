@@ -8,7 +8,7 @@ const CREATED = { arrived: false, created: true, departed: null };
 const APP = at({ app: 'a' });
 
 /** What an update does to where the user is, and what it says that it changed. */
-export function placingContract(rule: Rule): void {
+export function updateContract(rule: Rule): void {
   rule('ping resolves while the engine answers, and close is idempotent', async ({ store, other }) => {
     await store.ping();
     await other.ping();
