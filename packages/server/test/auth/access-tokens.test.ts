@@ -31,7 +31,7 @@ test('an app token is exchanged for an access token, which opens the same projec
     await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
   }));
 
-test('every exchange is a session of its own', () =>
+test('every exchange of an app token creates a session of its own', () =>
   withAuth(async (auth) => {
     const [one, other] = [
       await auth.tokens.authorize(appToken(auth)),
@@ -49,7 +49,7 @@ test('every exchange is a session of its own', () =>
     );
   }));
 
-test('an access token outlives the rotation of the secret with which it was asked for', () =>
+test('an access token outlives the rotation of the secret that signed its app token', () =>
   withAuth(async (auth) => {
     const { accessToken } = await auth.tokens.authorize(appToken(auth));
     await auth.projects.rotateSecret({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id, 0);
@@ -99,10 +99,10 @@ const REJECTED: [what: string, token: (now: number) => string, code: ErrorCode][
   ],
 ];
 
-test('what is no good app token buys no access token', (t) =>
+test('a token that is no valid app token is not exchanged for an access token', (t) =>
   withAuth(async ({ tokens, seconds }) => {
     for (const [what, token, code] of REJECTED) {
-      await t.test(`${what} is ${code}`, async () => {
+      await t.test(`a signed_app_token that is ${what} is ${code}`, async () => {
         await assertTokenFailure(() => tokens.authorize(token(seconds())), code);
       });
     }
@@ -135,7 +135,7 @@ test('an access token whose session is unknown, or whose project is gone, is inv
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
   }));
 
-test('expired_access_token is said only of tokens that this service signed', () =>
+test('expired_access_token is answered only to tokens that this service signed', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, tokens } = auth;
     const { accessToken } = await tokens.authorize(appToken(auth));
@@ -149,7 +149,7 @@ test('expired_access_token is said only of tokens that this service signed', () 
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${forged}`), 'invalid_access_token');
   }));
 
-test('ended sessions are forgotten within the hour after the tolerance, and only those; their tokens stay expired', () =>
+test('ended sessions are removed within the hour after the tolerance, and only those; their tokens stay expired', () =>
   withAuth(async (auth) => {
     const { clock, store, tokens, authenticator } = auth;
     const session = async () => {

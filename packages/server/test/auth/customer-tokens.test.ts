@@ -16,7 +16,7 @@ test('a customer token signed with HS512, HS384 or HS256 opens the projects endp
     }
   }));
 
-test('only customer_id counts there', () =>
+test('a customer token is recognised by customer_id, whatever other claims it has', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claims = { customer_id: CUSTOMER.id, project_id: 'nobody', session_id: 's', iat: seconds() };
     const caller = await authenticator.authenticateCustomer(`Bearer ${forgedToken(claims, signed)}`);
@@ -56,7 +56,7 @@ test('any other token on the projects endpoints is invalid_customer_token', (t) 
     }
   }));
 
-test('a client token on the projects endpoints is invalid_access_token, whatever else it says', () =>
+test('a client token on the projects endpoints is invalid_access_token, whatever other claims it has', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claims = { customer_id: CUSTOMER.id, user_id: 'ada', iat: seconds() };
     const header = `Bearer ${forgedToken(claims, signed)}`;

@@ -47,7 +47,7 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(await owners(dataDir), ['c: p', 'd: q']);
     }));
 
-  test('a customer and a project that exist keep their secrets', () =>
+  test('an existing customer and project of the settings retain their secrets', () =>
     withFreshDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       await startOnce(dataDir, both);

@@ -43,7 +43,7 @@ async function accessTokenOf({ url, id, secret }: Project): Promise<string> {
 }
 
 test(
-  'docs/operations.md: the embedded store moves to PostgreSQL with all that is in it',
+  'docs/operations.md: the embedded store moves to PostgreSQL with all of its data',
   { skip: skipsPostgres },
   () =>
     withDatabase((databaseUrl) =>

@@ -236,7 +236,7 @@ test('a large group that has become small takes the memory of a small group', as
   assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
 });
 
-test('other work of the process runs during a sweep of many presences', async () => {
+test('other work of the process continues during a sweep of many presences', async () => {
   const store = createMemoryPresence();
   await fill(store, ownLocation);
   let ticks = 0;

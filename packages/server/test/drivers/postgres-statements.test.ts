@@ -115,20 +115,20 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
   });
 
   for (const [name, run] of Object.entries(READS)) {
-    test(`${name} is one statement`, async () => {
+    test(`${name} sends one statement`, async () => {
       assert.deepEqual(await recorder.during(() => run(roster, 1)), { statements: 1, roundTrips: 1 });
     });
   }
 
   for (const [name, run] of Object.entries(SINGLE)) {
-    test(`${name} is one statement`, async () => {
+    test(`${name} sends one statement`, async () => {
       await run(roster, 1);
       assert.deepEqual(await recorder.during(() => run(roster, 2)), { statements: 1, roundTrips: 1 });
     });
   }
 
   for (const [name, run] of Object.entries(WRITES)) {
-    test(`${name} takes at most three round trips, however much it writes`, async () => {
+    test(`${name} takes at most three round trips, however large it is`, async () => {
       const small = await recorder.during(() => run(roster, 1));
       const large = await recorder.during(() => run(roster, 1_500));
       assert.ok(small.roundTrips <= 3 && large.roundTrips <= 3, JSON.stringify({ small, large }));
@@ -137,7 +137,7 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     });
   }
 
-  test('no read and no hot write touches more than what it is about', async () => {
+  test('no read and no frequent write touches more pages than the limit of the test', async () => {
     await presentAll(roster);
     const before = recorder.sent.length;
     for (const run of [...Object.values({ ...READS, ...SINGLE }), ...MORE_READS]) await run(roster, 3);
@@ -154,7 +154,7 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     assert.deepEqual(costly, []);
   });
 
-  test('no statement scans a table', async () => {
+  test('no statement to PostgreSQL scans a table', async () => {
     for (const run of MORE_READS) await run(roster, 1);
     await exceedBounds(roster, database.url);
     await store.projects.delete((await newRoster(store)).key);

@@ -38,7 +38,7 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
       await crowd.assertToldOnce();
     }));
 
-  test('while the move of a slot is stuck calls for its group are unavailable, and other groups go on', async () => {
+  test('while the move of a slot is stuck calls for its group are unavailable, and other groups continue', async () => {
     const url = `${cluster.url}?prefix=between`;
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -67,7 +67,7 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('nothing is lost when a replica takes over from a living master, and each departure is published once', () =>
+  test('no presence is lost when a replica takes over from a living master, and each departure is published once', () =>
     Crowd.with(cluster.url, 'taken', async (crowd) => {
       await crowd.whileAtWork(() => takeOver(cluster.replica));
       await crowd.assertToldOnce();

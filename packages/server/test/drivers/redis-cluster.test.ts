@@ -43,7 +43,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     return [await openRedisBroker({ url }), await openRedisBroker({ url })];
   });
 
-  test('one sweep ends presence on every node', async () => {
+  test('one sweep of a Redis Cluster ends presence on every node', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -60,7 +60,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('no call hangs while a node is paused, and all goes on soon after it is resumed', async () => {
+  test('no call hangs while a node of a Redis Cluster is paused, and all succeed soon after it is resumed', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -85,7 +85,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('watches are lost and presence stays when a master dies and its replica takes over', async () => {
+  test('watches are lost and presence stays when a master of a Redis Cluster dies and its replica takes over', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {

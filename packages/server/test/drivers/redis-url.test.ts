@@ -64,18 +64,19 @@ const REJECTED = [
 
 describe('the URL of a Redis', () => {
   for (const [url, differs] of READ) {
-    test(`${url} is read`, () => assert.deepEqual(parseRedisUrl(url), { ...PLAIN, ...differs }));
+    test(`the Redis URL ${url} is accepted`, () =>
+      assert.deepEqual(parseRedisUrl(url), { ...PLAIN, ...differs }));
   }
 
   for (const url of REJECTED) {
-    test(`"${url}" is rejected in one line`, () =>
+    test(`the Redis URL "${url}" is rejected in one line`, () =>
       assert.throws(
         () => parseRedisUrl(url),
         (error) => error instanceof RedisUrlError && !error.message.includes('\n'),
       ));
   }
 
-  test('a password is never in the message', () => {
+  test('a password of a Redis URL is never in the message', () => {
     for (const url of ['redis://:secret@h:port', 'redis://:secret@h/x', 'redis://:secret@h?nick=secret']) {
       assert.throws(
         () => parseRedisUrl(url),

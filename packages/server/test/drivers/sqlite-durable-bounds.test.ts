@@ -64,7 +64,7 @@ describe('the disk space of durable presence', () => {
     });
   }
 
-  test('is bounded however many locations are set, since new locations reuse the space of those that end', () =>
+  test('the disk space of durable presence is bounded however many locations are set, since new locations reuse the space of those that end', () =>
     withDirectory(async (dataDir) => {
       const key = await emptyGroup(dataDir);
       const full = await bytesAfter(dataDir, key, 0, 200);
@@ -73,7 +73,7 @@ describe('the disk space of durable presence', () => {
       assert.ok(later <= 1.05 * full, `${later} bytes, and ${full} when the bound was reached first`);
     }));
 
-  test('is at most 1 KiB for each location beside the text, with as many pairs as there can be', () =>
+  test('the disk space of durable presence is at most 1 KiB for each location beside the text, with as many pairs as there can be', () =>
     withDirectory(async (dataDir) => {
       const key = await emptyGroup(dataDir);
       const before = await bytesAfter(dataDir, key, 0, 0, wide);
@@ -121,7 +121,7 @@ describe('a store of the schema without bounds', () => {
   const page = (number: number) => canonicalLocation({ page: `${number}` });
 
   test(
-    'has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
+    'a store of the schema without bounds has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
     { timeout: 120_000 },
     () =>
       withDirectory(async (dataDir) => {

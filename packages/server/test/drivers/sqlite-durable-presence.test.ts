@@ -107,7 +107,7 @@ describe('the cost of a read of durable presence', () => {
     ['a later page of all users', null, 20, 'u000150'],
   ];
 
-  test('does not grow with the locations of the group that are not in the answer', () =>
+  test('the cost of a read of durable presence does not grow with the locations of the group that are not in the answer', () =>
     withDirectory(async (directory) => {
       const costs: unknown[][] = [];
       for (const size of [200, 2_000]) {
@@ -172,7 +172,7 @@ describe('the rows of a durable location', () => {
     return random.pick(ways)();
   }
 
-  test('are those of its keys, no more and no fewer, after any sequence of writes', () =>
+  test('the rows of a durable location are those of its keys, no more and no fewer, after any sequence of writes', () =>
     withDirectory(async (dataDir) => {
       await withStore(dataDir, async (store) => {
         const [roster, random] = [await newRoster(store), new Random(SEED)];
@@ -196,7 +196,7 @@ describe('the rows of a durable location', () => {
       });
     }));
 
-  test('do not change when the location is renewed, and change for the changed pairs alone when it moves', () =>
+  test('the rows of a durable location do not change when it is renewed, and change for the changed pairs alone when it moves', () =>
     withDirectory(async (dataDir) => {
       const key = await withStore(dataDir, async (store) => {
         const roster = await newRoster(store);
@@ -225,7 +225,7 @@ describe('the rows of a durable location', () => {
       });
     }));
 
-  test('are removed with the project', { timeout: 60_000 }, () =>
+  test('the rows of a durable location are removed with the project', { timeout: 60_000 }, () =>
     withDirectory(async (dataDir) => {
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
@@ -274,7 +274,7 @@ describe('a store of the first schema', () => {
     });
   }
 
-  test('has its durable presence after the migration, which reads find like newly written one', () =>
+  test('a store of the first schema has its durable presence after the migration, which reads find like newly written presence', () =>
     withDirectory(async (dataDir) => {
       const odd = canonicalLocation({ 'a"b': '\0', lone: '\ud800', emoji: '\u{1f600}', '': '' });
       makeFirst(dataDir, [
@@ -308,7 +308,7 @@ describe('a store of the first schema', () => {
       });
     }));
 
-  test('does not change when the migration fails', () =>
+  test('a store of the first schema does not change when the migration fails', () =>
     withDirectory(async (dataDir) => {
       makeFirst(dataDir, [['ann', '{"a":"b"}', 'this is no JSON', 1]]);
       await assert.rejects(withStore(dataDir, async () => {}));

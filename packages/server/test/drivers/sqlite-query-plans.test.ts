@@ -142,7 +142,7 @@ describe('query plans', () => {
     }
   };
 
-  test('the statements of every operation were recorded', () => {
+  test('the statements of every operation of the embedded store were recorded', () => {
     const text = planned().join('\n');
     for (const table of [
       'customers',
@@ -169,7 +169,7 @@ describe('query plans', () => {
     assert.match(text, /DELETE FROM durable_places/);
   });
 
-  test('no statement scans a table', () =>
+  test('no statement of the embedded store scans a table', () =>
     withDatabase((database) => {
       const scans = planned().flatMap((sql) => {
         if ([...WHOLE_TABLES.keys()].some((part) => sql.includes(part))) return [];
@@ -198,7 +198,7 @@ describe('query plans', () => {
       assert.match(count.join(), /COVERING INDEX messages_by_time \(thread_no=\? AND created_at>\?\)/);
     }));
 
-  test('durable presence is searched by the whole key that leads to it, and never sorted', () =>
+  test('durable presence is searched by the whole prefix of its key, and never sorted', () =>
     withDatabase((database) => {
       const reads = planned().filter(
         (sql) => /^\s*SELECT[^(]* FROM durable_p/.test(sql) && !WHOLE_TABLES.has(sql),
@@ -208,7 +208,7 @@ describe('query plans', () => {
       assert.deepEqual([...lines].sort(), DURABLE_SEARCHES);
     }));
 
-  test('no page is cut out of rows that had to be sorted first', () =>
+  test('no page of a list is cut out of rows that had to be sorted first', () =>
     withDatabase((database) => {
       const sorted = planned().filter((sql) => {
         const isPage = /ORDER BY[^)]*LIMIT \?|ORDER BY[^)]*LIMIT \d/i.test(sql);

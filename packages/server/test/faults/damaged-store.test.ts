@@ -40,7 +40,7 @@ describe('a database file that is damaged under a running server', () => {
     ['a truncated file', (file) => truncateSync(file, 0)],
   ];
   for (const [title, damage] of damages) {
-    test(`${title}: requests that read them are answered with 503, and the process lives`, () =>
+    test(`${title}: requests that read the damaged pages are answered with 503, and the process stays alive`, () =>
       withDataDir(undefined, (dataDir) =>
         withUser(dataDir, async (server) => {
           const { request } = server;
@@ -61,7 +61,7 @@ describe('a database file that is damaged under a running server', () => {
       ));
   }
 
-  test('a write that finds the damage first is answered with 503 too', () =>
+  test('a write that finds a damaged page first is answered with 503 too', () =>
     withDataDir(undefined, async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       const users = Array.from({ length: 2_000 }, (_, index) => ({

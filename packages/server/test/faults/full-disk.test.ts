@@ -16,7 +16,7 @@ const skip = canMount ? false : 'this system lets no test mount a file system';
 
 const METADATA = { text: 'm'.repeat(16_000) };
 
-test('writes on a full disk are answered with 503 while reads go on, and both go on when there is room', {
+test('writes on a full disk are answered with 503 while reads continue, and both succeed when there is space again', {
   skip,
 }, async () => {
   if (process.env[IN_NAMESPACE] === undefined) {

@@ -31,7 +31,7 @@ describe('a start on a directory from which data is missing', () => {
     ],
   ];
   for (const [title, lose, line] of losses) {
-    test(`${title}: the start ends with one line and exit code 1, changes nothing, and the doctor reports it`, () =>
+    test(`${title}: the start ends with one line and exit code 1, changes nothing, and rollcall doctor reports it`, () =>
       withDataDir(undefined, async (dataDir) => {
         await withUser(dataDir, stop);
         lose(dataDir);

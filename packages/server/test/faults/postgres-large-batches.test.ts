@@ -57,7 +57,7 @@ const allApplied = (rosters: readonly Roster[]) =>
 describe('more large batches than threads are unavailable in time, and apply when PostgreSQL is back', {
   skip: skipsOwnPostgres,
 }, () => {
-  test('when it is paused before they begin', () =>
+  test('more large batches than threads are unavailable in time when PostgreSQL is paused before they begin', () =>
     withServer(async (store, server) => {
       const rosters = await twoProjects(store);
       server.pause();
@@ -66,7 +66,7 @@ describe('more large batches than threads are unavailable in time, and apply whe
       assert.deepEqual(await Promise.all(applyAll(rosters)), allApplied(rosters));
     }));
 
-  test('when it is paused while some of them are under way', () =>
+  test('more large batches than threads are unavailable in time when PostgreSQL is paused while some are under way', () =>
     withServer(async (store, server) => {
       const rosters = await twoProjects(store);
       await withClient(server.url, async (client) => {

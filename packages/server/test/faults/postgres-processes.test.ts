@@ -31,7 +31,7 @@ function startWriter(url: string, key = '', lanes = 0) {
 }
 
 describe('the schema', { skip: skipsPostgres }, () => {
-  test(`the schema is made once when ${PROCESSES} processes start at once`, () =>
+  test(`the schema is created once when ${PROCESSES} processes start at once`, () =>
     withDatabase(async (url) => {
       const started = Array.from({ length: PROCESSES }, () => startWriter(url));
       for (const { exited, errors } of started) {
@@ -46,7 +46,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
       assert.equal(applied.rowCount, latestSchemaVersion + 1);
     }));
 
-  test('a schema of a newer version is rejected, and left as it is', () =>
+  test('a schema of a newer version is rejected, and not changed', () =>
     withDatabase(async (url) => {
       await (await openPostgresStore({ url })).close();
       await withClient(url, (client) => client.query('INSERT INTO schema_migrations (number) VALUES (9999)'));

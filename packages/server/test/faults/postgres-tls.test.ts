@@ -38,7 +38,7 @@ function certify(directory: string): readonly string[] {
 }
 
 describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
-  test('follows sslmode, and a certificate that does not match is rejected', () =>
+  test('encryption of PostgreSQL follows sslmode, and a certificate that does not match is rejected', () =>
     OwnPostgres.with(async (server) => {
       const at = (host: string, parameters: Record<string, string>) =>
         `postgres://postgres@${host}:${server.port}/postgres?${new URLSearchParams(parameters)}`;
@@ -63,7 +63,7 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
       }
     }, certify));
 
-  test('that the server does not offer is rejected, unless sslmode only prefers it', () =>
+  test('encryption that PostgreSQL does not offer is rejected, unless sslmode only prefers it', () =>
     OwnPostgres.with(async (server) => {
       const at = (sslmode: string) =>
         `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=${sslmode}`;

@@ -8,7 +8,7 @@ import { skipsRedis } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 
-test('many presence updates without Redis are answered with 503 that says some may be applied, and can be sent again', {
+test('many presence updates without Redis are answered with 503 and the message that some may be applied, and can be sent again', {
   skip: await skipsRedis(),
 }, async (t) => {
   const redis = await OwnRedis.start();

@@ -75,7 +75,7 @@ async function countEnds(store: PresenceStore): Promise<Map<string, number>> {
 }
 
 describe('presence that ends while processes die', { skip: await skipsRedis() }, () => {
-  test('each departure is published once, though the process that set it is gone and others are killed in a sweep', async (t) => {
+  test('each departure is published once, when the process that set the presence has died and others are killed in a sweep', async (t) => {
     const url = freshRedisUrl();
     const store = await openRedisPresence({ url });
     t.after(() => store.close());

@@ -121,7 +121,7 @@ describe('a presence update is rejected at once', () => {
       }));
   }
 
-  test('a presence update is rejected at once also where the store was read before the change and answered after it', () => {
+  test('a presence update is rejected at once also where the store was read before the change and responded after it', () => {
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     let isDelayed = false;
     const disturb = (store: Store): Partial<EligibilityStore> => ({

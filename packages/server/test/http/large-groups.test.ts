@@ -44,18 +44,18 @@ suite('a group whose members come in pieces', () => {
     });
   };
 
-  test('reads like any other', async () => {
+  test('a group whose members are read in pieces is answered like any other', async () => {
     const { body, held } = await reading('GET', () => ({}));
     const { members, name } = JSON.parse(body);
     assert.deepEqual({ members, name, held }, { members: ['u'], name: 'G', held: 0 });
   });
 
-  test('releases the snapshot of the store when the answer is 304', async () => {
+  test('a group whose members are read in pieces releases its snapshot when the answer is 304', async () => {
     const { statusCode, held } = await reading('GET', (etag) => ({ 'if-none-match': etag }));
     assert.deepEqual({ statusCode, held }, { statusCode: 304, held: 0 });
   });
 
-  test('releases the snapshot of the store after a HEAD', async () => {
+  test('a group whose members are read in pieces releases its snapshot after a HEAD', async () => {
     const { statusCode, held } = await reading('HEAD', () => ({}));
     assert.deepEqual({ statusCode, held }, { statusCode: 200, held: 0 });
   });

@@ -42,7 +42,7 @@ async function fill({ engine, project }: AppCase): Promise<void> {
 const ids = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
 
 suite('a list that is long', () => {
-  test('is read in chunks of at most 500 and is one JSON array of all of it', async () => {
+  test('a long list is read in chunks of at most 500 and is one JSON array of all entries', async () => {
     const pages: Page[] = [];
     await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
@@ -55,7 +55,7 @@ suite('a list that is long', () => {
     });
   });
 
-  test('with a limit above a chunk ends at the limit, and Link goes on after it', () =>
+  test('a long list with a limit above a chunk ends at the limit, and Link has the next page', () =>
     withApp({}, async (appCase) => {
       await fill(appCase);
       const first = await appCase.call('GET', '/v1/groups?limit=700');
@@ -67,7 +67,7 @@ suite('a list that is long', () => {
       assert.equal(new Set([...ids(first.body), ...ids(second.body)]).size, GROUPS);
     }));
 
-  test('is not read for a HEAD', async () => {
+  test('a long list is not read for a HEAD', async () => {
     const pages: Page[] = [];
     await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
@@ -97,7 +97,7 @@ const failingSecondChunk = (gate: Promise<void>) => ({
 });
 
 suite('a list that fails', () => {
-  test('at its first chunk has the status of the failure', async () => {
+  test('a list that fails at its first chunk has the status of the failure', async () => {
     const failing = ({ store }: Engine) => ({
       store: altered(store, {
         groups: {
@@ -115,7 +115,7 @@ suite('a list that fails', () => {
     });
   });
 
-  test('on the way breaks the connection, never ends as if it were whole, and is logged', async () => {
+  test('a list that fails after its first chunk breaks the connection, never ends as if it were whole, and is logged', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
     await withApp({ ...failingSecondChunk(Promise.resolve()), log }, async (appCase) => {
@@ -125,7 +125,7 @@ suite('a list that fails', () => {
     });
   });
 
-  test('a client that disconnects ends the reading', async () => {
+  test('a client that disconnects within a long list ends the reading', async () => {
     const pages: Page[] = [];
     let isReleased = false;
     let letGo = () => {};

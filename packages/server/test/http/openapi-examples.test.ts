@@ -92,7 +92,7 @@ function expectSuccess(described: DescribedOperation, answer: Answer): void {
 }
 
 describe('every described example can be sent, and is answered as described', () => {
-  test('every request example', async () => {
+  test('every request example of the API description can be sent, and is answered as described', async () => {
     for (const described of api.operations) {
       const bodies = described.operation.requestBody?.content['application/json']?.examples ?? {};
       for (const example of Object.values(bodies) as Example[]) {
@@ -101,7 +101,7 @@ describe('every described example can be sent, and is answered as described', ()
     }
   });
 
-  test('every operation without a body, and every one with the examples of its query', async () => {
+  test('every operation without a body, and every one with the examples of its query, is answered as described', async () => {
     for (const described of api.operations) {
       const { requestBody } = described.operation;
       if (requestBody === undefined || !requestBody.required)
@@ -110,7 +110,7 @@ describe('every described example can be sent, and is answered as described', ()
     }
   });
 
-  test('every request example is taken by the schema of its operation', () => {
+  test('every request example of the API description is valid against the schema of its operation', () => {
     for (const { path, method, operation } of api.operations) {
       const media = operation.requestBody?.content['application/json'];
       const pointer = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;

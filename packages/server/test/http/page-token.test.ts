@@ -12,14 +12,14 @@ const part = fc
 const list = fc.array(part, { minLength: 1, maxLength: 3 });
 
 suite('page tokens', () => {
-  test('any ID comes back from its own list, on every process with the key', () => {
+  test('a page token returns its ID for its own list, on every process with the key', () => {
     const property = fc.property(list, part, (name, id) => {
       assert.equal(new PageTokens(KEY).read(name, tokens.issue(name, id)), id.toWellFormed());
     });
     fc.assert(property);
   });
 
-  test('no other list takes it', () => {
+  test('a page token of one list is rejected by every other list', () => {
     const property = fc.property(list, list, part, (name, other, id) => {
       fc.pre(name.join('\0') !== other.join('\0'));
       assert.equal(tokens.read(other, tokens.issue(name, id)), null);

@@ -223,7 +223,7 @@ describe('a presence update', () => {
 });
 
 describe('a presence update whose client disconnects', () => {
-  test('before its answer is counted once in /metrics', async () => {
+  test('a presence update whose client disconnects before its answer is counted once in /metrics', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
     const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
     let isDelayed = false;

@@ -43,23 +43,23 @@ const AWAY = 'expired presence is not dropped';
 const BACK = 'expired presence is dropped again';
 
 describe('a presence engine that is away is logged when that begins, each minute, and after a minute without failure', () => {
-  test('sweeps that fail at once are logged once a minute', async () => {
+  test('sweeps of presence that fail at once are logged once a minute', async () => {
     const isAway = (sweep: number) => sweep > 8 && sweep <= 8 + 150 * 4;
     assert.deepEqual(await linesOf(220, isAway), [AWAY, AWAY, AWAY, BACK]);
   });
 
-  test('sweeps that fail after two seconds are logged once a minute', async () => {
+  test('sweeps of presence that fail after two seconds are logged once a minute', async () => {
     assert.deepEqual(await linesOf(124, () => true, 8), [AWAY, AWAY, AWAY]);
   });
 
   for (const every of [2, 22, 40]) {
-    test(`sweeps of which one in ${every} fails are logged once a minute`, async () => {
+    test(`sweeps of presence of which one in ${every} fails are logged once a minute`, async () => {
       assert.deepEqual(await linesOf(100, (sweep) => sweep % every === 1), [AWAY, AWAY]);
     });
   }
 });
 
-test('a tick that comes during a sweep is made up for right after it, so nothing that expired waits for another', async () => {
+test('a sweep that is due during a sweep follows right after it, so no expired presence waits for another', async () => {
   const times: number[] = [];
   const first = Promise.withResolvers<void>();
   const disturb = ({ presence }: Engine) => ({

@@ -24,7 +24,7 @@ function argumentsFor({ path, method, operation }: DescribedOperation, body: unk
 }
 
 describe('the curl lines of the page', () => {
-  test('send, pasted into a shell, the described request', () => {
+  test('the curl lines of the page, pasted into a shell, send the described request', () => {
     for (const described of api.operations) {
       const { operation, method } = described;
       const examples = operation.requestBody?.content['application/json']?.examples ?? {};

@@ -106,7 +106,7 @@ describe('following a group', () => {
       assert.equal(snapshots(sink), 2);
     }));
 
-  test('streams of a group that was created again before its removal was published go on', () =>
+  test('streams of a group that was created again before its removal was published continue', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const [host, viewer] = [await world.open(), await world.open({ viewer: { userId: 'a' } })];

@@ -36,7 +36,7 @@ describe('the readers of one filter', () => {
       );
     }));
 
-  test('while there are writes to spare, every event is sent at once, also of a user who moves often', () =>
+  test('while the write budget lasts, every event is sent at once, also of a user who moves often', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const sink = await world.open();
@@ -44,7 +44,7 @@ describe('the readers of one filter', () => {
       await world.until('all moves', () => changes(sink).length === 3);
     }));
 
-  test('without writes to spare, events are merged and sent at an interval', () =>
+  test('without write budget, events are merged and sent at an interval', () =>
     withStreams({ writesPerSecond: [10] }, async (world) => {
       await world.seed(['a', 'b']);
       const [sink] = await Promise.all(Array.from({ length: 20 }, () => world.open()));
@@ -100,7 +100,7 @@ describe('a reader who stops reading', () => {
   /** The length of the events of ten users, in bytes. */
   const BATCH_MAX = 2_000;
 
-  test('a reader who stops reading is written nothing more, and later gets what it missed, merged', () =>
+  test('a reader who stops reading is sent nothing more, and later gets the missed events, merged', () =>
     withStreams({}, async (world) => {
       const ids = users(10);
       await world.seed(ids);
@@ -134,7 +134,7 @@ describe('a reader who stops reading', () => {
       assert.ok(slow.waitedMost < BATCH_MAX, `${slow.waitedMost} bytes`);
     }));
 
-  test('a reader who takes nothing for two minutes is disconnected', () =>
+  test('a reader who receives nothing for two minutes is disconnected', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const [slow, quick] = [await world.open(), await world.open()];
@@ -152,7 +152,7 @@ describe('a reader who stops reading', () => {
       assert.equal(world.hubs[0]?.streamCount, 1);
     }));
 
-  test('a long snapshot is written piece by piece, each when the network has taken the one before', () =>
+  test('a long snapshot is written in pieces, each when the network has received the one before', () =>
     withStreams({}, async (world) => {
       const ids = users(1_500);
       await world.seed(ids);
@@ -167,7 +167,7 @@ describe('a reader who stops reading', () => {
 });
 
 describe('the presence that a stream shows', () => {
-  test('a snapshot read in pages is right while users arrive, move and depart', () =>
+  test('a snapshot that is read in pages is correct while users arrive, move and depart', () =>
     withStreams({}, async (world) => {
       const ids = users(2_600);
       await world.seed(ids);
@@ -267,7 +267,7 @@ describe('the presence that a stream shows', () => {
       assert.deepEqual(known(one), []);
     }));
 
-  test('arrived has from only where readers know the user to be at that location', () =>
+  test('arrived has from only where readers have the user at that location', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       await world.move('a', '1');
@@ -301,7 +301,7 @@ describe('the presence that a stream shows', () => {
       await world.until('what follows', () => lines(sink).at(-1) === 'a 3');
     }));
 
-  test('a group without streams is no longer watched after a while', () =>
+  test('a group without streams is no longer watched after the retention time', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const sink = await world.open();

@@ -28,7 +28,7 @@ async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink,
 }
 
 describe('a slow reader', () => {
-  test('a slow reader who takes something now and then is not disconnected', () =>
+  test('a slow reader who receives a few bytes now and then is not disconnected', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);
       let heartbeats = 0;

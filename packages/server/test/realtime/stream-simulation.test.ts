@@ -32,7 +32,7 @@ describe('the simulation of streams', () => {
       ));
   }
 
-  test('enough streams resumed for the simulation to mean something', { skip: SEEDS.length < 2 }, () => {
+  test('the simulation of streams resumes at least some streams', { skip: SEEDS.length < 2 }, () => {
     assert.ok(resumed >= 20, `${resumed}`);
   });
 });

@@ -71,7 +71,7 @@ describe('unsent texts', () => {
     return holder;
   }
 
-  test('a text does not count while it is current, nor after it was sent', () => {
+  test('an unsent text does not count while it is current, nor after it was sent', () => {
     const texts = new UnsentTexts();
     const current = retained(texts, 50, true);
     const first = retained(texts, 30);
@@ -87,7 +87,7 @@ describe('unsent texts', () => {
     assert.deepEqual([current.isDisconnected, first.isDisconnected], [true, false]);
   });
 
-  test('the newest text is sent whole, however long it is', () => {
+  test('the newest snapshot text is sent whole, however long it is', () => {
     const texts = new UnsentTexts();
     const first = retained(texts, 1);
     assert.equal(retained(texts, OUTDATED_MAX_MB + 1).isDisconnected, false);

@@ -31,7 +31,7 @@ async function projectWithBoth(): Promise<Project> {
 }
 
 describe('POST /v1/batch applies', () => {
-  test('new IDs are created, and the answer counts and names them', async () => {
+  test('POST /v1/batch creates new IDs, and the answer counts and names them', async () => {
     const project = await server.project();
     const body = {
       users: [{ id: 'u1', name: 'Ann', email: 'ann@example.com' }, { id: 'u2' }],
@@ -60,7 +60,7 @@ describe('POST /v1/batch applies', () => {
     assert.equal((await applied(project, body)).message, 'batch updated 1 user and 2 groups');
   });
 
-  test('existing IDs are updated with the supplied data alone', async () => {
+  test('POST /v1/batch updates existing IDs with the supplied fields alone', async () => {
     const project = await projectWithBoth();
     const body = { users: [{ id: 'u1', name: 'Anna' }], groups: [{ id: 'g', metadata: { b: 2 } }] };
     const done = await applied(project, body);
@@ -71,7 +71,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([group.name, group.metadata, group.members], ['G', { b: 2 }, ['u1', 'u2']]);
   });
 
-  test('members are exhaustive, and repeated IDs count once', async () => {
+  test('POST /v1/batch replaces the members of a group, and repeated IDs count once', async () => {
     const project = await projectWithBoth();
     await applied(project, { users: [{ id: 'u3' }], groups: [{ id: 'g', members: ['u3', 'u2', 'u3'] }] });
     assert.deepEqual((await project.group('g')).members, ['u2', 'u3']);
@@ -79,14 +79,14 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual((await project.group('g')).members, []);
   });
 
-  test('groups can name users of the same call, wherever the lists stand in the body', async () => {
+  test('a group of a batch can name users of the same batch, whichever list comes first in the body', async () => {
     const project = await server.project();
     const body = '{"groups": [{"id": "g", "name": "G", "members": ["u"]}], "users": [{"id": "u"}]}';
     expectOk(await project.send('POST', '/v1/batch', body));
     assert.deepEqual((await project.group('g')).members, ['u']);
   });
 
-  test('what is as it was counts as unchanged', async () => {
+  test('items of a batch that change nothing count as unchanged', async () => {
     const project = await projectWithBoth();
     const body = {
       users: [{ id: 'u1', name: 'Ann' }, { id: 'u2', name: 'Beatrice' }, { id: 'u3' }, { id: 'u1' }],
@@ -100,7 +100,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual(done.groups, { created: 1, updated: 0, unchanged: 1 });
   });
 
-  test('the same batch twice is unchanged the second time', async () => {
+  test('the same batch sent twice is unchanged the second time', async () => {
     const project = await server.project();
     const users = buildIds('u', 12).map((id) => ({
       id,
@@ -114,7 +114,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([again.users, again.groups], [counts({ unchanged: 12 }), counts({ unchanged: 1 })]);
   });
 
-  test('items of a list apply in order, and the counts add up to its length', async () => {
+  test('items of a batch apply in order, and the counts add up to the length of its lists', async () => {
     const project = await server.project();
     const body = {
       users: [
@@ -137,7 +137,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([group.name, group.status, group.members], ['Last', 'deleted', []]);
   });
 
-  test('status is taken for users and groups, created or updated, in both directions', async () => {
+  test('POST /v1/batch sets the status of users and groups, created or updated, in both directions', async () => {
     const project = await server.project();
     const statusOf = async () => [(await project.user('u')).status, (await project.group('g')).status];
     for (const status of ['deleted', 'active', 'deleted']) {
@@ -148,7 +148,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual(await statusOf(), ['deleted', 'deleted']);
   });
 
-  test('every field of a user is taken, and null clears where it clears', async () => {
+  test('POST /v1/batch sets every field of a user, and null clears the fields that it can clear', async () => {
     const project = await server.project();
     const fields = {
       name: 'Ann',
@@ -167,7 +167,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([cleared.short_name, cleared.email, cleared.profile_picture_url], [null, null, null]);
   });
 
-  test('{} and empty lists are a batch of nothing', async () => {
+  test('a batch of {} or of empty lists succeeds and changes nothing', async () => {
     const project = await projectWithBoth();
     await project.unchanged(async () => {
       for (const body of [{}, { users: [] }, { groups: [] }, { users: [], groups: [] }]) {
@@ -232,14 +232,14 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
     ['invalid_field', { ...GOOD, groups: 'g' }, ['groups']],
   ];
   for (const [code, body, paths] of wrong) {
-    test(`${code} at ${paths[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
+    test(`a batch with ${code} at ${paths[0]} applies nothing (${JSON.stringify(body).slice(-48)})`, async () => {
       const project = await projectWithBoth();
       const answer = await project.unchanged(() => batch(project, body));
       expectError(answer, 400, code, ...paths);
     });
   }
 
-  test('an unknown member names its item: nothing is applied', async () => {
+  test('a batch with an unknown member is user_not_found, names the item, and applies nothing', async () => {
     const project = await projectWithBoth();
     const answer = await project.unchanged(() =>
       batch(project, withGroup({ id: 'x', name: 'X', members: ['u1', 'nobody'] })),
@@ -247,7 +247,7 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
     expectNotFound(answer, 'user_not_found', 'groups[2].members', 'nobody');
   });
 
-  test('malformed JSON after much that is right: nothing is applied', async () => {
+  test('a batch whose JSON is malformed at its end is invalid_request, and applies nothing', async () => {
     const project = await projectWithBoth();
     for (const text of [
       '',
@@ -263,7 +263,7 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
     }
   });
 
-  test('a name is not missing where the group is there, or was made by an earlier item', async () => {
+  test('a batch needs no name of a group that exists, or that an earlier item creates', async () => {
     const project = await projectWithBoth();
     await applied(project, { groups: [{ id: 'g' }, { id: 'h', name: 'H' }, { id: 'h', status: 'deleted' }] });
     assert.equal((await project.group('h')).status, 'deleted');
@@ -271,7 +271,7 @@ describe('POST /v1/batch applies nothing when one item is invalid', () => {
     expectError(await batch(project, late), 400, 'missing_field', 'groups[0].name');
   });
 
-  test('a member whom no item creates is user_not_found even when another item names the ID', async () => {
+  test('a member whom no item of a batch creates is user_not_found, also when another item names the ID', async () => {
     const project = await projectWithBoth();
     const body = { groups: [{ id: 'h', name: 'H', members: ['g'] }] };
     expectNotFound(await batch(project, body), 'user_not_found', 'groups[0].members', 'g');
@@ -283,7 +283,7 @@ describe('the steps of a batch run over the whole of it', () => {
   const missing = {};
   const invalid = { id: 7 };
 
-  test('unexpected in the last group comes before missing and invalid in the first users', async () => {
+  test('unexpected_field in the last group of a batch comes before missing_field and invalid_field in the first users', async () => {
     const project = await server.project();
     const body = {
       users: [missing, invalid],
@@ -296,21 +296,21 @@ describe('the steps of a batch run over the whole of it', () => {
     assert.doesNotMatch(message, /users\[/);
   });
 
-  test('missing comes before invalid, also the name of a group that would be created', async () => {
+  test('missing_field in a batch comes before invalid_field, also for the name of a group that would be created', async () => {
     const project = await server.project();
     const body = { users: [invalid], groups: [{ id: 'g' }] };
     const message = expectError(await batch(project, body), 400, 'missing_field', 'groups[0].name');
     assert.doesNotMatch(message, /users\[/);
   });
 
-  test('invalid comes before unknown users', async () => {
+  test('invalid_field in a batch comes before user_not_found', async () => {
     const project = await server.project();
     const body = { users: [{ id: 'u', name: 7 }], groups: [{ id: 'g', name: 'G', members: ['nobody'] }] };
     const message = expectError(await batch(project, body), 400, 'invalid_field', 'users[0].name');
     assert.doesNotMatch(message, /nobody/);
   });
 
-  test('every item that failed at the step is named', async () => {
+  test('a batch names every item that failed at the step', async () => {
     const project = await server.project();
     const body = { users: [invalid, { id: 'u' }, { id: 'v', name: '' }], groups: [{ id: 'g', name: 7 }] };
     const paths = ['users[0].id', 'users[2].name', 'groups[0].name'];
@@ -342,7 +342,7 @@ describe('the steps of a batch run over the whole of it', () => {
     ['invalid_field', { users: many.map((n) => ({ id: n })) }, (n) => `users[${n}].id`],
   ];
   for (const [code, body, path] of over) {
-    test(`${code}: of 25 such as ${path(0)} the first 20 are named and 5 counted`, async () => {
+    test(`a batch with ${code} at 25 paths such as ${path(0)} names the first 20 and counts 5`, async () => {
       const project = await server.project();
       const named = many.slice(0, 20).map(path);
       const message = expectError(await batch(project, body), 400, code, ...named, '5 more');
@@ -350,7 +350,7 @@ describe('the steps of a batch run over the whole of it', () => {
     });
   }
 
-  test('user_not_found: of 25 groups with unknown members the first 20 are named and 5 counted', async () => {
+  test('a batch with user_not_found in 25 groups names the first 20 and counts 5', async () => {
     const project = await server.project();
     const groups = many.map((n) => ({ id: `g${n}`, name: 'G', members: ['nobody'] }));
     const named = many.slice(0, 20).map((n) => `groups[${n}].members`);
@@ -363,14 +363,14 @@ describe('the limits of a batch', () => {
   const users = (count: number) => buildIds('u', count).map((id) => buildUser({ id }));
   const groups = (count: number) => buildIds('g', count).map((id) => buildGroup({ id }));
 
-  test('10,000 users and 1,000 groups are taken', async () => {
+  test('a batch of 10,000 users and 1,000 groups is applied', async () => {
     const project = await server.project();
     const done = await applied(project, { users: users(10_000), groups: groups(1_000) });
     assert.deepEqual([done.users, done.groups], [counts({ created: 10_000 }), counts({ created: 1_000 })]);
     assert.equal(done.message, 'batch updated 10000 users and 1000 groups');
   });
 
-  test('one user or one group more is invalid_field naming the limit, and nothing is applied', async () => {
+  test('a batch of one user or one group more is invalid_field with the limit, and applies nothing', async () => {
     const project = await server.project();
     await project.unchanged(async () => {
       expectError(await batch(project, { users: users(10_001) }), 400, 'invalid_field', 'users', '10000');
@@ -380,7 +380,7 @@ describe('the limits of a batch', () => {
 });
 
 describe('POST /v1/batch?dry_run=true', () => {
-  test('POST /v1/batch?dry_run=true answers the counts of what it would do, and does nothing', async () => {
+  test('POST /v1/batch?dry_run=true answers the counts of the batch, and applies nothing', async () => {
     const project = await projectWithBoth();
     const body = {
       users: [{ id: 'u1', name: 'Anna' }, { id: 'u2' }, { id: 'u3' }],
@@ -397,7 +397,7 @@ describe('POST /v1/batch?dry_run=true', () => {
     assert.notEqual(dry.message, message, 'the message of a dry run must not claim that something was done');
   });
 
-  test('POST /v1/batch?dry_run=true answers the same checks', async () => {
+  test('POST /v1/batch?dry_run=true answers the errors of the batch', async () => {
     const project = await projectWithBoth();
     const bodies = [
       { users: [{ nick: 1 }] },
@@ -412,7 +412,7 @@ describe('POST /v1/batch?dry_run=true', () => {
     }
   });
 
-  test('dry_run=false applies; another value is invalid_field, another parameter unexpected_field', async () => {
+  test('POST /v1/batch?dry_run=false applies; another value is invalid_field, another parameter unexpected_field', async () => {
     const project = await projectWithBoth();
     await applied(project, { users: [{ id: 'x' }] }, '?dry_run=false');
     assert.deepEqual(await project.userIds(), ['u1', 'u2', 'x']);
@@ -428,7 +428,7 @@ describe('POST /v1/batch?dry_run=true', () => {
 });
 
 describe('racing batches', () => {
-  test('batches that name the same users and groups in opposite orders all apply, each as a whole', async () => {
+  test('racing batches that name the same users and groups in opposite orders are all applied, each as a whole', async () => {
     const project = await server.project();
     const ids = buildIds('x', 40);
     const bodyOf = (racer: number) => {
@@ -453,7 +453,7 @@ describe('racing batches', () => {
     assert.equal(new Set(members).size, 1);
   });
 
-  test('a batch that fails among others that do not leaves nothing behind', async () => {
+  test('a batch that fails among racing batches leaves no trace', async () => {
     const project = await server.project();
     const good = (n: number) => ({
       users: [{ id: `u${n}` }],
@@ -475,7 +475,7 @@ describe('racing batches', () => {
     assert.deepEqual(await project.groupIds(), even.map((n) => `g${n}`).sort());
   });
 
-  test('deletions and batches of the same group never leave members of a group that is gone', async () => {
+  test('racing deletions and batches of the same group never leave members of a group that does not exist', async () => {
     const project = await server.project();
     await project.seedUsers('u');
     const body = { groups: [{ id: 'g', name: 'G', members: ['u'] }] };

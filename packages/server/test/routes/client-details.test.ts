@@ -34,14 +34,14 @@ const DETAILS = {
 };
 
 describe('user_details of a client token', () => {
-  test('create the user at the login', async () => {
+  test('user_details of a client token create the user at the login', async () => {
     const user = await login(browserWith(DETAILS));
     assert.deepEqual({ ...user, ...DETAILS }, user);
     assert.equal(user.status, 'active');
     assert.deepEqual(await project.user('ada'), user);
   });
 
-  test('update the user at the login: only what they have, and clear what is null', async () => {
+  test('user_details of a client token update the user at the login: the supplied fields only, and null clears', async () => {
     await project.seed({ users: [{ id: 'ada', ...DETAILS }] });
     const user = await login(browserWith({ name: 'Ada Lovelace', email: null, metadata: {} }));
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('user_details of a client token', () => {
     );
   });
 
-  test('user_details of a client token are applied by whichever request is the first', async () => {
+  test('user_details of a client token are applied by the first request, whichever endpoint it is for', async () => {
     await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
     expectDone(await browserWith({ name: 'One' }, { group_id: 'g' }).putPresence({}));
     assert.equal((await project.user('ada')).name, 'One');
@@ -60,7 +60,7 @@ describe('user_details of a client token', () => {
     assert.equal((await project.user('ada')).name, 'Three');
   });
 
-  test('write nothing when the user has the same fields, and nothing again with the same token', async () => {
+  test('user_details of a client token write nothing when the user has the same fields, and nothing again with the same token', async () => {
     const first = browserWith(DETAILS);
     await login(first);
     const etag = async () => (await project.get('/v1/users/ada')).headers.etag;
@@ -76,7 +76,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(browser)).name, 'Of the host');
   });
 
-  test('user_details of a client token are as old as the token: to a server that has not seen it, what was written since is newer', () =>
+  test('user_details of a client token have the time of its iat: a server that has not seen it retains later writes of the host', () =>
     withDataDir(undefined, async (dataDir) => {
       const options = { clock, dataDir };
       const signed = { iat: server.now(), user_id: 'ada', user_details: { name: 'Of the token' } };
@@ -151,7 +151,7 @@ describe('user_details of a client token', () => {
     assert.deepEqual(await presence.everyone(), []);
   });
 
-  test('add no user to a group', async () => {
+  test('user_details of a client token add no user to a group', async () => {
     await project.seed({ groups: [{ id: 'g', name: 'G' }] });
     for (const field of ['groups', 'groupID', 'members', 'group_id']) {
       expectError(await browserWith({ [field]: ['g'] }).viewer(), 400, 'unexpected_field', field);
@@ -165,7 +165,7 @@ describe('user_details of a client token', () => {
     assert.deepEqual(new Set(users.map(({ updated_at, name }) => `${name} ${updated_at}`)).size, 1);
   });
 
-  test('user_details of any number of racing tokens are each applied whole', async () => {
+  test('user_details of any number of racing client tokens are each applied as a whole', async () => {
     const names = Array.from({ length: 60 }, (_, index) => `Name ${index}`);
     await Promise.all(names.map((name) => login(browserWith({ name, short_name: name }))));
     const user = await project.user('ada');

@@ -37,7 +37,7 @@ async function projects(): Promise<{ first: Project; other: Project }> {
 
 describe('keys that are written with escapes', () => {
   for (const [before, text, value] of PAIRS) {
-    test(`${text} after ${before}, in metadata`, async () => {
+    test(`metadata ${text} after ${before} is read back with its own keys`, async () => {
       const { first, other } = await projects();
       for (const id of ['ann', 'bob', 'ann']) await put(first, `/v1/users/${id}`, `{"metadata":${before}}`);
       await put(other, '/v1/users/ann', `{"metadata":${text}}`);
@@ -45,7 +45,7 @@ describe('keys that are written with escapes', () => {
       assert.ok(answer.includes(`"metadata":${JSON.stringify(value)}`), answer);
     });
 
-    test(`${text} after ${before}, in locations`, async () => {
+    test(`a location ${text} after ${before} is read back with its own keys`, async () => {
       const { first, other } = await projects();
       const update = (location: string, durable: boolean) =>
         `{"groupID":"g","location":${location},"durable":${durable}}`;

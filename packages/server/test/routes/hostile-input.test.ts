@@ -58,7 +58,7 @@ describe('deep and large JSON', () => {
     });
   }
 
-  test('10 MB of [ are rejected', async () => {
+  test('a body of 10 MB of [ is rejected', async () => {
     const body = Buffer.alloc(10_000_000, '[');
     for (const path of ['/v1/groups/g', '/v1/batch']) {
       expectError(
@@ -69,7 +69,7 @@ describe('deep and large JSON', () => {
     }
   });
 
-  test('a million unexpected fields and a million wrong members get a short answer', async () => {
+  test('a million unexpected fields and a million invalid members get a short answer', async () => {
     const fields = Array.from({ length: 200_000 }, (_, index) => `"f${index}":0`).join(',');
     const members = `[${'7,'.repeat(999_999)}7]`;
     for (const [body, code] of [
@@ -82,13 +82,13 @@ describe('deep and large JSON', () => {
     }
   });
 
-  test('a long name of an unexpected field is not repeated at length', async () => {
+  test('a long name of an unexpected field is not repeated in full', async () => {
     const answer = await project.send('PUT', '/v1/groups/g', JSON.stringify({ ['x'.repeat(1_000_000)]: 1 }));
     expectError(answer, 400, 'unexpected_field');
     assert.ok(answer.text.length < 20_000, `${answer.text.length} bytes`);
   });
 
-  test('a key that is given twice has one meaning: what the check saw is what is stored', async () => {
+  test('a key that a body has twice has one meaning: the validated value is the stored value', async () => {
     expectDone(await project.send('PUT', '/v1/groups/twice', '{"name":7,"name":"Good"}'));
     assert.equal((await project.group('twice')).name, 'Good');
     expectError(
@@ -119,7 +119,8 @@ describe('metadata is read back as written, or rejected', () => {
     '{"text":"\\u0000 \\ud83d\\ude00 \\/ \\u2028","lone":"\\ud800"}',
     '{"$ref":"#","$where":"1","; DROP TABLE groups; --":"\' OR 1=1"}',
   ];
-  for (const json of KEPT) test(`${json.slice(0, 60)} is read back as written`, () => expectKept(json));
+  for (const json of KEPT)
+    test(`metadata ${json.slice(0, 60)} is read back as written`, () => expectKept(json));
 
   test('a negative zero in metadata is read back as a zero', async () => {
     expectDone(await putMetadata('{"a":-0,"b":-0.0}'));
@@ -143,14 +144,14 @@ describe('metadata is read back as written, or rejected', () => {
     'true',
   ];
   for (const json of REJECTED) {
-    test(`${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
+    test(`metadata ${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
       expectError(await putMetadata(json), 400, 'invalid_field', 'metadata');
       const batch = `{"users":[{"id":"u","metadata":${json}}]}`;
       expectError(await project.send('POST', '/v1/batch', batch), 400, 'invalid_field', 'users[0].metadata');
     });
   }
 
-  test('such a number anywhere else is a wrong value like any other', async () => {
+  test('a number too large for JSON readers in any other field is invalid_field like any other value', async () => {
     for (const number of ['1e400', '9007199254740993', '0.12345678901234567890']) {
       expectError(
         await project.send('PUT', '/v1/groups/g', `{"name":${number}}`),
@@ -184,14 +185,14 @@ describe('metadata is read back as written, or rejected', () => {
     });
   }
 
-  test('a number of a million zeros is read in the time that any body of its length takes', async () => {
+  test('a number of a million zeros is parsed in the time of any body of its length', async () => {
     const zeros = '0'.repeat(1_000_000);
     for (const number of [`1.${zeros}1`, `1${zeros}1`, `1${zeros}`, `0.${zeros}1`, `1e1${zeros}`]) {
       expectError(await putMetadata(`{"a":${number}}`), 400, 'invalid_field', 'metadata');
     }
   });
 
-  test('POST /v1/authorize takes at most 64 KiB, because it needs no token', async () => {
+  test('POST /v1/authorize accepts at most 64 KiB, because it needs no token', async () => {
     const authorize = (digits: number) => {
       const body = `{"signed_app_token":1.${'0'.repeat(digits)}1}`;
       return server.bare('POST', '/v1/authorize', { 'content-type': 'application/json' }, body);
@@ -300,7 +301,7 @@ describe('query strings and headers without measure', () => {
     assert.equal((await project.get('/v1/groups')).status, 200);
   });
 
-  test('conditions of any form are answered, never 500', async () => {
+  test('If-Match and If-None-Match of any form are answered, never with 500', async () => {
     const values = [
       '',
       '"',
@@ -330,6 +331,6 @@ describe('query strings and headers without measure', () => {
   });
 });
 
-test('the server answers after all hostile input', async () => {
+test('the server answers the next request after all hostile input', async () => {
   assert.equal((await project.get('/v1/groups/g')).status, 200);
 });

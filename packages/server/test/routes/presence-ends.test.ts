@@ -22,7 +22,7 @@ describe('absence', () => {
     assert.deepEqual(sorted(await p.locationsOf('a')), sorted([{ book: 'A' }, { ...bookPage, word: '1' }]));
   });
 
-  test('absence clears it whichever region it was set in', async () => {
+  test('absence clears the presence at a location, whichever region it was set in', async () => {
     const p = await presence();
     await p.set('a', bookPage);
     await p.set('a', bookPage, inBook);
@@ -40,7 +40,7 @@ describe('absence', () => {
     assert.deepEqual(await p.ephemeral(), { a: [bookPage] });
   });
 
-  test('absence does not undo what comes after it', async () => {
+  test('absence does not affect later updates', async () => {
     const p = await presence();
     await p.set('a', bookPage, inBook);
     await p.setAbsent('a', bookPage);
@@ -145,7 +145,7 @@ describe('a user with status deleted', () => {
     assert.ok(!text.includes('"page"'), text);
   });
 
-  test('reappears, when set active again, where what was there has not expired', async () => {
+  test('a user who is set active again reappears at the locations that have not expired', async () => {
     const p = await presence();
     await p.set('a', page(1));
     clock.move(20_000);
@@ -205,7 +205,7 @@ describe('leaving or deleting a group clears presence in it', () => {
     });
   }
 
-  test('the presence of the other members stays', async () => {
+  test('the presence of other members stays when a member leaves the group', async () => {
     const p = await presence();
     for (const id of ['a', 'b']) await p.set(id, page(1));
     await p.project.put('/v1/groups/g', { members: ['b'] });

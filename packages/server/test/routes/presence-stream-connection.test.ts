@@ -212,7 +212,7 @@ describe('streams and the server', () => {
     idle.destroy();
   });
 
-  test('presence streams begin whole however long the snapshot is, and go on after it', async () => {
+  test('presence streams have a whole snapshot however long it is, and continue after it', async () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `u${index}`);
     const p = await streams.presence(...ids);
     const keys = Array.from({ length: 8 }, (_, index) => [`key${index}`, 'x'.repeat(1_000)]);

@@ -117,7 +117,7 @@ describe('PUT /v1/presence', () => {
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '19' });
   });
 
-  test('PUT /v1/presence takes 1 to 1,000 updates', async () => {
+  test('PUT /v1/presence accepts 1 to 1,000 updates', async () => {
     const ids = buildIds('many-', limits.PRESENCE_UPDATES_MAX);
     await project.seed({
       users: ids.map((id) => ({ id })),
@@ -163,7 +163,7 @@ describe('PUT /v1/presence', () => {
     });
   }
 
-  test('checks each step over the whole request: unexpected before missing before invalid', async () => {
+  test('PUT /v1/presence checks each step over the whole request: unexpected before missing before invalid', async () => {
     const invalid = at('bob', '1', { absent: true, durable: true });
     const missing = { userID: 'bob', location: { page: '1' } };
     const unexpected = at('nobody', '1', { nick: 1 });
@@ -182,7 +182,7 @@ describe('PUT /v1/presence', () => {
     expectError(await project.get('/v1/presence'), 405, 'invalid_request');
   });
 
-  test('PUT /v1/presence reports of too many updates only their number', async () => {
+  test('PUT /v1/presence reports only the number of too many updates', async () => {
     const tooMany = Array.from({ length: limits.PRESENCE_UPDATES_MAX + 1 }, () => ({ userID: 'bob' }));
     expectError(await put(tooMany), 400, 'invalid_field', 'updates', '1 to 1000');
   });

@@ -35,7 +35,7 @@ describe('the rate limit', () => {
     assert.deepEqual(answers.flatMap(rateLimitHeaders), []);
   });
 
-  test('the rate limit when set answers 429 invalid_request with Retry-After to what is over it', async () => {
+  test('the rate limit, when set, answers 429 invalid_request with Retry-After to requests above it', async () => {
     const project = await limited.project();
     const answers = await withinLimit(() => times(60, () => project.get('/v1/groups')));
     assert.equal(allowed(answers).length + rejected(answers).length, 60);
@@ -59,7 +59,7 @@ describe('the rate limit', () => {
     }
   });
 
-  test('the rate limit is of each project: what one uses up is not missing to another', async () => {
+  test('the rate limit counts each project by itself: one project does not use up that of another', async () => {
     const [greedy, modest] = [await limited.project(), await limited.project()];
     const first = await times(40, () => greedy.get('/v1/groups'));
     assert.ok(rejected(first).length > 0);

@@ -108,14 +108,14 @@ for (const kind of KINDS) {
     }
 
     for (const [title, claims] of ACCEPTED) {
-      test(`${title} is accepted`, async () => {
+      test(`a ${kind.name} ${title} is accepted`, async () => {
         const answer = await present(kind, sign(kind, claims));
         assert.equal(answer.status, 200, answer.text);
       });
     }
 
     for (const [title, claims] of REJECTED) {
-      test(`${title} is ${kind.invalid}`, async () => {
+      test(`a ${kind.name} ${title} is ${kind.invalid}`, async () => {
         expectTokenFailure(await present(kind, sign(kind, claims)), kind.invalid);
       });
     }

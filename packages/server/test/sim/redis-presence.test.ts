@@ -15,7 +15,7 @@ describe('random presence operations leave Redis where they leave the naive mode
   skip: await skipsRedis(),
 }, () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, async (t) => {
+    test(`random presence operations lead Redis and the naive model to the same state, seed ${seed}`, async (t) => {
       const store = await openRedisPresence({ url: freshRedisUrl() });
       t.after(() => store.close());
       const simulation = new PresenceSimulation(store, new Random(seed));

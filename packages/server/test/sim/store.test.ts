@@ -23,7 +23,7 @@ async function sqliteSpace(): Promise<StoreSpace> {
 
 describe('random operations leave SQLite where they leave the naive model', () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, async () => {
+    test(`random operations lead SQLite and the naive model to the same state, seed ${seed}`, async () => {
       assert.ok((await simulateStore(sqliteSpace, seed, SIZE)) > 2_000, 'enough was done to mean something');
     });
   }

@@ -270,7 +270,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(changes, [{ type: 'user.created', user: 'ann' }]);
   });
 
-  test('IDs of any legal characters are recorded as they are', async () => {
+  test('changes record IDs of any legal characters unchanged', async () => {
     const roster = await lab.project();
     const id = '{"\\,} \u{1f600}\'';
     await roster.groupOf(id, id);
@@ -300,7 +300,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(changeTexts(changes).sort(), [...expected].sort());
   });
 
-  test('positions grow, and a list begins after one of them', async () => {
+  test('positions of recorded changes grow, and a list begins after one of them', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c', 'd']) await roster.putUser(id, {});
     const all = await roster.store.changes.list(roster.key, 0, 10);
@@ -314,7 +314,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(rest, all.slice(2, 3));
   });
 
-  test('records of before a time are removed, the later ones stay, and no position is used again', async () => {
+  test('changes from before a time are removed, later ones stay, and no position is used again', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
     const [, , last] = await roster.store.changes.list(roster.key, 0, 10);

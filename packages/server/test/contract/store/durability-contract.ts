@@ -25,7 +25,7 @@ export function durabilityContract(lab: StoreLab): void {
     }
   };
 
-  test('every write is read again when the store is opened again', async () => {
+  test('every acknowledged write is read when the store is opened again', async () => {
     let before: unknown;
     let key: Roster['key'] = '';
     const snapshot = async (store: Store) => ({

@@ -28,7 +28,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     return new DurableScene(roster);
   };
 
-  test('the latest location is the one that was set last, also by a writer whose clock is behind', async () => {
+  test('the latest durable location is the one that was set last, also by a writer whose clock is behind', async () => {
     const scene = await sceneOf('ann');
     assert.deepEqual(await scene.put('ann', page(1), 10_000), { previous: null, at: 10_000, endedTo: null });
     assert.deepEqual(await scene.put('ann', page(2), 9_100), { previous: null, at: 10_001, endedTo: null });
@@ -42,7 +42,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.deepEqual(await scene.put('ann', page(3), 10_003), { previous: null, at: 10_003, endedTo: null });
   });
 
-  test('the time of a region does not go back, whether its location is renewed or replaced', async () => {
+  test('the time of a region of durable presence does not go back, whether its location is renewed or replaced', async () => {
     const scene = await sceneOf('ann');
     const at = async (location: string, now: number) => (await scene.put('ann', location, now, 'g', SITE)).at;
     assert.deepEqual([await at(page(1), 5_000), await at(page(1), 4_100)], [5_000, 5_001]);
@@ -50,14 +50,14 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.deepEqual(await scene.latest('ann'), [page(2), 5_002]);
   });
 
-  test('the times of a user in a group do not depend on other users and groups', async () => {
+  test("the times of a user's durable presence in a group do not depend on other users and groups", async () => {
     const scene = await sceneOf('ann', 'bob');
     await scene.put('ann', page(1), 5_000);
     assert.equal((await scene.put('bob', page(1), 4_000)).at, 4_000);
     assert.equal((await scene.put('ann', page(1), 4_000, 'h')).at, 4_000);
   });
 
-  test('updates that race have times of their own, and the latest of them is read', async () => {
+  test('racing updates of durable presence have different times, and the latest of them is read', async () => {
     const scene = await sceneOf('ann');
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) => scene.put('ann', page(index % 5), 1_000 + (index % 3) * 900)),
@@ -67,7 +67,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.equal((await scene.latest('ann'))[1], Math.max(...times));
   });
 
-  test(`one more than ${MOST} locations ends the oldest, and nothing is found there any more`, () =>
+  test(`one more than ${MOST} durable locations ends the oldest, and no filter finds it any more`, () =>
     withImportedPresence(lab, pagesOf('ann', MOST), async (roster) => {
       const scene = new DurableScene(roster);
       assert.equal((await scene.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
@@ -82,7 +82,7 @@ export function durableBoundsContract(lab: StoreLab): void {
       assert.equal(await scene.count('ann'), MOST);
     }));
 
-  test('locations whose text is longer than the bound in all end, the oldest first', async () => {
+  test('durable locations whose text exceeds the bound in total end, the oldest first', async () => {
     const scene = await sceneOf('ann');
     for (const name of ['a', 'b', 'c', 'd']) {
       const { endedTo } = await scene.put('ann', sized(name, QUARTER), 10);
@@ -94,7 +94,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.deepEqual(await scene.names('ann'), ['e', 'f', undefined]);
   });
 
-  test('a location that is replaced by a longer one ends the oldest; by a shorter one it makes room', async () => {
+  test('a durable location that is replaced by a longer one ends the oldest; a shorter one frees its bytes', async () => {
     const scene = await sceneOf('ann');
     for (const name of ['a', 'b', 'c']) await scene.put('ann', sized(name, QUARTER), 10);
     await scene.put('ann', sized('x', QUARTER), 20, 'g', canonicalLocation({ page: 'x' }));
@@ -110,7 +110,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     );
   });
 
-  test('a location that is longer than the bound ends all others, and stays', async () => {
+  test('a durable location that is longer than the bound ends all others, and stays', async () => {
     const scene = await sceneOf('ann');
     for (const name of ['a', 'b', 'c']) await scene.put('ann', sized(name, 100), 10);
     assert.equal((await scene.put('ann', sized('d', MOST_BYTES + 1), 20)).endedTo, 12);
@@ -134,7 +134,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     assert.deepEqual(await scene.names('bob'), all);
   });
 
-  test('updates that race do not exceed the bounds', async () => {
+  test('racing updates of durable presence do not exceed the bounds', async () => {
     const scene = await sceneOf('ann');
     const names = Array.from({ length: 24 }, (_, index) => String.fromCharCode(97 + index));
     const outcomes = await Promise.all(names.map((name) => scene.put('ann', sized(name, QUARTER), 10)));
@@ -154,7 +154,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     ['deleting the user', (roster) => roster.deleteUser('ann')],
   ];
   for (const [how, end] of endings) {
-    test(`${how} frees what the locations took of the bounds`, async () => {
+    test(`${how} frees the bytes and the count of its durable locations`, async () => {
       const scene = await sceneOf('ann');
       for (const name of ['a', 'b', 'c', 'd']) await scene.put('ann', sized(name, QUARTER), 10_000);
       await end(scene.roster);
@@ -166,7 +166,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     });
   }
 
-  test('imported locations that exceed the bounds end with the next update of the user', () =>
+  test('imported durable locations that exceed the bounds end with the next update of the user', () =>
     withImportedPresence(lab, [...pagesOf('ann', MOST + 50), ...pagesOf('bob', 3)], async (roster) => {
       const scene = new DurableScene(roster);
       const latest = MOST + 50;

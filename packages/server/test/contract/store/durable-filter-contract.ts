@@ -17,7 +17,7 @@ export function durableFilterContract(lab: StoreLab): void {
     return new DurableScene(roster);
   };
 
-  test('the latest of the matching locations is read, not the latest of all', async () => {
+  test('a filter reads the latest of the matching durable locations, not the latest of all', async () => {
     const scene = await sceneOf('ann', 'bob');
     await scene.set('ann', { site: 's', page: '1' }, 10);
     await scene.set('ann', { site: 's', page: '3' }, 20);
@@ -29,7 +29,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.latest({ page: '4' }), []);
   });
 
-  test('all pairs of a filter must be those of one location', async () => {
+  test('all pairs of a filter must be pairs of one durable location', async () => {
     const scene = await sceneOf('ann', 'bob', 'cid');
     await scene.set('ann', { page: '1', line: '1' }, 1);
     await scene.set('ann', { page: '2', line: '2' }, 2);
@@ -39,7 +39,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.users({ page: '1', line: '2' }), ['cid']);
   });
 
-  test('a filter compares pairs of a key and a value, whatever quotes are in them', async () => {
+  test('a filter of durable presence compares pairs of a key and a value, whatever quotes are in them', async () => {
     const scene = await sceneOf('ann', 'bob', 'cid', 'dan', 'eve');
     await scene.set('ann', { a: 'b', c: 'd' }, 1);
     await scene.set('bob', { b: 'a', d: 'c' }, 2);
@@ -54,7 +54,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.users({ a: 'b\\', c: '\\d' }), ['eve']);
   });
 
-  test('locations whose texts a weak hash cannot distinguish are distinguished', async () => {
+  test('durable locations whose texts collide in a weak hash are distinguished', async () => {
     const texts = ['AaAaAa', 'AaAaBB', 'BBAaAa', 'BBBBBB', '0', '00', ' 0', '0\u0000', '\u0000'];
     const users = numbered('u', texts.length);
     const scene = await sceneOf(...users);
@@ -66,7 +66,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.users({ AaAaAa: 'AaAaBB' }), []);
   });
 
-  test('a location of 16 pairs is found by any part of it, and by nothing that is in it nearly', async () => {
+  test('a durable location of 16 pairs is found by each subset of them, and by no similar filter', async () => {
     const key = (index: number) => `key ${index} ${'k'.repeat(200)}`;
     const whole: Location = Object.fromEntries(
       Array.from({ length: 16 }, (_, index) => [key(index), `${index}${'v'.repeat(800)}`]),
@@ -87,7 +87,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.users({ ...whole, [key(7)]: 'a third' }), []);
   });
 
-  test('after a move a location is found by its new pairs and by those that stayed, not by the old ones', async () => {
+  test('after a move a durable location is found by its new and its remaining pairs, not by the old ones', async () => {
     const scene = await sceneOf('ann');
     const region = { site: 's' };
     await scene.set('ann', { site: 's', page: '1' }, 1, region);
@@ -100,7 +100,7 @@ export function durableFilterContract(lab: StoreLab): void {
       assert.deepEqual(await scene.latest(pattern), [['ann', { site: 's', line: '9' }, 3]]);
   });
 
-  test('a location that is its own region loses the pairs of a longer one that was set within it', async () => {
+  test('a durable location that is its own region loses the pairs of a longer one that was set within it', async () => {
     const scene = await sceneOf('ann');
     await scene.set('ann', { page: '1', line: '9' }, 1, { page: '1' });
     await scene.set('ann', { page: '1' }, 2);
@@ -108,7 +108,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.latest({ page: '1' }), [['ann', { page: '1' }, 2]]);
   });
 
-  test('the same location in several regions is read once, with the time of the last of them', async () => {
+  test('the same durable location in several regions is read once, with the time of the last of them', async () => {
     const scene = await sceneOf('ann', 'bob');
     for (let index = 0; index < 20; index += 1)
       await scene.set('ann', { page: '1', site: 's' }, 100 + index, { region: `${(index * 7) % 20}` });
@@ -121,7 +121,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.latest({ page: '1' }), expected);
   });
 
-  test('a user with very many locations has one entry, the latest that matches, and hides no other user', async () => {
+  test('a user with very many durable locations has one entry, the latest that matches, and hides no other user', async () => {
     const scene = await sceneOf('ann', 'big', 'cid');
     await scene.set('ann', { site: 's' }, 1);
     await scene.set('cid', { site: 's', page: '7' }, 1);
@@ -153,7 +153,7 @@ export function durableFilterContract(lab: StoreLab): void {
     ]);
   });
 
-  test('a user set deleted with many matching locations shortens no page', async () => {
+  test('a user set deleted with many matching durable locations does not shorten a page', async () => {
     const users = numbered('u', 6);
     const scene = await sceneOf(...users);
     for (const user of users)
@@ -171,7 +171,7 @@ export function durableFilterContract(lab: StoreLab): void {
     assert.deepEqual(await scene.users({ site: 's', page: '3' }, false), expected);
   });
 
-  test('random locations are found by random filters as by a naive search, on pages of any length', async () => {
+  test('random filters find random durable locations as a naive search does, on pages of any length', async () => {
     const random = new Random(20_260);
     const users = [...numbered('u', 25), '\u{ff21}', '\u{1f600}', '\u{1f600}x'];
     const scene = await sceneOf(...users);

@@ -52,7 +52,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(found, { user: null, group: null, incarnation: null });
   });
 
-  test('a user who becomes a member again has another incarnation; no other change makes one', async () => {
+  test('a user who becomes a member again has another incarnation; no other change creates one', async () => {
     const roster = await lab.project();
     const incarnation = async () => (await lab.store.eligibility.find(roster.key, 'g', 'ann')).incarnation;
     const seen = new Set<number | null>();
@@ -110,7 +110,7 @@ export function presenceContract(lab: StoreLab): void {
     );
   });
 
-  test('presentable users are active members of an active group, in order of ID', async () => {
+  test('eligibility.filter returns the active members of an active group, in order of ID', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'cid', 'ann', 'bob');
     await roster.users('dan');
@@ -127,7 +127,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await presentable('g', queries), []);
   });
 
-  test('presentable orders by code point and takes many users at once', async () => {
+  test('eligibility.filter orders by code point and takes many users at once', async () => {
     const roster = await lab.project();
     const ids = [...numbered('u', 3_000), '\u{ff21}', '\u{1f600}'];
     await roster.groupOf('g', ...ids);
@@ -145,7 +145,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: false }), []);
   });
 
-  test('an update of the same location renews its time', async () => {
+  test('an update of the same durable location renews its time', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 10);
@@ -153,7 +153,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
-  test('of several regions the latest location that passes the filter is read', async () => {
+  test('of several regions the latest durable location that passes the filter is read', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_2, 40);
@@ -167,7 +167,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_2, at: 60 });
   });
 
-  test('an exact filter takes the location itself, a partial one every location that has all of its pairs', async () => {
+  test('an exact filter of durable presence matches the location itself, a partial one every location that has all of its pairs', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob', 'cid', 'dan');
     const set = async (user: string, location: Location) =>
@@ -186,7 +186,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await filtered({ '': '' }, true), []);
   });
 
-  test('a filter compares whole keys and values, whatever characters are in them', async () => {
+  test('a filter of durable presence compares whole keys and values, whatever characters are in them', async () => {
     const roster = await lab.project();
     const odd: Location[] = [
       { 'a.b': '1' },
@@ -218,7 +218,7 @@ export function presenceContract(lab: StoreLab): void {
     );
   });
 
-  test('presence is listed in order of user ID, after an ID, at most so many users', async () => {
+  test('durable presence is listed in order of user ID, after an ID, up to a limit of users', async () => {
     const roster = await lab.project();
     const users = ['a', 'b', '\u{ff21}', '\u{1f600}'];
     await roster.groupOf('g', ...users);
@@ -242,7 +242,7 @@ export function presenceContract(lab: StoreLab): void {
     }
   });
 
-  test('a user set deleted is left out of the listing, and listed with the same location when set active', async () => {
+  test('a user set deleted is not in the list of durable presence, and is listed with the same location when set active', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await putPresence(roster, 'ann', PAGE_1, 1);
@@ -257,7 +257,7 @@ export function presenceContract(lab: StoreLab): void {
     ]);
   });
 
-  test('users who are set deleted do not shorten a page of presence', async () => {
+  test('users who are set deleted do not shorten a page of durable presence', async () => {
     const roster = await lab.project();
     const users = numbered('u', 6);
     await roster.groupOf('g', ...users);

@@ -133,7 +133,7 @@ export function preconditionContract(lab: StoreLab): void {
       });
 
       const expected = missing === 'stale' ? 'stale' : operation.goesOnMissing;
-      test(`${operation.name} with ${condition} where nothing is there: ${expected}`, async () => {
+      test(`${operation.name} with ${condition} of a resource that does not exist: ${expected}`, async () => {
         const roster = await lab.project();
         assert.equal((await operation.run(roster, of('r1'))).kind, expected);
         if (expected !== 'created') {
@@ -144,7 +144,7 @@ export function preconditionContract(lab: StoreLab): void {
     }
   }
 
-  test('a precondition is checked also when nothing would change', async () => {
+  test('ifMatch is checked also when a write would change nothing', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     assert.equal((await roster.putGroup('g', {}, { ifMatch: ['x'] })).kind, 'stale');
@@ -152,7 +152,7 @@ export function preconditionContract(lab: StoreLab): void {
     assert.equal((await roster.putUser('ann', {}, { ifNoneMatch: '*' })).kind, 'exists');
   });
 
-  test('what is referenced is checked before conflicts: unknown users before `exists` and `stale`', async () => {
+  test('references are checked before conflicts: unknown users before `exists` and `stale`', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const members = ['nobody'];
@@ -172,7 +172,7 @@ export function preconditionContract(lab: StoreLab): void {
     assert.equal((await roster.putGroup('g', { status: 'active' }, { ifMatch: '*' })).kind, 'stale');
   });
 
-  test('of racing writes with the same ifMatch exactly one goes on', async () => {
+  test('of racing writes with the same ifMatch exactly one is applied', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const ifMatch = [await roster.groupRevision('g')];

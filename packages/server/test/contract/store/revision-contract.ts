@@ -99,7 +99,7 @@ export function revisionContract(lab: StoreLab): void {
     }
   }
 
-  test('a group made again has another revision than the one that was deleted', async () => {
+  test('a group that is created again has another revision than the deleted one', async () => {
     const roster = await stocked();
     const before = await roster.groupRevision('g');
     await roster.deleteGroup('g');
