@@ -56,7 +56,7 @@ test('an access token outlives the rotation of the secret that signed its app to
     assert.equal((await auth.authenticator.authenticate(`Bearer ${accessToken}`)).projectId, PROJECT.id);
   }));
 
-/** What is wrong with signed_app_token. */
+/** Each signed_app_token that is rejected: its error, its text and its code. */
 const REJECTED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
   ['empty', () => '', 'invalid_app_token'],
   ['no JWT', () => 'token', 'invalid_app_token'],

@@ -115,7 +115,7 @@ test('any Authorization header is answered with 401 and an error of the vocabula
         return `Bearer ${forgedToken(token.claims, forgery)}`;
       }),
     );
-    // An algorithm that cannot be made a text.
+    // An algorithm that cannot be converted to a text.
     const unprintable = forgedToken(
       { project_id: PROJECT.id, iat: seconds() },
       { alg: { toString: 0 }, secret: PROJECT.secret },

@@ -23,7 +23,7 @@ test('a customer token is recognised by customer_id, whatever other claims it ha
     assert.equal(caller.customerId, CUSTOMER.id);
   }));
 
-/** What is wrong, the claims (times relative to now), and how it is signed. */
+/** The error of each token, its claims (times relative to now), and its signature. */
 const REJECTED: [what: string, claims: Record<string, unknown>, forgery: Forgery][] = [
   ['an unknown customer', { customer_id: 'nobody', iat: 0 }, signed],
   ['another secret', { customer_id: CUSTOMER.id, iat: 0 }, { secret: 'another' }],

@@ -45,7 +45,7 @@ test('minted tokens expire after the requested number of seconds', () =>
     }
   }));
 
-/** What is wrong, the claims beside `iat`, how it is signed, and the code of it. */
+/** The error of each token, its claims beside `iat`, its signature, and the code of the answer. */
 const REJECTED: [what: string, claims: object, forgery: Forgery, code: ErrorCode][] = [
   ['a project that does not exist', { project_id: 'nobody' }, signed, 'project_not_found'],
   ['an application that does not exist', { app_id: 'nobody' }, signed, 'application_not_found'],

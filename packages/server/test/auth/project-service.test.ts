@@ -119,12 +119,12 @@ test('deleting a project ends its tokens and its presence', () =>
 
 test('a rename, a rotation and a deletion of a project are each published once', () =>
   withAuth(async ({ projects, broker }) => {
-    const heard: Change[] = [];
-    const stop = broker.subscribe((change) => heard.push(change));
+    const received: Change[] = [];
+    const stop = broker.subscribe((change) => received.push(change));
     await projects.get(owner, PROJECT.id);
     await projects.rename(owner, PROJECT.id, 'Wiki 2');
     await projects.rotateSecret(owner, PROJECT.id);
     await projects.remove(owner, PROJECT.id);
-    assert.deepEqual(heard, Array(3).fill({ type: 'project', projectId: PROJECT.id }));
+    assert.deepEqual(received, Array(3).fill({ type: 'project', projectId: PROJECT.id }));
     stop();
   }));

@@ -101,7 +101,7 @@ test('a token whose project changes while it is verified is not cached', () =>
     authenticator.close();
   }));
 
-/** The store, but each project that it read waits at the gate before it is returned. */
+/** The store; each read of a project waits at the gate before it returns. */
 function delayedStore(
   store: Store,
   reading: PromiseWithResolvers<void>,

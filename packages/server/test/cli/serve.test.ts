@@ -104,7 +104,7 @@ describe('starts of rollcall serve that fail', () => {
       }));
   }
 
-  test('a start with a data directory that another server has locked is one line and exit code 1, and the other server goes on', () =>
+  test('a start with a data directory that another server has locked is one line and exit code 1, and the other server continues', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);

@@ -16,7 +16,7 @@ const OTHER_SECRET = 'another secret of sufficient length';
 const NO_CREDENTIALS = { customerId: null, customerSecret: null, projectId: null, projectSecret: null };
 const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
 
-/** Starts and stops a server; gives what it announced. */
+/** Starts and stops a server; returns its announcement. */
 async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise<string[]> {
   const announced: string[] = [];
   const server = await start(
@@ -142,7 +142,7 @@ test('closing a server twice closes it once', () =>
     await assert.rejects(send(server.url, 'GET', '/healthz'));
   }));
 
-/** What a request to the known project carries. */
+/** The headers of a request to the known project. */
 const json = () => ({
   authorization: `Bearer ${jwt({ project_id: 'test-project', iat: seconds(Date.now()) }, 'test-project-secret')}`,
   'content-type': 'application/json',

@@ -124,7 +124,7 @@ describe('a write on one process', { skip }, () => {
   ] as const) {
     test(`a secret rotated ${how} on one process ends tokens of the old one on another`, async () => {
       const [here, there] = await two();
-      // Both remember the token by now.
+      // Both processes have cached the token by now.
       for (const project of [here, there]) assert.equal((await project.get('/v1/groups/g')).status, 200);
       const secret = await rotate(here);
       for (const project of [here, there]) {
@@ -144,7 +144,7 @@ describe('a write on one process', { skip }, () => {
     return expectOk<{ secret: string }>(answer).secret;
   }
 
-  /** Beside the processes, which get no message. */
+  /** Written directly to the store, so the processes get no message. */
   async function rotateByCommand({ id }: Project): Promise<string> {
     const args = ['project', 'rotate-secret', id, '--overlap-seconds', '0', '--json'];
     const env = { ROLLCALL_DATABASE_URL: cluster.servers.databaseUrl };

@@ -1,6 +1,6 @@
 /**
  * The PresenceStore's contract as a library: an engine's test file calls {@link presenceStoreContract} with a way to make
- * stores, and every rule of presence/presence-store.ts becomes a test of that engine. Nothing in it knows an engine.
+ * stores, and every rule of presence/presence-store.ts becomes a test of that engine. No test depends on an engine.
  */
 import { describe, test } from 'node:test';
 import { boundsContract } from './presence/bounds-contract.ts';

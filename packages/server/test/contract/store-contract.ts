@@ -1,6 +1,6 @@
 /**
  * The Store's contract as a library: an engine's test file calls {@link storeContract} with a way to make a store, and
- * every rule of store/store.ts becomes a test of that engine. Nothing in it knows an engine.
+ * every rule of store/store.ts becomes a test of that engine. No test depends on an engine.
  */
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
@@ -65,7 +65,7 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'texts that are appended to messages': messageAppendContract,
 };
 
-/** What has lists of members, which may be packed. */
+/** The contracts with lists of members, which may be packed. */
 const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes', 'large groups', 'races'];
 
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */

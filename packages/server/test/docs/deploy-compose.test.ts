@@ -1,4 +1,4 @@
-/** Compares compose.yaml with the program, as far as that needs no Docker. */
+/** Compares compose.yaml with the program, without Docker. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -28,7 +28,7 @@ interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** Runs make-env.sh on an empty folder and gives what it wrote. */
+/** Runs make-env.sh in an empty folder and returns the file that it wrote. */
 async function madeEnvironment(): Promise<Record<string, string>> {
   return await withDataDir(undefined, async (directory) => {
     mkdirSync(join(directory, 'deploy'));

@@ -1,4 +1,4 @@
-/** Compares the image's files with the program, as far as that needs no Docker. */
+/** Compares the image's files with the program, without Docker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

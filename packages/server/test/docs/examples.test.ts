@@ -65,7 +65,7 @@ function expectAnswered({ code, shown, after }: Example, output: string): void {
   else if (code.includes('curl')) expectSpokenOf(output, after);
 }
 
-/** What a page does not show has either succeeded, or the text after it says how it fails. */
+/** An example without a shown answer succeeds, or the text after it names its error. */
 function expectSpokenOf(output: string, text: string): void {
   for (const answer of jsonValues(output)) {
     const { error } = answer as { error?: string };

@@ -19,7 +19,7 @@ const hostOf = (url: string) => {
   return new Project(url, PROJECT.id, PROJECT.secret, token);
 };
 
-/** All that is to move, as a host reads it. */
+/** All data to be moved, as a host reads it. */
 async function readings(host: Project, accessToken: string): Promise<unknown> {
   const bearer = { authorization: `Bearer ${accessToken}` };
   const { durable } = await new Presence(host).entryOf('ada');

@@ -8,9 +8,9 @@ import process from 'node:process';
 import { type Fence, fencesOf, ROOT } from './markdown.ts';
 
 const LAUNCHER = join(ROOT, 'packages/server/bin/rollcall.mjs');
-/** The address that the pages have, for the one that the server has. */
+/** The server's address in the pages, to be replaced by the real one. */
 const ADDRESS = '127.0.0.1:8080';
-/** What is an example: it asks the server, or sets the variables for what does. */
+/** A block is an example if it sends a request, or sets variables for a request. */
 const EXAMPLE = /\bcurl\b|=\$\(npx /;
 const SCRIPT_LIMIT_MS = 180_000;
 
@@ -18,9 +18,9 @@ export interface Example {
   /** File and line, as editors take them. */
   readonly source: string;
   readonly code: string;
-  /** The block right after it, which shows what is answered; null where the page shows nothing. */
+  /** The block right after it, which shows the answer; null without one. */
   readonly shown: Fence | null;
-  /** What the page says after it, up to the next block. */
+  /** The text of the page after it, up to the next block. */
   readonly after: string;
 }
 

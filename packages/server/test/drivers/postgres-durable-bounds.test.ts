@@ -1,4 +1,4 @@
-/** The bounds of durable presence on PostgreSQL: several processes, those of an older version, and what is left behind. */
+/** The bounds of durable presence on PostgreSQL: several processes, older versions, and the disk space. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

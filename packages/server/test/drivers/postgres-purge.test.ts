@@ -1,4 +1,4 @@
-/** The data of a deleted project on PostgreSQL: it is found by its key, not behind the rows of other projects. */
+/** The data of a deleted project on PostgreSQL is found by its key, without reading rows of other projects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
@@ -59,7 +59,7 @@ test('a deleted project is removed without reading the rows of other projects', 
     });
     const database = new PostgresDatabase(parsePostgresUrl(url));
     while (await purgeSlice(database));
-    // What a connection did is counted when it ends.
+    // PostgreSQL counts the work of a connection when it ends.
     await database.close();
     assert.deepEqual(
       await counts(),

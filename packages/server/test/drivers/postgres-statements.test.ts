@@ -1,6 +1,7 @@
 /**
- * What the driver sends: one round trip for a read, at most three for a write, as many statements for a large write as
- * for a small one; and no statement scans a table. Statements are recorded while every operation of the port runs.
+ * The statements of the driver: one round trip for a read, at most three for a write, as many statements for a large
+ * write as for a small one; and no statement scans a table. Statements are recorded while every operation of the port
+ * runs.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** What waits on PostgreSQL: writes for locks, and readers of long lists for snapshots. */
+/** Writes that wait for locks of PostgreSQL, and readers of long lists that wait for snapshots. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client } from 'pg';

@@ -14,7 +14,7 @@ import { until, within } from '../support/waiting.ts';
 /** More than land on one node by chance. */
 const GROUPS = Array.from({ length: 40 }, (_, index) => `g${index}`);
 
-/** Within which every call has failed, and within which all is well again. */
+/** The time within which every call has failed, and within which all calls succeed again. */
 const LIMIT_MS = 5_000;
 
 let cluster: OwnCluster;
@@ -25,7 +25,7 @@ function freshUrl(): string {
   return `${cluster.url}?prefix=p${prefixes}`;
 }
 
-/** For a crowd of calls on a machine that has much else to do. */
+/** Long enough for many calls on a busy machine. */
 const patientUrl = () => `${freshUrl()}&timeout_ms=20000`;
 
 describe('Redis Cluster', { skip: skipsOwnRedis }, () => {

@@ -1,4 +1,4 @@
-/** What presence asks of Redis and leaves there. */
+/** The commands of presence to Redis, and its keys. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -42,7 +42,7 @@ async function callsOf(redis: OwnRedis): Promise<Map<string, number>> {
   return new Map(Array.from(counts, ([, name, count]) => [name as string, Number(count)]));
 }
 
-/** All that presence can do, once or more. */
+/** Every operation of presence, once or more. */
 async function useAll(scene: PresenceScene): Promise<void> {
   await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
   await scene.set('u1', at({ page: '1', role: 'editor' }), { region: SITE });
@@ -122,7 +122,7 @@ async function bytesOf(redis: OwnRedis): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
 }
 
-/** What one user in one group can take at most, in bytes, with an ID of 3 characters. */
+/** The most memory of one user in one group, in bytes, with an ID of 3 characters. */
 const USER_MAX_BYTES = 700_000;
 
 describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseRedisUrl, RedisUrlError } from '../../src/redis/redis-url.ts';
 
-/** What is read of a URL where it says nothing else. */
+/** The options of a URL without parameters. */
 const PLAIN = {
   hosts: [{ host: 'h', port: 6379 }],
   username: undefined,

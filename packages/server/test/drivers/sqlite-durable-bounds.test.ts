@@ -90,7 +90,7 @@ describe('a store of the schema without bounds', () => {
   const MEMBERS = ['ann', 'bob', 'cid'] as const;
   type Row = readonly [user: (typeof MEMBERS)[number], location: string, at: number];
 
-  /** A group with these locations, as the version before kept them. */
+  /** A group with these locations, as the version before stored them. */
   function makeSecond(dataDir: string, rows: readonly Row[]): void {
     withFile(dataDir, (database) => {
       database.function('place_keys', (location) => JSON.stringify([...locationKeys(String(location))]));

@@ -53,7 +53,7 @@ describe('the cost of a read of durable presence', () => {
     return roster;
   }
 
-  /** The rows that readings take from the engine: there is nothing in their plans that takes others. */
+  /** The rows that readings fetch from the engine; their plans fetch no others. */
   function countedReads(file: string) {
     const connection = new SqliteConnection(file, { readOnly: true });
     let rows = 0;
@@ -133,7 +133,7 @@ describe('the cost of a read of durable presence', () => {
 });
 
 describe('the rows of a durable location', () => {
-  /** The rows by which locations are found, as they are and as they should be. */
+  /** The index rows of locations, actual and expected. */
   function locationRowsOf(dataDir: string) {
     return withFile(dataDir, (database) => {
       const rows = database
@@ -159,7 +159,7 @@ describe('the rows of a durable location', () => {
   const USERS = ['ann', 'bob', 'cid', 'dan', 'eve'] as const;
   const SEED = 7;
 
-  /** Ends some locations in one of the possible ways. */
+  /** Ends some locations in one of the ways in which they can end. */
   function endSome(roster: Roster, random: Random): Promise<unknown> {
     const user = random.pick(USERS);
     const ways = [
@@ -230,14 +230,14 @@ describe('the rows of a durable location', () => {
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
       await withStore(dataDir, async (store) => {
-        const [gone, kept] = [await newRoster(store), await newRoster(store)];
-        for (const roster of [gone, kept]) {
+        const [deleted, other] = [await newRoster(store), await newRoster(store)];
+        for (const roster of [deleted, other]) {
           await roster.groupOf('g', 'ann', 'bob');
           await roster.groupOf('h', 'ann');
           await put(store, roster.key, 'ann', pageAt('1'), 1);
           await put(store, roster.key, 'bob', pageAt('1'), 1);
         }
-        await store.projects.delete(gone.key);
+        await store.projects.delete(deleted.key);
         while (count('deleted_projects') !== 0) await nextIteration();
       });
       assert.equal(count('durable_presence'), 2);

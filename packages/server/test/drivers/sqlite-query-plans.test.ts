@@ -1,7 +1,7 @@
 /**
  * No statement of the embedded engine costs more because the data set is large: SQLite's own plan of each of them
- * searches by an index and sorts nothing that is paged. The statements are recorded while every operation runs once,
- * so that one that is added later cannot be forgotten.
+ * searches by an index and sorts nothing that is paged. The statements are recorded while every operation runs once, so
+ * a new statement is checked too.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

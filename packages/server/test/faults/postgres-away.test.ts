@@ -25,7 +25,7 @@ const OPERATIONS: Readonly<Record<string, (roster: Roster) => Promise<unknown>>>
   'transfer.export': ({ store }) => store.transfer.export()[Symbol.asyncIterator]().next(),
 };
 
-/** Rejects as unavailable, and in time. */
+/** Checks that the operation rejects as unavailable, in time. */
 async function assertUnavailable(name: string, running: Promise<unknown>): Promise<void> {
   await assert.rejects(within(LIMIT_MS, running, name), (error: Error) => {
     assert.ok(error instanceof StoreUnavailableError, `${name}: ${error}`);
@@ -94,7 +94,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
       await Promise.all(
         Object.entries(OPERATIONS).map(([name, run]) => assertUnavailable(name, run(roster))),
       );
-      // Also with connections to make.
+      // Also when new connections are needed.
       await assertUnavailable('ping once more', store.ping());
       await assert.rejects(openPostgresStore({ url: server.url }), StoreUnavailableError);
       await within(LIMIT_MS, other.close());
@@ -162,7 +162,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
             other.batch({ users: others, groups: [{ id: 'g', name: 'Late' }] }),
           ),
         ]);
-        // Reads go on.
+        // Reads continue.
         assert.ok((await other.members('g')).includes('u000004'));
         await client.query('ROLLBACK');
       });

@@ -11,7 +11,7 @@ import { untilWaiting } from '../support/postgres-waiting.ts';
 import { within } from '../support/waiting.ts';
 
 const LIMIT_MS = 5_000;
-/** Of each of two projects: more than have a thread. */
+/** The batches of each of two projects: more than have a thread. */
 const BATCHES = 4;
 const users = numbered('u', 3_000).map((id) => ({ id }));
 
@@ -27,7 +27,7 @@ async function withServer(use: (store: Store, server: OwnPostgres) => Promise<vo
   });
 }
 
-/** Starts them all; how each of them ends. */
+/** Starts all batches, and returns the outcome of each. */
 function applyAll(rosters: readonly Roster[]): Promise<unknown>[] {
   return rosters.flatMap((roster) =>
     Array.from({ length: BATCHES }, (_, index) =>

@@ -1,4 +1,4 @@
-/** How connections are encrypted, and whose certificates are taken, on a server with one of our own. */
+/** The encryption of connections, and the accepted certificates, on a server with a certificate of the test. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, statSync } from 'node:fs';

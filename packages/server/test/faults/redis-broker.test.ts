@@ -1,4 +1,4 @@
-/** The Broker while Redis is ill. */
+/** The Broker while Redis is stopped, paused or disconnected. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Broker, Change } from '../../src/broker/broker.ts';

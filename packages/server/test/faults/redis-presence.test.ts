@@ -1,4 +1,4 @@
-/** The PresenceStore while Redis is away: no call hangs, no event is wrong, and all goes on soon after its return. */
+/** The PresenceStore while Redis is away: no call hangs, no event is wrong, and calls succeed soon after its return. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
@@ -17,9 +17,9 @@ import {
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { until, within } from '../support/waiting.ts';
 
-/** Later than any sweep may be. */
+/** Later than any sweep. */
 const OVERDUE_MS = 10_000;
-/** Within which every call has failed, and within which all is well again. */
+/** The time within which every call has failed, and within which calls succeed again. */
 const LIMIT_MS = 5_000;
 
 async function withScene(t: TestContext, body: (scene: PresenceScene, redis: OwnRedis) => Promise<void>) {
@@ -182,8 +182,8 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       }
       const { watch } = await scene.watch({ now: START + 1 });
       assert.equal(await watch.since(position), null);
-      const kept = { ...before.watch.position, offset: offset, checksum: before.checksums[0] as string };
-      assert.equal((await watch.since(kept))?.length, 4, 'what was not lost goes on');
+      const known = { ...before.watch.position, offset: offset, checksum: before.checksums[0] as string };
+      assert.equal((await watch.since(known))?.length, 4, 'the remaining events follow');
     }));
 
   test('watches are lost when the offsets go back while connections stay open', (t) =>
@@ -200,7 +200,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(behind.watch.position.offset, recorder.watch.position.offset + 1);
       await recorder.watch.renew(START);
       await recorder.lost();
-      // As many events as were lost, and one more: each has an offset that was known, but for the last.
+      // As many events as were lost, and one more: only the last has an offset that the watch did not have before.
       const second = await scene.watch();
       for (const user of ['y1', 'y2', 'y3', 'y4']) await scene.set(user, PAGE_1);
       await second.first(4);

@@ -1,4 +1,4 @@
-/** Eligibility is cached for a second: what the cache saves, and when a presence update must be rejected all the same. */
+/** Eligibility is cached for a second: the saved reads, and the updates that must be rejected nevertheless. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,9 +12,9 @@ import { type AppCase, type AppOptions, altered, withApp } from './app-case.ts';
 interface EligibilityCase extends AppCase {
   /** How often the eligibility of one user was read from the store. */
   readonly reads: { single: number };
-  /** Sets the user present in the group, and gives the answer's status. */
+  /** Sets the user present in the group, and returns the answer's status. */
   setPresent(userId: string, groupId?: string): Promise<number>;
-  /** Lets time pass with a presence update of the user after each 100 ms, and gives the statuses of the answers. */
+  /** Moves the clock with a presence update of the user every 100 ms, and returns the statuses of the answers. */
   live(userId: string, ms: number): Promise<number[]>;
 }
 

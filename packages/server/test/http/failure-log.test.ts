@@ -1,4 +1,4 @@
-/** What the log says of failures that repeat. */
+/** The log lines of failures that repeat. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';

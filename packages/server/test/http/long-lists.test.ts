@@ -74,8 +74,8 @@ suite('a list that is long', () => {
       const { statusCode, body } = await appCase.call('HEAD', '/v1/groups');
       assert.equal(statusCode, 200);
       assert.equal(body, '');
-      // A reading that went on in the background would read its next chunk within a few ticks.
-      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      // A reading that continued in the background would read its next chunk within a few ticks.
+      for (let tick = 0; tick < 20; tick += 1) await new Promise(setImmediate);
       assert.equal(pages.length, 1);
     });
   });
@@ -128,9 +128,9 @@ suite('a list that fails', () => {
   test('a client that disconnects within a long list ends the reading', async () => {
     const pages: Page[] = [];
     let isReleased = false;
-    let letGo = () => {};
+    let release = () => {};
     const gate = new Promise<void>((resolve) => {
-      letGo = resolve;
+      release = resolve;
     });
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
@@ -152,7 +152,7 @@ suite('a list that fails', () => {
     await withApp({ disturb }, async (appCase) => {
       await fill(appCase);
       await leaveAtFirstPiece(appCase, '/v1/groups');
-      letGo();
+      release();
       await appCase.app.close();
       assert.equal(pages.length, 2);
       assert.ok(isReleased);
@@ -160,7 +160,7 @@ suite('a list that fails', () => {
   });
 });
 
-/** Starts a request and hangs up when the first piece of its answer is there; resolves when the server has noticed. */
+/** Starts a request and disconnects at the first piece of its answer; resolves when the server has noticed. */
 async function leaveAtFirstPiece(appCase: AppCase, path: string): Promise<void> {
   const port = await listen(appCase);
   const noticed = new Promise<void>((resolve) => {

@@ -46,7 +46,7 @@ describe('the document', () => {
     const referred = new Set([...objectsIn(api.document)].map(([, { $ref }]) => $ref));
     for (const kind of ['schemas', 'responses', 'parameters', 'examples', 'headers'] as const) {
       for (const name of Object.keys(api.document.components[kind])) {
-        // The one row of the error table that nothing answers yet.
+        // The row of the error table that no operation answers yet.
         if (name === 'message_not_appendable') continue;
         assert.ok(referred.has(`#/components/${kind}/${name}`), `${kind}/${name} is used nowhere`);
       }
@@ -80,7 +80,7 @@ describe('the document', () => {
       if (typeof properties !== 'object' || /\/(allOf|examples)\//.test(pointer)) continue;
       for (const [name, field] of Object.entries(properties as Record<string, Schema>)) {
         assert.match(field.description ?? '', /^[A-Z`].{4,}\.$/s, `${pointer}: ${name}`);
-        // What only repeats the type is what error messages say of the field.
+        // A description that only repeats the type is that of error messages.
         assert.doesNotMatch(
           field.description ?? '',
           /^(True or false|(A|An) (string|array|object|JSON|whole))/,
@@ -215,7 +215,10 @@ function expectErrors(described: DescribedOperation, status: number): void {
   assert.ok(codes.length > 0, pointer);
   for (const code of codes) {
     assert.ok(ERRORS[code].status === status || SITUATIONS[status] === code, `${pointer}: ${code}`);
-    assert.ok(value.description.includes(`\`${code}\`: `), `${pointer} does not say when ${code} comes`);
+    assert.ok(
+      value.description.includes(`\`${code}\`: `),
+      `${pointer} does not name the condition of ${code}`,
+    );
   }
   const examples = Object.entries(media.examples ?? {});
   assert.deepEqual(

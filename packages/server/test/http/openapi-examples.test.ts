@@ -16,7 +16,7 @@ before(async () => {
   api = await ApiDescription.of((await server.started).url);
 });
 
-/** A project in the state that the examples speak of. */
+/** A project in the state that the examples assume. */
 async function exampleProject(): Promise<Project> {
   const project = await server.project();
   await project.seed({
@@ -48,7 +48,7 @@ function tokenFor({ operation }: DescribedOperation, project: Project): string |
   return scheme === undefined ? null : project.token;
 }
 
-/** Projects are named, and app tokens signed, by the server that they are of; everything else is sent as it is shown. */
+/** IDs of projects and app tokens are those of this server; everything else is sent as in the description. */
 function sendable(body: unknown, project: Project): unknown {
   const isAuthorization = typeof body === 'object' && body !== null && 'signed_app_token' in body;
   return isAuthorization ? { signed_app_token: appToken(project) } : body;

@@ -19,7 +19,7 @@ const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch:
 const onDocs = <Result>(options: BrowserContextOptions, use: (visited: Visit) => Promise<Result>) =>
   visit(`${server.running.url}/docs`, options, use);
 
-/** IDs of the operations that the page shows: with a section each, or a line of what is there for older hosts. */
+/** IDs of the operations that the page shows: each in a section, or in a line for older hosts. */
 const shownOperations = async ({ page }: Visit): Promise<string[]> => {
   const ids = api.operations.map(({ operation }) => operation.operationId);
   const visible = await Promise.all(ids.map((id) => page.locator(`[id="${id}"]`).isVisible()));

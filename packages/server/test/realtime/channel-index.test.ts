@@ -49,7 +49,7 @@ describe('the index of channels', () => {
       index.add(channelOf({ location: canonicalLocation({ page: `${page}` }), partial: false }));
     }
     const near = index.near(canonicalLocation({ doc: 'a', page: '7', line: '1' }));
-    // The first one stands under the pair that all have.
+    // The first channel is indexed by the pair that all have.
     assert.ok(near.size <= 2, `${near.size} channels`);
     assert.equal(index.near(canonicalLocation({ page: '7' })).size, 2);
   });

@@ -16,11 +16,11 @@ function counted(store: Store): { reads: number } {
     [store.eligibility, 'find'],
     [store.eligibility, 'findMany'],
   ] as const) {
-    const ask = Reflect.get(port, name) as (...args: unknown[]) => Promise<never>;
+    const method = Reflect.get(port, name) as (...args: unknown[]) => Promise<never>;
     Object.assign(port, {
       [name]: (...args: unknown[]) => {
         count.reads += 1;
-        return ask(...args);
+        return method(...args);
       },
     });
   }
@@ -52,7 +52,7 @@ describe('the credentials of open streams', () => {
       }
       const count = counted(world.engine.store);
       await changed(world);
-      await world.until('everybody', () => checks.viewers === ids.length && count.reads === 2);
+      await world.until('all checks', () => checks.viewers === ids.length && count.reads === 2);
       await ticks();
       assert.deepEqual(checks, { host: 1, viewers: ids.length });
       assert.equal(count.reads, 2);

@@ -20,7 +20,7 @@ function listening(): { log: Logger; lines: Line[] } {
   return { lines, log: pino({ level: 'error' }, { write: (text) => lines.push(JSON.parse(text)) }) };
 }
 
-/** What makes a broken stream throw. */
+/** The causes of an exception in a stream. */
 const OCCASIONS: Readonly<Record<string, (world: StreamWorld) => unknown>> = {
   'an event': (world) => world.move('a', '1'),
   'a heartbeat': ({ clock }) => clock.move(15_000),
@@ -62,7 +62,7 @@ describe('an exception in a stream', () => {
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
-      // No date is so late, so the text of the event throws.
+      // No Date can have this time, so the text of the event throws.
       const update = {
         type: 'durable',
         userId: 'a',

@@ -55,7 +55,7 @@ describe('the readers of one filter', () => {
       await world.move('b', '1');
       for (let tick = 0; tick < 20; tick += 1) await nextIteration();
       assert.equal(changes(sink).length, 1);
-      // What was spent is 20 writes of 10 a second.
+      // The writes so far exceed the budget of 10 a second by 20.
       world.clock.move(499);
       for (let tick = 0; tick < 20; tick += 1) await nextIteration();
       assert.equal(changes(sink).length, 1);
@@ -126,7 +126,7 @@ describe('a reader who stops reading', () => {
       const slow = await world.open();
       slow.stop();
       for (let round = 0; slow.ended === null; round += 1) {
-        assert.ok(round < 120, 'more is missed than is kept');
+        assert.ok(round < 120, 'more events are missed than are stored');
         await moveAll(world, ids, `${round}`);
         for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       }
@@ -204,7 +204,7 @@ describe('the presence that a stream shows', () => {
       const { store, presence } = world.engine;
       const stamp = writeContext(world.clock, BY_TEST);
       await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
-      // As by a request that read the eligibility before.
+      // As by a request that read the eligibility before the deletion.
       const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
       const who = { userId: 'a', incarnation: incarnation as number };
       const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
@@ -271,7 +271,7 @@ describe('the presence that a stream shows', () => {
     withStreams({}, async (world) => {
       await world.seed(['a']);
       await world.move('a', '1');
-      // It has expired, and no sweep has said so yet.
+      // It has expired, and no sweep has published that yet.
       world.clock.jump(30_000);
       const sink = await world.open();
       assert.deepEqual(sink.parser.events[0]?.data.users, []);
@@ -379,13 +379,13 @@ describe('the end of a stream', () => {
         const { store } = world.engine;
         const list = store.durablePresence.list.bind(store);
         const reads = Promise.withResolvers<void>();
-        const goesOn = Promise.withResolvers<void>();
-        // What was there is read, and answered late: this time only.
+        const released = Promise.withResolvers<void>();
+        // The group of before is read, and returned late, this time only.
         store.durablePresence.list = async (...args) => {
           store.durablePresence.list = list;
           const page = await list(...args);
           reads.resolve();
-          await goesOn.promise;
+          await released.promise;
           return page;
         };
         const filter = { location: { location: '{"page":"1"}', partial: true }, excludeDurable: false };
@@ -393,7 +393,7 @@ describe('the end of a stream', () => {
         await reads.promise;
         await world.services.groups.remove({ project: world.project, ...BY_TEST }, 'g', {});
         await world.until('the end of the other', () => other.ended !== null);
-        goesOn.resolve();
+        released.resolve();
         await rejected;
       }));
   }
@@ -454,7 +454,7 @@ describe('a viewer', () => {
   };
 
   for (const [name, [code, end]] of Object.entries(ENDINGS)) {
-    test(`the stream of a viewer who ${name} ends, and other streams go on`, () =>
+    test(`the stream of a viewer who ${name} ends, and other streams continue`, () =>
       withStreams({}, async (world) => {
         await world.seed(['a', 'b']);
         const sink = await world.open({ viewer: { userId: 'a' } });

@@ -15,7 +15,7 @@ const known = ({ parser }: SimulatedSink) => {
   return model.entries();
 };
 
-/** Half a megabyte of events for a reader who stopped reading and goes on. */
+/** Half a megabyte of events for a reader who stopped reading and continues. */
 async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink, quick: SimulatedSink]> {
   await world.seed(USERS);
   const [slow, quick] = [await world.open(), await world.open()];
@@ -64,7 +64,7 @@ describe('a slow reader', () => {
       await world.until('the first', () => changes(sink).length === 1);
       for (const id of USERS) await world.move(id, WIDE);
       sink.stop();
-      // All of it is sent at once, and the reader takes nothing.
+      // All events are sent at once, and the reader receives nothing.
       await world.pass(2);
       const waiting = sink.writableLength;
       assert.ok(waiting > 0 && waiting <= 16_384, `${waiting} bytes`);

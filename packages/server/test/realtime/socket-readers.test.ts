@@ -31,7 +31,7 @@ async function connection(): Promise<{ server: Socket; reader: Socket } & AsyncD
   };
 }
 
-/** Some bytes of what has come. */
+/** Reads some of the received bytes. */
 async function readSome(reader: Socket, parser: EventParser): Promise<void> {
   for (;;) {
     const bytes = reader.read();

@@ -31,7 +31,7 @@ const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', li
     ),
 );
 const READERS = 6;
-/** How often presence is swept: at these moments streams have the departures of all that a reading leaves out. */
+/** The interval of sweeps: after each sweep streams have the departures of all presence that a reading omits. */
 const SWEEP_MS = 250;
 const ATTEMPTS_MAX = 80;
 
@@ -43,14 +43,14 @@ interface Reader {
 }
 
 /**
- * Random writes, several at a time, while readers with all kinds of filters come, lag, are cut off and come back to
- * either process: whenever all events were sent, each of them shows what a reading with its filter answers.
+ * Random writes, several at a time, while readers with all kinds of filters connect, lag, are disconnected and resume
+ * on either process: whenever all events were sent, each stream equals a reading with its filter.
  */
 export class StreamSimulation {
   readonly #world: StreamWorld;
   readonly #random: Random;
   #readers: Reader[] = [];
-  /** How many readers went on where they were. */
+  /** The number of readers that resumed without a snapshot. */
   resumed = 0;
 
   constructor(world: StreamWorld, random: Random) {
@@ -117,7 +117,7 @@ export class StreamSimulation {
     });
   }
 
-  /** Something happens to a reader. */
+  /** A random event of a reader: it connects, lags, or is disconnected. */
   async #disturb(): Promise<void> {
     const kind = this.#random.below(4);
     const reader = this.#readers.length < READERS ? undefined : this.#random.pick(this.#readers);
@@ -133,7 +133,7 @@ export class StreamSimulation {
     this.#readers = this.#readers.filter((other) => other !== reader);
   }
 
-  /** The connection breaks somewhere in the events, and the reader resumes from there. */
+  /** The connection breaks within the events, and the reader resumes from there. */
   async #comeBack(reader: Reader): Promise<void> {
     this.#take(reader, this.#random.below(reader.sink.parser.events.length - reader.taken + 1));
     this.#leave(reader);
@@ -163,7 +163,7 @@ export class StreamSimulation {
     reader.taken += count;
   }
 
-  /** Lets time pass until all events were sent, and checks every reader. */
+  /** Moves the clock until all events were sent, and checks every reader. */
   async #expectAllSent(): Promise<void> {
     for (const { sink } of this.#readers) sink.flow();
     let wrong: [expected: unknown, known: unknown] | null = null;
@@ -182,7 +182,7 @@ export class StreamSimulation {
       if (reader.sink.ended !== null) {
         this.#leave(reader);
         const isGone = reader.sink.parser.events.at(-1)?.type === 'error';
-        // Cut off because it lagged: it goes on.
+        // Disconnected because it lagged: it resumes.
         if (!isGone) await this.#open(reader.filter, reader.model, reader.sink.parser.events.at(-1)?.id);
         return [null, reader];
       }

@@ -7,7 +7,7 @@ import { SimulatedSink } from './simulated-sink.ts';
 import { withStreams } from './stream-world.ts';
 
 const MB = 1_048_576;
-/** How many megabytes of outdated texts a process retains. */
+/** The bound on the outdated texts of a process, in megabytes. */
 const OUTDATED_MAX_MB = 64;
 /** A megabyte of snapshot. */
 const USERS = Array.from({ length: 128 }, (_, index) => `u${index + 1_000}`);
@@ -34,7 +34,11 @@ describe('readers who stall in the middle of a snapshot', () => {
       assert.equal(quick.ended, null);
       for (const sink of stalled.slice(-open)) sink.flow();
       await world.pass(2);
-      assert.equal(stalled.at(-1)?.parser.lastEventId, quick.parser.lastEventId, 'the others go on');
+      assert.equal(
+        stalled.at(-1)?.parser.lastEventId,
+        quick.parser.lastEventId,
+        'the other readers continue',
+      );
     }));
 
   test('readers in the middle of the same snapshot count once', () =>

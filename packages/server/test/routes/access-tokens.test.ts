@@ -20,7 +20,7 @@ interface Authorized {
 const appToken = (project: Project, claims: Claims = {}) =>
   jwt({ app_id: project.id, iat: server.now(), ...claims }, project.secret);
 
-/** What a host does that has an app token and wants an access token. */
+/** A host exchanges an app token for an access token. */
 const authorize = (signed_app_token: unknown) =>
   server.call(null, 'POST', '/v1/authorize', { signed_app_token });
 
@@ -147,7 +147,7 @@ describe('an access token', () => {
     assert.equal((await groupsBy(token)).status, 200);
     clock.move(32_000);
     expectTokenFailure(await groupsBy(token), 'expired_access_token');
-    // Long after, when what has ended has been forgotten.
+    // Long after, when ended sessions have been removed.
     clock.jump(10 * DAY_MS);
     clock.move(3_600_000);
     expectTokenFailure(await groupsBy(token), 'expired_access_token');

@@ -182,7 +182,7 @@ describe('POST /v1/batch applies', () => {
   });
 });
 
-/** What is right in a batch that is wrong elsewhere: none of it may be applied. */
+/** The valid items of a batch with an error elsewhere: none of them may be applied. */
 const GOOD = {
   users: [{ id: 'u1', name: 'Changed' }, { id: 'new' }],
   groups: [

@@ -193,7 +193,7 @@ test('an answer to a host has no CORS headers, also for the user whose ID is cli
     assert.deepEqual(corsOf(answer), []);
   }
   const headers = { origin: PAGE, 'access-control-request-method': 'PUT' };
-  const asked = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
-  assert.equal(asked.status, 405);
-  assert.deepEqual(corsOf(asked), []);
+  const answer = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
+  assert.equal(answer.status, 405);
+  assert.deepEqual(corsOf(answer), []);
 });

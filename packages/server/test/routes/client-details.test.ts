@@ -87,7 +87,7 @@ describe('user_details of a client token', () => {
       await withServer(options, async (first) => {
         assert.equal(await nameAt(first), 'Of the token');
         clock.move(30_000);
-        // The clocks of host and server may differ by as much: that this is newer cannot be known.
+        // The clocks of host and server may differ by as much, so the server cannot order the two writes.
         await first.request('PUT', '/v1/users/ada', { body: { name: 'Of the host, maybe before' } });
       });
       await withServer(options, async (second) => {
@@ -110,7 +110,7 @@ describe('user_details of a client token', () => {
     const browser = browserWith({ name: 'Of the token' }, { iat: undefined, exp: server.now() + 60 });
     await login(browser);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
-    // The last of 86 letters has four bits that stand for nothing.
+    // The last of 86 letters has four unused bits.
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const respelled = letters[letters.indexOf(browser.token.at(-1) as string) + 1];
     const again = new Browser(project, `${browser.token.slice(0, -1)}${respelled}`);

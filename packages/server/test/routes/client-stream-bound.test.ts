@@ -1,4 +1,4 @@
-/** How many streams the client tokens of one user have open. */
+/** The bound on the open streams of one user with client tokens. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';

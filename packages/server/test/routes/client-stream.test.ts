@@ -70,7 +70,7 @@ describe('the stream of /v1/client/presence', () => {
     expectTokenFailure(await open(host, { groupID: 'g' }), 'invalid_access_token');
   });
 
-  const ENDS: [what: string, end: (of: Project) => Promise<unknown>, code: string, said: string][] = [
+  const ENDS: [what: string, end: (of: Project) => Promise<unknown>, code: string, message: string][] = [
     [
       'the user is set deleted',
       (of) => of.put('/v1/users/ada', { status: 'deleted' }),
@@ -104,12 +104,12 @@ describe('the stream of /v1/client/presence', () => {
       'ada',
     ],
   ];
-  for (const [what, end, code, said] of ENDS) {
+  for (const [what, end, code, message] of ENDS) {
     test(`the stream of /v1/client/presence ends at once when ${what}: ${code}`, async () => {
       await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
         await stream.expect('snapshot');
         await end(project);
-        await stream.expectEnd(code, said);
+        await stream.expectEnd(code, message);
       });
       assert.equal((await open(Browser.of(project, 'ada', 'g'))).status, 401);
     });

@@ -12,7 +12,7 @@ const { clock } = streams;
 
 const DURABLE = { durable: true };
 const KIB = 1_024;
-/** So many locations of 8 KiB are all that a user may have. */
+/** The most locations of 8 KiB that a user may have. */
 const FULL = limits.DURABLE_LOCATIONS_MAX_BYTES / (8 * KIB);
 
 /** A location with a text of 8 KiB. */
@@ -32,7 +32,7 @@ async function fill(p: Presence, userId: string, first: number, count: number): 
   for (let page = first; page < first + count; page += 1) await p.set(userId, large(page), DURABLE);
 }
 
-/** The entries that a reader knows after a snapshot and these events, of durable locations alone. */
+/** The durable locations of a reader after a snapshot and these events. */
 function knownBy(reader: StreamReader): [string, Location][] {
   const known = new Map<string, Location>();
   for (const { type, data } of reader.events) {

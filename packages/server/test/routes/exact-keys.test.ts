@@ -11,7 +11,9 @@ import type { Project } from '../support/project-client.ts';
 const server = oneServer();
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** The text that another user sends first, and the one that follows: texts of the same object but for a key. */
+/**
+ * The text that another user sends first, and the one that follows: the same object with a different spelling of a key.
+ */
 const PAIRS: readonly (readonly [string, string, object])[] = [
   [
     String.raw`{"k":"1","\\u04":"2"}`,
@@ -55,7 +57,7 @@ describe('keys that are written with escapes', () => {
         await put(other, '/v1/users/ann/presence', update(text, durable));
       }
       const shown = JSON.stringify(Object.fromEntries(Object.entries(value).sort()));
-      // In whole, and in part: by its last pair.
+      // By an exact filter, and by a partial one with its last pair.
       const [last] = Object.entries(value).slice(-1) as [[string, string]];
       for (const [location, partial] of [
         [shown, 'false'],

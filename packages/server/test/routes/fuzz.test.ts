@@ -8,7 +8,7 @@ import { jwt } from '../support/jwt.ts';
 import type { Project } from '../support/project-client.ts';
 import { expectInVocabulary } from '../support/vocabulary.ts';
 
-/** Fixed, so that a run repeats; a failure prints it with the path to the smallest example. */
+/** A fixed seed, so that runs repeat; a failure prints it with the path to the smallest example. */
 const SEED = 20_260_115;
 const RUNS = { seed: SEED, numRuns: 60 };
 
@@ -133,7 +133,7 @@ describe('whatever body is sent, the answer is of the vocabulary and never 500',
 });
 
 describe('the answer to any request is of the vocabulary and never 500', () => {
-  /** Anything that can stand in a request line. */
+  /** Any character that a request line can have. */
   const visible = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
     maxLength: 30,

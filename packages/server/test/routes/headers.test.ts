@@ -13,7 +13,7 @@ const server = clockedServer({ log, settings: { bodyLimitBytes: 5_000 } });
 
 const json = { 'content-type': 'application/json' };
 
-/** A request of each kind of answer: what it is, the status, and how to get it with these headers. */
+/** A request of each kind of answer: its title, its status, and the request with these headers. */
 const ANSWERS: readonly [
   string,
   number,

@@ -154,7 +154,7 @@ describe('a transfer coding besides chunked', () => {
   });
 });
 
-describe('a client that goes on sending after an answer that closes the connection', () => {
+describe('a client that continues to send after an answer that closes the connection', () => {
   test('a client that continues to send after an answer that closes the connection gets that answer whole, and no reset', async () => {
     const connection = open({ allowHalfOpen: true });
     connection.write(

@@ -15,15 +15,15 @@ before(async () => {
   await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
 });
 
-/** Writes metadata as a text, and says what the server makes of it. */
+/** Writes metadata as a text, and returns the answer. */
 const putMetadata = (json: string) =>
   project.send('PUT', '/v1/groups/meta', `{"name":"G","metadata":${json}}`);
 
 /**
- * The metadata as it was sent is what is read, in a single group and in the list. Texts are compared, because
- * `deepEqual` cannot follow what is nested very deep.
+ * Checks that metadata is read back as written, in a single group and in the list. Texts are compared, because
+ * `deepEqual` cannot compare very deep objects.
  */
-async function expectKept(json: string): Promise<void> {
+async function expectUnaltered(json: string): Promise<void> {
   expectDone(await putMetadata(json));
   const sent = JSON.stringify(JSON.parse(json));
   const read = expectOk<{ metadata: unknown }>(await project.get('/v1/groups/meta'));
@@ -103,7 +103,7 @@ describe('deep and large JSON', () => {
 });
 
 describe('metadata is read back as written, or rejected', () => {
-  const KEPT: readonly string[] = [
+  const ACCEPTED: readonly string[] = [
     '{"a":0.1,"b":-0.1,"c":1e-7,"d":1e21,"e":1.5e300,"f":5e-324}',
     '{"a":9007199254740991,"b":-9007199254740991,"c":9007199254740992}',
     '{"a":1.0,"b":1e0,"c":100e-2}',
@@ -119,8 +119,8 @@ describe('metadata is read back as written, or rejected', () => {
     '{"text":"\\u0000 \\ud83d\\ude00 \\/ \\u2028","lone":"\\ud800"}',
     '{"$ref":"#","$where":"1","; DROP TABLE groups; --":"\' OR 1=1"}',
   ];
-  for (const json of KEPT)
-    test(`metadata ${json.slice(0, 60)} is read back as written`, () => expectKept(json));
+  for (const json of ACCEPTED)
+    test(`metadata ${json.slice(0, 60)} is read back as written`, () => expectUnaltered(json));
 
   test('a negative zero in metadata is read back as a zero', async () => {
     expectDone(await putMetadata('{"a":-0,"b":-0.0}'));
@@ -179,7 +179,7 @@ describe('metadata is read back as written, or rejected', () => {
   for (const depth of [500, 999, 1_001, 2_000, 8_000]) {
     test(`metadata that is nested ${depth} deep within 16 KiB is read back as written`, async () => {
       const json = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-      await expectKept(json);
+      await expectUnaltered(json);
       expectOk(await project.send('POST', '/v1/batch', `{"groups":[{"id":"meta","metadata":${json}}]}`));
       expectDone(await putMetadata('{}'));
     });
@@ -208,10 +208,10 @@ describe('metadata is read back as written, or rejected', () => {
       return `{"a":"${filler.repeat(Math.floor(room / unit))}${'x'.repeat(room % unit)}"}`;
     };
     for (const filler of ['x', 'ü', '🎉']) {
-      await expectKept(sized(16_384, filler));
+      await expectUnaltered(sized(16_384, filler));
       expectError(await putMetadata(sized(16_385, filler)), 400, 'invalid_field', 'metadata', '16384');
     }
-    await expectKept(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
+    await expectUnaltered(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
   });
 });
 
@@ -237,7 +237,7 @@ describe('texts that a store cannot store', () => {
       }
       const answer = await putMetadata(`{"a":${text}}`);
       expectInVocabulary(answer);
-      if (answer.status === 200) await expectKept(`{"a":${text}}`);
+      if (answer.status === 200) await expectUnaltered(`{"a":${text}}`);
     }
   });
 });

@@ -1,4 +1,4 @@
-/** Bodies above 256 KiB, which a thread reads: what is answered is the same as for small ones. */
+/** Bodies above 256 KiB, which a thread parses, are answered like small ones. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -20,7 +20,7 @@ before(async () => {
 const PADDING = ' '.repeat(limits.SMALL_BODY_LIMIT_BYTES);
 const enlarge = (text: string) => text + PADDING;
 
-/** How a request is spelled that is to be answered alike in both sizes. */
+/** A request that must be answered alike in both sizes. */
 type Case = readonly [
   title: string,
   method: string,

@@ -25,20 +25,20 @@ for (const list of LISTS) {
 
     test(`${list.name}: entries added and removed between pages make no other entry appear twice or vanish`, async () => {
       const project = await server.project();
-      const kept = buildIds('m', 9);
-      const leaving = kept.map((id) => `${id}-leaves`);
-      await list.add(project, [...kept, ...leaving]);
+      const staying = buildIds('m', 9);
+      const leaving = staying.map((id) => `${id}-leaves`);
+      await list.add(project, [...staying, ...leaving]);
       const seen = await readThrough(project, list, 4, async ({ ids }, number) => {
         const last = String(ids.at(-1));
-        // The entry at which the page ended goes, or the one just after it; others come before and after both.
+        // The entry at the end of the page is removed, or the one after it; others are added before and after both.
         const goes = leaving.includes(last) ? last : `${last}-leaves`;
         await list.add(project, [`a-came-${number}`, `${last}-came`, `z-came-${number}`]);
         if (leaving.includes(goes)) expectOk(await list.remove(project, goes));
       });
       const ids = seen.flat();
       assert.deepEqual(
-        ids.filter((id) => kept.includes(id)),
-        kept,
+        ids.filter((id) => staying.includes(id)),
+        staying,
       );
       assert.equal(new Set(ids).size, ids.length, `twice: ${ids}`);
     });
@@ -182,7 +182,7 @@ describe('GET /v1/groups', () => {
       const request = get(`${url}/v1/groups`, { headers }, (incoming) => {
         incoming.once('data', () => request.destroy());
         incoming.once('close', resolve);
-        // Being cut off is what the test does.
+        // The test itself breaks the connection.
         incoming.once('error', () => {});
       });
       request.once('error', reject);
@@ -214,11 +214,11 @@ describe('GET /v1/groups', () => {
 
   test('GET /v1/groups while groups are created and deleted has each group that stays, once', async () => {
     const project = await server.project();
-    const kept = buildIds('m', 3_000);
+    const staying = buildIds('m', 3_000);
     for (const start of [0, 1_000, 2_000]) {
-      await project.seed({ groups: kept.slice(start, start + 1_000).map((id) => ({ id, name: id })) });
+      await project.seed({ groups: staying.slice(start, start + 1_000).map((id) => ({ id, name: id })) });
     }
-    const leaving = kept.filter((_, index) => index % 100 === 0).map((id) => `${id}-leaves`);
+    const leaving = staying.filter((_, index) => index % 100 === 0).map((id) => `${id}-leaves`);
     await project.seed({ groups: leaving.map((id) => ({ id, name: id })) });
     const [ids] = await Promise.all([
       project.groupIds(),
@@ -227,8 +227,8 @@ describe('GET /v1/groups', () => {
     ]);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual(
-      ids.filter((id) => id.length === kept[0]?.length),
-      kept,
+      ids.filter((id) => id.length === staying[0]?.length),
+      staying,
     );
   });
 

@@ -1,4 +1,4 @@
-/** How many locations one user can have, and how many of them one answer has. */
+/** The bounds of a user's locations, and of one page of presence. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';

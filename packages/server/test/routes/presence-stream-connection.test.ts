@@ -217,12 +217,12 @@ describe('streams and the server', () => {
     const p = await streams.presence(...ids);
     const keys = Array.from({ length: 8 }, (_, index) => [`key${index}`, 'x'.repeat(1_000)]);
     const location = Object.fromEntries(keys);
-    // A call takes 1 MiB.
+    // The body of a request is at most 1 MiB.
     for (let from = 0; from < ids.length; from += 100) {
       const updates = ids.slice(from, from + 100).map((userID) => ({ userID, groupID: 'g', location }));
       expectOk(await p.project.put('/v1/presence', { updates }));
     }
-    // More than a socket takes at once.
+    // More than a socket sends at once.
     const reader = await streams.open(p);
     await p.set('u0', PAGE_1);
     const { data } = await reader.snapshot();

@@ -8,7 +8,7 @@ import type { StreamReader } from '../support/stream-reader.ts';
 const streams = new StreamCase();
 const { clock } = streams;
 
-/** Opens a stream, leaves it after its snapshot, and comes back with the ID it had. */
+/** Opens a stream, closes it after its snapshot, and resumes with its last ID. */
 async function comeBack(
   p: Presence,
   query: Record<string, string>,

@@ -51,7 +51,7 @@ async function create(name = 'Fresh', by = asCustomer): Promise<Created> {
 const opens = (id: string, secret: string) =>
   server.call(jwt({ project_id: id, iat: server.now() }, secret), 'GET', '/v1/groups');
 
-/** The project as a resource is not there; no new token would help. */
+/** The project does not exist as a resource; a new token would not change that. */
 function expectNoProject(answer: Answer): void {
   expectError(answer, 401, 'project_not_found');
   assert.equal(answer.headers['www-authenticate'], undefined);
@@ -240,10 +240,10 @@ describe('DELETE /v1/projects/<ID>', () => {
   });
 
   test('DELETE /v1/projects/<ID> leaves the other projects alone', async () => {
-    const [gone, kept] = [await server.project(), await server.project()];
-    for (const project of [gone, kept]) await project.seedUsers('u');
-    expectDone(await asCustomer('DELETE', `/v1/projects/${gone.id}`));
-    assert.deepEqual(await kept.userIds(), ['u']);
+    const [deleted, other] = [await server.project(), await server.project()];
+    for (const project of [deleted, other]) await project.seedUsers('u');
+    expectDone(await asCustomer('DELETE', `/v1/projects/${deleted.id}`));
+    assert.deepEqual(await other.userIds(), ['u']);
   });
 });
 

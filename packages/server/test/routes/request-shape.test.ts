@@ -179,7 +179,7 @@ describe('unexpected_field', () => {
 });
 
 describe('the order of checks: the first failure answers', () => {
-  /** Each request fails at the named step and at all later ones. */
+  /** Each request fails at the named step and at all later steps. */
   const PRESENCE = '/v1/users/nobody/presence';
   const STEPS: readonly [string, string, number, ErrorCode][] = [
     ['the body is a JSON object', '[{"nick":1,"groupID":7}]', 400, 'invalid_request'],

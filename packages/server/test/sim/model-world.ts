@@ -1,6 +1,6 @@
 /**
  * One project's data as plain maps, and the store's operations on it in the most obvious way there is: no index, no
- * queue, no SQL. An operation works on a copy that takes the place of the original only when nothing was rejected.
+ * queue, no SQL. An operation works on a copy, which replaces the original only when it succeeds.
  */
 import {
   compareCodePoints,
@@ -182,7 +182,7 @@ export function putGroup(
   });
 }
 
-/** Applies the fields of a write that is known to be allowed. */
+/** Applies the fields of a valid write. */
 export function writeGroup(draft: World, id: string, write: Stored<GroupWrite>, revision: Revision): Changed {
   const before = draft.groups.get(id);
   const members = new Set(write.members ?? before?.members ?? []);
@@ -250,7 +250,7 @@ export function connectGroup(
 ): Updated | Absent {
   const group = world.groups.get(id);
   if (group === undefined) return { kind: 'absent' };
-  // Only whether there is a workspace can be read, so only that is a change.
+  // Only the existence of a workspace can be read, so only that is a change.
   const isChange = (group.workspace === null) !== (workspace === null);
   if (isChange) group.revision = revision;
   group.workspace = workspace;
@@ -272,7 +272,7 @@ export function putUser(
   });
 }
 
-/** Applies the fields of a write that is known to be allowed. */
+/** Applies the fields of a valid write. */
 export function writeUser(
   draft: World,
   id: string,
@@ -330,7 +330,7 @@ export function deleteUser(world: World, id: string, context: ConditionalContext
   });
 }
 
-/** Durable presence goes with the membership that it needs. */
+/** Durable presence ends with the membership that it needs. */
 function dropPresenceOfStrangers(draft: World): void {
   draft.presence = draft.presence.filter(
     ({ groupId, userId }) => draft.groups.get(groupId)?.members.has(userId) ?? false,

@@ -1,7 +1,7 @@
 /**
- * A naive Store in memory, which the simulation holds the engines against. It obeys the same contract suite as they
- * do (store-model.test.ts), so that a wrong judge is found out. It keeps nothing on disk: "durable" means that another
- * `StoreModel` of the same {@link ModelState} sees it.
+ * A naive Store in memory, with which the simulation compares the engines. It passes the same contract suite
+ * (store-model.test.ts), so an error of the model is found. It stores nothing on disk: data is durable in its
+ * {@link ModelState}, which every `StoreModel` on it reads.
  */
 import { compareCodePoints, type GroupWrite, locationMatches } from '@rollcall/protocol';
 import type { Change } from '../../src/store/changes.ts';
@@ -243,8 +243,8 @@ export class StoreModel implements Store {
     find: async (key: ProjectKey, groupId: string, userId: string) => {
       return model.eligibilityOf(this.#read(key), groupId, userId);
     },
-    findMany: async (key: ProjectKey, asked: readonly EligibilityQuery[]) => {
-      return asked.map(({ groupId, userId }) => model.eligibilityOf(this.#read(key), groupId, userId));
+    findMany: async (key: ProjectKey, queries: readonly EligibilityQuery[]) => {
+      return queries.map(({ groupId, userId }) => model.eligibilityOf(this.#read(key), groupId, userId));
     },
     filter: async (key: ProjectKey, groupId: string, userIds: readonly string[]) => {
       const world = this.#read(key);
@@ -331,7 +331,7 @@ export class StoreModel implements Store {
     this.#state = state;
   }
 
-  /** A model of the same state that goes its own way. */
+  /** An independent copy of the model. */
   copy(): StoreModel {
     return new StoreModel(structuredClone(this.#state));
   }

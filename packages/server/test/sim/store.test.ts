@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreSpace } from '../contract/store/store-lab.ts';
 import { SMALL_BOUNDS, simulateStore } from './store-simulation.ts';
 
-/** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that nobody has tried. */
+/** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const SIZE = { projects: 20, rounds: 40, openings: 2 };

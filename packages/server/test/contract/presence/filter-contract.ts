@@ -24,7 +24,7 @@ const HOSTILE = [
 ];
 const SEED = 20_260;
 
-/** Which locations a reading is about. */
+/** The filters of a reading by location. */
 export function filterContract(rule: Rule): void {
   rule('a reading without a filter has every present user of the group', async (scene) => {
     await scene.set('ann', PAGE_1);

@@ -62,7 +62,7 @@ export function batchContract(lab: StoreLab): void {
         { id: 'ann', name: 'Two' },
       ],
       groups: [
-        { id: 'g', name: 'One', members: ['ann'], metadata: { kept: true } },
+        { id: 'g', name: 'One', members: ['ann'], metadata: { unchanged: true } },
         { id: 'g', members: [] },
         { id: 'g', name: 'Two' },
         { id: 'g', members: ['ann', 'ann'] },
@@ -73,7 +73,7 @@ export function batchContract(lab: StoreLab): void {
     const user = await roster.user('ann');
     assert.deepEqual([user.name, user.shortName], ['Two', 'A']);
     assert.equal((await roster.group('g')).name, 'Two');
-    assert.equal((await roster.group('g')).metadata, '{"kept":true}');
+    assert.equal((await roster.group('g')).metadata, '{"unchanged":true}');
     assert.deepEqual(await roster.members('g'), ['ann']);
   });
 

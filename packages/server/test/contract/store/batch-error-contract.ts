@@ -4,7 +4,7 @@ import type { BatchItems, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 export function batchErrorContract(lab: StoreLab): void {
-  /** A project with one user and one group; whatever the batch is rejected for, they stay as they are. */
+  /** A project with one user and one group, which no rejected batch may change. */
   const rejected = async (items: BatchItems | Uint8Array, dryRun = false) => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
@@ -140,7 +140,7 @@ export function batchErrorContract(lab: StoreLab): void {
       'groups',
       () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `g${index}`, name: 'N' })) }),
     ],
-    // Whether they have names is no question any more.
+    // Names are not checked at this step.
     ['groups', () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `new${index}` })) })],
   ];
   for (const [path, items] of tooMany) {

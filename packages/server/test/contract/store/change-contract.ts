@@ -220,7 +220,7 @@ async function newest({ store, key }: Roster): Promise<number> {
   return (await store.changes.list(key, 0, 1_000)).at(-1)?.position ?? 0;
 }
 
-/** What is recorded after a position, as texts. */
+/** The changes recorded after a position, as texts. */
 async function recordedAfter({ store, key }: Roster, position: number): Promise<string[]> {
   const records = await store.changes.list(key, position, 10_000);
   return records.flatMap(({ changes }) => changeTexts(changes));

@@ -1,4 +1,4 @@
-/** How much durable presence a user has in a group, and which of it is the latest when clocks differ. */
+/** The bounds of a user's durable presence in a group, and the latest location when clocks differ. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -182,7 +182,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     }));
 }
 
-/** So many pages of a user in `g`, the times of which are 1, 2, … */
+/** `count` pages of a user in `g`, with the times 1, 2, … */
 const pagesOf = (userId: string, count: number): ImportedPresence[] =>
   Array.from({ length: count }, (_, index) => ({
     ...{ userId, groupId: 'g', region: page(index), location: page(index) },
@@ -224,7 +224,7 @@ class DurableScene {
     return (await this.#all(userId, 'g')).length;
   }
 
-  /** What the user's locations name as their page. */
+  /** The value of `page` in each of the user's locations. */
   async names(userId: string, groupId = 'g'): Promise<(string | undefined)[]> {
     return (await this.#all(userId, groupId)).map(({ location }) => location.page).sort();
   }

@@ -1,4 +1,4 @@
-/** Which durable locations pass a filter, and which of a user's is the latest of them. */
+/** The durable locations that pass a filter, and the latest of them for each user. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -210,7 +210,7 @@ class DurableScene {
     this.roster = roster;
   }
 
-  /** Sets a location now; the times of a user's have to be in order. */
+  /** Sets a location at `now`; the times of one user must ascend. */
   async set(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
     const update = this.#note(userId, location, now, region);
     const { store, key } = this.roster;

@@ -227,7 +227,7 @@ export function projectContract(lab: StoreLab): void {
   });
 }
 
-/** A project with something of everything in it. */
+/** A project with data of every kind. */
 async function furnished(lab: StoreLab): Promise<Roster> {
   const roster = await newRoster(lab.store);
   await roster.groupOf('group', 'ann', 'bob');

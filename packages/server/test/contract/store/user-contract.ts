@@ -236,7 +236,7 @@ export function userContract(lab: StoreLab): void {
   });
 }
 
-/** The fields of the record that the port names; a driver may carry more. */
+/** The fields of the record that the port names; a driver's record may have more. */
 function pick(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.keys(FULL_RECORD).map((field) => [field, record[field]]));
 }
