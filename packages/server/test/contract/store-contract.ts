@@ -9,6 +9,7 @@ import { changeContract } from './store/change-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
+import { durableEndingContract } from './store/durable-ending-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
 import { groupContract } from './store/group-contract.ts';
@@ -42,6 +43,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'rejected batches': batchErrorContract,
   preferences: preferencesContract,
   'durable presence': presenceContract,
+  'the end of durable presence': durableEndingContract,
   'filters of durable presence': durableFilterContract,
   'bounds of durable presence': durableBoundsContract,
   pages: pageContract,

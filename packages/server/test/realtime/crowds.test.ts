@@ -53,7 +53,7 @@ test('other work of the process continues while all readers get a snapshot', () 
     const ids = Array.from({ length: 500 }, (_, index) => `u${index + 1_000}`);
     await world.seed(ids);
     const loseOrder = orderLoss(world.engine.presence);
-    for (const id of ids) await world.move(id, 'x'.repeat(300));
+    await world.moveAll(ids, 'x'.repeat(300));
     const sinks = await Promise.all(Array.from({ length: 200 }, () => world.open()));
     const writes = () => sinks.reduce((sum, { written }) => sum + written.length, 0);
     const pieces = sinks[0]?.written.length ?? 0;

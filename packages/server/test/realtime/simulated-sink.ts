@@ -24,6 +24,16 @@ export class SimulatedSink implements StreamSink {
   #isTaking = true;
   #waiting: Writing[] = [];
 
+  /** The events except snapshots. */
+  get changes() {
+    return this.parser.events.filter(({ type }) => type !== 'snapshot');
+  }
+
+  /** The changes as `user line`. */
+  get lines(): string[] {
+    return this.changes.map(({ data }) => `${data.id} ${data.location.line}`);
+  }
+
   /** As a socket counts: a write waits as a whole until its last byte is sent. */
   get writableLength(): number {
     return this.#waiting.reduce((length, { text }) => length + text.length, 0);

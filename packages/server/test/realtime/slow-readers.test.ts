@@ -8,7 +8,6 @@ const HEARTBEAT_SECONDS = 15;
 const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
 const WIDE = 'x'.repeat(900);
 
-const changes = ({ parser }: SimulatedSink) => parser.events.filter(({ type }) => type !== 'snapshot');
 const known = ({ parser }: SimulatedSink) => {
   const model = new ReaderModel();
   for (const event of parser.events) model.take(event);
@@ -21,7 +20,7 @@ async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink,
   const [slow, quick] = [await world.open(), await world.open()];
   slow.stop();
   for (const id of USERS) await world.move(id, WIDE);
-  await world.until('all of it', () => changes(quick).length === USERS.length);
+  await world.until('all of it', () => quick.changes.length === USERS.length);
   slow.trickle(slow.writableLength);
   await world.pass(1);
   return [slow, quick];
@@ -42,7 +41,7 @@ describe('a slow reader', () => {
       assert.deepEqual(known(slow), known(quick));
       slow.flow();
       await world.move('u1000', 'y');
-      await world.until('what follows', () => changes(slow).at(-1)?.data.location.line === 'y');
+      await world.until('what follows', () => slow.changes.at(-1)?.data.location.line === 'y');
     }));
 
   test('a slow reader who stops in the middle of a text is disconnected', () =>
@@ -61,7 +60,7 @@ describe('a slow reader', () => {
       await world.seed(USERS);
       const sink = await world.open();
       await world.move('u1000', '0');
-      await world.until('the first', () => changes(sink).length === 1);
+      await world.until('the first', () => sink.changes.length === 1);
       for (const id of USERS) await world.move(id, WIDE);
       sink.stop();
       // All events are sent at once, and the reader receives nothing.
@@ -73,7 +72,7 @@ describe('a slow reader', () => {
       assert.equal(sink.writableLength, waiting, 'nothing more is written');
       sink.flow();
       await world.pass(2);
-      await world.until('the rest', () => changes(sink).at(-1)?.data.location.line === '1');
+      await world.until('the rest', () => sink.changes.at(-1)?.data.location.line === '1');
       assert.equal(known(sink).length, USERS.length);
     }));
 

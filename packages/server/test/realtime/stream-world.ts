@@ -29,6 +29,8 @@ export interface WorldOptions {
   readonly durableBounds?: DurableBounds;
 }
 
+export const manyUsers = (count: number) => Array.from({ length: count }, (_, index) => `u${index + 10_000}`);
+
 /** An engine with a project, the rules on it, and hubs whose streams end in memory instead of sockets. */
 export class StreamWorld {
   readonly engine: Engine;
@@ -93,6 +95,11 @@ export class StreamWorld {
       location,
       exclusiveWithin: { page: '1' },
     });
+  }
+
+  /** Moves all users to the line, one after the other. */
+  async moveAll(userIds: readonly string[], line: string): Promise<void> {
+    for (const userId of userIds) await this.move(userId, line);
   }
 
   /** A stream of all of `g` on one of the processes: with a snapshot, or resumed from an ID. */

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../../../src/values/location-filter.ts';
-import { BY_TEST } from '../../support/origin.ts';
 import { shown } from '../../support/shown-eligibility.ts';
-import { numbered, type Roster } from './roster.ts';
+import { EVERYWHERE, found, listed, PAGE_1, PAGE_2, presentUsers, putPresence } from './durable-presence.ts';
+import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const PAGE_1 = canonicalLocation({ page: '1' });
-const PAGE_2 = canonicalLocation({ page: '2' });
 const SITE = canonicalLocation({ site: 's' });
-const EVERYWHERE = null;
 
 export function presenceContract(lab: StoreLab): void {
   test("the eligibility of a user is the user's status, the group's status and the membership", async () => {
@@ -269,105 +266,6 @@ export function presenceContract(lab: StoreLab): void {
       users.slice(4),
     );
   });
-
-  const rejections: readonly [
-    why: string,
-    prepare: (roster: Roster) => Promise<unknown>,
-    eligibility: object,
-  ][] = [
-    [
-      'a user who does not exist',
-      (roster) => roster.groupOf('g'),
-      { user: null, group: 'active', member: false },
-    ],
-    [
-      'a group that does not exist',
-      (roster) => roster.users('ann'),
-      { user: 'active', group: null, member: false },
-    ],
-    [
-      'a user who is no member',
-      async (roster) => {
-        await roster.groupOf('g');
-        await roster.users('ann');
-      },
-      { user: 'active', group: 'active', member: false },
-    ],
-    [
-      'a user set deleted',
-      async (roster) => {
-        await roster.groupOf('g', 'ann');
-        await roster.putUser('ann', { status: 'deleted' });
-      },
-      { user: 'deleted', group: 'active', member: true },
-    ],
-    [
-      'a group set deleted',
-      async (roster) => {
-        await roster.groupOf('g', 'ann');
-        await roster.putGroup('g', { status: 'deleted' });
-      },
-      { user: 'active', group: 'deleted', member: true },
-    ],
-  ];
-  for (const [why, prepare, eligibility] of rejections) {
-    test(`durable presence of ${why} is rejected with the eligibility, and nothing is stored`, async () => {
-      const roster = await lab.project();
-      await prepare(roster);
-      const outcome = await putPresence(roster, 'ann', PAGE_1, 1);
-      assert.ok(outcome.kind === 'rejected');
-      assert.deepEqual(shown(outcome.eligibility), eligibility);
-      await roster.applied({
-        users: [{ id: 'ann', status: 'active' }],
-        groups: [{ id: 'g', name: 'g', status: 'active' }],
-      });
-      assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
-    });
-  }
-
-  const endings: readonly [how: string, end: (roster: Roster) => Promise<unknown>][] = [
-    ['leaving the group by a list of members', (roster) => roster.putGroup('g', { members: ['bob'] })],
-    ['being removed from the group', (roster) => roster.changeMembers('g', { remove: ['ann'] })],
-    ['leaving the group in a batch', (roster) => roster.applied({ groups: [{ id: 'g', members: ['bob'] }] })],
-    ['deleting the group', (roster) => roster.deleteGroup('g')],
-    ['deleting the user', (roster) => roster.deleteUser('ann')],
-  ];
-  for (const [how, end] of endings) {
-    test(`${how} ends durable presence for good`, async () => {
-      const roster = await lab.project();
-      await roster.groupOf('g', 'ann', 'bob');
-      await roster.groupOf('other', 'ann');
-      await putPresence(roster, 'ann', PAGE_1, 1);
-      await putPresence(roster, 'ann', PAGE_2, 2);
-      await end(roster);
-      assert.equal(await found(roster, 'ann'), null);
-      await roster.groupOf('g', 'ann', 'bob');
-      assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
-    });
-  }
-
-  test('durable presence in one group does not change that in another', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
-    await roster.groupOf('other', 'ann');
-    await putPresence(roster, 'ann', PAGE_1, 1);
-    assert.equal(await lab.store.durablePresence.find(roster.key, 'other', 'ann'), null);
-    await roster.deleteGroup('other');
-    assert.equal((await found(roster, 'ann'))?.location, PAGE_1);
-  });
-
-  test('durable presence of a user or group that does not exist is null, and the listing is empty', async () => {
-    const roster = await lab.project();
-    assert.equal(await found(roster, 'ann'), null);
-    assert.deepEqual(await presentUsers(roster, EVERYWHERE), []);
-  });
-}
-
-function putPresence(roster: Roster, userId: string, location: string, now: number, region = location) {
-  const context = { now, revision: `p${now}`, ...BY_TEST };
-  return roster.store.durablePresence.put(roster.key, { userId, groupId: 'g', region, location }, context);
 }
 
 /** The outcome of an update that moved `ann`, or refreshed her location. */
@@ -375,11 +273,3 @@ const setAt = (at: number, previous: string | null, moves = true) => ({
   ...{ kind: 'set', previous, at, endedTo: null },
   changes: moves ? [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }] : [],
 });
-
-const found = (roster: Roster, userId: string) => roster.store.durablePresence.find(roster.key, 'g', userId);
-
-const listed = (roster: Roster, filter: LocationFilter) =>
-  roster.store.durablePresence.list(roster.key, 'g', filter, { after: null, limit: 10_000 });
-
-const presentUsers = async (roster: Roster, filter: LocationFilter) =>
-  (await listed(roster, filter)).map(({ userId }) => userId);
