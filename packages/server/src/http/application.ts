@@ -11,11 +11,11 @@ import { Cors, isPreflight, PREFLIGHT } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
-import { inWordsOf, olderPath } from './older-names.ts';
+import { inWordsOf } from './older-names.ts';
 import { RateLimit } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
-import { createRoute, type Route } from './route.ts';
+import { createRoutes, type Route } from './route.ts';
 import { malformedPath, Router } from './router.ts';
 
 /**
@@ -34,7 +34,7 @@ export class Application {
   constructor(services: HttpServices, connections: HttpConnections) {
     const { settings, histogram, log } = services;
     this.#services = services;
-    this.#router = new Router(services.operations.flatMap((operation) => routesOf(operation, services)));
+    this.#router = new Router(services.operations.flatMap((operation) => createRoutes(operation, services)));
     this.#cors = new Cors(settings.corsOrigins);
     this.#rateLimit =
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
@@ -204,10 +204,3 @@ export class Application {
 
 /** Browsers are counted apart from the host, so that they cannot use up its requests. */
 const callerKey = ({ operation }: Route, { projectId }: Caller) => `${operation.token} ${projectId}`;
-
-/** The operation at its path, and at its older one where it has one. */
-function routesOf(operation: HttpServices['operations'][number], services: HttpServices): Route[] {
-  const older = olderPath(operation.path);
-  const route = createRoute(operation, operation.path, 'group', services);
-  return older === null ? [route] : [route, createRoute(operation, older, 'organization', services)];
-}

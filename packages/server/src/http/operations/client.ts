@@ -1,19 +1,31 @@
 /** What a browser may do with a client token. */
-import { ClientPresenceWrite, limits, MemberList, type ValidationErrors, Viewer } from '@rollcall/protocol';
+import {
+  ClientPresenceWrite,
+  exactly,
+  Id,
+  limits,
+  MemberList,
+  maybe,
+  meaning,
+  type Static,
+  type ValidationErrors,
+  Viewer,
+} from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { chunks } from '../../core/paging.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { presentUser } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
-import { readGroupId } from '../older-names.ts';
+import { nounOfToken, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { ClientPresenceQuery, PageQuery } from '../schemas.ts';
+import { PageQuery } from '../schemas.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
 import {
   checkPresenceReading,
+  GroupPresenceQuery,
   PRESENCE_ANSWER,
   PRESENCE_DESCRIPTION,
   presenceList,
@@ -44,7 +56,7 @@ const getViewer = operation('GET /v1/client/viewer', {
   },
   async handle(exchange, { clients }) {
     const { caller } = exchange;
-    nameGroupLikeToken(exchange);
+    exchange.groupNoun = nounOfToken(caller);
     const user = await clients.user(caller);
     const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
     return listBody(groups, { head: `{"user":${presentUser(user)},"groups":[`, tail: () => ']}' });
@@ -66,10 +78,14 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
   },
 });
 
-/** An error about a group that the token alone names uses the token's name for it. */
-function nameGroupLikeToken(exchange: Exchange<AuthenticatedClient>): void {
-  exchange.groupNoun = exchange.caller.usesOlderName ? 'organization' : 'group';
-}
+/** The query of a group's presence, with the group itself. */
+const ClientPresenceQuery = exactly({
+  groupID: meaning(maybe(Id), 'The group. Left out where the token names one.', {
+    'x-example': 'analysts',
+  }),
+  ...GroupPresenceQuery.properties,
+});
+type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
 
 /** The ID of the group that the query names, or the token; null where neither does. */
 const groupAsked = ({ query, caller }: Exchange<AuthenticatedClient, ClientPresenceQuery>) =>
@@ -95,7 +111,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
     if (Object.hasOwn(query, 'groupID')) exchange.groupNoun = 'group';
     else if (caller.group === null)
       errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
-    else nameGroupLikeToken(exchange);
+    else exchange.groupNoun = nounOfToken(caller);
     checkPresenceReading(exchange, errors);
   },
   async handle(exchange, services) {
@@ -126,7 +142,7 @@ function checkClientPresence(
   const write = body as Record<string, unknown>;
   exchange.groupNoun = readGroupId(write, errors);
   if (write.groupID === undefined && caller.group !== null) {
-    nameGroupLikeToken(exchange);
+    exchange.groupNoun = nounOfToken(caller);
     inspectPresence({ ...write, groupID: caller.group }, errors);
   } else inspectPresence(write, errors);
 }
