@@ -7,7 +7,7 @@ import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
-import { Cors, isPreflight, PREFLIGHT } from './cors.ts';
+import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
@@ -35,7 +35,7 @@ export class Application {
     const { settings, histogram, log } = services;
     this.#services = services;
     this.#router = new Router(services.operations.flatMap((operation) => createRoutes(operation, services)));
-    this.#cors = new Cors(settings.corsOrigins);
+    this.#cors = new Cors(settings.corsOrigins, this.#router);
     this.#rateLimit =
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
     this.#unmatched = histogram.route('any', 'unmatched');
@@ -76,9 +76,9 @@ export class Application {
 
   #admit(exchange: Exchange): void {
     const { route } = exchange;
-    const isAllowedOrigin = this.#cors.allow(exchange);
-    if (isAllowedOrigin && isPreflight(exchange)) {
-      this.#answerPreflight(exchange);
+    if (this.#cors.admit(exchange)) {
+      this.#observe(exchange, 204);
+      exchange.sendWithoutBody(204);
       return;
     }
     if (route === null) throw this.#router.notFound(exchange);
@@ -161,12 +161,6 @@ export class Application {
       exchange.writeHead(route.status, null);
       writePieces(exchange, reply, this.#services.log);
     }
-  }
-
-  #answerPreflight(exchange: Exchange): void {
-    exchange.setHeaders(PREFLIGHT);
-    this.#observe(exchange, 204);
-    exchange.sendWithoutBody(204);
   }
 
   #fail(exchange: Exchange, error: unknown): void {
