@@ -55,9 +55,9 @@ const getViewer = operation('GET /v1/client/viewer', {
     example: { user: { ...USER_EXAMPLE, metadata: {} }, groups: [{ id: 'analysts', name: 'Analysts' }] },
   },
   async handle(exchange, { clients }) {
-    const { caller } = exchange;
+    const { caller, writer } = exchange;
     exchange.groupNoun = nounOfToken(caller);
-    const user = await clients.user(caller);
+    const user = await clients.user(writer);
     const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
     return listBody(groups, { head: `{"user":${presentUser(user)},"groups":[`, tail: () => ']}' });
   },
@@ -72,7 +72,7 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
   answer: { schema: MemberList, description: 'A page of members.', example: MEMBERS_EXAMPLE },
   async handle(exchange, { clients, memberships, pageTokens }) {
     const { caller, pathId } = exchange;
-    const groupId = await clients.enter(caller, pathId);
+    const groupId = await clients.enter(exchange.writer, pathId);
     const read = (chunk: PageRequest) => memberships.list(caller.project, groupId, chunk);
     return totalListBody('users', exchange, pageTokens, read);
   },
@@ -120,7 +120,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
     // Before anything is read, so that one stream too many costs next to nothing.
     const permit = asksForStream(exchange) ? services.streams.permits.take(caller) : null;
     try {
-      const groupId = await services.clients.enter(caller, query.groupID ?? null);
+      const groupId = await services.clients.enter(exchange.writer, query.groupID ?? null);
       return await readPresence(services, exchange, groupId, {
         viewer: { userId: caller.userId, ...(permit !== null && { permit }) },
         credentials: authorization,
@@ -163,9 +163,9 @@ const putClientPresence = operation('PUT /v1/client/presence', {
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
   },
   rule: checkClientPresence,
-  async handle({ caller, body, id }, { clients }) {
-    await clients.putPresence(caller, body, id);
-    return presenceUpdated(caller.userId);
+  async handle({ writer, body }, { clients }) {
+    await clients.putPresence(writer, body);
+    return presenceUpdated(writer.userId);
   },
 });
 
