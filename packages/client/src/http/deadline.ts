@@ -8,31 +8,26 @@ export type MaybeSignal = AbortSignal | undefined;
  * it removes the listeners, so that a signal used for a thousand requests does not collect a thousand listeners.
  */
 export class Deadline {
-  readonly signal: AbortSignal;
   readonly #controller = new AbortController();
-  readonly #signals: readonly AbortSignal[];
+  readonly signal: AbortSignal = this.#controller.signal;
+  readonly #signals: readonly MaybeSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #ms: number;
   #reason: RollcallError | undefined;
 
   /** @param ms `Infinity` for no limit. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
-    this.#ms = ms;
-    this.signal = this.#controller.signal;
-    this.#signals = signals.filter((signal) => signal !== undefined);
-    for (const signal of this.#signals) signal.addEventListener('abort', this.#onAbort);
-    const aborted = this.#signals.find((signal) => signal.aborted);
-    if (aborted !== undefined) this.#onAbort({ target: aborted });
-    else if (Number.isFinite(ms)) this.#timer = setTimeout(this.#onTimeUp, ms);
+    this.#signals = signals;
+    const onTimeUp = () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`));
+    if (Number.isFinite(ms)) this.#timer = setTimeout(onTimeUp, ms);
+    for (const signal of signals) {
+      signal?.addEventListener('abort', this.#onAbort);
+      if (signal?.aborted) this.#onAbort({ target: signal });
+    }
   }
 
   readonly #onAbort = ({ target }: { target: unknown }): void => {
     const cause = (target as AbortSignal).reason;
     this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
-  };
-
-  readonly #onTimeUp = (): void => {
-    this.fail(new RollcallError('timeout', `no response within ${this.#ms} ms`));
   };
 
   /** Aborts with this error, unless it has happened already. */
@@ -67,7 +62,7 @@ export class Deadline {
   /** Clears the timer and removes the listeners of the signals. */
   end(): void {
     this.lift();
-    for (const signal of this.#signals) signal.removeEventListener('abort', this.#onAbort);
+    for (const signal of this.#signals) signal?.removeEventListener('abort', this.#onAbort);
   }
 }
 

@@ -1,8 +1,8 @@
 import { backoffMs } from '../http/pause.ts';
+import { isPageHidden, onPage } from '../page-life.ts';
 import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocations } from './announced-locations.ts';
-import { isPageHidden, onPage } from './page-life.ts';
 
 /** The location of a user, and the region in which it is their only one. */
 export interface AnnouncedLocation {
