@@ -1,3 +1,4 @@
+import { listen } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 
 /** A signal of the caller's that may be absent. */
@@ -10,25 +11,23 @@ export type MaybeSignal = AbortSignal | undefined;
 export class Deadline {
   readonly #controller = new AbortController();
   readonly signal: AbortSignal = this.#controller.signal;
-  readonly #signals: readonly MaybeSignal[];
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #releases: (() => void)[] = [];
   #reason: RollcallError | undefined;
 
   /** @param ms `Infinity` for no limit. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
-    this.#signals = signals;
     const onTimeUp = () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`));
     if (Number.isFinite(ms)) this.#timer = setTimeout(onTimeUp, ms);
     for (const signal of signals) {
-      signal?.addEventListener('abort', this.#onAbort);
-      if (signal?.aborted) this.#onAbort({ target: signal });
+      const onAbort = () => {
+        const cause = signal?.reason;
+        this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
+      };
+      this.#releases.push(listen(signal, 'abort', onAbort));
+      if (signal?.aborted) onAbort();
     }
   }
-
-  readonly #onAbort = ({ target }: { target: unknown }): void => {
-    const cause = (target as AbortSignal).reason;
-    this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
-  };
 
   /** Aborts with this error, unless it has happened already. */
   fail(reason: RollcallError): void {
@@ -49,8 +48,7 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       const onAbort = () => reject(this.#reason);
       if (this.signal.aborted) onAbort();
-      this.signal.addEventListener('abort', onAbort);
-      promise.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', onAbort));
+      promise.then(resolve, reject).finally(listen(this.signal, 'abort', onAbort));
     });
   }
 
@@ -62,7 +60,7 @@ export class Deadline {
   /** Clears the timer and removes the listeners of the signals. */
   end(): void {
     this.lift();
-    for (const signal of this.#signals) signal?.removeEventListener('abort', this.#onAbort);
+    for (const release of this.#releases) release();
   }
 }
 

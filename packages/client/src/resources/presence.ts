@@ -24,7 +24,7 @@ export interface WatchOptions extends PresenceFilter, StreamOptions {
 export class Presence extends PresenceResource {
   /** Sets a user present at a location, or absent from it. It expires; {@link announce} refreshes it. @throws RollcallError */
   async put(userID: string, body: PresenceWrite, options?: CallOptions): Promise<Done> {
-    return this.transport.json('PUT', ofUser(userID)(), options, { body });
+    return this.transport.json('PUT', ofUser(userID), options, { body });
   }
 
   /** Up to 1,000 updates. Not atomic: the response lists the rejected ones and why. @throws RollcallError */
@@ -34,7 +34,7 @@ export class Presence extends PresenceResource {
 
   /** The locations of one user in a group. @throws RollcallError */
   async get(userID: string, groupID: string, options?: CallOptions): Promise<PresenceEntry> {
-    return this.transport.json('GET', ofUser(userID)(), options, { query: { groupID } });
+    return this.transport.json('GET', ofUser(userID), options, { query: { groupID } });
   }
 
   /** The users present in a group, in order of ID. */
@@ -49,7 +49,7 @@ export class Presence extends PresenceResource {
 
   /** Announces a user until `leave()`. Does not throw: see `ended` and `onError`. */
   announce({ userID, groupID, ...options }: AnnounceOptions): Announcement {
-    return this.announcements.announce(userID, groupID, ofUser(userID), options);
+    return this.announcements.announce(userID, groupID, () => ofUser(userID), options);
   }
 
   /** The presence events of a group: `for await (const event of rollcall.presence.watch({ groupID }))`. */
@@ -58,5 +58,5 @@ export class Presence extends PresenceResource {
   }
 }
 
-const ofUser = (userID: string) => () => path`/v1/users/${userID}/presence`;
+const ofUser = (userID: string) => path`/v1/users/${userID}/presence`;
 const inGroup = (groupID: string) => () => path`/v1/groups/${groupID}/presence`;

@@ -2,6 +2,7 @@ import { Deadline } from '../http/deadline.ts';
 import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
+import { listen } from '../listen.ts';
 import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventStreamParser } from './event-stream.ts';
@@ -171,7 +172,7 @@ async function* chunksOf(
     Math.min(SILENCE_CHECK_MAX_MS, deadAfterMs / 4),
   );
   // Every connection ends with its deadline, also when the consumer stops without another `next()` and the client closes.
-  deadline.signal.addEventListener('abort', () => clearInterval(check));
+  listen(deadline.signal, 'abort', () => clearInterval(check));
   for (;;) {
     readSince = Date.now();
     const { done, value } = await reader.read();
