@@ -91,8 +91,8 @@ export class ClientConversation {
   }
 
   async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.markSeen(writer, id, writer.userId, messageId);
+    const thread = await this.findThread(writer, id);
+    await this.#threads.markSeen(writer, thread, writer.userId, messageId);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
