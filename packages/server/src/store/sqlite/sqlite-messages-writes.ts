@@ -223,7 +223,7 @@ export class MessageWrites {
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
-    this.#insertMessage(thread, id, { ...write, authorId, content, createdAt }, context);
+    this.insert(thread, id, { ...write, authorId, content, createdAt }, context);
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
@@ -239,11 +239,12 @@ export class MessageWrites {
     return { kind: 'created', changes: [change] };
   }
 
-  #insertMessage(
+  /** Inserts a message, and leaves the thread's counts and activity to the caller. */
+  insert(
     thread: StoredThread,
     id: string,
     write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
-    { now, revision }: ConditionalContext,
+    { now, revision }: Pick<ConditionalContext, 'now' | 'revision'>,
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
     const { authorId, content, createdAt, updatedAt = null } = write;
