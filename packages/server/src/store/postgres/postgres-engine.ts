@@ -11,4 +11,6 @@ export interface PostgresEngine {
   /** For writes that would block the event loop. */
   readonly largeWrites: LargeWrites;
   readonly durableBounds: DurableBounds;
+  /** Called when a deletion has left rows to remove. */
+  readonly startPurge: () => void;
 }

@@ -44,8 +44,9 @@ export async function openPostgresStore({
   const database = new PostgresDatabase(settings);
   const longReads = new LongReads(settings);
   const largeWrites = new LargeWrites({ url });
-  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds };
   const purge = new Purge(database);
+  const startPurge = () => purge.start();
+  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds, startPurge };
   let closing: Promise<void> | null = null;
 
   const close = async () => {
@@ -56,7 +57,7 @@ export async function openPostgresStore({
   return {
     isInProcess: false,
     customers: customerStore(engine),
-    projects: projectStore(engine, () => purge.start()),
+    projects: projectStore(engine),
     sessions: sessionStore(engine),
     users: userStore(engine),
     preferences: preferenceStore(engine),
