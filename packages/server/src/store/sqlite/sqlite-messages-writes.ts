@@ -4,7 +4,6 @@ import {
   authorError,
   changedMessage,
   changedMessageFields,
-  contentColumns,
   fixedOfMessage,
   groupError,
   isOfAnotherGroup,
@@ -248,8 +247,8 @@ export class MessageWrites {
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
     const { authorId, content, createdAt, updatedAt = null } = write;
-    const columns = contentColumns(content);
     const { seq, position } = this.#threads.nextMessage(thread);
+    const columns = this.#pieces.columnsOf([thread.threadNo, seq], content);
     const key = [thread.threadNo, seq, position, id, authorId, revision] as const;
     const times = [deletedAt, createdAt, updatedAt] as const;
     const isAction = Number(type === 'action_message');
@@ -283,7 +282,7 @@ export class MessageWrites {
     this.#update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
     if (write.content !== undefined && fields.includes('content')) {
       if (message.markdownLength !== null) this.#pieces.remove(at);
-      this.#replaceContent.run(...contentColumns(write.content), ...at);
+      this.#replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
     if (type !== message.type || deletedAt !== message.deletedAt)
       this.#recount(project, thread, message, after, revision);
