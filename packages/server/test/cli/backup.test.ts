@@ -122,7 +122,7 @@ describe('files that rollcall restore rejects', () => {
     ],
     ['has no end', of(HEADER, CUSTOMER), /is truncated: its last line is not the end of 1 records/],
     ['has a wrong count at its end', of(HEADER, CUSTOMER, '{"type":"end","records":2}'), /is truncated/],
-    ['goes on after its end', of(whole(), CUSTOMER), /:3: there is more after the end record/],
+    ['continues after its end', of(whole(), CUSTOMER), /:3: there is more after the end record/],
     [
       'is gzip that is cut off',
       gzipSync(whole(CUSTOMER)).subarray(0, 40),
@@ -156,7 +156,7 @@ describe('files that rollcall restore rejects', () => {
       /:2: the customer record has a wrong name: expected a string/,
     ],
     [
-      'has a record with a number that JSON readers cannot keep',
+      'has a record with a number that JSON readers alter',
       whole(
         CUSTOMER,
         `{"type":"project","id":"p","customer_id":"c","name":"P","secret":"s","created_at":1e400}`,

@@ -1,4 +1,4 @@
-/** Stores that commands read and write: where they are, a small one, and all that one has. */
+/** Stores that commands read and write: their options, a small store, and all rows of a store. */
 
 import assert from 'node:assert/strict';
 import type { Store } from '../../src/store/store.ts';

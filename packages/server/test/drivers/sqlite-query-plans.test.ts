@@ -1,7 +1,7 @@
 /**
  * No statement of the embedded engine costs more because the data set is large: SQLite's own plan of each of them
- * searches by an index and sorts nothing that is paged. The statements are recorded while every operation runs once,
- * so that one that is added later cannot be forgotten.
+ * searches by an index and sorts nothing that is paged. The statements are recorded while every operation runs once, so
+ * a new statement is checked too.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -141,7 +141,7 @@ describe('query plans', () => {
     }
   };
 
-  test('the statements of every operation were recorded', () => {
+  test('the statements of every operation of the embedded store were recorded', () => {
     const text = planned().join('\n');
     for (const table of [
       'customers',
@@ -168,7 +168,7 @@ describe('query plans', () => {
     assert.match(text, /DELETE FROM durable_places/);
   });
 
-  test('no statement scans a table', () =>
+  test('no statement of the embedded store scans a table', () =>
     withDatabase((database) => {
       const scans = planned().flatMap((sql) => {
         if ([...WHOLE_TABLES.keys()].some((part) => sql.includes(part))) return [];
@@ -197,7 +197,7 @@ describe('query plans', () => {
       assert.match(count.join(), /COVERING INDEX messages_by_time \(thread_no=\? AND created_at>\?\)/);
     }));
 
-  test('durable presence is searched by the whole key that leads to it, and never sorted', () =>
+  test('durable presence is searched by the whole prefix of its key, and never sorted', () =>
     withDatabase((database) => {
       const reads = planned().filter(
         (sql) => /^\s*SELECT[^(]* FROM durable_p/.test(sql) && !WHOLE_TABLES.has(sql),
@@ -207,7 +207,7 @@ describe('query plans', () => {
       assert.deepEqual([...lines].sort(), DURABLE_SEARCHES);
     }));
 
-  test('no page is cut out of rows that had to be sorted first', () =>
+  test('no page of a list is cut out of rows that had to be sorted first', () =>
     withDatabase((database) => {
       const sorted = planned().filter((sql) => {
         const isPage = /ORDER BY[^)]*LIMIT \?|ORDER BY[^)]*LIMIT \d/i.test(sql);

@@ -29,8 +29,8 @@ export const SMALL_BOUNDS: DurableBounds = { locations: 3, bytes: 60 };
 const CUSTOMER = { id: 'customer', secret: 's', name: 'C', createdAt: 0 };
 const RACE = 0.3;
 const DELETED_PROJECT = 0.01;
-/** Rounds between two comparisons of everything, where nothing raced. */
-const LOOK_EVERY = 8;
+/** Rounds between two comparisons of all data, where no operations raced. */
+const COMPARE_EVERY = 8;
 
 /**
  * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}, and of another one that has imported it.
@@ -69,7 +69,7 @@ export async function simulateStore(
   return runs.reduce((sum, { steps }) => sum + steps, 0);
 }
 
-/** One project of the engine, and the model that it is held against. */
+/** One project of the engine, and the model that it is compared with. */
 class ProjectRun {
   readonly #name: string;
   readonly #random: Random;
@@ -115,10 +115,10 @@ class ProjectRun {
     const outcomes = await Promise.all(steps.map((step) => step.run(store, this.#key)));
     if (racing > 1) await this.#settleRace(store, steps, outcomes);
     else await this.#compareOutcomes(steps, outcomes, this.#model);
-    if (round % LOOK_EVERY === 0) await this.#compareAll(store);
+    if (round % COMPARE_EVERY === 0) await this.#compareAll(store);
   }
 
-  /** Goes on from the one order of the steps that explains what the engine did. */
+  /** Continues from the order of the steps that leads to the outcomes of the engine. */
   async #settleRace(store: Store, steps: readonly Step[], outcomes: readonly unknown[]): Promise<void> {
     const limit = this.#pageLimit();
     const found = await everything(store, this.#key, limit);
@@ -158,7 +158,7 @@ class ProjectRun {
     assert.deepEqual(await everything(store, this.#key, limit), expected);
   }
 
-  /** Another length each time: where pages are cut must not matter. */
+  /** Another length each time: the boundaries of pages must not matter. */
   #pageLimit(): number {
     return 1 + this.#random.below(4);
   }
@@ -176,7 +176,7 @@ class ProjectRun {
     this.#modelKey = modelled.project.key;
   }
 
-  /** The project goes and comes again under its ID, empty. */
+  /** The project is deleted and created again with its ID, empty. */
   async #deleteProject(store: Store): Promise<void> {
     this.#history.push('the project is deleted and made again');
     assert.equal(await store.projects.delete(this.#key), true);
