@@ -67,6 +67,7 @@ test('an access token on the projects endpoints is invalid_customer_token', () =
   withAuth(async ({ authenticator, tokens, seconds }) => {
     const { accessToken } = await tokens.authorize(
       forgedToken({ app_id: PROJECT.id, iat: seconds() }, ofProject),
+      null,
     );
     await assertTokenFailure(
       () => authenticator.authenticateCustomer(`Bearer ${accessToken}`),

@@ -30,6 +30,7 @@ import { textContract } from './store/text-contract.ts';
 import { threadContract } from './store/thread-contract.ts';
 import { threadListContract } from './store/thread-list-contract.ts';
 import { transferContract } from './store/transfer-contract.ts';
+import { transferConversationContract } from './store/transfer-conversation-contract.ts';
 import { userContract } from './store/user-contract.ts';
 import { wholeListContract } from './store/whole-list-contract.ts';
 
@@ -65,6 +66,7 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'lists of threads': threadListContract,
   messages: messageContract,
   'texts that are appended to messages': messageAppendContract,
+  'transfers of threads and messages': transferConversationContract,
 };
 
 /** The contracts with lists of members, which may be packed. */

@@ -13,7 +13,7 @@ import { DURABLE_BOUNDS } from '../../src/store/durable-bounds.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
-import { ANY_THREAD, TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
+import { TRANSFER_ROWS } from '../../src/store/sqlite/sqlite-transfer.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { joined } from '../contract/store/entries.ts';
@@ -26,7 +26,6 @@ const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
   ['FROM projects p ORDER BY p.id', 'projects.list(null) answers every project'],
   ['SELECT project_no FROM deleted_projects LIMIT 1', 'takes any row, so the first it meets'],
   ['FROM customers UNION ALL', 'an import reads whether there is any row'],
-  [ANY_THREAD, 'an export reads whether there is any row'],
   ...Object.values(TRANSFER_ROWS).map((sql) => [sql, 'transfer.export reads the whole store'] as const),
 ]);
 

@@ -69,6 +69,8 @@ export const READS: Operations = {
   'messages.find': ({ store, key }) => store.messages.find(key, 't', 'm'),
   'conversationFeed.positions': ({ store, key }) => store.conversationFeed.positions(key, ['t']),
   'conversationFeed.changesSince': ({ store, key }) => store.conversationFeed.changesSince(key, 't', 0),
+  'conversationFeed.unread': ({ store, key }) => store.conversationFeed.unread(key, 't', ['u000002']),
+  'conversationFeed.revisions': ({ store, key }) => store.conversationFeed.revisions(key, 'g', null),
   'messages.list': ({ store, key }) => store.messages.list(key, 't', { order: 'descending', ...WITHIN }),
   'durablePresence.find': ({ store, key }) => store.durablePresence.find(key, 'g', 'u000001'),
 };

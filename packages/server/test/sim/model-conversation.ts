@@ -67,7 +67,9 @@ const activityOf = (thread: ModelThread) => lastMessageAt(thread) ?? thread.crea
 function shown(thread: ModelThread, viewer: string | null): ThreadRecord {
   const { arrival: _, arrivals: __, messages, seen, ...record } = thread;
   const present = messages.filter(({ deletedAt }) => deletedAt === null);
-  const unread = present.filter(({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? -1)).length;
+  const unread = present.filter(
+    ({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? Number.NEGATIVE_INFINITY),
+  ).length;
   return {
     ...record,
     userMessages: present.filter(({ type }) => type === 'user_message').length,
@@ -256,7 +258,7 @@ export function deleteThread(world: World, id: string, context: ConditionalConte
 }
 
 function see(thread: ModelThread, userId: string, at: number): boolean {
-  if ((thread.seen.get(userId) ?? -1) >= at) return false;
+  if ((thread.seen.get(userId) ?? Number.NEGATIVE_INFINITY) >= at) return false;
   thread.seen.set(userId, at);
   return true;
 }

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
-import type { MakeStoreSpace } from '../contract/store/store-lab.ts';
+import type { MakeStoreSpace, StoreSpace } from '../contract/store/store-lab.ts';
 import { comparableOutcome } from './comparable-outcome.ts';
 import { ModelState } from './model-state.ts';
 import { Random } from './random.ts';
@@ -33,7 +33,7 @@ const DELETED_PROJECT = 0.01;
 const COMPARE_EVERY = 8;
 
 /**
- * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}.
+ * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}, and of another one that has imported it.
  * @throws Error that names the seed and the last operations, caused by the difference
  */
 export async function simulateStore(
@@ -42,18 +42,29 @@ export async function simulateStore(
   size: SimulationSize,
 ): Promise<number> {
   const space = await makeSpace();
+  const moved = await makeSpace();
   const runs = Array.from({ length: size.projects }, (_, index) => new ProjectRun(seed, index));
-  try {
-    for (let opening = 0; opening < size.openings; opening += 1) {
-      const store = await space.open();
-      try {
-        await Promise.all(runs.map((run) => run.run(store, size.rounds)));
-      } finally {
-        await store.close();
-      }
+  const inStore = async ({ open }: StoreSpace, use: (store: Store) => Promise<void>) => {
+    const store = await open();
+    try {
+      await use(store);
+    } finally {
+      await store.close();
     }
+  };
+  const runAll = async (store: Store) => {
+    await Promise.all(runs.map((run) => run.run(store, size.rounds)));
+  };
+  try {
+    for (let opening = 0; opening < size.openings; opening += 1) await inStore(space, runAll);
+    await inStore(moved, async (store) => {
+      await inStore(space, (from) => store.transfer.import(from.transfer.export()));
+      for (const run of runs) await run.moveTo(store);
+      await runAll(store);
+    });
   } finally {
     await space.remove();
+    await moved.remove();
   }
   return runs.reduce((sum, { steps }) => sum + steps, 0);
 }
@@ -73,6 +84,13 @@ class ProjectRun {
     this.#name = `seed ${seed}, project ${index}`;
     this.#random = new Random(seed * 1_000 + index);
     this.#source = new StepSource(this.#random);
+  }
+
+  /** Finds the project in a store that has imported it, and compares all that can be read. */
+  async moveTo(store: Store): Promise<void> {
+    this.#history.push('the store is moved to another one');
+    this.#engineKey = (await store.projects.find(this.#name))?.key ?? null;
+    await this.#compareAll(store);
   }
 
   async run(store: Store, rounds: number): Promise<void> {

@@ -35,11 +35,17 @@ export type BatchItems = {
 export class Roster {
   readonly store: Store;
   readonly key: ProjectKey;
-  #writes = 0;
+  #writes: number;
 
-  constructor(store: Store, key: ProjectKey) {
+  /** `writes`: how many there were before, in the project that this one is a copy of. */
+  constructor(store: Store, key: ProjectKey, writes = 0) {
     this.store = store;
     this.key = key;
+    this.#writes = writes;
+  }
+
+  get writes(): number {
+    return this.#writes;
   }
 
   /** The context of the next write: a second later, with a revision of its own. */
