@@ -17,6 +17,8 @@ import { LineError, readRecordLine } from '../records/record-line.ts';
 export const STORE_HEADER = 'rollcall_store';
 const VERSION = 1;
 const END = 'end';
+/** A batch ends with the line that makes it as large as this. */
+const BATCH_BYTES = 1_024 * 1_024;
 
 /** The text of a file with these records. */
 export async function* storeFileText(
@@ -53,6 +55,7 @@ export class StoreFileReader {
     const { size } = this.#file;
     let bytesRead = 0;
     let batch: TransferRecord[] = [];
+    let batchBytes = 0;
     const state: FileState = { hasHeader: false, records: 0, end: null };
     const chunks = this.#file.read((bytes) => {
       bytesRead += bytes;
@@ -63,9 +66,11 @@ export class StoreFileReader {
       if (record === null) continue;
       this.#lines.set(record, line.number);
       batch.push(record);
-      if (batch.length < TRANSFER_BATCH_ROWS) continue;
+      batchBytes += line.bytes?.byteLength ?? 0;
+      if (batch.length < TRANSFER_BATCH_ROWS && batchBytes < BATCH_BYTES) continue;
       yield batch;
       batch = [];
+      batchBytes = 0;
     }
     if (batch.length > 0) yield batch;
     if (state.end !== state.records)
