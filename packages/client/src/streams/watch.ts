@@ -31,8 +31,8 @@ const SILENCE_CHECK_MAX_MS = 5_000;
  * lost connections, restarts and sleep it resumes where it was. `break` and `return()` close the connection at once, also
  * while `next()` is pending.
  *
- * While the consumer handles an event, no more than one chunk of the response is in memory. The server then sends less:
- * what a slow consumer missed comes later, merged, or as a new snapshot.
+ * While the consumer handles an event, nothing more is read than a chunk of the response and what the platform's buffers
+ * hold. The server then leaves events out, and sends later what was missed, merged or as a new snapshot.
  */
 export class Watch<Event> implements AsyncIterableIterator<Event> {
   readonly #transport: Transport;
