@@ -11,6 +11,7 @@ import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
+import { eligibilityContract } from './store/eligibility-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
@@ -41,6 +42,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'the batch': batchContract,
   'rejected batches': batchErrorContract,
   preferences: preferencesContract,
+  eligibility: eligibilityContract,
   'durable presence': presenceContract,
   'filters of durable presence': durableFilterContract,
   'bounds of durable presence': durableBoundsContract,
