@@ -12,6 +12,7 @@ import { durableBoundsContract } from './store/durable-bounds-contract.ts';
 import { durableEndingContract } from './store/durable-ending-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
+import { eligibilityContract } from './store/eligibility-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
@@ -43,6 +44,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'the batch': batchContract,
   'rejected batches': batchErrorContract,
   preferences: preferencesContract,
+  eligibility: eligibilityContract,
   'durable presence': presenceContract,
   'the end of durable presence': durableEndingContract,
   'filters of durable presence': durableFilterContract,

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../../../src/values/location-filter.ts';
-import { shown } from '../../support/shown-eligibility.ts';
 import { EVERYWHERE, found, listed, PAGE_1, PAGE_2, presentUsers, putPresence } from './durable-presence.ts';
 import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -10,128 +9,6 @@ import type { StoreLab } from './store-lab.ts';
 const SITE = canonicalLocation({ site: 's' });
 
 export function presenceContract(lab: StoreLab): void {
-  test("the eligibility of a user is the user's status, the group's status and the membership", async () => {
-    const roster = await lab.project();
-    const eligibility = async () => shown(await lab.store.eligibility.find(roster.key, 'g', 'ann'));
-    assert.deepEqual(await eligibility(), { user: null, group: null, member: false });
-    await roster.users('ann');
-    assert.deepEqual(await eligibility(), { user: 'active', group: null, member: false });
-    await roster.groupOf('g');
-    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: false });
-    await roster.changeMembers('g', { add: ['ann'] });
-    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: true });
-    await roster.putUser('ann', { status: 'deleted' });
-    await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await eligibility(), { user: 'deleted', group: 'deleted', member: true });
-    await roster.deleteUser('ann');
-    assert.deepEqual(await eligibility(), { user: null, group: 'deleted', member: false });
-  });
-
-  test('findMany returns the eligibility of many users in the order of the queries', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
-    await roster.groupOf('off', 'ann');
-    await roster.users('cid');
-    await roster.putUser('bob', { status: 'deleted' });
-    await roster.putGroup('off', { status: 'deleted' });
-    const queries = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
-      ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
-    );
-    const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
-      lab.store.eligibility.find(roster.key, groupId, userId);
-    assert.deepEqual(
-      await lab.store.eligibility.findMany(roster.key, queries),
-      await Promise.all(queries.map(one)),
-    );
-    assert.deepEqual(await lab.store.eligibility.findMany(roster.key, []), []);
-    const other = await lab.project();
-    const [found] = await lab.store.eligibility.findMany(other.key, [{ groupId: 'g', userId: 'ann' }]);
-    assert.deepEqual(found, { user: null, group: null, incarnation: null });
-  });
-
-  test('a user who becomes a member again has another incarnation; no other change creates one', async () => {
-    const roster = await lab.project();
-    const incarnation = async () => (await lab.store.eligibility.find(roster.key, 'g', 'ann')).incarnation;
-    const seen = new Set<number | null>();
-    const again: (() => Promise<unknown>)[] = [
-      () => roster.groupOf('g', 'ann', 'bob'),
-      async () => {
-        await roster.changeMembers('g', { remove: ['ann'] });
-        await roster.changeMembers('g', { add: ['ann'] });
-      },
-      async () => {
-        await roster.putGroup('g', { members: ['bob'] });
-        await roster.applied({ groups: [{ id: 'g', members: ['ann', 'bob'] }] });
-      },
-      async () => {
-        await roster.deleteUser('ann');
-        await roster.users('ann');
-        await roster.changeMembers('g', { add: ['ann'] });
-      },
-      async () => {
-        await roster.deleteGroup('g');
-        await roster.groupOf('g', 'ann', 'bob');
-      },
-    ];
-    for (const step of again) {
-      await step();
-      seen.add(await incarnation());
-    }
-    assert.equal(seen.size, again.length);
-    const last = await incarnation();
-    await roster.putUser('ann', { name: 'Ann' });
-    await roster.putGroup('g', { name: 'G', members: ['ann'] });
-    await roster.applied({ users: [{ id: 'ann' }], groups: [{ id: 'g', members: ['ann', 'bob'] }] });
-    await roster.changeMembers('g', { add: ['ann'] });
-    assert.equal(await incarnation(), last);
-    assert.deepEqual([...(await lab.store.eligibility.filter(roster.key, 'g', ['ann']))], [['ann', last]]);
-  });
-
-  test('findMany answers a thousand different queries', async () => {
-    const roster = await lab.project();
-    const users = numbered('u', 1_000);
-    await roster.groupOf('g', ...users.filter((_, index) => index % 3 > 0));
-    await roster.users(...users);
-    await roster.applied({
-      users: users.filter((_, index) => index % 5 === 0).map((id) => ({ id, status: 'deleted' })),
-    });
-    const queries = users.map((userId) => ({ groupId: 'g', userId })).reverse();
-    const expected = users.map((_, index) => ({
-      user: index % 5 === 0 ? 'deleted' : 'active',
-      group: 'active',
-      member: index % 3 > 0,
-    }));
-    assert.deepEqual(
-      (await lab.store.eligibility.findMany(roster.key, queries)).map(shown),
-      expected.reverse(),
-    );
-  });
-
-  test('eligibility.filter returns the active members of an active group, in order of ID', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'cid', 'ann', 'bob');
-    await roster.users('dan');
-    await roster.putUser('bob', { status: 'deleted' });
-    const queries = ['nobody', 'dan', 'cid', 'bob', 'ann'];
-    const presentable = async (groupId: string, userIds: readonly string[]) => [
-      ...(await lab.store.eligibility.filter(roster.key, groupId, userIds)).keys(),
-    ];
-    assert.deepEqual(await presentable('g', queries), ['ann', 'cid']);
-    assert.deepEqual(await presentable('g', ['cid']), ['cid']);
-    assert.deepEqual(await presentable('g', []), []);
-    assert.deepEqual(await presentable('nowhere', queries), []);
-    await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await presentable('g', queries), []);
-  });
-
-  test('eligibility.filter orders by code point and takes many users at once', async () => {
-    const roster = await lab.project();
-    const ids = [...numbered('u', 3_000), '\u{ff21}', '\u{1f600}'];
-    await roster.groupOf('g', ...ids);
-    const found = await lab.store.eligibility.filter(roster.key, 'g', [...ids].reverse());
-    assert.deepEqual([...found.keys()], ids);
-  });
-
   test('durable presence is stored with its time, and a region has one location', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
