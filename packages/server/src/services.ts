@@ -70,6 +70,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     batches: new BatchService(dependencies),
     readiness: new Readiness(engine),
     pageTokens,
+    clock,
     settings,
     log,
     /** Ends sweeps and subscriptions. The engine stays open. */
