@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { canonicalLocation, limits } from '@rollcall/protocol';
+import type pg from 'pg';
 import { newRevision } from '../../src/core/revision.ts';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
@@ -72,6 +73,13 @@ const purgeAll = (url: string) =>
     while (await purgeSlice(database));
     while (await purgeConversationSlice(database));
   });
+
+/** Waits until another session waits for a lock of this one. A test that waits for ever is ended by its file's time limit. */
+async function blockedBy(url: string, client: pg.Client): Promise<void> {
+  const [self] = (await client.query('SELECT pg_backend_pid() AS pid')).rows;
+  const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1::int = ANY(pg_blocking_pids(pid))';
+  while ((await rows(url, waiting, self.pid)).length === 0);
+}
 
 /** Fills the thread `t` with so many messages, each of which has a piece, and a participant. */
 async function fill(url: string, key: ProjectKey, messages: number): Promise<void> {
@@ -337,6 +345,32 @@ describe('conversations on PostgreSQL', { skip: skipsPostgres }, () => {
         await other.close();
       }
     }));
+
+  test('an append locks its thread before the message, also a thread that takes the ID while the append waits', () =>
+    withConversation((c, url) =>
+      withClient(url, (thread) =>
+        withClient(url, async (message) => {
+          await c.newThread('t');
+          for (const id of ['m', 'n']) await c.newMessage('t', id, { content: markdown('') });
+          await c.newThread('u');
+          await c.newMessage('u', 'm', { content: markdown('') });
+          const lock = "SELECT FROM threads WHERE id = 't' FOR UPDATE";
+          await thread.query(`BEGIN; ${lock}`);
+          await message.query(`BEGIN; SELECT FROM messages JOIN threads USING (project_id, thread_no)
+            WHERE threads.id = 'u' FOR UPDATE OF messages`);
+          const append = c.append('t', 'm', appended('text'));
+          await blockedBy(url, thread);
+          // The thread `u` becomes the thread `t`.
+          await thread.query(`UPDATE threads SET conversation_no = 0, id = 'gone' WHERE id = 't';
+            UPDATE threads SET id = 't' WHERE id = 'u';
+            UPDATE thread_ids SET thread_no = (SELECT thread_no FROM threads WHERE id = 't') WHERE id = 't'; COMMIT`);
+          await blockedBy(url, message);
+          await assert.rejects(rows(url, `${lock} NOWAIT`), { code: '55P03' });
+          await message.query('COMMIT');
+          assert.equal((await append).kind, 'appended');
+        }),
+      ),
+    ));
 
   const deletions: readonly (readonly [what: string, run: (c: Conversation) => Promise<unknown>])[] = [
     ['group', (c) => c.deleteGroup('g')],
