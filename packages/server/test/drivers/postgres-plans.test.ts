@@ -132,7 +132,7 @@ const CONVERSATIONS = [
    FROM threads CROSS JOIN LATERAL (VALUES (0), (conversation_no)) AS list(no) WHERE project_id = $1 AND thread_no >= 1000000`,
   `INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, metadata, created_at, deleted, revision, content,
      content_bytes, position, written_position)
-   SELECT $1, thread_no, 1000 + n, 'z' || n, 'u', 'user_message', '{}', n, FALSE, 'r', '[]', 2, 1000 + n, 1000 + n
+   SELECT $1, thread_no, 1000 + n, 'z' || n, 'u', 'user_message', '{}', n, n < 19000, 'r', '[]', 2, 1000 + n, 1000 + n
    FROM thread_ids, generate_series(0, ${MESSAGES} - 1) n WHERE project_id = $1 AND id = 't'`,
   `INSERT INTO message_ids (project_id, thread_no, created_at, seq, id)
    SELECT project_id, thread_no, created_at, seq, id FROM messages WHERE project_id = $1 AND seq >= 1000`,

@@ -31,7 +31,7 @@ export async function converse({ store, key }: Roster): Promise<void> {
   await store.threads.put(key, 't', thread, CONTEXT);
   await store.messages.put(key, 't', 'm', { ...BY, content: appendable }, CONTEXT);
   await store.messages.put(key, 't', 'n', { ...BY, content }, CONTEXT);
-  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 19_000 });
+  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 1 });
 }
 
 /** The methods of a store and of its ports, as `groups.put`. */

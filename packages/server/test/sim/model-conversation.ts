@@ -24,6 +24,7 @@ import type {
   ThreadPage,
   ThreadRecord,
 } from '../../src/store/ports/threads.ts';
+import { PARTICIPANT_BYTES } from '../../src/store/thread-page-bounds.ts';
 import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
 import type { ShownMessage } from '../contract/store/conversation.ts';
 import { preconditionError, staleness, unknownAmong, type World } from './model-world.ts';
@@ -78,7 +79,7 @@ function shown(thread: ModelThread, viewer: string | null): ThreadRecord {
     lastMessageAt: lastMessageAt(thread),
     participants: [...seen]
       .map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }))
-      .sort((a, b) => b.lastSeenAt - a.lastSeenAt || compareCodePoints(a.userId, b.userId))
+      .sort((a, b) => b.lastSeenAt - a.lastSeenAt || compareCodePoints(b.userId, a.userId))
       .slice(0, limits.PARTICIPANTS_SHOWN),
     unread: viewer === null ? null : Math.min(unread, limits.UNREAD_MAX),
   };
@@ -106,8 +107,10 @@ export function listThreads(world: World, { filter, viewer, ...page }: ThreadLis
   const found = [...world.threads.values()]
     .filter((thread) => passes(thread, filter))
     .sort((a, b) => compare(positionOf(b), positionOf(a)));
-  const size = ({ name, url, location, metadata }: ModelThread) =>
-    Buffer.byteLength(name + (url ?? '') + (location ?? '') + metadata);
+  const size = ({ id, name, url, location, metadata, seen }: ModelThread) => {
+    const texts = [id, name, url, location, metadata, ...seen.keys()].join('');
+    return Buffer.byteLength(texts) + seen.size * PARTICIPANT_BYTES;
+  };
   const { taken, last } = cut(found, page, positionOf, -1, size);
   return { threads: taken.map((thread) => shown(thread, viewer)), last };
 }

@@ -3,11 +3,11 @@ import type { ThreadStore } from '../ports/threads.ts';
 import type { Attempt, WriteTarget } from './connections/postgres-database.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { threadColumns, toThread } from './postgres-threads-columns.ts';
+import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 import { listThreads } from './postgres-threads-list.ts';
 import { deleteThread, markThreadSeen, putThread } from './postgres-threads-writes.ts';
 
-const FIND = `SELECT ${threadColumns('$3')} ${FOUND_THREAD}`;
+const FIND = `SELECT ${THREAD_COLUMNS} ${FOUND_THREAD} ${threadParts('$3::text')}`;
 
 /** The row of a thread: its writes, and those of its messages, are applied one after the other. */
 export const threadRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `thread ${id}` });

@@ -1,12 +1,12 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
+  absentForMessage,
   authorError,
   changedMessage,
   changedMessageFields,
   fixedOfMessage,
   groupError,
-  isOfAnotherGroup,
   type MessageFields,
   newMessage,
   recounted,
@@ -114,8 +114,9 @@ export class MessageWrites {
     context: ConditionalContext,
   ): PutMessageOutcome {
     const thread = this.#threads.find(project, threadId);
-    if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
     const message = thread === null ? null : this.#read(thread, id);
+    const absent = absentForMessage(thread, message, write);
+    if (absent !== null) return absent;
     if (thread !== null && message !== null) {
       return this.#change(project, { thread, message, id }, write, context);
     }
