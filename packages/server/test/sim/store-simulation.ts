@@ -31,6 +31,8 @@ const RACE = 0.3;
 const DELETED_PROJECT = 0.01;
 /** Rounds between two comparisons of all data, where no operations raced. */
 const COMPARE_EVERY = 8;
+/** One of so many rounds follows in the store that has imported the simulated one. */
+const ROUNDS_MOVED = 4;
 
 /**
  * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}, and of another one that has imported it.
@@ -52,15 +54,16 @@ export async function simulateStore(
       await store.close();
     }
   };
-  const runAll = async (store: Store) => {
-    await Promise.all(runs.map((run) => run.run(store, size.rounds)));
+  const runAll = async (store: Store, rounds = size.rounds) => {
+    await Promise.all(runs.map((run) => run.run(store, rounds)));
   };
   try {
-    for (let opening = 0; opening < size.openings; opening += 1) await inStore(space, runAll);
+    for (let opening = 0; opening < size.openings; opening += 1)
+      await inStore(space, (store) => runAll(store));
     await inStore(moved, async (store) => {
       await inStore(space, (from) => store.transfer.import(from.transfer.export()));
       for (const run of runs) await run.moveTo(store);
-      await runAll(store);
+      await runAll(store, size.rounds / ROUNDS_MOVED);
     });
   } finally {
     await space.remove();

@@ -9,6 +9,7 @@ import {
   TRANSFER_BATCH_ROWS,
   type TransferRecord,
 } from '../../store/transfer-records.ts';
+import { complaintOf } from '../records/complaint.ts';
 import { type Line, readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
 import { LineError, readRecordLine } from '../records/record-line.ts';
@@ -138,11 +139,4 @@ function toRecord(object: JsonObject): TransferRecord {
   validate(fields, errors);
   if (!errors.clean) throw new LineError(`the ${type} record ${complaintOf(errors)}`);
   return object as unknown as TransferRecord;
-}
-
-function complaintOf({ unexpected, missing, invalid }: ValidationErrors): string {
-  const [extra, absent, wrong] = [unexpected.named[0], missing.named[0], invalid.named[0]];
-  if (extra !== undefined) return `has an unexpected field ${extra.path}: expected ${extra.expected}`;
-  if (absent !== undefined) return `has no ${absent.path}: expected ${absent.expected}`;
-  return `has a wrong ${wrong?.path}: expected ${wrong?.expected}`;
 }
