@@ -77,6 +77,8 @@ describe('PUT /v1/threads/<ID>', () => {
     for (const field of ['createdTimestamp', 'resolvedTimestamp']) {
       const body = { groupID: 'g', name: 'N', [field]: future };
       expectError(await project.put(threadPath('new'), body), 400, 'invalid_field', field);
+      const both = { ...body, name: 1 };
+      expectError(await project.post('/v1/threads', both), 400, 'invalid_field', field, 'name');
     }
   });
 

@@ -12,7 +12,7 @@ import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
 import { MESSAGE_COLUMNS, toMessage } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
-import { threadColumns, toThread } from './postgres-threads-columns.ts';
+import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
 /** What one reading has at most: messages, and the bytes of their content. */
 const MESSAGES_MAX = 200;
@@ -48,8 +48,8 @@ const CHANGES = `
   FROM (SELECT t.epoch, t.position, t.fields_position, t.removed_to, (
       SELECT json_agg(json_build_array(x.position, x.id) ORDER BY x.position)::text FROM removed_messages x
       WHERE x.project_id = $1 AND x.thread_no = t.thread_no AND x.position > $3::bigint),
-    (SELECT count(*) FROM changed), ${threadColumns('NULL')}
-    FROM thread AS t OFFSET 0) AS state LEFT JOIN changed AS m ON m.bytes_before <= ${BYTES_MAX} ORDER BY m.position`;
+    (SELECT count(*) FROM changed), ${THREAD_COLUMNS}
+    FROM thread AS t ${threadParts('NULL::text')} OFFSET 0) AS state LEFT JOIN changed AS m ON m.bytes_before <= ${BYTES_MAX} ORDER BY m.position`;
 
 /**
  * Of the users $3, how many messages of the thread $2 are newer than what each has seen. Messages and users are put into one

@@ -5,6 +5,7 @@ import {
   changedThread,
   fixedOfThread,
   groupError,
+  isThreadAbsent,
   newThread,
   requiredOfThread,
   type ThreadFields,
@@ -57,6 +58,7 @@ export function putThread(
     assertAlive(alive);
     const stored = toLockedThread(locked);
     assertLocked(stored, threadNo as number | null);
+    if (isThreadAbsent(stored, write)) return { kind: 'absent' };
     const error =
       stored === null ? requiredUnlessMatched(write, context) : fixedOfThread(stored, write, context);
     if (error !== null) return error;

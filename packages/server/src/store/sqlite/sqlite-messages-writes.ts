@@ -1,13 +1,12 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
+  absentForMessage,
   authorError,
   changedMessage,
   changedMessageFields,
-  contentColumns,
   fixedOfMessage,
   groupError,
-  isOfAnotherGroup,
   type MessageFields,
   newMessage,
   recounted,
@@ -115,8 +114,9 @@ export class MessageWrites {
     context: ConditionalContext,
   ): PutMessageOutcome {
     const thread = this.#threads.find(project, threadId);
-    if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
     const message = thread === null ? null : this.#read(thread, id);
+    const absent = absentForMessage(thread, message, write);
+    if (absent !== null) return absent;
     if (thread !== null && message !== null) {
       return this.#change(project, { thread, message, id }, write, context);
     }
@@ -223,7 +223,7 @@ export class MessageWrites {
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
-    this.#insertMessage(thread, id, { ...write, authorId, content, createdAt }, context);
+    this.insert(thread, id, { ...write, authorId, content, createdAt }, context);
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
@@ -239,16 +239,17 @@ export class MessageWrites {
     return { kind: 'created', changes: [change] };
   }
 
-  #insertMessage(
+  /** Inserts a message, and leaves the thread's counts and activity to the caller. */
+  insert(
     thread: StoredThread,
     id: string,
     write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
-    { now, revision }: ConditionalContext,
+    { now, revision }: Pick<ConditionalContext, 'now' | 'revision'>,
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
     const { authorId, content, createdAt, updatedAt = null } = write;
-    const columns = contentColumns(content);
     const { seq, position } = this.#threads.nextMessage(thread);
+    const columns = this.#pieces.columnsOf([thread.threadNo, seq], content);
     const key = [thread.threadNo, seq, position, id, authorId, revision] as const;
     const times = [deletedAt, createdAt, updatedAt] as const;
     const isAction = Number(type === 'action_message');
@@ -282,7 +283,7 @@ export class MessageWrites {
     this.#update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
     if (write.content !== undefined && fields.includes('content')) {
       if (message.markdownLength !== null) this.#pieces.remove(at);
-      this.#replaceContent.run(...contentColumns(write.content), ...at);
+      this.#replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
     if (type !== message.type || deletedAt !== message.deletedAt)
       this.#recount(project, thread, message, after, revision);

@@ -22,6 +22,9 @@ export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
 export const MESSAGE_COLUMNS = `m.id, m.author_id, m.is_action, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
   m.deleted_at, m.revision, m.seq, m.position, m.written_position, m.markdown_length`;
 
+/** The type of a message `m`. */
+export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 'user_message' END`;
+
 export const typeOf = (isAction: number): MessageType => (isAction === 1 ? 'action_message' : 'user_message');
 
 export function toMessage(row: Row): MessageRecord {

@@ -35,7 +35,7 @@ export function toThread(row: Row): FoundThread {
   };
 }
 
-/** A thread and what it took to read it: its participants and unread messages. */
+/** A thread, and how many participants and unread messages were counted to read it. */
 interface ReadThread {
   readonly thread: ThreadRecord;
   readonly work: number;
@@ -45,29 +45,31 @@ interface ReadThread {
 function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
   const mostRecent = prepare<[userId: string, lastSeenAt: number]>(`
     SELECT user_id, last_seen_at FROM participants INDEXED BY participants_by_time WHERE thread_no = ?
-    ORDER BY last_seen_at DESC, user_id LIMIT ${limits.PARTICIPANTS_SHOWN}`);
+    ORDER BY last_seen_at DESC, user_id DESC LIMIT ${limits.PARTICIPANTS_SHOWN}`);
   const lastSeen = prepare<[number]>(
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
   const countAfter = prepare<[number]>(`
     SELECT count(*) FROM (
-      SELECT 1 FROM messages INDEXED BY messages_by_time
+      SELECT 1 FROM messages INDEXED BY messages_unread
       WHERE thread_no = ? AND created_at > ? AND is_deleted = 0 LIMIT ${limits.UNREAD_MAX})`);
 
-  const unreadOf = (thread: FoundThread, viewer: string): number => {
-    const seen = lastSeen.get(thread.threadNo, viewer)?.[0];
-    // Who has never seen a thread may be the reader of very many messages: the thread has their number.
-    if (seen === undefined) return Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);
-    if (seen >= (thread.lastMessageAt ?? 0)) return 0;
-    return countAfter.get(thread.threadNo, seen)?.[0] as number;
+  /** The messages after what the viewer has seen. Null for a viewer who is no participant. */
+  const counted = ({ threadNo, lastMessageAt }: FoundThread, viewer: string): number | null => {
+    const seen = lastSeen.get(threadNo, viewer)?.[0];
+    if (seen === undefined) return null;
+    return seen >= (lastMessageAt ?? 0) ? 0 : (countAfter.get(threadNo, seen)?.[0] ?? 0);
   };
   return (row: Row | undefined, viewer: string | null): ReadThread | null => {
     if (row === undefined) return null;
     const found = toThread(row);
     const { threadNo, ...thread } = found;
     const participants = mostRecent.all(threadNo).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
-    const unread = viewer === null ? null : unreadOf(found, viewer);
-    return { thread: { ...thread, participants, unread }, work: participants.length + (unread ?? 0) };
+    const after = viewer === null ? null : counted(found, viewer);
+    // A viewer who is no participant has seen nothing, and the thread has the number of its messages.
+    const all = Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);
+    const unread = viewer === null ? null : (after ?? all);
+    return { thread: { ...thread, participants, unread }, work: participants.length + (after ?? 0) };
   };
 }
 

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { RevisionPage, ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
 import { appended, Conversation, inBatches, markdown, plain } from './conversation.ts';
 import type { StoreLab } from './store-lab.ts';
+import { projectOf, spacesOf } from './transfers.ts';
 
 /** What streams of messages are made from. */
 export function conversationFeedContract(lab: StoreLab): void {
@@ -126,6 +127,24 @@ export function conversationFeedContract(lab: StoreLab): void {
       await c.newThread('t');
       assert.notEqual((await since(c, 0)).epoch, epoch);
       assert.match(epoch, /^[A-Za-z0-9]{1,64}$/);
+    });
+
+    test('an imported thread has another epoch, and its changes after its first message go on from there', async () => {
+      const c = await Conversation.withThread(lab);
+      for (const id of ['a', 'b']) await c.newMessage('t', id, { content: markdown(id) });
+      const { epoch } = await since(c, 0);
+      await spacesOf(lab).withStore(async (to) => {
+        await to.transfer.import(lab.store.transfer.export());
+        const { key } = await projectOf(to, await c.projectId());
+        const copy = new Conversation(to, key, c.writes);
+        const imported = await since(copy, 0);
+        assert.notEqual(imported.epoch, epoch);
+        assert.deepEqual(ids(imported), ['a', 'b']);
+        const [first, last] = imported.messages;
+        assert.equal(imported.position, last?.position);
+        await copy.append('t', 'a', appended('!'));
+        assert.deepEqual(ids(await since(copy, first?.position ?? 0)), ['b', 'a']);
+      });
     });
   });
 
