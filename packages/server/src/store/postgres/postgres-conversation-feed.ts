@@ -1,9 +1,10 @@
+import { toMessage } from '../conversation-columns.ts';
 import type { ConversationFeedStore, RemovedMessage, ThreadPosition } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
-import { MESSAGE_COLUMNS, toMessage } from './postgres-messages-columns.ts';
+import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
