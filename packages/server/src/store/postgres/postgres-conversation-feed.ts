@@ -1,4 +1,5 @@
 import { limits } from '@rollcall/protocol';
+import { toMessage } from '../conversation-columns.ts';
 import type {
   ConversationFeedStore,
   RemovedMessage,
@@ -10,7 +11,7 @@ import type { Row } from './connections/postgres-connection.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
-import { MESSAGE_COLUMNS, toMessage } from './postgres-messages-columns.ts';
+import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 

@@ -33,7 +33,7 @@ const APPEND = `
     SELECT thread.thread_no, before.created_at, before.seq, before.position FROM thread
       CROSS JOIN found AS before
     WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
-      AND coalesce(markdown_length = $7::integer, markdown_length IS NOT NULL)
+      AND coalesce(markdown_length = $7::bigint, markdown_length IS NOT NULL)
       AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
       AND ${meetsPrecondition(9)}),
   advanced AS (

@@ -1,9 +1,10 @@
 /** What is read of a thread. $1 is the project. */
 import { limits } from '@rollcall/protocol';
-import type { Json } from '../../values/json.ts';
+import { toThreadRow } from '../conversation-columns.ts';
 import type { Participant, ThreadRecord } from '../ports/threads.ts';
 import { PARTICIPANT_BYTES } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
+import { ROW_COLUMNS } from './postgres-conversation-rows.ts';
 
 /** Of the thread `t`: the users who have seen it most recently, as JSON. */
 const PARTICIPANTS = `
@@ -35,29 +36,13 @@ export const threadParts = (viewer: string) => `
     FROM (${PARTICIPANTS}) AS shown CROSS JOIN (SELECT ${counted(viewer)} AS counted) AS unread OFFSET 0) AS parts`;
 
 /** What is read of the thread `t` and its {@link threadParts}, for {@link toThread}. */
-export const THREAD_COLUMNS = `
-  t.id, t.group_id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at, t.user_messages,
-  t.action_messages, t.deleted_messages, t.last_message_at, t.revision, parts.participants, parts.unread`;
+export const THREAD_COLUMNS = `${ROW_COLUMNS}, parts.participants, parts.unread`;
 
-export function toThread(row: Row): ThreadRecord {
-  return {
-    id: row[0] as string,
-    groupId: row[1] as string,
-    name: row[2] as string,
-    url: row[3] as string | null,
-    location: row[4] as Json | null,
-    metadata: row[5] as Json,
-    resolvedAt: row[6] as number | null,
-    createdAt: row[7] as number,
-    userMessages: row[8] as number,
-    actionMessages: row[9] as number,
-    deletedMessages: row[10] as number,
-    lastMessageAt: row[11] as number | null,
-    revision: row[12] as string,
-    participants: toParticipants(row[13] as string | null),
-    unread: row[14] as number | null,
-  };
-}
+export const toThread = (row: Row): ThreadRecord => ({
+  ...toThreadRow(row),
+  participants: toParticipants(row[13] as string | null),
+  unread: row[14] as number | null,
+});
 
 const toParticipants = (text: string | null): Participant[] =>
   (JSON.parse(text ?? '[]') as [string, number][]).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));

@@ -178,7 +178,7 @@ export async function createThread(
     throw new LostRaceError('the group was deleted, or the thread created, meanwhile');
   const [threadNo, conversationNo] = inserted as readonly [number, number];
   const thread = {
-    ...{ threadNo, conversationNo, groupId, ...fields, createdAt, lastMessageAt: null },
+    ...{ id, threadNo, conversationNo, groupId, ...fields, createdAt, lastMessageAt: null },
     ...{ userMessages: 0, actionMessages: 0, deletedMessages: 0, nextSeq: 1, revision, position: 0 },
   };
   return { thread, change: { type: 'thread.created', group: groupId, thread: id } };

@@ -1,5 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { toMessage } from '../conversation-columns.ts';
 import type {
   ConversationFeedStore,
   RemovedMessage,
@@ -7,7 +8,7 @@ import type {
   ThreadRevision,
 } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
-import { MESSAGE_COLUMNS, toMessage } from './sqlite-messages.ts';
+import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
 

@@ -1,4 +1,4 @@
-import { limits } from '@rollcall/protocol';
+import { limits, type MessageType } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   absentForMessage,
@@ -28,7 +28,7 @@ import type { ConditionalContext } from '../write-context.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
 import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
-import { CONTENT, typeOf } from './sqlite-messages.ts';
+import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import { MessagePieces } from './sqlite-messages-pieces.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
@@ -49,7 +49,7 @@ function toStored(row: Row): StoredMessage {
   return {
     seq: row[0] as number,
     authorId: row[1] as string,
-    type: typeOf(row[2] as number),
+    type: row[2] as MessageType,
     url: row[3] as string | null,
     metadata: row[4] as string,
     createdAt: row[5] as number,
@@ -81,8 +81,8 @@ export class MessageWrites {
     this.#pieces = new MessagePieces(connection);
     const prepare = (sql: string) => connection.prepare(sql);
     this.#find = prepare(`
-      SELECT seq, author_id, is_action, url, metadata, created_at, updated_at, deleted_at, revision,
-        markdown_length, content_bytes FROM messages WHERE thread_no = ? AND id = ?`);
+      SELECT seq, author_id, ${MESSAGE_TYPE}, url, metadata, created_at, updated_at, deleted_at, revision,
+        markdown_length, content_bytes FROM messages m WHERE thread_no = ? AND id = ?`);
     this.#content = prepare(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`);
     this.#user = prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?');
     this.#eligibility = connection.prepare<EligibilityRow>(ELIGIBILITY);

@@ -1,12 +1,13 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { toThreadRow } from '../conversation-columns.ts';
 import type { ThreadRecord } from '../ports/threads.ts';
 import type { Row } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { threadListReads } from './sqlite-threads-list.ts';
 
-export const THREAD_COLUMNS = `t.thread_no, t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
-  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;
+export const THREAD_COLUMNS = `t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
+  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision, t.thread_no`;
 const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
   CROSS JOIN groups g ON g.group_no = c.group_no`;
 /** A thread by project and ID; nothing where its group is gone. */
@@ -14,26 +15,12 @@ export const THREAD_BY_ID = `FROM threads t ${OF_GROUP} WHERE t.project_no = ? A
 
 type FoundThread = ThreadRecord & { readonly threadNo: number };
 
-export function toThread(row: Row): FoundThread {
-  return {
-    threadNo: row[0] as number,
-    id: row[1] as string,
-    groupId: row[2] as string,
-    name: row[3] as string,
-    url: row[4] as string | null,
-    location: row[5] as string | null,
-    metadata: row[6] as string,
-    resolvedAt: row[7] as number | null,
-    createdAt: row[8] as number,
-    userMessages: row[9] as number,
-    actionMessages: row[10] as number,
-    deletedMessages: row[11] as number,
-    lastMessageAt: row[12] as number | null,
-    revision: row[13] as string,
-    participants: [],
-    unread: null,
-  };
-}
+export const toThread = (row: Row): FoundThread => ({
+  ...toThreadRow(row),
+  threadNo: row[13] as number,
+  participants: [],
+  unread: null,
+});
 
 /** A thread, and how many participants and unread messages were counted to read it. */
 interface ReadThread {
