@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { StoreFileReader } from '../../src/cli/transfer/store-file.ts';
 import { runCli } from '../roster/roster-cli.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
@@ -98,6 +99,33 @@ describe('rollcall backup and restore', () => {
       writeFileSync(file, text);
       assert.deepEqual((await restored(directory, file)).records, SMALL_COUNTS);
     }));
+});
+
+test('a restore has at most 1 MiB of records in memory at once, and a record more', async () => {
+  const content = [{ text: 'x'.repeat(100_000) }];
+  const message = {
+    type: 'message',
+    project: 'p',
+    thread: 't',
+    id: 'm',
+    author: 'u',
+    content,
+    created_at: 1,
+  };
+  const lines = Array.from({ length: 50 }, () => `${JSON.stringify({ ...message, revision: 'r' })}\n`);
+  const reader = new StoreFileReader({
+    name: 'a file',
+    size: null,
+    async *read() {
+      for (const line of ['{"type":"rollcall_store","version":1}\n', ...lines]) yield Buffer.from(line);
+      yield Buffer.from(`{"type":"end","records":${lines.length}}`);
+    },
+  });
+  const batches = await Array.fromAsync(reader.batches(() => {}));
+  assert.deepEqual(
+    batches.map(({ length }) => length),
+    [11, 11, 11, 11, 6],
+  );
 });
 
 describe('files that rollcall restore rejects', () => {

@@ -26,7 +26,14 @@ interface Summary {
 }
 
 async function migrate(from: Place, to: Place, ...flags: readonly string[]): Promise<Summary> {
-  const args = ['migrate-store', ...flagsOf('from', from), ...flagsOf('to', to), '--json', ...flags];
+  const args = [
+    'migrate-store',
+    ...flagsOf('from', from),
+    ...flagsOf('to', to),
+    '--json',
+    '--quiet',
+    ...flags,
+  ];
   return JSON.parse(await rollcallOk(args)) as Summary;
 }
 

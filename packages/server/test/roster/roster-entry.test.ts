@@ -43,8 +43,12 @@ describe('lines that cannot be sent', () => {
     ['is no object', '["user"]', /not a JSON object/],
     ['is null', 'null', /not a JSON object/],
     ['is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), /not valid UTF-8/],
-    ['has no type', '{"id":"u"}', /type is missing: expected "user" or "group"/],
-    ['has an unknown type', '{"type":"team","id":"u"}', /unknown type: expected "user" or "group"/],
+    ['has no type', '{"id":"u"}', /type is missing: expected "user", "group", "thread" or "message"/],
+    [
+      'has an unknown type',
+      '{"type":"team","id":"u"}',
+      /unknown type: expected "user", "group", "thread" or "message"/,
+    ],
     ['has a type that is no string', '{"type":["user"],"id":"u"}', /unknown type/],
     [
       'has a number that would change',
