@@ -7,7 +7,7 @@ import type {
 import type { FoundMessage, MessageListRequest, MessagePage } from '../store/ports/messages.ts';
 import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../store/ports/threads.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { ClientCaller, Writer } from './caller.ts';
+import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
 import { threadNotFound } from './conversation-errors.ts';
 import type { MessageService } from './message-service.ts';
@@ -19,9 +19,6 @@ interface Parts {
   readonly threads: ThreadService;
   readonly messages: MessageService;
 }
-
-/** A client as the writer of one request. */
-export type ClientWriter = ClientCaller & Writer;
 
 /**
  * Threads and messages as a browser has them: in the groups of its token, writing as its user. A group that the caller
@@ -39,20 +36,20 @@ export class ClientConversation {
   }
 
   /** @throws ServiceError `thread_not_found`, also in a group that is not the caller's; `user_not_found` for a deleted user */
-  async findThread(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+  async findThread(caller: ClientWriter, id: string): Promise<ThreadRecord> {
     const thread = await this.#findAny(caller, id);
     await this.#enter(caller, thread.groupId, id);
     return thread;
   }
 
   /** The group that is asked for, or the token's. @throws ServiceError `thread_not_found` where it is not the caller's */
-  enterGroup(caller: ClientCaller, asked: string | null): Promise<string> {
+  enterGroup(caller: ClientWriter, asked: string | null): Promise<string> {
     return this.#enter(caller, asked, null);
   }
 
   /** Threads of the group that the filter names. @throws ServiceError `thread_not_found` where it is not the caller's */
   async listThreads(
-    caller: ClientCaller,
+    caller: ClientWriter,
     asked: string | null,
     request: (groupId: string) => ThreadListRequest,
   ): Promise<ThreadPage> {
@@ -61,7 +58,7 @@ export class ClientConversation {
   }
 
   async listMessages(
-    caller: ClientCaller,
+    caller: ClientWriter,
     threadId: string,
     request: MessageListRequest,
   ): Promise<MessagePage> {
@@ -69,7 +66,7 @@ export class ClientConversation {
     return this.#messages.list(caller.project, threadId, request);
   }
 
-  async findMessage(caller: ClientCaller, threadId: string, id: string): Promise<FoundMessage> {
+  async findMessage(caller: ClientWriter, threadId: string, id: string): Promise<FoundMessage> {
     await this.findThread(caller, threadId);
     return this.#messages.find(caller.project, threadId, id);
   }
@@ -96,8 +93,8 @@ export class ClientConversation {
   }
 
   async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.markSeen(writer, id, writer.userId, messageId);
+    const thread = await this.findThread(writer, id);
+    await this.#threads.markSeen(writer, thread, writer.userId, messageId);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
@@ -133,7 +130,7 @@ export class ClientConversation {
   }
 
   /** Waits for a write. Where the caller lost the group meanwhile, the error is that of every request. */
-  async #written(write: Promise<unknown>, caller: ClientCaller, groupId: string, threadId: string) {
+  async #written(write: Promise<unknown>, caller: ClientWriter, groupId: string, threadId: string) {
     try {
       await write;
     } catch (error) {
@@ -145,7 +142,7 @@ export class ClientConversation {
   }
 
   async #enterForMessage(
-    caller: ClientCaller,
+    caller: ClientWriter,
     threadId: string,
     createThread: ClientCreateThread | undefined,
   ): Promise<string> {
@@ -159,13 +156,13 @@ export class ClientConversation {
   }
 
   /** A login comes first: a deleted user is not told whether there is such a thread. */
-  async #findAny(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+  async #findAny(caller: ClientWriter, id: string): Promise<ThreadRecord> {
     await this.#clients.user({ ...caller, group: null });
     return this.#threads.find(caller.project, id, caller.userId);
   }
 
   /** @throws ServiceError `thread_not_found` of `threadId` in place of `group_not_found` */
-  async #enter(caller: ClientCaller, groupId: string | null, threadId: string | null): Promise<string> {
+  async #enter(caller: ClientWriter, groupId: string | null, threadId: string | null): Promise<string> {
     try {
       return await this.#clients.enter(caller, groupId);
     } catch (error) {

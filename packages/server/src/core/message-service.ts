@@ -15,6 +15,7 @@ import type {
 } from '../store/ports/messages.ts';
 import type { Precondition, Revision } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
+import { codePoints, storedContent } from '../store/stored-content.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import {
@@ -30,7 +31,6 @@ import {
 import { unknownUsers } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { codePoints, storedContent } from './stored-content.ts';
 import { toStoredThread } from './thread-service.ts';
 import { type ErrorsByStep, validationError } from './validation-error.ts';
 

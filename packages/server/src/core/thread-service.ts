@@ -106,13 +106,19 @@ export class ThreadService {
   }
 
   /** Marks the thread as seen up to a message, or up to now. @throws ServiceError `thread_not_found`, `message_not_found` */
-  async markSeen(writer: Writer, id: string, userId: string, messageId: string | null): Promise<void> {
-    await this.#writes.run(
+  async markSeen(
+    writer: Writer,
+    { id, groupId }: Pick<ThreadRecord, 'id' | 'groupId'>,
+    userId: string,
+    messageId: string | null,
+  ): Promise<void> {
+    const { kind } = await this.#writes.run(
       writer,
       {},
       (context) => this.#store.threads.markSeen(writer.project, id, userId, messageId, context),
       { absent: () => threadNotFound(id), messageAbsent: () => messageNotFound(messageId ?? '', id) },
     );
+    if (kind === 'updated') this.#writes.publishSeen(writer.project, groupId, id);
   }
 }
 

@@ -416,8 +416,9 @@ describe('conversations on PostgreSQL', { skip: skipsPostgres }, () => {
         const ms = performance.now() - begun;
         assert.ok(ms < 2_000, `${Math.round(ms)} ms, where the removal of the rows takes many times as long`);
         assert.equal(outcome.kind, 'deleted');
-        await withPurge(url, async (database) => void (await purgeConversationSlice(database)));
-        assert.ok(((await counts(url)).messages ?? 0) > 15_000);
+        // It lets the slice under way finish.
+        await c.store.close();
+        assert.ok(((await counts(url)).messages ?? 0) > 10_000);
         // A store that is opened purges what an earlier one left.
         const store = await openPostgresStore({ url });
         while (Object.keys(await counts(url)).length > 0)

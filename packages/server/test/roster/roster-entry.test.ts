@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LineError } from '../../src/cli/records/record-line.ts';
-import { readEntry } from '../../src/cli/roster/roster-entry.ts';
+import { type Entry, readEntry } from '../../src/cli/roster/roster-entry.ts';
 
 const read = (text: string | Uint8Array) =>
-  readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl');
+  readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl') as Entry | null;
 
 describe('lines of a roster', () => {
   test('a line is sent without its type and otherwise unchanged', () => {

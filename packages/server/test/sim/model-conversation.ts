@@ -27,7 +27,7 @@ import type {
 import { PARTICIPANT_BYTES } from '../../src/store/thread-page-bounds.ts';
 import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
 import type { ShownMessage } from '../contract/store/conversation.ts';
-import { refusal, staleness, unknownAmong, type World } from './model-world.ts';
+import { preconditionError, staleness, unknownAmong, type World } from './model-world.ts';
 
 type Mutable<Value> = { -readonly [Field in keyof Value]: Value[Field] };
 
@@ -68,7 +68,9 @@ const activityOf = (thread: ModelThread) => lastMessageAt(thread) ?? thread.crea
 function shown(thread: ModelThread, viewer: string | null): ThreadRecord {
   const { arrival: _, arrivals: __, messages, seen, ...record } = thread;
   const present = messages.filter(({ deletedAt }) => deletedAt === null);
-  const unread = present.filter(({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? -1)).length;
+  const unread = present.filter(
+    ({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? Number.NEGATIVE_INFINITY),
+  ).length;
   return {
     ...record,
     userMessages: present.filter(({ type }) => type === 'user_message').length,
@@ -204,7 +206,7 @@ export function putThread(
   const missing = missingOf({ groupID: groupId, name: fields.name });
   if (missing.length > 0 && context.ifMatch === undefined) return { kind: 'fieldsRequired', fields: missing };
   if (groupId === undefined) return STALE;
-  const error = unavailable(world, groupId, write.createdAt) ?? refusal(undefined, context);
+  const error = unavailable(world, groupId, write.createdAt) ?? preconditionError(undefined, context);
   if (error !== null) return error;
   const isResolved = resolved ?? resolvedAt !== undefined;
   world.threadsEver += 1;
@@ -231,7 +233,7 @@ function changeThread(
       ['resolvedTimestamp', resolvedAt, thread.resolvedAt],
     ) ??
     unavailable(world, thread.groupId, createdAt) ??
-    refusal(thread.revision, context);
+    preconditionError(thread.revision, context);
   if (error !== null) return error;
   const before = { ...thread };
   Object.assign(thread, fields);
@@ -259,7 +261,7 @@ export function deleteThread(world: World, id: string, context: ConditionalConte
 }
 
 function see(thread: ModelThread, userId: string, at: number): boolean {
-  if ((thread.seen.get(userId) ?? -1) >= at) return false;
+  if ((thread.seen.get(userId) ?? Number.NEGATIVE_INFINITY) >= at) return false;
   thread.seen.set(userId, at);
   return true;
 }
@@ -342,7 +344,7 @@ function putMessageInto(
     unavailable(world, thread.groupId, write.createdAt) ??
     (message === undefined ? authorError(world, thread, write) : null) ??
     unknownUsers(world, write) ??
-    refusal(message?.revision, context);
+    preconditionError(message?.revision, context);
   if (error !== null) return error;
   if (message !== undefined) return changeMessage(thread, message, write, context);
   if (missing.length > 0) return STALE;

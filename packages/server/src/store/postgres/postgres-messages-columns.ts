@@ -1,10 +1,13 @@
 /** What is read of a message. $1 is the project. */
 import { MARKDOWN_END } from '../ports/messages.ts';
 
-/** The whole content of the message `m`. */
-export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content ELSE m.content || CASE WHEN m.piece_count = 0 THEN '' ELSE (
+/** The whole content of the message `m` of a project. */
+export const contentOf = (project: string) => `
+  CASE WHEN m.markdown_length IS NULL THEN m.content ELSE m.content || CASE WHEN m.piece_count = 0 THEN '' ELSE (
     SELECT string_agg(p.text, '' ORDER BY p.piece_no) FROM message_pieces p
-    WHERE p.project_id = $1 AND p.thread_no = m.thread_no AND p.seq = m.seq) END || '${MARKDOWN_END}' END`;
+    WHERE p.project_id = ${project} AND p.thread_no = m.thread_no AND p.seq = m.seq) END || '${MARKDOWN_END}' END`;
+
+export const CONTENT = contentOf('$1');
 
 /** What is read of the message `m`, for `toMessage`. */
 export const MESSAGE_COLUMNS = `m.id, m.author_id, m.type, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at, m.deleted_at, m.revision,

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import type { StoredThreadWrite, ThreadRecord } from '../../../src/store/ports/threads.ts';
-import { ThreadsNotTransferredError } from '../../../src/store/ports/transfer.ts';
 import { Conversation, type Given, inBatches, plain, textsOf } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -529,11 +528,6 @@ function groupDeletion(lab: StoreLab): void {
     const outcome = await c.deleteGroup('g');
     assert.deepEqual(textsOf(outcome), []);
     assert.deepEqual(await c.recorded(), before);
-  });
-
-  test('a store with threads is not exported in part', async () => {
-    const c = await Conversation.withThread(lab);
-    await assert.rejects(Array.fromAsync(c.store.transfer.export()), ThreadsNotTransferredError);
   });
 
   test('a group that is deleted while messages are written has none of them afterwards', async () => {
