@@ -18,6 +18,7 @@ export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
     SELECT text FROM message_pieces p WHERE p.message_no = m.message_no ORDER BY p.piece_no)), '')
   || '${MARKDOWN_END}' END`;
 
+/** The type of a message `m`. */
 export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 'user_message' END`;
 
 export const MESSAGE_COLUMNS = `m.id, m.author_id, ${MESSAGE_TYPE}, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
