@@ -1,5 +1,6 @@
-import type { ConversationFeedStore, RemovedMessage, ThreadPosition } from '../ports/conversation-feed.ts';
+import type { ConversationFeedStore, RemovedMessage } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
+import type { ThreadPosition } from '../ports/threads.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';

@@ -1,6 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { ConversationFeedStore, RemovedMessage, ThreadPosition } from '../ports/conversation-feed.ts';
+import type { ConversationFeedStore, RemovedMessage } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
+import type { ThreadPosition } from '../ports/threads.ts';
 import { MESSAGE_COLUMNS, toMessage } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
