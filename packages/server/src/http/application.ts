@@ -9,13 +9,14 @@ import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
-import { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
 import { inWordsOf } from './older-names.ts';
+import type { AnyOperation } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
 import { createRoutes, type Route } from './route.ts';
+import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
 
 /**
@@ -31,10 +32,10 @@ export class Application {
   readonly #unmatched: RouteSeries;
   readonly #logsRequests: boolean;
 
-  constructor(services: HttpServices, connections: HttpConnections) {
+  constructor(operations: readonly AnyOperation[], services: HttpServices, connections: HttpConnections) {
     const { settings, histogram, log } = services;
     this.#services = services;
-    this.#router = new Router(services.operations.flatMap((operation) => createRoutes(operation, services)));
+    this.#router = new Router(operations.flatMap((operation) => createRoutes(operation, services)));
     this.#cors = new Cors(settings.corsOrigins, this.#router);
     this.#rateLimit =
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
@@ -65,7 +66,7 @@ export class Application {
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(request, response);
+    const exchange = new RoutedExchange(request, response);
     try {
       this.#router.match(exchange);
       this.#admit(exchange);
@@ -74,7 +75,7 @@ export class Application {
     }
   };
 
-  #admit(exchange: Exchange): void {
+  #admit(exchange: RoutedExchange): void {
     const { route } = exchange;
     if (this.#cors.admit(exchange)) {
       this.#observe(exchange, 204);
@@ -89,14 +90,14 @@ export class Application {
     else this.#authenticated(exchange, route, caller);
   }
 
-  #authenticated(exchange: Exchange, route: Route, caller: object | null): void {
+  #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
     if (exchange.isPathMalformed) throw malformedPath();
     if (route.isLimited) this.#rateLimit?.count(exchange, callerKey(route, caller as Caller));
     this.#receive(exchange, route);
   }
 
-  #receive(exchange: Exchange, route: Route): void {
+  #receive(exchange: RoutedExchange, route: Route): void {
     const { request, headers } = exchange;
     if (!route.takesBody || hasNoBody(headers)) {
       this.#check(exchange, route);
@@ -116,13 +117,13 @@ export class Application {
     });
   }
 
-  #check(exchange: Exchange, route: Route): void {
+  #check(exchange: RoutedExchange, route: Route): void {
     const checked = route.check(exchange);
     if (checked === undefined) this.#run(exchange, route);
     else this.#after(exchange, checked, () => this.#run(exchange, route));
   }
 
-  #run(exchange: Exchange, route: Route): void {
+  #run(exchange: RoutedExchange, route: Route): void {
     const reply = route.operation.handle(exchange as never, this.#services);
     if (reply instanceof Promise) {
       this.#after(exchange, reply, (answer) => this.#answer(exchange, route, answer));
@@ -130,7 +131,7 @@ export class Application {
   }
 
   /** Continues with the value of a promise. A failure of either is answered. */
-  #after<T>(exchange: Exchange, promise: Promise<T>, next: (value: T) => void): void {
+  #after<T>(exchange: RoutedExchange, promise: Promise<T>, next: (value: T) => void): void {
     const fail = (error: unknown) => this.#fail(exchange, error);
     promise.then((value) => {
       try {
@@ -141,7 +142,7 @@ export class Application {
     }, fail);
   }
 
-  #answer(exchange: Exchange, route: Route, reply: Reply): void {
+  #answer(exchange: RoutedExchange, route: Route, reply: Reply): void {
     if (reply === TAKEN_OVER) {
       this.#observe(exchange, exchange.response.statusCode);
     } else if (reply === NOT_MODIFIED) {
@@ -163,7 +164,7 @@ export class Application {
     }
   }
 
-  #fail(exchange: Exchange, error: unknown): void {
+  #fail(exchange: RoutedExchange, error: unknown): void {
     const { log } = this.#services;
     try {
       const answer = errorAnswer(error, exchange, log);
@@ -181,7 +182,7 @@ export class Application {
   }
 
   /** One observation and one `debug` line for each answer. */
-  #observe(exchange: Exchange, status: number): void {
+  #observe(exchange: RoutedExchange, status: number): void {
     const { route, request, startedAt, id } = exchange;
     const ms = performance.now() - startedAt;
     const isHead = request.method === 'HEAD';

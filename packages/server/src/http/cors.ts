@@ -1,5 +1,5 @@
-import type { Exchange } from './exchange.ts';
 import type { Route } from './route.ts';
+import type { RoutedExchange } from './routed-exchange.ts';
 import { METHODS, type Router } from './router.ts';
 
 /** The headers of an answer that a page may read. */
@@ -35,7 +35,7 @@ export class Cors {
   }
 
   /** Sets the headers that let a page of another origin read the answer; true for a preflight request to answer. */
-  admit(exchange: Exchange): boolean {
+  admit(exchange: RoutedExchange): boolean {
     if (this.#allowed.size === 0) return false;
     if (exchange.route !== null) {
       if (isForClients(exchange.route)) this.#allow(exchange);
@@ -49,7 +49,7 @@ export class Cors {
     return true;
   }
 
-  #allow(exchange: Exchange): boolean {
+  #allow(exchange: RoutedExchange): boolean {
     exchange.setHeader('vary', 'Origin');
     const { origin = '' } = exchange.headers;
     if (!this.#any && !this.#allowed.has(origin)) return false;
@@ -61,7 +61,7 @@ export class Cors {
 
 const isForClients = (route: Route | undefined) => route?.operation.token === 'client';
 
-const isPreflight = ({ request: { method, headers } }: Exchange) =>
+const isPreflight = ({ request: { method, headers } }: RoutedExchange) =>
   method === 'OPTIONS' &&
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;

@@ -44,12 +44,12 @@ const listGroups = operation('GET /v1/groups', {
     hasLink: true,
   },
   async handle(exchange, { groups, pageTokens }) {
-    const { caller, page, list, route } = exchange;
+    const { caller, page, list, path } = exchange;
     if (page.limit === EVERYTHING) return listBody(groups.listAll(caller.project, page.after), WHOLE);
     const { body, last } = await wholePage(chunks((chunk) => groups.list(caller.project, chunk), page));
     if (last !== null) {
       const token = pageTokens.issue(list, last);
-      exchange.setHeader('link', `<${route?.path}?limit=${page.limit}&token=${token}>; rel="next"`);
+      exchange.setHeader('link', `<${path}?limit=${page.limit}&token=${token}>; rel="next"`);
     }
     return body;
   },

@@ -1,7 +1,8 @@
 import { Repeated } from '../../concurrency/repeated.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
-import type { ThreadChanges, ThreadPosition } from '../../store/ports/conversation-feed.ts';
+import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
+import type { ThreadPosition } from '../../store/ports/threads.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {

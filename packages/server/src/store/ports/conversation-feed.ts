@@ -1,15 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Revision } from '../precondition.ts';
 import type { MessageRecord, ThreadAbsent } from './messages.ts';
-import type { ThreadRecord } from './threads.ts';
-
-/** How far the changes of a thread have come. */
-export interface ThreadPosition {
-  /** Names this thread among all that ever have its ID: 1 to 64 letters and digits. */
-  readonly epoch: string;
-  /** Counts the writes of the thread and its messages, from 0; `markSeen` is none. Grows with every commit. */
-  readonly position: number;
-}
+import type { ThreadPosition, ThreadRecord } from './threads.ts';
 
 /** A message that was removed for good. */
 export interface RemovedMessage {

@@ -5,8 +5,13 @@ import type { Change } from '../changes.ts';
 import type { Absent, AlreadyExists, DeleteOutcome, Stale, UnknownUsers, Written } from '../outcomes.ts';
 import type { Revision } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import type { ThreadPosition } from './conversation-feed.ts';
-import type { FieldsRequired, FixedField, GroupUnavailable, StoredThreadWrite } from './threads.ts';
+import type {
+  FieldsRequired,
+  FixedField,
+  GroupUnavailable,
+  StoredThreadWrite,
+  ThreadPosition,
+} from './threads.ts';
 
 /**
  * The content of a message. Where it is one markdown node, its text comes last in the JSON, so that {@link MARKDOWN_END}

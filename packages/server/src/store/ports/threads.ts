@@ -5,6 +5,14 @@ import type { Absent, AlreadyExists, DeleteOutcome, Stale, Updated, Written } fr
 import type { Revision } from '../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
 
+/** How far the changes of a thread have come. */
+export interface ThreadPosition {
+  /** Names this thread among all that ever have its ID: 1 to 64 letters and digits. */
+  readonly epoch: string;
+  /** Counts the writes of the thread and its messages, from 0; `markSeen` is none. Grows with every commit. */
+  readonly position: number;
+}
+
 export interface Participant {
   readonly userId: string;
   readonly lastSeenAt: number;

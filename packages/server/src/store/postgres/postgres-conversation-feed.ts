@@ -1,12 +1,8 @@
 import { limits } from '@rollcall/protocol';
 import { toMessage } from '../conversation-columns.ts';
-import type {
-  ConversationFeedStore,
-  RemovedMessage,
-  ThreadPosition,
-  ThreadRevision,
-} from '../ports/conversation-feed.ts';
+import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
+import type { ThreadPosition } from '../ports/threads.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';

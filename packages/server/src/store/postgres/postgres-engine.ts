@@ -1,7 +1,6 @@
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
-import type { Purge } from './postgres-purge.ts';
 import type { LargeWrites } from './threads/postgres-large-writes.ts';
 
 /** What the ports of this engine share. */
@@ -13,5 +12,5 @@ export interface PostgresEngine {
   readonly largeWrites: LargeWrites;
   readonly durableBounds: DurableBounds;
   /** Removes what deletions leave. */
-  readonly purge: Purge;
+  readonly purge: { start(): void };
 }

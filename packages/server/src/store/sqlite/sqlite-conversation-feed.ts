@@ -1,13 +1,9 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { toMessage } from '../conversation-columns.ts';
-import type {
-  ConversationFeedStore,
-  RemovedMessage,
-  ThreadPosition,
-  ThreadRevision,
-} from '../ports/conversation-feed.ts';
+import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
+import type { ThreadPosition } from '../ports/threads.ts';
 import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
