@@ -66,10 +66,16 @@ async function withPurge(url: string, use: (database: PostgresDatabase) => Promi
   }
 }
 
+const isPurgeDue = async (url: string) =>
+  (await rows(url, 'SELECT 1 FROM deleted_conversations UNION ALL SELECT 1 FROM deleted_threads')).length > 0;
+
+/** A store purges too: what it is removing is left to it. */
 const purgeAll = (url: string) =>
   withPurge(url, async (database) => {
-    while (await purgeSlice(database));
-    while (await purgeConversationSlice(database));
+    do {
+      while (await purgeSlice(database));
+      while (await purgeConversationSlice(database));
+    } while (await isPurgeDue(url));
   });
 
 /** Fills the thread `t` with so many messages, each of which has a piece, and a participant. */
