@@ -1,22 +1,16 @@
 import { type JsonObject, JsonObjectError } from '@rollcall/protocol';
 import type { Line } from '../records/line-reader.ts';
 import { RecordFileError } from '../records/record-file.ts';
-import { LineError, readRecordLine } from '../records/record-line.ts';
+import { LineError, type LineOrigin, readRecordLine } from '../records/record-line.ts';
 import { STORE_HEADER } from '../transfer/store-file.ts';
 import { type ConversationEntry, conversationEntry } from './conversation-line.ts';
 
 /** What a batch has. */
 export type Kind = 'user' | 'group';
 
-/** Where a line is. */
-export interface Origin {
-  readonly file: string;
-  readonly line: number;
-}
-
 /** A line as an item of a batch. Only its type was checked: the server validates the rest. */
 export interface Entry {
-  readonly origin: Origin;
+  readonly origin: LineOrigin;
   readonly kind: Kind;
   /** Null where it is not a string; the server rejects such an item. */
   readonly id: string | null;
@@ -42,7 +36,7 @@ export function readEntry(line: Line, file: string): Entry | ConversationEntry |
 }
 
 /** @throws LineError where the item cannot be written as JSON again with nothing altered */
-export function entryOf(kind: Kind, item: JsonObject, origin: Origin): Entry {
+export function entryOf(kind: Kind, item: JsonObject, origin: LineOrigin): Entry {
   const json = written(item);
   return {
     origin,

@@ -3,12 +3,12 @@ import type { Clock } from '../../core/clock.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
-import { LineError } from '../records/record-line.ts';
+import { LineError, type LineOrigin } from '../records/record-line.ts';
 import { Batch, type BatchLimits, planBatches } from './batch-planner.ts';
 import { RunStopped, runBatches } from './batch-runner.ts';
 import type { ConversationEntry } from './conversation-line.ts';
 import type { LineOutcome, SubmitConversation } from './conversation-request.ts';
-import { type Entry, type Origin, readEntry } from './roster-entry.ts';
+import { type Entry, readEntry } from './roster-entry.ts';
 import { type Changes, type LineReport, type Submit, submitLines } from './submit-lines.ts';
 
 /** What a run did, or in a dry run would do. */
@@ -135,7 +135,7 @@ class SyncTally implements LineReport {
     this.rejectedLine(origin, reason);
   }
 
-  rejectedLine({ file, line }: Origin, reason: string): void {
+  rejectedLine({ file, line }: LineOrigin, reason: string): void {
     this.#rejected += 1;
     this.#display.note(`${file}:${line}: rejected: ${reason}`);
   }
