@@ -72,7 +72,7 @@ async function* entriesOf(
   }
 }
 
-function sendable<Read>(read: () => Read | null, origin: Origin, tally: SyncTally): Read | null {
+function sendable<Read>(read: () => Read | null, origin: LineOrigin, tally: SyncTally): Read | null {
   try {
     return read();
   } catch (error) {
