@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { found, PAGE_1, putPresence } from './durable-presence.ts';
 import { entriesOf } from './entries.ts';
 import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -75,6 +76,25 @@ export function batchContract(lab: StoreLab): void {
     assert.equal((await roster.group('g')).name, 'Two');
     assert.equal((await roster.group('g')).metadata, '{"unchanged":true}');
     assert.deepEqual(await roster.members('g'), ['ann']);
+  });
+
+  test('a batch that takes a member out of a group and adds them again ends the membership, with its durable presence', async () => {
+    const roster = await lab.project();
+    await roster.groupOf('g', 'ann', 'bob');
+    for (const userId of ['ann', 'bob']) await putPresence(roster, userId, PAGE_1, 1);
+    const outcome = await roster.applied({
+      groups: [
+        { id: 'g', members: ['bob'] },
+        { id: 'g', members: ['ann', 'bob'] },
+      ],
+    });
+    assert.deepEqual(outcome.changes, [
+      { type: 'member.removed', group: 'g', users: ['ann'] },
+      { type: 'member.added', group: 'g', users: ['ann'] },
+    ]);
+    assert.deepEqual(await roster.members('g'), ['ann', 'bob']);
+    assert.equal((await found(roster, 'ann'))?.location, undefined);
+    assert.equal((await found(roster, 'bob'))?.location, PAGE_1);
   });
 
   test('a batch applies the status of a user or group, also of those it creates', async () => {
