@@ -55,6 +55,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
     pageTokens,
+    clock,
     settings,
     log,
     /** Ends sweeps and subscriptions. The engine stays open. */

@@ -9,7 +9,7 @@ import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../store/ports
 import type { Precondition } from '../store/precondition.ts';
 import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
-import { messageNotFound, threadNotFound } from './conversation-errors.ts';
+import { threadNotFound } from './conversation-errors.ts';
 import type { MessageService } from './message-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { ThreadService } from './thread-service.ts';
@@ -77,7 +77,8 @@ export class ClientConversation {
     write: Omit<ClientThreadCreation, 'id'>,
   ): Promise<void> {
     const groupID = await this.#enter(writer, write.groupID ?? null, id);
-    await this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+    const put = this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+    await this.#written(put, writer, groupID, id);
   }
 
   async resolveThread(
@@ -86,13 +87,14 @@ export class ClientConversation {
     resolved: boolean,
     condition: Precondition,
   ): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.put(writer, id, { resolved }, condition);
+    const { groupId } = await this.findThread(writer, id);
+    const put = this.#threads.put(writer, id, { resolved, inGroup: groupId }, condition);
+    await this.#written(put, writer, groupId, id);
   }
 
   async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.markSeen(writer, id, writer.userId, messageId);
+    const thread = await this.findThread(writer, id);
+    await this.#threads.markSeen(writer, thread, writer.userId, messageId);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
@@ -109,14 +111,8 @@ export class ClientConversation {
       inGroup: groupID,
       ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
     };
-    try {
-      await this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
-    } catch (error) {
-      // The membership ended meanwhile.
-      if (error instanceof ServiceError && error.code === 'user_not_found')
-        await this.findThread(writer, threadId);
-      throw error;
-    }
+    const put = this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
+    await this.#written(put, writer, groupID, threadId);
   }
 
   /** Changes one of the caller's own messages. @throws ServiceError `message_not_found`, also for the message of another user */
@@ -127,9 +123,22 @@ export class ClientConversation {
     write: ClientMessageWrite,
     condition: Precondition,
   ): Promise<void> {
-    const { message } = await this.findMessage(writer, threadId, id);
-    if (message.authorId !== writer.userId) throw messageNotFound(id, threadId);
-    await this.#messages.put(writer, threadId, id, write, condition);
+    const { groupId } = await this.findThread(writer, threadId);
+    const own = { ...write, inGroup: groupId, ofAuthor: writer.userId };
+    const put = this.#messages.put(writer, threadId, id, own, condition);
+    await this.#written(put, writer, groupId, threadId);
+  }
+
+  /** Waits for a write. Where the caller lost the group meanwhile, the error is that of every request. */
+  async #written(write: Promise<unknown>, caller: ClientWriter, groupId: string, threadId: string) {
+    try {
+      await write;
+    } catch (error) {
+      const maybeLost = ['group_not_found', 'user_not_found'] as const;
+      if (error instanceof ServiceError && maybeLost.some((code) => code === error.code))
+        await this.#enter(caller, groupId, threadId);
+      throw error;
+    }
   }
 
   async #enterForMessage(

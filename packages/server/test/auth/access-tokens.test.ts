@@ -31,7 +31,7 @@ test('an app token is exchanged for an access token, which opens the same projec
     await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
   }));
 
-test('every exchange is a session of its own', () =>
+test('every exchange of an app token creates a session of its own', () =>
   withAuth(async (auth) => {
     const [one, other] = [
       await auth.tokens.authorize(appToken(auth), null),
@@ -52,15 +52,15 @@ test('every exchange is a session of its own', () =>
     );
   }));
 
-test('an access token outlives the rotation of the secret with which it was asked for', () =>
+test('an access token outlives the rotation of the secret that signed its app token', () =>
   withAuth(async (auth) => {
     const { accessToken } = await auth.tokens.authorize(appToken(auth), null);
     await auth.projects.rotateSecret({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id, 0);
     assert.equal((await auth.authenticator.authenticate(`Bearer ${accessToken}`)).projectId, PROJECT.id);
   }));
 
-/** What is wrong with signed_app_token. */
-const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
+/** Each signed_app_token that is rejected: its error, its text and its code. */
+const REJECTED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
   ['empty', () => '', 'invalid_app_token'],
   ['no JWT', () => 'token', 'invalid_app_token'],
   [
@@ -102,10 +102,10 @@ const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][]
   ],
 ];
 
-test('what is no good app token buys no access token', (t) =>
+test('a token that is no valid app token is not exchanged for an access token', (t) =>
   withAuth(async ({ tokens, seconds }) => {
-    for (const [what, token, code] of REFUSED) {
-      await t.test(`${what} is ${code}`, async () => {
+    for (const [what, token, code] of REJECTED) {
+      await t.test(`a signed_app_token that is ${what} is ${code}`, async () => {
         await assertTokenFailure(() => tokens.authorize(token(seconds()), null), code);
       });
     }
@@ -138,7 +138,7 @@ test('an access token whose session is unknown, or whose project is gone, is inv
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
   }));
 
-test('expired_access_token is said only of tokens that this service signed', () =>
+test('expired_access_token is answered only to tokens that this service signed', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, tokens } = auth;
     const { accessToken } = await tokens.authorize(appToken(auth), null);
@@ -152,7 +152,7 @@ test('expired_access_token is said only of tokens that this service signed', () 
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${forged}`), 'invalid_access_token');
   }));
 
-test('ended sessions are forgotten within the hour after the tolerance, and only those; their tokens stay expired', () =>
+test('ended sessions are removed within the hour after the tolerance, and only those; their tokens stay expired', () =>
   withAuth(async (auth) => {
     const { clock, store, tokens, authenticator } = auth;
     const session = async () => {

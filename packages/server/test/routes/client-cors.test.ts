@@ -157,7 +157,7 @@ describe('an answer of /v1/client', () => {
     const { url } = named.running;
     const origin = { origin: PAGE };
     const { named: browser } = browsers;
-    const refusals: [number, Promise<Answer>][] = [
+    const rejections: [number, Promise<Answer>][] = [
       [401, send(url, 'GET', '/v1/client/viewer', { headers: origin })],
       [401, send(url, 'GET', '/v1/client/viewer', { headers: { ...origin, authorization: 'Bearer x' } })],
       [401, browser.get('/v1/client/presence?groupID=nowhere', origin)],
@@ -173,12 +173,12 @@ describe('an answer of /v1/client', () => {
         }),
       ],
     ];
-    for (const [status, pending] of refusals) {
+    for (const [status, pending] of rejections) {
       const answer = await pending;
       assert.equal(answer.status, status, answer.text);
       assert.equal(answer.headers['access-control-allow-origin'], PAGE, answer.text);
     }
-    const [token] = await Promise.all(refusals.map(([, answer]) => answer));
+    const [token] = await Promise.all(rejections.map(([, answer]) => answer));
     assert.equal(token?.headers['www-authenticate'], 'Bearer');
     assert.ok(wordsOf(token as Answer, 'access-control-expose-headers').includes('www-authenticate'));
   });
@@ -204,7 +204,7 @@ test('an answer to a host has no CORS headers, also for the user whose ID is cli
     assert.deepEqual(corsOf(answer), []);
   }
   const headers = { origin: PAGE, 'access-control-request-method': 'PUT' };
-  const asked = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
-  assert.equal(asked.status, 405);
-  assert.deepEqual(corsOf(asked), []);
+  const answer = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
+  assert.equal(answer.status, 405);
+  assert.deepEqual(corsOf(answer), []);
 });

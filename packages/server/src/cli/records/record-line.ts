@@ -1,6 +1,12 @@
 import { isJsonObject, type JsonObject, parseJsonExactly } from '@rollcall/protocol';
 import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 
+/** Where a line is. */
+export interface Origin {
+  readonly file: string;
+  readonly line: number;
+}
+
 /** A line that cannot be read as a record. The message has the reason. */
 export class LineError extends Error {}
 
