@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject, parseJsonExactly } from '@rollcall/protocol';
 import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 
+/** A line that cannot be read as a record. The message has the reason. */
+export class LineError extends Error {}
+
 /** Where a line is. */
-export interface Origin {
+export interface LineOrigin {
   readonly file: string;
   readonly line: number;
 }
-
-/** A line that cannot be read as a record. The message has the reason. */
-export class LineError extends Error {}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

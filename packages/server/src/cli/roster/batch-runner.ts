@@ -1,11 +1,11 @@
-import type { Origin } from '../records/record-line.ts';
+import type { LineOrigin } from '../records/record-line.ts';
 import type { Unit } from './batch-planner.ts';
 
 /** A run that ended early: every line before the origin was applied or rejected, later ones may or may not be applied. */
 export class RunStopped extends Error {
-  readonly origin: Origin;
+  readonly origin: LineOrigin;
 
-  constructor(origin: Origin, cause: unknown) {
+  constructor(origin: LineOrigin, cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.origin = origin;
   }

@@ -3,6 +3,7 @@ import type { Message, MessageList, Thread, ThreadList } from '@rollcall/protoco
 import { type ApiConnection, errorOf, expectOk } from './api-connection.ts';
 import { pagePath, pathSegment } from './api-path.ts';
 import type { MessageLine, ThreadLine } from './conversation-line.ts';
+import { lineText, metadataOf } from './line-text.ts';
 
 /** How many threads, or messages, a page has at most; it also ends at 4 MiB. */
 const PAGE = 1_000;
@@ -31,12 +32,13 @@ export async function* exportConversations(
     // The thread was deleted since it was listed.
     if (first === null) continue;
     counts.threads += 1;
-    yield line('thread', threadLine(thread));
+    yield lineText({ type: 'thread', ...threadLine(thread) });
     for (let page: MessageList | null = first; page !== null; ) {
       const shown = page.messages.filter(({ deletedTimestamp }) => deletedTimestamp === null);
       counts.messages += shown.length;
       counts.deletedMessages += page.messages.length - shown.length;
-      if (shown.length > 0) yield shown.map((message) => line('message', messageLine(message))).join('');
+      if (shown.length > 0)
+        yield shown.map((message) => lineText({ type: 'message', ...messageLine(message) })).join('');
       const next: string | null = page.pagination.token;
       page = next === null ? null : await messagePage(connection, thread.id, next);
     }
@@ -94,8 +96,3 @@ function messageLine(message: Message): MessageLine {
     ...(updatedTimestamp !== null && { updatedTimestamp }),
   };
 }
-
-const metadataOf = (metadata: Record<string, unknown>) =>
-  Object.keys(metadata).length === 0 ? {} : { metadata };
-
-const line = (type: string, fields: object) => `${JSON.stringify({ type, ...fields })}\n`;

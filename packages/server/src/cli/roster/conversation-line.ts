@@ -10,7 +10,7 @@ import {
   validator,
 } from '@rollcall/protocol';
 import { complaintOf } from '../records/complaint.ts';
-import { LineError, type Origin } from '../records/record-line.ts';
+import { LineError, type LineOrigin } from '../records/record-line.ts';
 
 const { type: messageType, createThread: _, ...messageFields } = MessageCreation.properties;
 
@@ -26,14 +26,14 @@ const VALIDATORS = { thread: validator(SCHEMAS.thread), message: validator(SCHEM
 
 /** A line about a thread or a message. It is sent by itself. */
 export type ConversationEntry =
-  | { readonly origin: Origin; readonly kind: 'thread'; readonly item: ThreadLine }
-  | { readonly origin: Origin; readonly kind: 'message'; readonly item: MessageLine };
+  | { readonly origin: LineOrigin; readonly kind: 'thread'; readonly item: ThreadLine }
+  | { readonly origin: LineOrigin; readonly kind: 'message'; readonly item: MessageLine };
 
 /** @throws LineError where the line is not valid */
 export function conversationEntry(
   kind: ConversationEntry['kind'],
   item: unknown,
-  origin: Origin,
+  origin: LineOrigin,
 ): ConversationEntry {
   const errors = new ValidationErrors();
   VALIDATORS[kind](item as object, errors);

@@ -1,7 +1,7 @@
 import { type JsonObject, JsonObjectError } from '@rollcall/protocol';
 import type { Line } from '../records/line-reader.ts';
 import { RecordFileError } from '../records/record-file.ts';
-import { LineError, type Origin, readRecordLine } from '../records/record-line.ts';
+import { LineError, type LineOrigin, readRecordLine } from '../records/record-line.ts';
 import { STORE_HEADER } from '../transfer/store-file.ts';
 import { type ConversationEntry, conversationEntry } from './conversation-line.ts';
 
@@ -10,7 +10,7 @@ export type Kind = 'user' | 'group';
 
 /** A line as an item of a batch. Only its type was checked: the server validates the rest. */
 export interface Entry {
-  readonly origin: Origin;
+  readonly origin: LineOrigin;
   readonly kind: Kind;
   /** Null where it is not a string; the server rejects such an item. */
   readonly id: string | null;
@@ -36,7 +36,7 @@ export function readEntry(line: Line, file: string): Entry | ConversationEntry |
 }
 
 /** @throws LineError where the item cannot be written as JSON again with nothing altered */
-export function entryOf(kind: Kind, item: JsonObject, origin: Origin): Entry {
+export function entryOf(kind: Kind, item: JsonObject, origin: LineOrigin): Entry {
   const json = written(item);
   return {
     origin,

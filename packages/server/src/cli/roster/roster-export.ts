@@ -3,6 +3,7 @@ import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
 import { type ApiAnswer, type ApiConnection, errorOf, expectOk } from './api-connection.ts';
 import { pagePath, pathSegment } from './api-path.ts';
 import { type ConversationCounts, exportConversations } from './conversation-export.ts';
+import { lineText, metadataOf } from './line-text.ts';
 
 /** How many entries a page has. */
 const PAGE = 1_000;
@@ -73,7 +74,7 @@ function userLine({ id, name, short_name, email, profile_picture_url, status, me
   const texts = Object.entries({ name, short_name, email, profile_picture_url }).filter(
     ([, value]) => value !== null,
   );
-  return line({
+  return lineText({
     type: 'user',
     id,
     ...Object.fromEntries(texts),
@@ -83,10 +84,7 @@ function userLine({ id, name, short_name, email, profile_picture_url, status, me
 }
 
 function groupLine({ id, name, status, members, metadata }: Group): string {
-  return line({ type: 'group', id, name, ...statusOf(status), members, ...metadataOf(metadata) });
+  return lineText({ type: 'group', id, name, ...statusOf(status), members, ...metadataOf(metadata) });
 }
 
 const statusOf = (status: string) => (status === 'active' ? {} : { status });
-const metadataOf = (metadata: Record<string, unknown>) =>
-  Object.keys(metadata).length === 0 ? {} : { metadata };
-const line = (item: object) => `${JSON.stringify(item)}\n`;

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
-import { LineError, type Origin } from '../records/record-line.ts';
+import { LineError, type LineOrigin } from '../records/record-line.ts';
 import { Batch, type BatchLimits, planBatches } from './batch-planner.ts';
 import { RunStopped, runBatches } from './batch-runner.ts';
 import type { ConversationEntry } from './conversation-line.ts';
@@ -72,7 +72,7 @@ async function* entriesOf(
   }
 }
 
-function sendable<Read>(read: () => Read | null, origin: Origin, tally: SyncTally): Read | null {
+function sendable<Read>(read: () => Read | null, origin: LineOrigin, tally: SyncTally): Read | null {
   try {
     return read();
   } catch (error) {
@@ -135,7 +135,7 @@ class SyncTally implements LineReport {
     this.rejectedLine(origin, reason);
   }
 
-  rejectedLine({ file, line }: Origin, reason: string): void {
+  rejectedLine({ file, line }: LineOrigin, reason: string): void {
     this.#rejected += 1;
     this.#display.note(`${file}:${line}: rejected: ${reason}`);
   }
