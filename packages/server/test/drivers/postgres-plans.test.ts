@@ -11,14 +11,13 @@ import { applyBatch } from '../../src/store/postgres/batch/postgres-batch.ts';
 import { PostgresConnection } from '../../src/store/postgres/connections/postgres-connection.ts';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
-import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
-import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
+import { purgeAll } from './purge-all.ts';
 import { Recorder, type Sent } from './statement-recorder.ts';
 import { converse, MORE_READS, type Operation, READS, SINGLE, WRITES } from './store-operations.ts';
 
@@ -78,8 +77,7 @@ const EXEMPT = [
   'schema_migrations',
 ];
 
-const isOfTables = ({ text }: Sent): boolean =>
-  /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(text) && !EXEMPT.some((part) => text.includes(part));
+const isExempt = ({ text }: Sent): boolean => EXEMPT.some((part) => text.includes(part));
 
 /** Every statement of the driver, once, recorded in a store with next to nothing in it. */
 async function recordAll(url: string): Promise<{ roster: Roster; statements: Sent[] }> {
@@ -100,9 +98,8 @@ async function recordAll(url: string): Promise<{ roster: Roster; statements: Sen
     const all = [...Object.values({ ...READS, ...SINGLE, ...WRITES }), ...MORE_READS, ...WITH_LISTS];
     for (const size of [1, LISTED]) for (const run of all) await run(roster, size);
     await store.projects.delete(deleted.key);
-    while (await purgeSlice(batches));
-    while (await purgeConversationSlice(batches));
-    const byText = new Map(recorder.sent.filter(isOfTables).map((sent) => [sent.text, sent]));
+    await purgeAll(batches);
+    const byText = new Map(recorder.sent.filter((sent) => !isExempt(sent)).map((sent) => [sent.text, sent]));
     const statements = [...byText.values()].map((sent) => ({
       ...sent,
       values: sent.values.map((value) => (value === deleted.key ? roster.key : value)),

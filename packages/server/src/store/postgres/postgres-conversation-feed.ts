@@ -63,7 +63,7 @@ const UNREAD = `
     SELECT m.created_at AS at FROM messages m
     WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM thread) AND NOT m.deleted
       AND m.created_at > (SELECT min(at) FROM viewers)
-    ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limits.UNREAD_MAX})
+    ORDER BY m.created_at DESC LIMIT ${limits.UNREAD_MAX})
   SELECT id, unread FROM (
     SELECT id, sum(is_message) OVER (ORDER BY at DESC, is_message ROWS UNBOUNDED PRECEDING) AS unread FROM (
       SELECT id, at, 0 AS is_message FROM viewers UNION ALL SELECT NULL, at, 1 FROM newest) AS both_kinds) AS counted

@@ -31,7 +31,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
   const newest = prepare<[number]>(`
-    SELECT created_at FROM messages INDEXED BY messages_by_time
+    SELECT created_at FROM messages INDEXED BY messages_unread
     WHERE thread_no = ? AND created_at > ? AND is_deleted = 0
     ORDER BY created_at DESC LIMIT ${limits.UNREAD_MAX}`);
   const revisions = prepare<[threadNo: number, id: string, revision: string]>(`
