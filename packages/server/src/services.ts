@@ -3,6 +3,8 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
 import { BatchService } from './core/batch-service.ts';
+import { ChangeFeed } from './core/change-feed.ts';
+import { ChangeOrdering } from './core/change-ordering.ts';
 import { ChangeRetention } from './core/change-retention.ts';
 import { ClientConversation } from './core/client-conversation.ts';
 import { ClientSessions } from './core/client-session.ts';
@@ -23,6 +25,7 @@ import { StoreWrites } from './core/store-writes.ts';
 import { ThreadService } from './core/thread-service.ts';
 import { TokenService } from './core/token-service.ts';
 import { UserService } from './core/user-service.ts';
+import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
@@ -38,7 +41,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const failures = new FailureLog(processLog, clock);
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
-  const writes = new StoreWrites({ presence, broker, eligibility, clock, log });
+  const changeOrdering = new ChangeOrdering({ store, broker, clock });
+  const writes = new StoreWrites({ presence, broker, eligibility, clock, log, changeOrdering });
   const dependencies = { store, presence, broker, eligibility, clock, log, writes };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
@@ -51,6 +55,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const threads = new ThreadService(dependencies);
   const messages = new MessageService(dependencies);
   const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
+  const changeStreams = new ChangeHub(dependencies);
   return {
     authenticator,
     tokens,
@@ -63,6 +68,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     presenceReading: new PresenceReading(dependencies),
     streams,
     conversationStreams,
+    changes: new ChangeFeed(dependencies),
+    changeStreams,
     clients,
     threads,
     messages,
@@ -76,6 +83,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     close() {
       streams.close();
       conversationStreams.close();
+      changeStreams.close();
+      changeOrdering.close();
       sweeps.close();
       retention.close();
       eligibility.close();

@@ -140,7 +140,7 @@ export class PresenceHub implements SessionOwner {
   }
 
   #onChange(change: Change): void {
-    if (change.type === 'eligibility' || change.type === 'conversation') return;
+    if (change.type !== 'project' && change.type !== 'session') return;
     const concerned = [...this.#sessions].filter(({ request: { caller } }) =>
       change.type === 'project'
         ? caller.projectId === change.projectId

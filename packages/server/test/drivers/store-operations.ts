@@ -62,7 +62,7 @@ export const READS: Operations = {
   'eligibility.filter': ({ store, key }) => store.eligibility.filter(key, 'g', ['u000001']),
   'durablePresence.list': ({ store, key }) =>
     store.durablePresence.list(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
-  'changes.list': ({ store, key }) => store.changes.list(key, 0, 10),
+  'changes.read': ({ store, key }) => store.changes.read(key, 0, 10),
   'threads.find': ({ store, key }) => store.threads.find(key, 't', 'u000002'),
   'threads.list': ({ store, key }) =>
     store.threads.list(key, { filter: ANY_THREAD, ...WITHIN, viewer: 'u000002' }),
@@ -103,6 +103,7 @@ export const WRITES: Operations = {
     store.sessions.create(key, { id: `s${size}`, expiresAt: 1 }, CONTEXT),
   'sessions.revoke': ({ store, key }, size) => store.sessions.revoke(key, `s${size}`, CONTEXT),
   'sessions.removeExpired': ({ store }) => store.sessions.removeExpired(2),
+  'changes.order': ({ store, key }) => store.changes.order([key]),
   'changes.removeBefore': ({ store }) => store.changes.removeBefore(0),
   'users.put': (roster, size) => roster.putUser(`new${size}`, { name: 'N' }),
   'preferences.put': ({ store, key }) =>

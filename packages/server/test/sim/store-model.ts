@@ -310,10 +310,14 @@ export class StoreModel implements Store {
   };
 
   readonly changes: ChangeStore = {
-    list: async (key, after, limit) => {
+    read: async (key, after, limit) => {
       const records = this.#state.projects.get(key)?.records ?? [];
-      return records.filter(({ position }) => position > after).slice(0, limit);
+      const newest = records.at(-1)?.position ?? 0;
+      const removedTo = (records[0]?.position ?? 1) - 1;
+      const later = records.filter(({ position }) => position > after).slice(0, limit);
+      return { epoch: `${key}`, newest, removedTo, records: later };
     },
+    order: async () => ({ newest: [], hasMore: false }),
     removeBefore: async (time) => {
       for (const { records } of this.#state.projects.values()) {
         while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();

@@ -157,7 +157,7 @@ export class ConversationHub {
   }
 
   #onChange(change: Change): void {
-    if (change.type === 'eligibility') return;
+    if (change.type === 'eligibility' || change.type === 'changes') return;
     if (change.type === 'conversation') {
       const { project, groupId, threadId } = change;
       if (threadId === null || groupId === null) this.#checkAccess((caller) => caller.project === project);

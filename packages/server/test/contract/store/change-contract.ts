@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { recordsAfter } from '../../support/recorded.ts';
 import { changesOf, changeTexts } from './entries.ts';
 import { numbered, type Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -213,12 +214,12 @@ const REJECTED: readonly (readonly [what: string, run: Run])[] = [
 
 /** The position of the newest record. */
 async function newest({ store, key }: Roster): Promise<number> {
-  return (await store.changes.list(key, 0, 1_000)).at(-1)?.position ?? 0;
+  return (await recordsAfter(store, key)).at(-1)?.position ?? 0;
 }
 
 /** What is recorded after a position, as texts. */
 async function recordedAfter({ store, key }: Roster, position: number): Promise<string[]> {
-  const records = await store.changes.list(key, position, 10_000);
+  const records = await recordsAfter(store, key, position);
   return records.flatMap(({ changes }) => changeTexts(changes));
 }
 
@@ -259,7 +260,7 @@ export function changeContract(lab: StoreLab): void {
     const actor = { kind: 'access_token', id: 'a:b' } as const;
     const context = { ...roster.next(), actor, requestId: 'request 1' };
     await roster.store.users.put(roster.key, 'ann', {}, context);
-    const [record, ...others] = await roster.store.changes.list(roster.key, 0, 10);
+    const [record, ...others] = await recordsAfter(roster.store, roster.key, 0, 10);
     assert.deepEqual(others, []);
     const { position: _, changes, ...origin } = record ?? assert.fail('there is a record');
     assert.deepEqual(origin, { at: context.now, actor, requestId: 'request 1' });
@@ -287,7 +288,7 @@ export function changeContract(lab: StoreLab): void {
     const outcome = await roster.putGroup('g', { name: 'G', members: ids });
     const expected = ['group.created g', ...ids.map((id) => `member.added g ${id}`)];
     assert.deepEqual(changesOf(outcome).sort(), [...expected].sort());
-    const records = await roster.store.changes.list(roster.key, before, 10);
+    const records = await recordsAfter(roster.store, roster.key, before, 10);
     const changes = records.flatMap((record) => record.changes);
     assert.deepEqual(
       changes.map((change) => ('users' in change ? (change.users as readonly string[]).length : 0)),
@@ -299,26 +300,26 @@ export function changeContract(lab: StoreLab): void {
   test('positions grow, and a list begins after one of them', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c', 'd']) await roster.putUser(id, {});
-    const all = await roster.store.changes.list(roster.key, 0, 10);
+    const all = await recordsAfter(roster.store, roster.key, 0, 10);
     const positions = all.map(({ position }) => position);
     assert.deepEqual(
       positions,
       [...new Set(positions)].sort((a, b) => a - b),
     );
     const after = positions[1] as number;
-    const rest = await roster.store.changes.list(roster.key, after, 1);
+    const rest = await recordsAfter(roster.store, roster.key, after, 1);
     assert.deepEqual(rest, all.slice(2, 3));
   });
 
   test('records of before a time are removed, the later ones stay, and no position is used again', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
-    const [, , last] = await roster.store.changes.list(roster.key, 0, 10);
+    const [, , last] = await recordsAfter(roster.store, roster.key, 0, 10);
     while (await roster.store.changes.removeBefore(last?.at ?? 0));
-    assert.deepEqual(await roster.store.changes.list(roster.key, 0, 10), [last]);
+    assert.deepEqual(await recordsAfter(roster.store, roster.key, 0, 10), [last]);
     while (await roster.store.changes.removeBefore(START + 1_000_000));
     await roster.putUser('d', {});
-    const [next] = await roster.store.changes.list(roster.key, last?.position ?? 0, 10);
+    const [next] = await recordsAfter(roster.store, roster.key, last?.position ?? 0, 10);
     assert.deepEqual(next?.changes, [{ type: 'user.created', user: 'd' }]);
   });
 

@@ -12,6 +12,7 @@ import {
 } from '../../../src/store/ports/messages.ts';
 import type { StoredThreadWrite, ThreadListRequest, ThreadRecord } from '../../../src/store/ports/threads.ts';
 import type { ConditionalContext } from '../../../src/store/write-context.ts';
+import { recordsAfter } from '../../support/recorded.ts';
 import { changeTexts } from './entries.ts';
 import { newRoster, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -195,7 +196,7 @@ export class Conversation extends Roster {
 
   /** Everything that is recorded of threads and messages, as `message.updated g t m content`. */
   async recorded(): Promise<string[]> {
-    const records = await this.store.changes.list(this.key, 0, 10_000);
+    const records = await recordsAfter(this.store, this.key);
     return conversationTexts(records.flatMap(({ changes }) => changes));
   }
 }
