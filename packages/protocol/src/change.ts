@@ -30,7 +30,7 @@ export const RecordedChange = object(
   {
     id: meaning(text(), 'The position of the change. Opaque; the same change always has the same one.'),
     type: meaning(text(), 'What happened, such as `member.added`.'),
-    at: meaning(Timestamp, 'When.'),
+    at: meaning(Timestamp, 'When it was made.'),
     actor: meaning(Actor, 'By whom.'),
     request_id: meaning(textOrNull(), 'The `x-request-id` of the request; null where there was none.'),
     user: maybe(meaning(Id, 'The user concerned.')),

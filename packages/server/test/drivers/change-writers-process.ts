@@ -4,5 +4,5 @@ import { runWriters, type WriterOptions } from './change-writers.ts';
 
 process.once('message', async (options: WriterOptions) => {
   process.send?.(await runWriters(options));
-  process.disconnect();
+  process.disconnect?.();
 });

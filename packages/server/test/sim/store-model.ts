@@ -149,6 +149,10 @@ export class StoreModel implements Store {
     exists: async (key: ProjectKey, id: string) => {
       return this.#read(key).groups.has(id);
     },
+    listByIds: async (key: ProjectKey, ids: readonly string[]) => {
+      const { groups } = this.#read(key);
+      return this.#pageOfGroups(key, WHOLE, new Set(ids).intersection(groups));
+    },
     list: async (key: ProjectKey, request: PageRequest) => {
       return this.#pageOfGroups(key, request);
     },
@@ -211,6 +215,10 @@ export class StoreModel implements Store {
     list: async (key: ProjectKey, request: PageRequest) => {
       const { users } = this.#read(key);
       return totalPageOf([...users.keys()], request, (id) => userEntry(users.get(id) as ModelUser));
+    },
+    listByIds: async (key: ProjectKey, ids: readonly string[]) => {
+      const { users } = this.#read(key);
+      return pageOf(new Set(ids).intersection(users), WHOLE, (id) => userEntry(users.get(id) as ModelUser));
     },
     put: async (...[key, id, write, context]: Parameters<UserStore['put']>) => {
       return this.#recorded(key, model.putUser(this.#write(key), id, write, context), context);
@@ -317,7 +325,10 @@ export class StoreModel implements Store {
       const later = records.filter(({ position }) => position > after).slice(0, limit);
       return { epoch: `${key}`, newest, removedTo, records: later };
     },
-    order: async () => ({ newest: [], hasMore: false }),
+    order: async (written) => {
+      const newestOf = (key: ProjectKey) => this.#state.projects.get(key)?.records.at(-1)?.position ?? 0;
+      return { newest: [...written].map((key) => [key, newestOf(key)] as const), hasMore: false };
+    },
     removeBefore: async (time) => {
       for (const { records } of this.#state.projects.values()) {
         while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();
@@ -351,9 +362,13 @@ export class StoreModel implements Store {
     yield* pages;
   }
 
-  #pageOfGroups(key: ProjectKey, request: PageRequest): Page {
+  #pageOfGroups(
+    key: ProjectKey,
+    request: PageRequest,
+    ids: Iterable<string> = this.#read(key).groups.keys(),
+  ): Page {
     const { groups } = this.#read(key);
-    return pageOf(groups.keys(), request, (id) => {
+    return pageOf(ids, request, (id) => {
       const { name, status, metadata, workspace } = groups.get(id) as model.ModelGroup;
       const rest = fields({ id, name, status, connectedToMessenger: workspace !== null });
       return `{${rest},"metadata":${metadata}}`;
@@ -400,6 +415,8 @@ export class StoreModel implements Store {
     return project.world;
   }
 }
+
+const WHOLE: PageRequest = { after: null, limit: Number.POSITIVE_INFINITY };
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }) => compareCodePoints(a.id, b.id);
 

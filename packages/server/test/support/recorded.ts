@@ -17,5 +17,11 @@ export async function recordsAfter(
   limit = 10_000,
 ): Promise<readonly ChangeRecord[]> {
   await orderAll(store);
-  return (await store.changes.read(project, after, limit)).records;
+  const found: ChangeRecord[] = [];
+  for (let position = after; found.length < limit; position = found.at(-1)?.position ?? 0) {
+    const { records } = await store.changes.read(project, position, limit - found.length);
+    if (records.length === 0) break;
+    found.push(...records);
+  }
+  return found;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { recordsAfter } from '../../support/recorded.ts';
+import { CHANGES_READ_MAX_BYTES, type ChangeRecord } from '../../../src/store/ports/changes.ts';
+import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { changesOf, changeTexts } from './entries.ts';
 import { numbered, type Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -214,7 +215,8 @@ const REJECTED: readonly (readonly [what: string, run: Run])[] = [
 
 /** The position of the newest record. */
 async function newest({ store, key }: Roster): Promise<number> {
-  return (await recordsAfter(store, key)).at(-1)?.position ?? 0;
+  await orderAll(store);
+  return (await store.changes.read(key, 0, 0)).newest;
 }
 
 /** What is recorded after a position, as texts. */
@@ -321,6 +323,54 @@ export function changeContract(lab: StoreLab): void {
     await roster.putUser('d', {});
     const [next] = await recordsAfter(roster.store, roster.key, last?.position ?? 0, 10);
     assert.deepEqual(next?.changes, [{ type: 'user.created', user: 'd' }]);
+  });
+
+  test('a reading has the newest position, what was removed, and the epoch of its project', async () => {
+    const [roster, other] = [await lab.project(), await lab.project()];
+    const { changes } = roster.store;
+    for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
+    const records = await recordsAfter(roster.store, roster.key);
+    const { epoch, ...reading } = await changes.read(roster.key, 0, 2);
+    assert.deepEqual(reading, { newest: 3, removedTo: 0, records: records.slice(0, 2) });
+    assert.match(epoch, /^[0-9a-z]{1,64}$/);
+    while (await changes.removeBefore(records[2]?.at ?? 0));
+    const expected = { epoch, newest: 3, removedTo: 2, records: records.slice(2) };
+    assert.deepEqual(await changes.read(roster.key, 0, 2), expected);
+    const { epoch: otherEpoch, ...nothing } = await changes.read(other.key, 0, 2);
+    assert.deepEqual(nothing, { newest: 0, removedTo: 0, records: [] });
+    assert.notEqual(otherEpoch, epoch);
+  });
+
+  test('a reading ends with the record that makes it longer than 1 MiB, and the next one goes on after it', async () => {
+    const roster = await lab.project();
+    const ids = Array.from({ length: 6_000 }, (_, index) => `${'u'.repeat(300)}${index}`);
+    await roster.users(...ids);
+    const before = await newest(roster);
+    await roster.putGroup('g', { name: 'G', members: ids });
+    await orderAll(roster.store);
+    const found: ChangeRecord[] = [];
+    for (let isEnd = false; !isEnd; ) {
+      const after = found.at(-1)?.position ?? before;
+      const { records, newest: last } = await roster.store.changes.read(roster.key, after, 100);
+      const withoutLast = records.slice(0, -1).map(({ changes }) => JSON.stringify(changes));
+      assert.ok(withoutLast.join('').length <= CHANGES_READ_MAX_BYTES, `${records.length} records`);
+      found.push(...records);
+      isEnd = found.at(-1)?.position === last;
+    }
+    const texts = found.flatMap(({ changes }) => changeTexts(changes));
+    assert.deepEqual(texts.sort(), ['group.created g', ...ids.map((id) => `member.added g ${id}`)].sort());
+  });
+
+  test('the order has the newest position of the projects that were written to', async () => {
+    const roster = await lab.project();
+    for (const id of ['a', 'b']) await roster.putUser(id, {});
+    const newestOf = new Map<unknown, number>();
+    for (let hasMore = true; hasMore; ) {
+      const order = await roster.store.changes.order([roster.key]);
+      for (const [project, position] of order.newest) newestOf.set(project, position);
+      hasMore = order.hasMore;
+    }
+    assert.equal(newestOf.get(roster.key), 2);
   });
 
   test('changes of one project are not among those of another', async () => {
