@@ -20,6 +20,13 @@ module.exports = {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
+      name: 'no-cycles-of-types',
+      comment: 'The server and the protocol are layers for readers too.',
+      severity: 'error',
+      from: { path: '^packages/(server|protocol)/src/' },
+      to: { circular: true },
+    },
+    {
       name: 'protocol-stands-alone',
       comment: 'Server and clients share it.',
       severity: 'error',
@@ -45,7 +52,7 @@ module.exports = {
       severity: 'error',
       from: { path: `^${server}/core/` },
       to: {
-        path: `^(${server}/(http|wire|api-description|realtime|cli|auth|config|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
+        path: `^(${server}/(http|wire|api-description|realtime|cli|auth|config|redis|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
       },
     },
     {
@@ -87,11 +94,11 @@ module.exports = {
       },
     },
     {
-      name: 'http-knows-only-the-type-of-the-api-description',
+      name: 'http-knows-no-api-description',
       comment: 'It is built from the operations.',
       severity: 'error',
       from: { path: `^${server}/http/` },
-      to: { path: `^${server}/api-description/`, dependencyTypesNot: ['type-only'] },
+      to: { path: `^${server}/api-description/` },
     },
     {
       name: 'realtime-knows-no-http',

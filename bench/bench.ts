@@ -5,14 +5,16 @@
  * - `--quick` shortens the rounds: for a first look, not for a claim.
  * - `--server-directory DIR` measures the operations of the server in another checkout. Given more than once, all of them are
  *   measured in the same rounds.
- * - `--only TEXT` measures only the operations whose name contains the text; `--rounds N` measures each N times.
+ * - `--only TEXT` measures only the operations (of `conversation`: the engines) whose name contains the text; `--rounds N`
+ *   measures each N times.
+ * - `--threads N`, `--messages N` and `--deleted-messages N` are the sizes of `conversation`.
  */
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Pace } from './measure.ts';
-import type { Selection } from './operations-tables.ts';
 import { batchPart } from './part-batch.ts';
+import { type ConversationSelection, conversationPart } from './part-conversation.ts';
 import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
@@ -22,7 +24,7 @@ import { scaleOutPart } from './part-scale-out.ts';
 import { canPin, stopLoad } from './processes.ts';
 import { print } from './report.ts';
 
-const PARTS: Readonly<Record<string, (pace: Pace, selection: Selection) => Promise<void>>> = {
+const PARTS: Readonly<Record<string, (pace: Pace, selection: ConversationSelection) => Promise<void>>> = {
   operations: operationsPart,
   batch: batchPart,
   'large-bodies': largeBodiesPart,
@@ -30,6 +32,7 @@ const PARTS: Readonly<Record<string, (pace: Pace, selection: Selection) => Promi
   presence: presencePart,
   scale: scalePart,
   'scale-out': scaleOutPart,
+  conversation: conversationPart,
 };
 const FULL: Pace = { rounds: 3, seconds: 2 };
 const QUICK: Pace = { rounds: 1, seconds: 0.6 };
@@ -41,6 +44,9 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     only: { type: 'string' },
     'server-directory': { type: 'string', multiple: true },
+    threads: { type: 'string', default: '10000' },
+    messages: { type: 'string', default: '1000000' },
+    'deleted-messages': { type: 'string', default: '1000000' },
   },
 });
 const unknown = positionals.filter((part) => !Object.hasOwn(PARTS, part));
@@ -59,6 +65,12 @@ const pace = values.quick ? QUICK : { ...FULL, rounds: Number(values.rounds ?? F
 const directories = (values['server-directory'] ?? [new URL('..', import.meta.url).pathname]).map(
   (directory) => resolve(directory),
 );
+const selection: ConversationSelection = {
+  directories,
+  only: values.only ?? '',
+  conversation: { threads: Number(values.threads), messages: Number(values.messages) },
+  deletedMessages: Number(values['deleted-messages']),
+};
 for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS))
-  await PARTS[part]?.(pace, { directories, only: values.only ?? '' });
+  await PARTS[part]?.(pace, selection);
 stopLoad();

@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { projectToken } from './credentials.ts';
 import { userId } from './dataset.ts';
 import { send } from './http.ts';
-import { type Child, residentBytes, startRollcall } from './processes.ts';
+import { type Child, startRollcall } from './processes.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 const GROUP = 'crowd';
 /** Each subset of these is a filter. */

@@ -19,8 +19,8 @@ export interface LoadPlan {
   /** Never sleep between answers. False where another process is to have time on this core. */
   readonly awake: boolean;
   /**
-   * Send at this rate, however late the answers are, and measure each answer from the time when its request was due. Needs
-   * `awake`. Default: each connection sends its next request when it has its answer.
+   * Send at this rate, however late the answers are, and measure each answer from the time when its request was due; to the
+   * millisecond unless `awake`. Default: each connection sends its next request when it has its answer.
    */
   readonly requestsPerSecond?: number;
 }
@@ -247,8 +247,10 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
   };
   if (plan.awake) stayAwake();
   else sendDue();
+  const timer = setInterval(sendDue, 1);
   await over.finally(() => {
     isRunning = false;
+    clearInterval(timer);
     for (const connection of connections) connection.close();
   });
   return answers.result((performance.now() - begin) / 1_000);

@@ -6,8 +6,9 @@ import { projectToken } from './credentials.ts';
 import { batches, SMALL, userId } from './dataset.ts';
 import { send } from './http.ts';
 import type { Pace } from './measure.ts';
-import { BOTH_CORES, type Child, type RollcallOptions, residentBytes, startRollcall } from './processes.ts';
+import { BOTH_CORES, type Child, type RollcallOptions, startRollcall } from './processes.ts';
 import { print, table, two, verdict, whole } from './report.ts';
+import { residentBytes } from './resident-bytes.ts';
 import { makeServers } from './scale-out-servers.ts';
 
 const HEALTH_TARGET_MS = 250;

@@ -1,7 +1,8 @@
 import { filterStreamsBytes } from './filter-streams.ts';
 import type { Pace } from './measure.ts';
-import { residentBytes, runAlone, startRollcall } from './processes.ts';
+import { runAlone, startRollcall } from './processes.ts';
 import { print, table, verdict, whole } from './report.ts';
+import { residentBytes } from './resident-bytes.ts';
 
 const IDLE_TARGET = 120 * 1_024 ** 2;
 const PRESENCE_TARGET = 500;

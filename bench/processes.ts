@@ -51,15 +51,17 @@ export interface RollcallOptions {
   readonly directory?: string;
   /** Default: the server's. */
   readonly cores?: string;
+  /** Default: a fresh one. */
+  readonly dataDirectory?: string;
 }
 
-/** Starts Rollcall by its launcher, as `npm start` does, on a fresh data directory. */
+/** Starts Rollcall by its launcher, as `npm start` does. */
 export async function startRollcall(options: RollcallOptions = {}): Promise<Child> {
   const { presenceTtlSeconds = PRESENCE_TTL_SECONDS, databaseUrl, redisUrl, cores } = options;
   const root = options.directory ?? new URL('..', import.meta.url).pathname;
   const env = {
     ...process.env,
-    ROLLCALL_DATA_DIR: freshDirectory(),
+    ROLLCALL_DATA_DIR: options.dataDirectory ?? freshDirectory(),
     ROLLCALL_PORT: '0',
     ROLLCALL_CUSTOMER_ID: CUSTOMER.id,
     ROLLCALL_CUSTOMER_SECRET: CUSTOMER.secret,
@@ -205,10 +207,4 @@ export function processorSeconds(pid: number): number {
   if (!existsSync(`/proc/${pid}/stat`)) return Number.NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
-/** Resident memory of a process, in bytes. */
-export function residentBytes(pid: number): number {
-  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1_024;
 }

@@ -14,9 +14,9 @@ export function buildApp(services: Services, connections = new HttpConnections()
   const histogram = new RequestHistogram();
   let registry: Promise<MetricsRegistry> | undefined;
   return new Application(
+    OPERATIONS,
     {
       ...services,
-      operations: OPERATIONS,
       bodyMemory,
       bodyThreads: new BodyThreads(services.log),
       histogram,

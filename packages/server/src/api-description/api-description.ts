@@ -1,12 +1,6 @@
 import { once } from '../concurrency/once.ts';
+import type { ApiDescription } from '../http/http-services.ts';
 import type { AnyOperation } from '../http/operation.ts';
-import type { DocsPage } from './page/docs-page.ts';
-
-/** The API description, for programs and for people. */
-export interface ApiDescription {
-  document(): Promise<Buffer>;
-  page(): Promise<DocsPage>;
-}
 
 /** Describes the operations. The texts are built when they are first requested, and stored as bytes. */
 export function createApiDescription(operations: readonly AnyOperation[]): ApiDescription {

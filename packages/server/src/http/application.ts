@@ -7,15 +7,16 @@ import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
-import { Cors, isPreflight, PREFLIGHT } from './cors.ts';
+import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
-import { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
-import { inWordsOf, olderPath } from './older-names.ts';
+import { inWordsOf } from './older-names.ts';
+import type { AnyOperation } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
-import { createRoute, type Route } from './route.ts';
+import { createRoutes, type Route } from './route.ts';
+import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
 
 /**
@@ -31,11 +32,11 @@ export class Application {
   readonly #unmatched: RouteSeries;
   readonly #logsRequests: boolean;
 
-  constructor(services: HttpServices, connections: HttpConnections) {
+  constructor(operations: readonly AnyOperation[], services: HttpServices, connections: HttpConnections) {
     const { settings, histogram, log } = services;
     this.#services = services;
-    this.#router = new Router(services.operations.flatMap((operation) => routesOf(operation, services)));
-    this.#cors = new Cors(settings.corsOrigins);
+    this.#router = new Router(operations.flatMap((operation) => createRoutes(operation, services)));
+    this.#cors = new Cors(settings.corsOrigins, this.#router);
     this.#rateLimit =
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
     this.#unmatched = histogram.route('any', 'unmatched');
@@ -66,7 +67,7 @@ export class Application {
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(request, response);
+    const exchange = new RoutedExchange(request, response);
     try {
       this.#router.match(exchange);
       this.#admit(exchange);
@@ -75,11 +76,11 @@ export class Application {
     }
   };
 
-  #admit(exchange: Exchange): void {
+  #admit(exchange: RoutedExchange): void {
     const { route } = exchange;
-    const isAllowedOrigin = this.#cors.allow(exchange);
-    if (isAllowedOrigin && isPreflight(exchange)) {
-      this.#answerPreflight(exchange);
+    if (this.#cors.admit(exchange)) {
+      this.#observe(exchange, 204);
+      exchange.sendWithoutBody(204);
       return;
     }
     if (route === null) throw this.#router.notFound(exchange);
@@ -90,14 +91,14 @@ export class Application {
     else this.#authenticated(exchange, route, caller);
   }
 
-  #authenticated(exchange: Exchange, route: Route, caller: object | null): void {
+  #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
     if (exchange.isPathMalformed) throw malformedPath();
     if (route.isLimited) this.#rateLimit?.count(exchange, callerKey(route, caller as Caller));
     this.#receive(exchange, route);
   }
 
-  #receive(exchange: Exchange, route: Route): void {
+  #receive(exchange: RoutedExchange, route: Route): void {
     const { request, headers } = exchange;
     if (!route.takesBody || hasNoBody(headers)) {
       this.#check(exchange, route);
@@ -117,13 +118,13 @@ export class Application {
     });
   }
 
-  #check(exchange: Exchange, route: Route): void {
+  #check(exchange: RoutedExchange, route: Route): void {
     const checked = route.check(exchange);
     if (checked === undefined) this.#run(exchange, route);
     else this.#after(exchange, checked, () => this.#run(exchange, route));
   }
 
-  #run(exchange: Exchange, route: Route): void {
+  #run(exchange: RoutedExchange, route: Route): void {
     const reply = route.operation.handle(exchange as never, this.#services);
     if (reply instanceof Promise) {
       this.#after(exchange, reply, (answer) => this.#answer(exchange, route, answer));
@@ -131,7 +132,7 @@ export class Application {
   }
 
   /** Continues with the value of a promise. A failure of either is answered. */
-  #after<T>(exchange: Exchange, promise: Promise<T>, next: (value: T) => void): void {
+  #after<T>(exchange: RoutedExchange, promise: Promise<T>, next: (value: T) => void): void {
     const fail = (error: unknown) => this.#fail(exchange, error);
     promise.then((value) => {
       try {
@@ -142,7 +143,7 @@ export class Application {
     }, fail);
   }
 
-  #answer(exchange: Exchange, route: Route, reply: Reply): void {
+  #answer(exchange: RoutedExchange, route: Route, reply: Reply): void {
     if (reply === TAKEN_OVER) {
       this.#observe(exchange, exchange.response.statusCode);
     } else if (reply === NOT_MODIFIED) {
@@ -164,13 +165,7 @@ export class Application {
     }
   }
 
-  #answerPreflight(exchange: Exchange): void {
-    exchange.setHeaders(PREFLIGHT);
-    this.#observe(exchange, 204);
-    exchange.sendWithoutBody(204);
-  }
-
-  #fail(exchange: Exchange, error: unknown): void {
+  #fail(exchange: RoutedExchange, error: unknown): void {
     const { log } = this.#services;
     try {
       const answer = errorAnswer(error, exchange, log);
@@ -188,7 +183,7 @@ export class Application {
   }
 
   /** One observation and one `debug` line for each answer. */
-  #observe(exchange: Exchange, status: number): void {
+  #observe(exchange: RoutedExchange, status: number): void {
     const { route, request, startedAt, id } = exchange;
     const ms = performance.now() - startedAt;
     const isHead = request.method === 'HEAD';
@@ -205,10 +200,3 @@ export class Application {
 
 /** Browsers are counted apart from the host, so that they cannot use up its requests. */
 const callerKey = ({ operation }: Route, { projectId }: Caller) => `${operation.token} ${projectId}`;
-
-/** The operation at its path, and at its older one where it has one. */
-function routesOf(operation: HttpServices['operations'][number], services: HttpServices): Route[] {
-  const older = olderPath(operation.path);
-  const route = createRoute(operation, operation.path, 'group', services);
-  return older === null ? [route] : [route, createRoute(operation, older, 'organization', services)];
-}

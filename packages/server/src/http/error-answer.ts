@@ -9,11 +9,11 @@ import type { Exchange } from './exchange.ts';
  * Turns a failure into an answer; nothing else does. For an error that is not in the vocabulary the caller gets a fixed
  * message, and the log gets the cause and the request.
  */
-export function errorAnswer(error: unknown, { request, route, id }: Exchange, log: Logger): ServiceError {
+export function errorAnswer(error: unknown, { request, path, id }: Exchange, log: Logger): ServiceError {
   const answer = knownError(error);
   if (answer === null || error instanceof StoreUnavailableError) {
     const { method } = request;
-    log.error({ err: error, method, route: route?.path, reqId: id }, 'a request failed');
+    log.error({ err: error, method, route: path ?? undefined, reqId: id }, 'a request failed');
   }
   return answer ?? new ServiceError('error', UNEXPECTED);
 }

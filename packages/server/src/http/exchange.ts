@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller as ProjectCaller, Writer } from '../core/caller.ts';
 import type { ListName } from '../core/page-token.ts';
+import type { Origin } from '../store/write-context.ts';
 import type { PageRequest } from '../values/page.ts';
 import { JSON_TYPE } from '../wire/json-answer.ts';
 import type { ReceivedBody } from './bodies/received-body.ts';
 import type { GroupNoun } from './older-names.ts';
 import { type MalformedQuery, NO_QUERY, type RawQuery } from './query-string.ts';
 import { requestId } from './request-id.ts';
-import type { Route } from './route.ts';
 import { boundUnreadBody } from './unread-body.ts';
 
 /** One request and its answer. What a handler reads of it has been checked. */
@@ -16,8 +15,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   readonly response: ServerResponse;
   readonly id: string;
   readonly startedAt = performance.now();
-  /** The operation that the request is for; null where the path or the method is not one of the API. */
-  route: Route | null = null;
+  /** The path of its operation, with the names of parameters; null where no operation takes the request. */
+  path: string | null = null;
   /** The parameters of the path, decoded. */
   params: Readonly<Record<string, string>> = NO_PARAMS;
   /** An escape of the path does not decode; `params` are not those of the caller then. */
@@ -48,9 +47,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   }
 
   /** The caller as the writer of this request. */
-  get writer(): Writer {
-    const { actor, project } = this.caller as ProjectCaller;
-    return { actor, project, requestId: this.id };
+  get writer(): Caller & Pick<Origin, 'requestId'> {
+    return { ...this.caller, requestId: this.id };
   }
 
   /** The ID in the path. */

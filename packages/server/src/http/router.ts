@@ -1,11 +1,11 @@
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../core/service-error.ts';
-import type { Exchange } from './exchange.ts';
 import { type MalformedQuery, parseQueryString, type RawQuery } from './query-string.ts';
 import type { Route } from './route.ts';
+import type { RoutedExchange } from './routed-exchange.ts';
 
 /** The methods of the API, in the order of `Allow`. */
-const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
+export const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
 
 /** Finds the operation of a request. */
 export class Router {
@@ -25,23 +25,25 @@ export class Router {
   }
 
   /** Sets route, parameters and query of a request that an operation takes. */
-  match(exchange: Exchange): void {
+  match(exchange: RoutedExchange): void {
     const { method, url } = exchange.request as { method: string; url: string };
     const found = this.#find(method, url);
     if (found === null) return;
     exchange.isPathMalformed = found.store === null;
     const match = exchange.isPathMalformed ? this.#find(method, withoutEscapes(url)) : found;
     if (match === null) return;
-    exchange.route = match.store as Route;
+    const route = match.store as Route;
+    exchange.route = route;
+    exchange.path = route.path;
     exchange.params = match.params as Record<string, string>;
     exchange.rawQuery = match.searchParams as RawQuery | MalformedQuery;
   }
 
   /** The error of a request that no operation takes: 404 for an unknown path, 405 with `Allow` for a known one. */
-  notFound({ request }: Exchange): ServiceError {
-    const url = originForm(request.url as string);
-    const [path] = url.split('?', 1);
-    const methods = METHODS.filter((method) => this.#find(method, withoutEscapes(url)) !== null);
+  notFound(exchange: RoutedExchange): ServiceError {
+    const { request } = exchange;
+    const [path] = originForm(request.url as string).split('?', 1);
+    const methods = [...this.routesAt(exchange).keys()];
     if (methods.length === 0)
       return new ServiceError('invalid_request', `there is no ${path} in this API`, { status: 404 });
     const allow = methods.join(', ');
@@ -49,6 +51,13 @@ export class Router {
       status: 405,
       headers: { Allow: allow },
     });
+  }
+
+  /** The routes at the path of a request, by method. */
+  routesAt({ request }: RoutedExchange): Map<string, Route> {
+    const url = withoutEscapes(originForm(request.url as string));
+    const found = METHODS.map((method) => [method, this.#find(method, url)?.store as Route] as const);
+    return new Map(found.filter(([, route]) => route !== undefined));
   }
 
   #find(method: string, url: string) {

@@ -96,13 +96,15 @@ function memberChanges(
   return changes;
 }
 
-/** The changes of a group whose list of members changed. */
+/** The changes of a group whose list of members changed. `rejoined`: members who were removed, and then added again. */
 export const membershipChanges = (
   group: string,
   added: Iterable<string>,
   removed: Iterable<string>,
+  rejoined: Iterable<string> = [],
 ): Change[] => [
-  ...memberChanges('member.added', group, [...added]),
+  ...memberChanges('member.removed', group, [...rejoined]),
+  ...memberChanges('member.added', group, [...added, ...rejoined]),
   ...memberChanges('member.removed', group, [...removed]),
 ];
 

@@ -11,9 +11,12 @@ interface Merged {
   status: 'deactivated' | 'activated' | null;
   added: ReadonlySet<string>;
   removed: ReadonlySet<string>;
+  /** Members who were removed, and then added again: what the membership had is gone. */
+  rejoined: ReadonlySet<string>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
+const NO_MEMBERS = { added: NONE, removed: NONE, rejoined: NONE };
 
 /** The changes of a batch: those of several items about one user or group are put together. */
 export class MergedChanges {
@@ -36,7 +39,7 @@ export class MergedChanges {
     let merged = all.get(id);
     if (merged === undefined) {
       // Most users of a batch are only created: sets are made when they are needed.
-      merged = { resource, id, isCreated: false, fields: NONE, status: null, added: NONE, removed: NONE };
+      merged = { resource, id, isCreated: false, fields: NONE, status: null, ...NO_MEMBERS };
       all.set(id, merged);
     }
     return merged;
@@ -48,21 +51,28 @@ export class MergedChanges {
     else if ('fields' in change) merged.fields = merged.fields.union(new Set(change.fields));
     else if (event === 'deactivated' || event === 'activated')
       merged.status = merged.status === null ? event : null;
-    else if ('users' in change) {
-      const users = new Set(unpackIds(change.users));
-      const [to, from] =
-        event === 'added' ? (['added', 'removed'] as const) : (['removed', 'added'] as const);
-      merged[to] = merged[to].union(users.difference(merged[from]));
-      merged[from] = merged[from].difference(users);
-    }
+    else if ('users' in change) mergeMembers(merged, event === 'added', new Set(unpackIds(change.users)));
   }
 }
 
-function changesOf({ resource, id, isCreated, fields, status, added, removed }: Merged): Change[] {
+function mergeMembers(merged: Merged, areAdded: boolean, users: ReadonlySet<string>): void {
+  const { added, removed, rejoined } = merged;
+  if (areAdded) {
+    merged.added = added.union(users.difference(removed));
+    merged.rejoined = rejoined.union(users.intersection(removed));
+    merged.removed = removed.difference(users);
+  } else {
+    merged.removed = removed.union(users.difference(added));
+    merged.rejoined = rejoined.difference(users);
+    merged.added = added.difference(users);
+  }
+}
+
+function changesOf({ resource, id, isCreated, fields, status, added, removed, rejoined }: Merged): Change[] {
   const before = status === 'activated' ? 'deleted' : 'active';
   const after = status === 'deactivated' ? 'deleted' : 'active';
   return [
     ...resourceChanges(resource, id, isCreated ? null : before, after, [...fields]),
-    ...membershipChanges(id, added, removed),
+    ...membershipChanges(id, added, removed, rejoined),
   ];
 }

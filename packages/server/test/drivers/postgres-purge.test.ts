@@ -1,10 +1,13 @@
-/** The data of a deleted project on PostgreSQL: it is found by its key, not behind the rows of other projects. */
+/** What deletions leave on PostgreSQL: how it is found, when it is removed, and by how many processes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
+import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
@@ -59,7 +62,7 @@ test('a deleted project is removed without reading the rows of other projects', 
     });
     const database = new PostgresDatabase(parsePostgresUrl(url));
     while (await purgeSlice(database));
-    // What a connection did is counted when it ends.
+    // PostgreSQL counts the work of a connection when it ends.
     await database.close();
     assert.deepEqual(
       await counts(),
@@ -69,5 +72,59 @@ test('a deleted project is removed without reading the rows of other projects', 
       return (await client.query('SELECT DISTINCT project_id FROM users')).rows;
     });
     assert.deepEqual(left, [{ project_id: staying.key }]);
+  }),
+);
+
+/** A store with group `g` and its thread `t`, which has a message. */
+async function withConversation(use: (conversation: Conversation, url: string) => Promise<void>) {
+  await withDatabase(async (url) => {
+    const store = await openPostgresStore({ url });
+    try {
+      const conversation = new Conversation(store, (await newRoster(store)).key);
+      await conversation.groupOf('g', 'ann');
+      await conversation.newThread('t');
+      await conversation.newMessage('t', 'm');
+      await use(conversation, url);
+    } finally {
+      await store.close();
+    }
+  });
+}
+
+const messagesLeft = (url: string) =>
+  withClient(url, async (client) => (await client.query('SELECT 1 FROM messages')).rowCount);
+
+const deletions: readonly (readonly [what: string, run: (c: Conversation) => Promise<unknown>])[] = [
+  ['group', (c) => c.deleteGroup('g')],
+  ['thread', (c) => c.deleteThread('t')],
+];
+for (const [what, run] of deletions) {
+  test(
+    `the messages of a deleted ${what} are removed at once, not with the next check`,
+    { skip: skipsPostgres, timeout: 30_000 },
+    () =>
+      withConversation(async (c, url) => {
+        // The store has found nothing to remove when it was opened.
+        await run(c);
+        while ((await messagesLeft(url)) !== 0) await nextIteration();
+      }),
+  );
+}
+
+test('the conversation of a deleted group is purged by one process at a time', { skip: skipsPostgres }, () =>
+  withConversation(async (c, url) => {
+    await c.store.close();
+    await withClient(url, async (client) => {
+      await client.query(`
+        INSERT INTO deleted_conversations (project_id, conversation_no)
+        SELECT project_id, conversation_no FROM conversations`);
+      await client.query('BEGIN');
+      await client.query('SELECT 1 FROM deleted_conversations FOR UPDATE');
+      const database = new PostgresDatabase(parsePostgresUrl(url));
+      assert.equal(await purgeConversationSlice(database), false);
+      await client.query('ROLLBACK');
+      assert.equal(await purgeConversationSlice(database), true);
+      await database.close();
+    });
   }),
 );

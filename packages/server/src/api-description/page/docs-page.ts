@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '@rollcall/protocol';
+import type { DocsPage } from '../../http/http-services.ts';
 import type { Tag } from '../../http/operation.ts';
 import type { OpenApiDocument } from '../build-document.ts';
 import type { Schema } from '../openapi-document.ts';
@@ -8,12 +9,6 @@ import { fieldList, fieldsOf, typeText } from './fields.ts';
 import { Html, html } from './html.ts';
 import { headingsOf, inlineMarkdown, markdown, slug } from './markdown.ts';
 import { type DescribedOperation, endpoint, operationSection } from './operation-section.ts';
-
-export interface DocsPage {
-  readonly bytes: Buffer;
-  /** The Content-Security-Policy under which the page works: nothing is loaded, from here or from elsewhere. */
-  readonly securityPolicy: string;
-}
 
 /** A tag with its operations, in the order of the routes. */
 interface Chapter {

@@ -4,6 +4,12 @@ import { LINE_MAX_BYTES, type Line } from './line-reader.ts';
 /** A line that cannot be read as a record. The message has the reason. */
 export class LineError extends Error {}
 
+/** Where a line is. */
+export interface LineOrigin {
+  readonly file: string;
+  readonly line: number;
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The JSON object that a line is; null where the line is blank. @throws LineError */

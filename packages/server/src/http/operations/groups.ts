@@ -45,13 +45,13 @@ const listGroups = operation('GET /v1/groups', {
     hasLink: true,
   },
   async handle(exchange, { groups, pageTokens }) {
-    const { caller, page, list, query, route } = exchange;
+    const { caller, page, list, query, path } = exchange;
     if (query.id !== undefined) return `[${(await groups.listByIds(caller.project, query.id)).items}]`;
     if (page.limit === EVERYTHING) return listBody(groups.listAll(caller.project, page.after), WHOLE);
     const { body, last } = await wholePage(chunks((chunk) => groups.list(caller.project, chunk), page));
     if (last !== null) {
       const token = pageTokens.issue(list, last);
-      exchange.setHeader('link', `<${route?.path}?limit=${page.limit}&token=${token}>; rel="next"`);
+      exchange.setHeader('link', `<${path}?limit=${page.limit}&token=${token}>; rel="next"`);
     }
     return body;
   },

@@ -1,9 +1,8 @@
 import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
-import type { Directory } from './directory.ts';
 import { type IdBag, idsAfter, withId, withoutId } from './id-bag.ts';
 import { LocationIndex } from './location-index.ts';
-import type { Presence } from './presence.ts';
+import type { Directory, Presence } from './presence.ts';
 
 /** The presences of a user: a single one by itself, several by region. */
 type UserPresences = Presence | Map<Json, Presence>;

@@ -24,9 +24,8 @@ import {
 import { regionName } from '../region-name.ts';
 import { Deadlines } from './deadlines.ts';
 import { detachedClone, detachString } from './detach.ts';
-import type { Directory } from './directory.ts';
 import { GroupLogs } from './group-logs.ts';
-import { Presence } from './presence.ts';
+import { type Directory, Presence } from './presence.ts';
 import { PresentGroup } from './present-group.ts';
 import { ScopedMap } from './scoped-map.ts';
 

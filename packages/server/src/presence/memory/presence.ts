@@ -1,6 +1,7 @@
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
-import type { PresentGroup } from './present-group.ts';
+import type { LocationFilter } from '../../values/location-filter.ts';
+import type { PresenceScope } from '../presence-store.ts';
 
 /** A link of a circular list; a single link refers to itself. */
 export class Link {
@@ -34,14 +35,14 @@ export interface Membership {
 
 /** One region's location of one user in one group. There are many of these, so every field costs memory. */
 export class Presence extends Link {
-  readonly group: PresentGroup;
+  readonly group: PresenceGroup;
   readonly userId: string;
   readonly incarnation: Incarnation;
   readonly region: Json;
   location: Json;
   expiresAt: number;
 
-  constructor(group: PresentGroup, membership: Membership, region: Json, location: Json, expiresAt: number) {
+  constructor(group: PresenceGroup, membership: Membership, region: Json, location: Json, expiresAt: number) {
     super();
     this.group = group;
     this.userId = membership.userId;
@@ -50,4 +51,38 @@ export class Presence extends Link {
     this.location = location;
     this.expiresAt = expiresAt;
   }
+}
+
+/** The group of a presence. */
+export interface PresenceGroup extends PresenceScope {
+  readonly directory: Directory;
+  readonly isEmpty: boolean;
+  remove(presence: Presence): void;
+}
+
+/** The presences of one group, expired ones included until they are removed. */
+export interface Directory {
+  readonly size: number;
+  all(): Iterable<Presence>;
+  /** The presence that the user has in the region. */
+  find(userId: string, region: Json): Presence | undefined;
+  /** The user's presences, one a region, as they are now. */
+  of(userId: string): readonly Presence[];
+  /** Those of them that are at the location. */
+  at(userId: string, location: Json): readonly Presence[];
+  /** User IDs after `after`, ascending, perhaps repeated: all at locations that pass the filter, and perhaps others. */
+  candidates(
+    filter: LocationFilter,
+    passes: (location: Json) => boolean,
+    after: string | null,
+  ): Iterable<string>;
+  /** The one string that all presences with this location or region share; undefined where there is none. */
+  textOf(text: Json): Json | undefined;
+
+  /** Adds a presence; its user has none in its region. */
+  add(presence: Presence): void;
+  /** Removes a presence of the directory. */
+  remove(presence: Presence): void;
+  /** Moves a presence of the directory to another location. */
+  move(presence: Presence, location: Json): void;
 }

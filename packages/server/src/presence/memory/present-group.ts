@@ -1,8 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { PresenceScope } from '../presence-store.ts';
-import type { Directory } from './directory.ts';
 import { IndexedDirectory } from './indexed-directory.ts';
-import type { Presence } from './presence.ts';
+import type { Directory, Presence, PresenceGroup } from './presence.ts';
 import { SmallDirectory } from './small-directory.ts';
 
 /**
@@ -13,7 +11,7 @@ const INDEXED_ABOVE = 24;
 const SMALL_BELOW = 12;
 
 /** A group with at least one presence. */
-export class PresentGroup implements PresenceScope {
+export class PresentGroup implements PresenceGroup {
   readonly project: ProjectKey;
   readonly groupId: string;
   #directory: Directory = new SmallDirectory();

@@ -1,8 +1,7 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
-import type { Directory } from './directory.ts';
-import type { Presence } from './presence.ts';
+import type { Directory, Presence } from './presence.ts';
 
 /** A directory of a few presences, as most groups have: a search through them costs less than an index. */
 export class SmallDirectory implements Directory {

@@ -4,10 +4,9 @@ import { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
 import type { Clock } from '../../core/clock.ts';
-import { retryLater } from '../../core/service-error.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../conversation/event-session.ts';
-import { CredentialChecks } from '../sessions/credential-checks.ts';
+import { OpenStreams } from '../sessions/open-streams.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import { ChangeReader } from './change-reader.ts';
 
@@ -29,20 +28,18 @@ export class ChangeHub {
   readonly #parts: Parts;
   readonly #feed: ChangeFeed;
   readonly #readers = new Set<ChangeReader>();
-  readonly #sessions = new Set<EventSession>();
-  readonly #credentials: CredentialChecks;
+  readonly #streams: OpenStreams<EventSession>;
   readonly #stops: readonly (() => void)[];
   #isPolling = false;
-  #isClosed = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#feed = new ChangeFeed(parts);
-    this.#credentials = new CredentialChecks(parts, this.#sessions);
+    this.#streams = new OpenStreams(parts);
     this.#stops = [
       parts.clock.every(TICK_MS, () => this.#tick()),
       parts.clock.every(HEARTBEAT_MS, () => {
-        for (const reader of [...this.#readers]) reader.heartbeat();
+        for (const reader of this.#readers) reader.heartbeat();
       }),
       parts.broker.subscribe((change) => this.#onChange(change)),
     ];
@@ -50,7 +47,7 @@ export class ChangeHub {
 
   /** The number of open streams. */
   get streamCount(): number {
-    return this.#readers.size;
+    return this.#streams.size;
   }
 
   /** Adds a reader from a position, or from the oldest change where it is null. @throws ServiceError 410 */
@@ -60,7 +57,7 @@ export class ChangeHub {
     filter: ChangeFilter,
   ): Promise<EventSession> {
     const position = await this.#feed.begin(request.caller.project, from);
-    if (this.#isClosed) throw retryLater('the server is stopping; nothing was opened, try again');
+    this.#streams.requireOpen();
     const { log } = this.#parts;
     const reader = new ChangeReader(request, position, filter, {
       feed: this.#feed,
@@ -68,29 +65,28 @@ export class ChangeHub {
       ended: () => this.#ended(reader),
     });
     this.#readers.add(reader);
-    this.#sessions.add(reader.session);
+    this.#streams.add(reader.session);
     return reader.session;
   }
 
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
-    this.#isClosed = true;
-    for (const { session } of [...this.#readers]) session.stop();
+    this.#streams.stop();
   }
 
   /** Releases everything. Idempotent. */
   close(): void {
-    this.stop();
+    this.#streams.close();
     for (const stop of this.#stops) stop();
   }
 
   #ended(reader: ChangeReader): void {
     this.#readers.delete(reader);
-    this.#sessions.delete(reader.session);
+    this.#streams.ended(reader.session);
   }
 
   #tick(): void {
-    this.#credentials.tick();
+    this.#streams.tick();
     if (!this.#isPolling) void this.#poll();
   }
 
@@ -110,16 +106,8 @@ export class ChangeHub {
   }
 
   #onChange(change: Change): void {
-    if (change.type === 'changes') {
-      for (const reader of this.#readers)
-        if (reader.session.request.caller.project === change.project) reader.notify(change.position);
-    } else if (change.type === 'project' || change.type === 'session') {
-      const concerned = [...this.#sessions].filter(({ request: { caller } }) =>
-        change.type === 'project'
-          ? caller.projectId === change.projectId
-          : caller.sessionId === change.sessionId,
-      );
-      void this.#credentials.check(concerned);
-    }
+    if (change.type !== 'changes') return;
+    for (const reader of this.#readers)
+      if (reader.session.request.caller.project === change.project) reader.notify(change.position);
   }
 }

@@ -2,20 +2,24 @@
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase, Transaction } from './connections/postgres-database.ts';
 import { bigintArray } from './postgres-conversation-lists.ts';
-import { listed } from './postgres-lists.ts';
-import { idsOf } from './postgres-row-writes.ts';
+import { listed, rowOf } from './postgres-lists.ts';
 
-/** Threads of a slice, and most rows of one table that it removes. */
+/** Threads of a slice, the messages of all of them unless it is a single thread, and most rows of one table that it removes. */
 const SLICE_THREADS = 100;
+const SLICE_MESSAGES = 500;
 const SLICE_ROWS = 2_000;
 
 /** One that no other process is at work on. */
 const TAKE_CONVERSATION = `
   SELECT project_id, conversation_no FROM deleted_conversations
   ORDER BY project_id, conversation_no LIMIT 1 FOR UPDATE SKIP LOCKED`;
+/** The threads, each with its number of messages. */
 const THREADS_OF_CONVERSATION = `
-  SELECT thread_no FROM thread_lists WHERE project_id = $1 AND conversation_no = $2 AND location_key = 0
-  ORDER BY resolved, activity, thread_no LIMIT ${SLICE_THREADS}`;
+  SELECT t.thread_no, t.user_messages + t.action_messages + t.deleted_messages
+  FROM (
+    SELECT thread_no FROM thread_lists WHERE project_id = $1 AND conversation_no = $2 AND location_key = 0
+    ORDER BY resolved, activity, thread_no LIMIT ${SLICE_THREADS}) AS named
+    ${rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no')}`;
 const FORGET_CONVERSATION =
   'DELETE FROM deleted_conversations WHERE project_id = $1 AND conversation_no = $2';
 
@@ -93,8 +97,23 @@ async function purgeConversation(transaction: Transaction): Promise<boolean> {
   if (conversation === undefined) return false;
   const [threads] = await transaction.run([THREADS_OF_CONVERSATION, ...conversation]);
   if (threads.length === 0) await transaction.commit([[FORGET_CONVERSATION, ...conversation]]);
-  else await removeThreads(transaction, conversation[0], idsOf(threads));
+  else await removeThreads(transaction, conversation[0], firstOf(threads));
   return true;
+}
+
+/**
+ * The first of the threads that one slice can remove with all their rows, or a single one. Rows of many threads, removed table
+ * by table, would be searched again and again behind those that are removed already.
+ */
+function firstOf(threads: readonly Row[]): number[] {
+  let messages = 0;
+  const isWithin = ([, count]: Row) => {
+    messages += count as number;
+    return messages <= SLICE_MESSAGES;
+  };
+  const beyond = threads.findIndex((thread) => !isWithin(thread));
+  const length = beyond === -1 ? threads.length : Math.max(1, beyond);
+  return threads.slice(0, length).map(([threadNo]) => threadNo as number);
 }
 
 async function purgeThread(transaction: Transaction): Promise<boolean> {

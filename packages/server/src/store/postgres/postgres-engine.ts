@@ -11,4 +11,6 @@ export interface PostgresEngine {
   /** For writes that would block the event loop. */
   readonly largeWrites: LargeWrites;
   readonly durableBounds: DurableBounds;
+  /** Removes what deletions leave. */
+  readonly purge: { start(): void };
 }

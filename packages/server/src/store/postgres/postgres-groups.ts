@@ -3,6 +3,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { isPacked } from '../packed-ids.ts';
 import type { GroupStore } from '../ports/groups.ts';
 import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import { deleteGroup } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
@@ -36,7 +37,7 @@ const LIST = pageSql({
 const LIST_BY_IDS = byIdsSql('groups', ENTRY);
 
 /** Groups (see the port). */
-export function groupStore({ database, longReads, largeWrites }: PostgresEngine): GroupStore {
+export function groupStore({ database, longReads, largeWrites, purge }: PostgresEngine): GroupStore {
   const list = async (project: ProjectKey, { after, limit }: PageRequest): Promise<Page> => {
     const [row] = await database.read(LIST, project, after ?? '', limit);
     return toEndlessPage(row as Row);
@@ -65,8 +66,12 @@ export function groupStore({ database, longReads, largeWrites }: PostgresEngine)
       isPacked(write.members)
         ? largeWrites.apply('putGroup', project, id, write, context)
         : putGroup(database, project, id, write, context),
-    delete: (project, id, context) =>
-      database.operation((attempt) => deleteGroup(attempt, project, id, context), groupRow(project, id)),
+    async delete(project, id, context) {
+      const run = (attempt: Attempt) => deleteGroup(attempt, project, id, context);
+      const outcome = await database.operation(run, groupRow(project, id));
+      if (outcome.kind === 'deleted') purge.start();
+      return outcome;
+    },
     connect: (project, id, workspace, context) =>
       database.operation(
         (attempt) => connectGroup(attempt, project, id, workspace, context),

@@ -69,8 +69,8 @@ const DELETE_PROJECT = `
   noted AS (INSERT INTO deleted_projects (project_id) SELECT project_id FROM gone)
   SELECT 1 FROM gone`;
 
-/** Projects (see the port). `onDelete` is called when there is data to remove. */
-export function projectStore({ database }: PostgresEngine, onDelete: () => void): ProjectStore {
+/** Projects (see the port). */
+export function projectStore({ database, purge }: PostgresEngine): ProjectStore {
   /** Runs a statement that answers whether the project is there, and whether it was changed. */
   const update = async (
     type: 'project.renamed' | 'project.secret_rotated',
@@ -109,7 +109,7 @@ export function projectStore({ database }: PostgresEngine, onDelete: () => void)
       update('project.secret_rotated', [ROTATE_SECRET, project, secret], context, previousValidUntil),
     async delete(project) {
       const isDeleted = await database.changesRows(DELETE_PROJECT, project);
-      if (isDeleted) onDelete();
+      if (isDeleted) purge.start();
       return isDeleted;
     },
   };

@@ -4,7 +4,7 @@ import { purgeConversationSlice } from './postgres-conversation-purge.ts';
 
 /** Rows of a deleted project that are removed in one transaction, so that no write waits long for it. */
 const SLICE_ROWS = 2_000;
-/** How often the purge checks for what deleted threads and groups left, and for projects that another process, or this one before a restart, left behind. */
+/** How often the purge checks for what another process, or this one before a restart, left behind. */
 const CHECK_EVERY_MS = 60_000;
 /** Until then a write that began before the deletion may still commit: its rows are removed once more after it. */
 const OVER_AFTER = '15 minutes';
@@ -58,6 +58,8 @@ export class Purge {
   readonly #database: PostgresDatabase;
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | null = null;
+  /** There may be more to remove than the run under way has found. */
+  #isDue = false;
   #closed = false;
 
   constructor(database: PostgresDatabase) {
@@ -66,10 +68,13 @@ export class Purge {
     this.start();
   }
 
+  /** Call it after a deletion. */
   start(): void {
     if (this.#closed) return;
+    this.#isDue = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
+      if (this.#isDue) this.start();
     });
   }
 
@@ -82,15 +87,21 @@ export class Purge {
 
   async #run(): Promise<void> {
     try {
-      while (!this.#closed && (await purgeAny(this.#database))) await new Promise(setImmediate);
+      while (!this.#closed && (await this.#purgeSlice())) await new Promise(setImmediate);
     } catch {
       // The server is away, for example. The next check comes soon.
+      this.#isDue = false;
     }
   }
-}
 
-const purgeAny = async (database: PostgresDatabase): Promise<boolean> =>
-  (await purgeSlice(database)) || (await purgeConversationSlice(database));
+  /** False when nothing is left to remove. */
+  async #purgeSlice(): Promise<boolean> {
+    this.#isDue = false;
+    return (
+      (await purgeSlice(this.#database)) || (await purgeConversationSlice(this.#database)) || this.#isDue
+    );
+  }
+}
 
 /** A slice of a deleted project. False when there is nothing to remove now. */
 export function purgeSlice(database: PostgresDatabase): Promise<boolean> {

@@ -37,7 +37,8 @@ export class SqliteConnection {
   }
 
   #makeDurable(file: string): void {
-    this.database.exec('PRAGMA synchronous = FULL');
+    // A new file can give pages back (see `Purge`). One that has content keeps its mode until a VACUUM.
+    this.database.exec('PRAGMA synchronous = FULL; PRAGMA auto_vacuum = INCREMENTAL');
     const mode = Object.values(this.database.prepare('PRAGMA journal_mode = WAL').get() ?? {})[0];
     // Where memory cannot be shared (some network file systems), SQLite stays in another mode and reports it only here.
     if (mode !== 'wal') throw new Error(`${file} is on a file system that cannot hold it: no shared memory`);

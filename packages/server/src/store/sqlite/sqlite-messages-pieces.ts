@@ -1,3 +1,5 @@
+import { contentColumns } from '../conversation-writes.ts';
+import type { StoredContent } from '../ports/messages.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { MESSAGE, MESSAGE_NO } from './sqlite-message-numbers.ts';
 
@@ -24,6 +26,17 @@ export class MessagePieces {
       `UPDATE message_pieces SET text = text || ? WHERE ${MESSAGE} AND piece_no = ?`,
     );
     this.#remove = connection.prepare(`DELETE FROM message_pieces WHERE ${MESSAGE}`);
+  }
+
+  /**
+   * Content as the row of a message has it. An append writes the whole row, so a long text that can be appended to is the
+   * first piece.
+   */
+  columnsOf(message: MessageKey, content: StoredContent): ReturnType<typeof contentColumns> {
+    const [text, markdownLength, bytes] = contentColumns(content);
+    if (markdownLength === null || bytes < PIECE_BYTES) return [text, markdownLength, bytes];
+    this.#add.run(...message, 1, text);
+    return ['', markdownLength, bytes];
   }
 
   append(message: MessageKey, text: string): void {

@@ -1,13 +1,12 @@
-import { limits } from '@rollcall/protocol';
+import { limits, type MessageType } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
+  absentForMessage,
   authorError,
   changedMessage,
   changedMessageFields,
-  contentColumns,
   fixedOfMessage,
   groupError,
-  isOfAnotherGroup,
   type MessageFields,
   newMessage,
   recounted,
@@ -29,7 +28,7 @@ import type { ConditionalContext } from '../write-context.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
 import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
-import { CONTENT, typeOf } from './sqlite-messages.ts';
+import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import { MessagePieces } from './sqlite-messages-pieces.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
@@ -50,7 +49,7 @@ function toStored(row: Row): StoredMessage {
   return {
     seq: row[0] as number,
     authorId: row[1] as string,
-    type: typeOf(row[2] as number),
+    type: row[2] as MessageType,
     url: row[3] as string | null,
     metadata: row[4] as string,
     createdAt: row[5] as number,
@@ -82,8 +81,8 @@ export class MessageWrites {
     this.#pieces = new MessagePieces(connection);
     const prepare = (sql: string) => connection.prepare(sql);
     this.#find = prepare(`
-      SELECT seq, author_id, is_action, url, metadata, created_at, updated_at, deleted_at, revision,
-        markdown_length, content_bytes FROM messages WHERE thread_no = ? AND id = ?`);
+      SELECT seq, author_id, ${MESSAGE_TYPE}, url, metadata, created_at, updated_at, deleted_at, revision,
+        markdown_length, content_bytes FROM messages m WHERE thread_no = ? AND id = ?`);
     this.#content = prepare(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`);
     this.#user = prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?');
     this.#eligibility = connection.prepare<EligibilityRow>(ELIGIBILITY);
@@ -115,8 +114,9 @@ export class MessageWrites {
     context: ConditionalContext,
   ): PutMessageOutcome {
     const thread = this.#threads.find(project, threadId);
-    if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
     const message = thread === null ? null : this.#read(thread, id);
+    const absent = absentForMessage(thread, message, write);
+    if (absent !== null) return absent;
     if (thread !== null && message !== null) {
       return this.#change(project, { thread, message, id }, write, context);
     }
@@ -223,7 +223,7 @@ export class MessageWrites {
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
-    this.#insertMessage(thread, id, { ...write, authorId, content, createdAt }, context);
+    this.insert(thread, id, { ...write, authorId, content, createdAt }, context);
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
@@ -239,16 +239,17 @@ export class MessageWrites {
     return { kind: 'created', changes: [change] };
   }
 
-  #insertMessage(
+  /** Inserts a message, and leaves the thread's counts and activity to the caller. */
+  insert(
     thread: StoredThread,
     id: string,
     write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
-    { now, revision }: ConditionalContext,
+    { now, revision }: Pick<ConditionalContext, 'now' | 'revision'>,
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
     const { authorId, content, createdAt, updatedAt = null } = write;
-    const columns = contentColumns(content);
     const { seq, position } = this.#threads.nextMessage(thread);
+    const columns = this.#pieces.columnsOf([thread.threadNo, seq], content);
     const key = [thread.threadNo, seq, position, id, authorId, revision] as const;
     const times = [deletedAt, createdAt, updatedAt] as const;
     const isAction = Number(type === 'action_message');
@@ -282,7 +283,7 @@ export class MessageWrites {
     this.#update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
     if (write.content !== undefined && fields.includes('content')) {
       if (message.markdownLength !== null) this.#pieces.remove(at);
-      this.#replaceContent.run(...contentColumns(write.content), ...at);
+      this.#replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
     if (type !== message.type || deletedAt !== message.deletedAt)
       this.#recount(project, thread, message, after, revision);

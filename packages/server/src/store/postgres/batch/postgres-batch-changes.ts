@@ -23,6 +23,13 @@ import {
 import type { Differences, ListDifference, Seen } from './postgres-batch-read.ts';
 import * as sql from './postgres-batch-statements.ts';
 
+/** Whose membership of a group the batch begins and ends: it ends before it begins, where it does both. */
+interface MembersOfGroup {
+  readonly group: GroupItems;
+  readonly joined: readonly string[];
+  readonly left: readonly string[];
+}
+
 const NO_DIFFERENCE: ListDifference = { fresh: [], others: [] };
 
 /** What a batch comes to, every group of which was seen: the outcome, and what is to be written. */
@@ -32,6 +39,7 @@ export class BatchChanges {
   readonly #differences: Differences;
   readonly #kinds = new Map<UserItems | GroupItems, readonly Kind[]>();
   readonly #changes: Change[] = [];
+  readonly #members: MembersOfGroup[] = [];
 
   constructor(contents: BatchContents, seen: Seen, differences: Differences) {
     this.#contents = contents;
@@ -43,7 +51,10 @@ export class BatchChanges {
       const members = group.memberChanges(first.fresh.length + first.others.length > 0);
       this.#add('group', group, found, members);
       const { fresh, others } = this.#difference(group.lastList);
-      this.#changes.push(...membershipChanges(group.id, fresh, others));
+      const joined = new Set(fresh);
+      const rejoined = group.interrupted.filter((id) => !joined.has(id));
+      this.#members.push({ group, joined: [...fresh, ...rejoined], left: [...others, ...rejoined] });
+      this.#changes.push(...membershipChanges(group.id, fresh, others, rejoined));
     }
   }
 
@@ -77,15 +88,10 @@ export class BatchChanges {
     const users = [...this.#seen.users.keys()].filter((user) => this.#isUpdated(user));
     if (users.length > 0)
       yield [sql.UPDATE_USERS, project, ...columnsOfItems(users, USER_FIELDS, 'lastOf'), now, revision];
-    const members = [...this.#seen.groups.keys()].map((group) => ({
-      group,
-      id: group.id,
-      ...this.#difference(group.lastList),
-    }));
-    const updated = members.filter(({ group }) => this.#isUpdated(group));
+    const updated = this.#members.filter(({ group }) => this.#isUpdated(group));
     if (updated.length > 0) {
       const groups = updated.map(({ group }) => group);
-      const growth = plainArray(updated.map(({ fresh, others }) => fresh.length - others.length));
+      const growth = plainArray(updated.map(({ joined, left }) => joined.length - left.length));
       yield [
         sql.UPDATE_GROUPS,
         project,
@@ -96,11 +102,11 @@ export class BatchChanges {
     }
     yield* removals(
       project,
-      members.map(({ id, others }) => ({ id, users: others })),
+      this.#members.map(({ group: { id }, left }) => ({ id, users: left })),
     );
     yield* additions(
       project,
-      members.map(({ id, fresh }) => ({ id, users: fresh })),
+      this.#members.map(({ group: { id }, joined }) => ({ id, users: joined })),
     );
     const made = [...this.#seen.users.values()].filter(({ isMade }) => isMade).length;
     if (made > 0) yield [COUNT_USERS, project, anyCountSlot(), made];

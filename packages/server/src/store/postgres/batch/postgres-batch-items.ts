@@ -107,6 +107,14 @@ export class GroupItems extends Items<GroupField> {
     this.lastList = this.lists.findLast((list) => list !== null) ?? null;
   }
 
+  /** The users on the last list who are missing on an earlier one: a membership of theirs ends with that item. */
+  get interrupted(): string[] {
+    const [first, ...others] = this.lists.filter((list) => list !== null);
+    if (first === undefined || others.length === 0) return [];
+    const always = others.reduce((common, list) => common.intersection(list), first);
+    return [...(others.at(-1) ?? first)].filter((id) => !always.has(id));
+  }
+
   /** Whether each item changes the members. `isFirstAnother`: the first list is another than the members were. */
   memberChanges(isFirstAnother: boolean): boolean[] {
     let before: IdList | null = null;

@@ -1,0 +1,112 @@
+/** The two engines that threads and messages are measured on: how a store is filled, and how large it is. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { STORE_FILE } from '../packages/server/src/store/sqlite/sqlite-store.ts';
+import type { Threads } from './conversation-dataset.ts';
+import { fillPostgres, fillSqlite } from './conversation-fill.ts';
+import { addAppendable, type Filled } from './conversation-operations.ts';
+import { projectToken } from './credentials.ts';
+import { fill, SMALL } from './dataset.ts';
+import { type Child, freshDirectory, type RollcallOptions, startRollcall } from './processes.ts';
+import { makeServers, rowsOf } from './scale-out-servers.ts';
+
+/** A store that a server can be started on. */
+interface MeasuredStore {
+  readonly options: RollcallOptions;
+  fill(threads: Threads): void | Promise<void>;
+  bytes(): number | Promise<number>;
+  /** Whether nothing is left of deleted groups. */
+  isPurged(): boolean | Promise<boolean>;
+  remove(): Promise<void>;
+}
+
+export interface Engine {
+  readonly name: string;
+  /** The load generator takes a core of its own and never sleeps. PostgreSQL needs its core. */
+  readonly isEmbedded: boolean;
+  makeStore(): Promise<MeasuredStore>;
+}
+
+export const EMBEDDED: Engine = {
+  name: 'the embedded engine',
+  isEmbedded: true,
+  async makeStore() {
+    const dataDirectory = freshDirectory();
+    const sizeOf = (name: string) => statSync(join(dataDirectory, name)).size;
+    return {
+      options: { dataDirectory },
+      fill: (threads) => fillSqlite(dataDirectory, threads),
+      bytes: () => readdirSync(dataDirectory).reduce((sum, name) => sum + sizeOf(name), 0),
+      isPurged: () => isSqlitePurged(join(dataDirectory, STORE_FILE)),
+      remove: async () => {},
+    };
+  },
+};
+
+/** The purge leaves so many free pages in the file. */
+const FREE_PAGES = 1_024;
+
+function isSqlitePurged(file: string): boolean {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const deleted = database.prepare('SELECT 1 FROM conversations WHERE group_no IS NULL LIMIT 1').get();
+    const free = Number(database.prepare('PRAGMA freelist_count').get()?.freelist_count);
+    return deleted === undefined && free <= FREE_PAGES;
+  } finally {
+    database.close();
+  }
+}
+
+export const SCALE_OUT: Engine = {
+  name: 'PostgreSQL and Redis',
+  isEmbedded: false,
+  async makeStore() {
+    const servers = await makeServers();
+    const { databaseUrl } = servers.urls;
+    return {
+      options: servers.urls,
+      fill: (threads) => fillPostgres(databaseUrl, threads),
+      async bytes() {
+        const [[bytes]] = (await rowsOf(
+          databaseUrl,
+          'SELECT pg_database_size(current_database())::float8',
+        )) as [[number]];
+        return bytes;
+      },
+      async isPurged() {
+        const left = await rowsOf(databaseUrl, 'SELECT 1 FROM deleted_conversations LIMIT 1');
+        return left.length === 0;
+      },
+      remove: () => servers.remove(),
+    };
+  },
+};
+
+/** A server with users, groups and threads. */
+export interface FilledServer extends Filled, AsyncDisposable {
+  readonly server: Child;
+  readonly store: MeasuredStore;
+}
+
+/** Starts a server on a store with these threads, and those that texts are appended to. */
+export async function startFilled(
+  engine: Engine,
+  [threads, ...more]: readonly [Threads, ...Threads[]],
+): Promise<FilledServer> {
+  const store = await engine.makeStore();
+  const token = await projectToken();
+  const first = await startRollcall(store.options);
+  await fill(first, token, SMALL);
+  await first.stop();
+  for (const each of [threads, ...more]) await store.fill(each);
+  const server = await startRollcall(store.options);
+  await addAppendable({ server, token });
+  return {
+    ...{ server, token, store, threads, deep: more[0] ?? threads },
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await store.remove();
+    },
+  };
+}
