@@ -69,7 +69,9 @@ function applyItems(world: World, items: Items, dryRun: boolean, context: Condit
   const groups = tally(
     items.groups.map(({ id, ...write }) => writeGroup(draft, id, toStored(write), context.revision)),
   );
-  const changes = changesBetween(world, dryRun ? world : draft);
+  const isRejoined = (groupId: string, userId: string) =>
+    items.groups.some(({ id, members }) => id === groupId && members?.includes(userId) === false);
+  const changes = dryRun ? [] : changesBetween(world, draft, isRejoined);
   if (!dryRun) Object.assign(world, draft);
   return { users, groups, changes };
 }

@@ -200,8 +200,9 @@ export function putThread(
   write: StoredThreadWrite,
   context: ConditionalContext,
 ): PutThreadOutcome {
-  const { groupId, createdAt = context.now, resolvedAt, resolved, ...fields } = write;
+  const { groupId, createdAt = context.now, resolvedAt, resolved, inGroup, ...fields } = write;
   const before = world.threads.get(id);
+  if (inGroup !== undefined && before?.groupId !== inGroup) return ABSENT;
   if (before !== undefined) return changeThread(world, before, write, context);
   const missing = missingOf({ groupID: groupId, name: fields.name });
   if (missing.length > 0 && context.ifMatch === undefined) return { kind: 'fieldsRequired', fields: missing };
@@ -222,7 +223,7 @@ export function putThread(
 function changeThread(
   world: World,
   thread: ModelThread,
-  { groupId, createdAt, resolvedAt, resolved, ...fields }: StoredThreadWrite,
+  { groupId, createdAt, resolvedAt, resolved, inGroup: _, ...fields }: StoredThreadWrite,
   context: ConditionalContext,
 ): PutThreadOutcome {
   const error =
@@ -320,6 +321,8 @@ function putMessageInto(
   if (existing !== undefined && existing.groupId !== (write.inGroup ?? existing.groupId))
     return THREAD_ABSENT;
   const message = existing?.messages.find((each) => each.id === id);
+  if (write.ofAuthor !== undefined && message?.authorId !== write.ofAuthor)
+    return existing === undefined ? THREAD_ABSENT : ABSENT;
   const missing = missingOf({ authorID: write.authorId, content: write.content });
   if (message === undefined && missing.length > 0 && context.ifMatch === undefined) {
     return { kind: 'fieldsRequired', fields: missing };

@@ -83,15 +83,18 @@ function commit<Outcome extends object | string>(
   return { kind: outcome as Extract<Outcome, string>, changes };
 }
 
+/** Tells of a member before and after a write whether they were none in between. */
+type IsRejoined = (groupId: string, userId: string) => boolean;
+
 /** The changes of users, groups and members between two states. */
-export function changesBetween(before: World, after: World): Change[] {
+export function changesBetween(before: World, after: World, isRejoined: IsRejoined = () => false): Change[] {
   const removed = [...before.users.keys()].filter((id) => !after.users.has(id));
   return [
     ...[...after.users].flatMap(([id, user]) =>
       changesOfResource('user', id, before.users.get(id), user, USER_FIELDS),
     ),
     ...[...new Set([...before.groups.keys(), ...after.groups.keys()])].flatMap((id) =>
-      changesOfGroup(id, before.groups.get(id), after.groups.get(id)),
+      changesOfGroup(id, isRejoined, before.groups.get(id), after.groups.get(id)),
     ),
     ...removed.map((user) => ({ type: 'user.removed', user }) as const),
   ];
@@ -106,11 +109,17 @@ const USER_FIELDS = {
 };
 const GROUP_FIELDS = { name: 'name', metadata: 'metadata' };
 
-function changesOfGroup(id: string, before?: ModelGroup, after?: ModelGroup): Change[] {
+function changesOfGroup(
+  id: string,
+  isRejoined: IsRejoined,
+  before?: ModelGroup,
+  after?: ModelGroup,
+): Change[] {
   const [were, are] = [before?.members ?? new Set<string>(), after?.members ?? new Set<string>()];
+  const rejoined = [...are.intersection(were)].filter((userId) => isRejoined(id, userId));
   return [
     ...(after === undefined ? [] : changesOfResource('group', id, before, after, GROUP_FIELDS)),
-    ...membershipChanges(id, are.difference(were), were.difference(are)),
+    ...membershipChanges(id, are.difference(were), were.difference(are), rejoined),
     ...(after === undefined ? [{ type: 'group.removed', group: id } as const] : []),
   ];
 }
