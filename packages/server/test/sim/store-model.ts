@@ -29,6 +29,7 @@ import type { Incarnation } from '../../src/values/incarnation.ts';
 import type { Page, PageRequest } from '../../src/values/page.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { applyBatch } from './model-batch.ts';
+import { changesOf, recordChanges } from './model-changes.ts';
 import * as conversation from './model-conversation.ts';
 import { eligibilityOf, putDurablePresence } from './model-durable-presence.ts';
 import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
@@ -41,6 +42,7 @@ export class StoreModel implements Store {
   readonly isInProcess = true;
   /** The model has no streams. */
   readonly conversationFeed = {} as ConversationFeedStore;
+  readonly changes: ChangeStore;
   readonly #state: ModelState;
 
   readonly customers: CustomerStore = {
@@ -262,26 +264,6 @@ export class StoreModel implements Store {
       this.#recorded(key, conversation.deleteMessage(this.#write(key), threadId, id, context), context),
   };
 
-  readonly changes: ChangeStore = {
-    read: async (key, after, limit) => {
-      const records = this.#state.projects.get(key)?.records ?? [];
-      const newest = records.at(-1)?.position ?? 0;
-      const removedTo = (records[0]?.position ?? 1) - 1;
-      const later = records.filter(({ position }) => position > after).slice(0, limit);
-      return { epoch: `${key}`, newest, removedTo, records: later };
-    },
-    order: async (written) => {
-      const newestOf = (key: ProjectKey) => this.#state.projects.get(key)?.records.at(-1)?.position ?? 0;
-      return { newest: [...written].map((key) => [key, newestOf(key)] as const), hasMore: false };
-    },
-    removeBefore: async (time) => {
-      for (const { records } of this.#state.projects.values()) {
-        while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();
-      }
-      return false;
-    },
-  };
-
   readonly transfer: TransferStore = {
     export: () => exportedOf(structuredClone(this.#state)),
     import: (batches) => importInto(this.#state, batches),
@@ -289,6 +271,7 @@ export class StoreModel implements Store {
 
   constructor(state = new ModelState()) {
     this.#state = state;
+    this.changes = changesOf(state);
   }
 
   /** An independent copy of the model. */
@@ -338,15 +321,7 @@ export class StoreModel implements Store {
 
   #recorded<Outcome extends object>(key: ProjectKey, outcome: Outcome, context: WriteContext): Outcome {
     const { changes = [] } = outcome as { readonly changes?: readonly Change[] };
-    const records = this.#state.projects.get(key)?.records;
-    const { now, actor, requestId } = context;
-    if (changes.length > 0 && records !== undefined) {
-      const position = (records.at(-1)?.position ?? 0) + 1;
-      const unpacked = changes.map((change) =>
-        'users' in change ? { ...change, users: unpackIds(change.users) } : change,
-      );
-      records.push({ position, at: now, actor, requestId, changes: unpacked });
-    }
+    recordChanges(this.#state, key, changes, context);
     return outcome;
   }
 
