@@ -1,4 +1,5 @@
 export * from './batch.ts';
+export * from './change.ts';
 export * from './client.ts';
 export * from './content.ts';
 export * from './errors.ts';

@@ -46,6 +46,8 @@ export const CONVERSATION_PAGE_MAX_BYTES = 4 * 1_024 * 1_024;
 /** The greatest `unread` of a thread; more are shown as this. */
 export const UNREAD_MAX = 10_000;
 
+/** Most IDs of users or groups that one list is asked for. */
+export const LISTED_IDS_MAX = 100;
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;
 /** A page of presence ends with the entry that makes it larger than this, in bytes. */

@@ -25,7 +25,10 @@ export function buildApp(services: Services, connections = new HttpConnections()
         // The library behind it takes 15 MB, so it is loaded with the first reading of the metrics.
         registry ??= import('./http/metrics-registry.ts').then(({ createRegistry }) =>
           createRegistry(histogram, {
-            countStreams: () => services.streams.streamCount + services.conversationStreams.streamCount,
+            countStreams: () =>
+              services.streams.streamCount +
+              services.conversationStreams.streamCount +
+              services.changeStreams.streamCount,
             countBodyBytes: () => bodyMemory.bytes,
           }),
         );

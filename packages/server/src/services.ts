@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
+import { ChangeFeed } from './core/change-feed.ts';
+import { ChangeOrdering } from './core/change-ordering.ts';
 import { ChangeRetention } from './core/change-retention.ts';
 import { ClientConversation } from './core/client-conversation.ts';
 import { ClientSessions } from './core/client-session.ts';
@@ -14,6 +16,7 @@ import { Readiness } from './core/readiness.ts';
 import * as resources from './core/resource-services.ts';
 import { StoreWrites } from './core/store-writes.ts';
 import { TokenService } from './core/token-service.ts';
+import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
@@ -33,7 +36,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const failures = new FailureLog(processLog, clock);
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
-  const writes = new StoreWrites({ presence, broker, eligibility, clock, log });
+  const changeOrdering = new ChangeOrdering({ store, broker, clock });
+  const writes = new StoreWrites({ presence, broker, eligibility, clock, log, changeOrdering });
   const dependencies = { store, presence, broker, eligibility, clock, log, writes, presenceTtlSeconds };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
@@ -45,12 +49,15 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   ) as ResourceServices;
   const clients = new ClientSessions({ store, ...services });
   const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
+  const changeStreams = new ChangeHub(dependencies);
   return {
     authenticator,
     tokens,
     ...services,
     streams,
     conversationStreams,
+    changes: new ChangeFeed(dependencies),
+    changeStreams,
     clients,
     conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
@@ -62,6 +69,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     close() {
       streams.close();
       conversationStreams.close();
+      changeStreams.close();
+      changeOrdering.close();
       sweeps.close();
       retention.close();
       eligibility.close();

@@ -104,7 +104,7 @@ async function announceFirst(
  */
 async function stopServing(
   connections: HttpConnections,
-  { readiness, streams, conversationStreams }: Services,
+  { readiness, streams, conversationStreams, changeStreams }: Services,
   { stopDelayMs, drainMs }: { readonly stopDelayMs: number; readonly drainMs: number },
 ): Promise<void> {
   readiness.stop();
@@ -115,6 +115,7 @@ async function stopServing(
   // A stream does not end by itself: draining would wait for it in vain.
   streams.stop();
   conversationStreams.stop();
+  changeStreams.stop();
   await connections.drain(drainMs);
 }
 

@@ -78,6 +78,7 @@ function responsesOf(
   for (const [status, reasons] of errorsByStatus(operation)) {
     responses[status] = errorResponse(reasons, status === 401 ? UNAUTHORIZED : {});
   }
+  if (operation.gone !== undefined) responses[410] = errorResponse({ invalid_request: operation.gone });
   if (conditions === 'write' || conditions === 'put') responses[412] = responseRef('PreconditionFailed');
   if (body !== undefined) responses[413] = responseRef('BodyTooLarge');
   if (isLimited(operation)) responses[429] = responseRef('TooManyRequests');

@@ -37,7 +37,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     client.clear();
   };
   const unsubscribe = broker.subscribe(({ type }) => {
-    if (type !== 'eligibility') clear();
+    if (type === 'project' || type === 'session') clear();
   });
 
   return {

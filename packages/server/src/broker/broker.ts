@@ -40,7 +40,19 @@ export interface ConversationChanged {
   readonly only?: 'messages' | 'threads';
 }
 
-export type Change = ProjectChanged | SessionRevoked | EligibilityChanged | ConversationChanged;
+/** Changes of a project were recorded, up to this position. */
+export interface ChangesRecorded {
+  readonly type: 'changes';
+  readonly project: ProjectKey;
+  readonly position: number;
+}
+
+export type Change =
+  | ProjectChanged
+  | SessionRevoked
+  | EligibilityChanged
+  | ConversationChanged
+  | ChangesRecorded;
 
 export interface Broker {
   /** Whether the engine answers. @throws StoreUnavailableError */

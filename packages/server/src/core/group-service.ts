@@ -3,7 +3,7 @@ import type { GroupRecord, StoredGroupWrite } from '../store/ports/groups.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
 import { toStored } from '../store/stored-write.ts';
-import type { Page, PageRequest } from '../values/page.ts';
+import type { ListedById, Page, PageRequest } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
@@ -36,6 +36,10 @@ export class GroupService {
 
   list(project: ProjectKey, page: PageRequest): Promise<Page> {
     return this.#parts.store.groups.list(project, page);
+  }
+
+  listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById> {
+    return this.#parts.store.groups.listByIds(project, ids);
   }
 
   /** All groups after that ID, of one state of the store. Read to the end, or call `return()`. */

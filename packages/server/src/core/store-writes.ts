@@ -5,6 +5,7 @@ import type { ProjectKey } from '../values/project-key.ts';
 import { afterCommit, type FollowUpParts } from './after-commit.ts';
 import { announce } from './announce.ts';
 import type { Writer } from './caller.ts';
+import type { ChangeOrdering } from './change-ordering.ts';
 import type { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
@@ -19,11 +20,15 @@ export type ErrorsOf<Outcome> = {
   ) => ServiceError;
 };
 
+interface Parts extends FollowUpParts {
+  readonly changeOrdering: Pick<ChangeOrdering, 'written'>;
+}
+
 /** Runs the writes of the store for every service. */
 export class StoreWrites {
-  readonly #parts: FollowUpParts;
+  readonly #parts: Parts;
 
-  constructor(parts: FollowUpParts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
   }
 
@@ -36,6 +41,7 @@ export class StoreWrites {
   ): Promise<Applied<Outcome>> {
     const outcome = await write(writeContext(this.#parts.clock, writer, precondition));
     if (isApplied(outcome)) {
+      if (outcome.changes.length > 0) this.#parts.changeOrdering.written(writer.project);
       await afterCommit(this.#parts, writer.project, outcome.changes);
       return outcome;
     }

@@ -3,7 +3,7 @@ import type { UserRecord } from '../store/ports/users.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
 import { toStored } from '../store/stored-write.ts';
-import type { PageRequest, TotalPage } from '../values/page.ts';
+import type { ListedById, PageRequest, TotalPage } from '../values/page.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import { userConditionFailed, userExists, userNotFound } from './errors.ts';
@@ -31,6 +31,10 @@ export class UserService {
 
   list(project: ProjectKey, page: PageRequest): Promise<TotalPage> {
     return this.#parts.store.users.list(project, page);
+  }
+
+  listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById> {
+    return this.#parts.store.users.listByIds(project, ids);
   }
 
   /** The groups a user belongs to. @throws ServiceError `user_not_found` */

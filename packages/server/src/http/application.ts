@@ -57,6 +57,7 @@ export class Application {
     // A stream has no end of its own that closing could wait for.
     this.#services.streams.stop();
     this.#services.conversationStreams.stop();
+    this.#services.changeStreams.stop();
     if (this.server.listening) {
       this.server.close();
       this.server.closeIdleConnections();

@@ -93,6 +93,8 @@ export interface OperationDefinition<
   readonly conditions?: 'read' | 'write' | 'put';
   /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
+  /** When 410 is answered, where it is. */
+  readonly gone?: string;
   /** When 503 is answered, where the reason is not simply that the store cannot be reached. */
   readonly unavailable?: string;
   /** Sets `page` from the query's `limit` and `token`. */

@@ -14,7 +14,7 @@ export function queryReader(schema: ObjectSchema): QueryReader {
     const values: Record<string, unknown> = Object.create(null);
     for (const name in query) {
       const text = query[name] as string | string[];
-      // A repeated parameter stays a list, which no schema takes.
+      // A repeated parameter stays a list, which few schemas take.
       values[name] =
         typeof text === 'string'
           ? typedValue(Object.hasOwn(properties, name) ? properties[name]?.type : undefined, text)
@@ -32,6 +32,8 @@ function typedValue(type: unknown, text: string): unknown {
       return /^(?:0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : text;
+    case 'array':
+      return [text];
     case 'object':
       return jsonOrText(text);
     default:

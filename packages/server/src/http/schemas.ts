@@ -2,14 +2,17 @@
 import {
   ERRORS,
   exactly,
+  Id,
   integer,
   limits,
+  list,
   maybe,
   meaning,
   object,
   oneOf,
   type Static,
   text,
+  type ValidationErrors,
 } from '@rollcall/protocol';
 
 export const NOTHING = exactly({});
@@ -33,12 +36,34 @@ export const PageQuery = exactly({
 });
 export type PageQuery = Static<typeof PageQuery>;
 
+const Ids = list(Id, {
+  minItems: 1,
+  maxItems: limits.LISTED_IDS_MAX,
+  description: `at most ${limits.LISTED_IDS_MAX} IDs`,
+});
+const byIds = meaning(
+  maybe(Ids),
+  `Only the entries with these IDs, at most ${limits.LISTED_IDS_MAX}: \`?id=ada&id=grace\`. Those that do not exist are left out. Not together with \`limit\` and \`token\`.`,
+);
+
+export const UserListQuery = exactly({ ...PageQuery.properties, id: byIds });
+
+/** Rejects a page of a list by ID, which has none. */
+export function checkListedIds(exchange: { readonly query: object }, errors: ValidationErrors): void {
+  const query = exchange.query as Readonly<Record<string, unknown>>;
+  if (query.id === undefined) return;
+  for (const name of ['limit', 'token'])
+    if (query[name] !== undefined)
+      errors.invalid.add(`query parameter ${name}`, 'no such parameter together with id');
+}
+
 /** The same of a list that is answered whole where no limit is given. */
 export const WholeListQuery = exactly({
   limit: meaning(maybe(Limit), 'How many entries at most. Absent: all of them, streamed.', {
     'x-example': 100,
   }),
   token: meaning(maybe(Token), 'Where to continue: part of the `Link` header of the page before.'),
+  id: byIds,
 });
 
 export const Failure = object(

@@ -15,6 +15,9 @@ export interface Page {
   readonly last: string | null;
 }
 
+/** The entries of a list that have the IDs asked for. */
+export type ListedById = Pick<Page, 'items' | 'count'>;
+
 export interface TotalPage extends Page {
   readonly total: number;
 }

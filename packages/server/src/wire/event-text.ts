@@ -52,7 +52,8 @@ export function readPositionId(id: string | undefined): PresencePosition | null 
 }
 
 /** The ID comes last, because some parsers store it when they read it, before the event is complete. */
-const block = (name: string, id: string, data: string) => `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
+export const eventBlock = (name: string, id: string, data: string) =>
+  `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
 
 /**
  * The events up to the offset `to`. A reader that has received an ID has received everything up to its offset, so of several
@@ -62,7 +63,7 @@ export function entriesText(entries: readonly Entry[], idAt: (offset: number) =>
   let text = '';
   for (const [index, { event }] of entries.entries()) {
     const next = entries[index + 1]?.offset ?? to + 1;
-    text += block(event.type, idAt(next - 1), eventData(event));
+    text += eventBlock(event.type, idAt(next - 1), eventData(event));
   }
   return text;
 }

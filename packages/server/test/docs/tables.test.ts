@@ -60,6 +60,7 @@ const LIMITS: Readonly<Record<keyof typeof limits, string>> = {
   CONVERSATION_PAGE_MAX_LIMIT: 'threads or messages of a page, at most',
   CONVERSATION_PAGE_MAX_BYTES: 'bytes of a page of threads or messages',
   UNREAD_MAX: 'unread messages that are counted',
+  LISTED_IDS_MAX: 'IDs of a list that is asked for by ID',
   PAGE_DEFAULT_LIMIT: 'entries of a page, by default',
   PAGE_MAX_LIMIT: 'entries of a page, at most',
   PRESENCE_PAGE_MAX_BYTES: 'bytes of a page of presence',

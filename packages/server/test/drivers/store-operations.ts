@@ -50,6 +50,8 @@ export const READS: Operations = {
   'sessions.find': ({ store }) => store.sessions.find('s'),
   'groups.find': ({ store, key }) => store.groups.find(key, 'g'),
   'groups.exists': ({ store, key }) => store.groups.exists(key, 'g'),
+  'groups.listByIds': ({ store, key }) => store.groups.listByIds(key, ['g', 'h']),
+  'users.listByIds': ({ store, key }) => store.users.listByIds(key, ['u000001', 'u000002']),
   'groups.list': ({ store, key }) => store.groups.list(key, PAGE),
   'members.list': ({ store, key }) => store.members.list(key, 'g', PAGE),
   'users.find': ({ store, key }) => store.users.find(key, 'u000001'),
@@ -62,7 +64,7 @@ export const READS: Operations = {
   'eligibility.filter': ({ store, key }) => store.eligibility.filter(key, 'g', ['u000001']),
   'durablePresence.list': ({ store, key }) =>
     store.durablePresence.list(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
-  'changes.list': ({ store, key }) => store.changes.list(key, 0, 10),
+  'changes.read': ({ store, key }) => store.changes.read(key, 0, 10),
   'threads.find': ({ store, key }) => store.threads.find(key, 't', 'u000002'),
   'threads.list': ({ store, key }) =>
     store.threads.list(key, { filter: ANY_THREAD, ...WITHIN, viewer: 'u000002' }),
@@ -105,6 +107,7 @@ export const WRITES: Operations = {
     store.sessions.create(key, { id: `s${size}`, expiresAt: 1 }, CONTEXT),
   'sessions.revoke': ({ store, key }, size) => store.sessions.revoke(key, `s${size}`, CONTEXT),
   'sessions.removeExpired': ({ store }) => store.sessions.removeExpired(2),
+  'changes.order': ({ store, key }) => store.changes.order([key]),
   'changes.removeBefore': ({ store }) => store.changes.removeBefore(0),
   'users.put': (roster, size) => roster.putUser(`new${size}`, { name: 'N' }),
   'preferences.put': ({ store, key }) =>

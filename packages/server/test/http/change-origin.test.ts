@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { jwt, seconds } from '../support/jwt.ts';
+import { recordsAfter } from '../support/recorded.ts';
 import { withApp } from './app-case.ts';
 
 test('every change has the ID of the request that wrote it, also the login of a client and a new name of the project', () =>
@@ -21,7 +22,7 @@ test('every change has the ID of the request that wrote it, also the login of a 
       const answer = await call(method, url, { headers, ...(payload && { payload }) });
       assert.equal(answer.statusCode, 200, answer.body);
     }
-    const changes = await engine.store.changes.list(project, 0, 100);
+    const changes = await recordsAfter(engine.store, project);
     const ids = new Set(changes.map(({ requestId }) => requestId));
     assert.deepEqual(
       [...ids],

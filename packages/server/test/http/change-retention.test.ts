@@ -5,6 +5,7 @@ import { ChangeRetention } from '../../src/core/change-retention.ts';
 import { writeContext } from '../../src/core/write-context.ts';
 import { withAuth } from '../auth/auth-case.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { recordsAfter } from '../support/recorded.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -13,7 +14,7 @@ test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not
     const retention = new ChangeRetention({ store, clock, changesSeconds: 2 * 3_600 });
     const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
     const users = async () =>
-      (await store.changes.list(project.key, 0, 10)).flatMap(({ changes }) =>
+      (await recordsAfter(store, project.key)).flatMap(({ changes }) =>
         changes.map((change) => ('user' in change ? change.user : '')),
       );
     await put('first');

@@ -200,6 +200,7 @@ function tokensOf(path: string, method: string): string[] {
 
 /** Statuses that the contract gives to `invalid_request` and `error` beside their own. */
 const SITUATIONS: Readonly<Record<number, string>> = {
+  410: 'invalid_request',
   412: 'invalid_request',
   413: 'invalid_request',
   429: 'invalid_request',

@@ -29,6 +29,7 @@ import type { Incarnation } from '../../src/values/incarnation.ts';
 import type { Page, PageRequest } from '../../src/values/page.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { applyBatch } from './model-batch.ts';
+import { changesOf, recordChanges } from './model-changes.ts';
 import * as conversation from './model-conversation.ts';
 import { eligibilityOf, putDurablePresence } from './model-durable-presence.ts';
 import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
@@ -41,6 +42,7 @@ export class StoreModel implements Store {
   readonly isInProcess = true;
   /** The model has no streams. */
   readonly conversationFeed = {} as ConversationFeedStore;
+  readonly changes: ChangeStore;
   readonly #state: ModelState;
 
   readonly customers: CustomerStore = {
@@ -121,6 +123,10 @@ export class StoreModel implements Store {
       };
     },
     exists: async (key, id) => this.#read(key).groups.has(id),
+    listByIds: async (key, ids) => {
+      const { groups } = this.#read(key);
+      return this.#pageOfGroups(key, WHOLE, new Set(ids).intersection(groups));
+    },
     list: async (key, request) => this.#pageOfGroups(key, request),
     listAll: (key, request) => this.#allGroups(key, request),
     put: async (key, id, { members, ...fields }, context) => {
@@ -169,6 +175,10 @@ export class StoreModel implements Store {
     list: async (key, request) => {
       const { users } = this.#read(key);
       return totalPageOf([...users.keys()], request, (id) => userEntry(users.get(id) as ModelUser));
+    },
+    listByIds: async (key, ids) => {
+      const { users } = this.#read(key);
+      return pageOf(new Set(ids).intersection(users), WHOLE, (id) => userEntry(users.get(id) as ModelUser));
     },
     put: async (key, id, write, context) =>
       this.#recorded(key, model.putUser(this.#write(key), id, write, context), context),
@@ -254,19 +264,6 @@ export class StoreModel implements Store {
       this.#recorded(key, conversation.deleteMessage(this.#write(key), threadId, id, context), context),
   };
 
-  readonly changes: ChangeStore = {
-    list: async (key, after, limit) => {
-      const records = this.#state.projects.get(key)?.records ?? [];
-      return records.filter(({ position }) => position > after).slice(0, limit);
-    },
-    removeBefore: async (time) => {
-      for (const { records } of this.#state.projects.values()) {
-        while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();
-      }
-      return false;
-    },
-  };
-
   readonly transfer: TransferStore = {
     export: () => exportedOf(structuredClone(this.#state)),
     import: (batches) => importInto(this.#state, batches),
@@ -274,6 +271,7 @@ export class StoreModel implements Store {
 
   constructor(state = new ModelState()) {
     this.#state = state;
+    this.changes = changesOf(state);
   }
 
   /** An independent copy of the model. */
@@ -292,9 +290,13 @@ export class StoreModel implements Store {
     yield* pages;
   }
 
-  #pageOfGroups(key: ProjectKey, request: PageRequest): Page {
+  #pageOfGroups(
+    key: ProjectKey,
+    request: PageRequest,
+    ids: Iterable<string> = this.#read(key).groups.keys(),
+  ): Page {
     const { groups } = this.#read(key);
-    return pageOf(groups.keys(), request, (id) => {
+    return pageOf(ids, request, (id) => {
       const { name, status, metadata, workspace } = groups.get(id) as model.ModelGroup;
       const rest = fields({ id, name, status, connectedToMessenger: workspace !== null });
       return `{${rest},"metadata":${metadata}}`;
@@ -319,15 +321,7 @@ export class StoreModel implements Store {
 
   #recorded<Outcome extends object>(key: ProjectKey, outcome: Outcome, context: WriteContext): Outcome {
     const { changes = [] } = outcome as { readonly changes?: readonly Change[] };
-    const records = this.#state.projects.get(key)?.records;
-    const { now, actor, requestId } = context;
-    if (changes.length > 0 && records !== undefined) {
-      const position = (records.at(-1)?.position ?? 0) + 1;
-      const unpacked = changes.map((change) =>
-        'users' in change ? { ...change, users: unpackIds(change.users) } : change,
-      );
-      records.push({ position, at: now, actor, requestId, changes: unpacked });
-    }
+    recordChanges(this.#state, key, changes, context);
     return outcome;
   }
 
@@ -341,3 +335,5 @@ export class StoreModel implements Store {
     return project.world;
   }
 }
+
+const WHOLE: PageRequest = { after: null, limit: Number.POSITIVE_INFINITY };

@@ -1,5 +1,6 @@
 import type { AnyOperation } from '../operation.ts';
 import { batchOperations } from './batch.ts';
+import { changeOperations } from './changes.ts';
 import { clientOperations } from './client.ts';
 import { clientConversationOperations } from './client-conversation.ts';
 import { groupPresenceOperations } from './group-presence.ts';
@@ -27,6 +28,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...clientOperations,
   ...clientConversationOperations,
   ...batchOperations,
+  ...changeOperations,
   ...tokenOperations,
   ...projectOperations,
   ...operatorOperations,

@@ -7,7 +7,7 @@ import { groupBody, releaseMembers } from '../group-body.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { NOT_MODIFIED } from '../reply.ts';
-import { WholeListQuery } from '../schemas.ts';
+import { checkListedIds, WholeListQuery } from '../schemas.ts';
 import { wholePage } from '../whole-page.ts';
 import { doneAnswer, NO_SUCH_GROUP } from './examples.ts';
 
@@ -37,6 +37,7 @@ const listGroups = operation('GET /v1/groups', {
     'The whole list; with `limit` a page of it, and the next one in the `Link` header.\n\nDeleted groups are listed too. The order is fixed: by ID.',
   query: WholeListQuery,
   list: { name: () => ['groups'], defaultLimit: EVERYTHING },
+  rule: checkListedIds,
   answer: {
     schema: GroupList,
     description: 'The groups, without their members.',
@@ -44,7 +45,8 @@ const listGroups = operation('GET /v1/groups', {
     hasLink: true,
   },
   async handle(exchange, { groups, pageTokens }) {
-    const { caller, page, list, path } = exchange;
+    const { caller, page, list, query, path } = exchange;
+    if (query.id !== undefined) return `[${(await groups.listByIds(caller.project, query.id)).items}]`;
     if (page.limit === EVERYTHING) return listBody(groups.listAll(caller.project, page.after), WHOLE);
     const { body, last } = await wholePage(chunks((chunk) => groups.list(caller.project, chunk), page));
     if (last !== null) {

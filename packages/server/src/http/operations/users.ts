@@ -1,12 +1,12 @@
 import { User, UserGroupList, UserItem, UserList, UserWrite } from '@rollcall/protocol';
-import type { PageRequest } from '../../values/page.ts';
+import type { ListedById, PageRequest } from '../../values/page.ts';
 import { done } from '../../wire/json-answer.ts';
-import { presentUser } from '../../wire/presenters.ts';
+import { presentPagination, presentUser } from '../../wire/presenters.ts';
 import { etag, isFresh, precondition } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import { NOT_MODIFIED } from '../reply.ts';
-import { PageQuery } from '../schemas.ts';
+import { checkListedIds, PageQuery, UserListQuery } from '../schemas.ts';
 import { doneAnswer, NO_SUCH_USER, USER_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {
@@ -18,8 +18,9 @@ const listUsers = operation('GET /v1/users', {
   id: 'listUsers',
   summary: 'List the users of the project, in order of ID',
   description: 'Deleted users are listed too.',
-  query: PageQuery,
+  query: UserListQuery,
   list: { name: () => ['users'] },
+  rule: checkListedIds,
   answer: {
     schema: UserList,
     description: 'A page of users.',
@@ -27,9 +28,17 @@ const listUsers = operation('GET /v1/users', {
   },
   handle(exchange, { users, pageTokens }) {
     const { project } = exchange.caller;
-    return totalListBody('users', exchange, pageTokens, (chunk) => users.list(project, chunk));
+    const { id } = exchange.query;
+    return id === undefined
+      ? totalListBody('users', exchange, pageTokens, (chunk) => users.list(project, chunk))
+      : listedUsers(users.listByIds(project, id));
   },
 });
+
+async function listedUsers(listed: Promise<ListedById>): Promise<string> {
+  const { items, count } = await listed;
+  return `{"users":[${items}],"pagination":${presentPagination(null, count)}}`;
+}
 
 const createUser = operation('POST /v1/users', {
   id: 'createUser',

@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../core/service-error.ts';
 import { errorText } from '../../wire/event-text.ts';
 import { StallWatch } from '../sessions/stall-watch.ts';
-import type { WatchRequest } from '../sessions/stream-request.ts';
+import type { SessionRequest } from '../sessions/stream-request.ts';
 import type { StreamSink } from '../sessions/stream-sink.ts';
 
 /** Bytes that may wait in a reader's socket before further events are left out and read again later. */
@@ -25,7 +25,7 @@ export interface EventSource {
  * source reads them again when it has. So a slow reader costs its first text and {@link WAITING_MAX_BYTES}, and never more.
  */
 export class EventSession {
-  readonly request: WatchRequest;
+  readonly request: SessionRequest;
   readonly #source: EventSource;
   readonly #stall = new StallWatch();
   #sink: StreamSink | null = null;
@@ -38,7 +38,7 @@ export class EventSession {
   /** Sent first, once the session is started. */
   opening: Buffer | null = null;
 
-  constructor(request: WatchRequest, source: EventSource) {
+  constructor(request: SessionRequest, source: EventSource) {
     this.request = request;
     this.#source = source;
   }

@@ -3,11 +3,12 @@ import type { PresenceFilter } from '../../core/presence-reading.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { StreamPermit } from './stream-permits.ts';
 
-/** Who watches a group, and by which right. */
-export interface WatchRequest {
+/** Who has a stream, and by which right. */
+export interface SessionRequest {
   /** Whose token opened it. When its project or session changes, {@link checkCredentials} is called. */
   readonly caller: Caller;
-  readonly groupId: string;
+  /** Absent where the stream is of the whole project. */
+  readonly groupId?: string;
   /**
    * The user of a client token. The stream ends with `user_not_found` or `group_not_found` when this user or the group is
    * removed or set deleted, or the user is no longer a member. The permit is released when the stream ends.
@@ -24,6 +25,11 @@ export interface WatchRequest {
   readonly inCallersWords?: (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 }
 
+/** Who watches a group. */
+export interface WatchRequest extends SessionRequest {
+  readonly groupId: string;
+}
+
 /** What a presence stream shows, and to whom. */
 export interface StreamRequest extends WatchRequest {
   readonly filter: PresenceFilter;
@@ -31,7 +37,7 @@ export interface StreamRequest extends WatchRequest {
 
 /** A stream whose right to go on is checked again and again. */
 export interface Watcher {
-  readonly request: WatchRequest;
+  readonly request: SessionRequest;
   /** Why the stream ended, or null. */
   readonly ending: ServiceError | 'closed' | null;
   /** Ends the stream with an error event. */

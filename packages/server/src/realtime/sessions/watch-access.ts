@@ -11,6 +11,9 @@ import type { Watcher, WatchRequest } from './stream-request.ts';
 const READ_MAX = 1_000;
 
 type Viewer = NonNullable<WatchRequest['viewer']>;
+type GroupWatcher = Watcher & { readonly request: WatchRequest };
+
+const isOfGroup = (watcher: Watcher): watcher is GroupWatcher => watcher.request.groupId !== undefined;
 
 /**
  * Checks that the reader may watch the group: a host any group that exists, a viewer one in which the user may be present.
@@ -30,7 +33,8 @@ export async function requireAccess(store: Store, request: WatchRequest): Promis
 
 /** Ends the streams of readers who may no longer watch. Costs a read for each group, and for each 1,000 viewers of a project. */
 export async function endWithoutAccess(store: Store, sessions: Iterable<Watcher>): Promise<void> {
-  for (const [project, own] of Map.groupBy(sessions, ({ request }) => request.caller.project)) {
+  const ofGroups = [...sessions].filter(isOfGroup);
+  for (const [project, own] of Map.groupBy(ofGroups, ({ request }) => request.caller.project)) {
     const hosts = own.filter(({ request }) => request.viewer === undefined);
     await endHosts(store, project, hosts);
     const viewers = own.filter(({ request }) => request.viewer !== undefined);
@@ -42,14 +46,18 @@ export async function endWithoutAccess(store: Store, sessions: Iterable<Watcher>
   }
 }
 
-async function endHosts(store: Store, project: ProjectKey, hosts: readonly Watcher[]): Promise<void> {
+async function endHosts(store: Store, project: ProjectKey, hosts: readonly GroupWatcher[]): Promise<void> {
   for (const [groupId, readers] of Map.groupBy(hosts, ({ request }) => request.groupId)) {
     if (await store.groups.exists(project, groupId)) continue;
     for (const reader of readers) reader.end(groupNotFound(groupId));
   }
 }
 
-async function endViewers(store: Store, project: ProjectKey, viewers: readonly Watcher[]): Promise<void> {
+async function endViewers(
+  store: Store,
+  project: ProjectKey,
+  viewers: readonly GroupWatcher[],
+): Promise<void> {
   const queries = viewers.map(({ request: { groupId, viewer } }) => ({
     groupId,
     userId: (viewer as Viewer).userId,

@@ -2,7 +2,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import type { Actor } from '../write-context.ts';
 
-/** What one write changed. A write with very many changes is recorded in several parts. */
+/** What one write changed. A write with very many changes is recorded in several parts, which follow each other. */
 export interface ChangeRecord {
   /** Grows with each record of a project; never used again. */
   readonly position: number;
@@ -12,13 +12,45 @@ export interface ChangeRecord {
   readonly changes: readonly Change[];
 }
 
-/** What writes changed: each one records its changes in the transaction that makes them. */
+/** Records of a project, of one state of the store. */
+export interface ChangeReading {
+  /** Names the project's positions: lower-case letters and digits. Another store, and another project of the same ID, has another one. */
+  readonly epoch: string;
+  /** The position of the newest record; 0 where there was none. */
+  readonly newest: number;
+  /** The records up to this position were removed. */
+  readonly removedTo: number;
+  readonly records: readonly ChangeRecord[];
+}
+
+/** Records that were given their positions. */
+export interface ChangeOrder {
+  /** The newest position of each project that is concerned. */
+  readonly newest: readonly (readonly [project: ProjectKey, position: number])[];
+  /** Committed records are left without a position. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * What writes changed: each one records its changes in the transaction that makes them.
+ *
+ * A record is read once it has a position. Where the engine cannot give it in that transaction, {@link ChangeStore.order} does:
+ * - A record never appears at or before a position that was read.
+ * - The records of one write follow each other.
+ * - Of two writes of one resource the later commit stands after the other one, and so does a write that was sent after the other
+ *   one was acknowledged.
+ */
 export interface ChangeStore {
-  /** The records after that position, in its order. */
-  list(project: ProjectKey, after: number, limit: number): Promise<ChangeRecord[]>;
+  /** The records after that position, in its order: at most `limit`, and fewer when they exceed 1 MiB of JSON. */
+  read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading>;
+  /** Gives positions to some 1,000 committed records without one, of all projects. `written` are projects that are concerned anyway. */
+  order(written: Iterable<ProjectKey>): Promise<ChangeOrder>;
   /**
-   * Removes records of before that time, of all projects, some at a time: true when more may be left. The newest record
-   * of a project may stay, so that no position is used again.
+   * Removes records of before that time, of all projects, some at a time: true when more may be left. A record that stands
+   * before a removed one is removed too. The newest record of a project may stay, so that no position is used again.
    */
   removeBefore(time: number): Promise<boolean>;
 }
+
+/** Most bytes of JSON of one reading, unless a single record exceeds it. */
+export const CHANGES_READ_MAX_BYTES = 1_024 * 1_024;

@@ -1,6 +1,6 @@
 import type { GroupWrite, Status } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
-import type { Page, PageRequest } from '../../values/page.ts';
+import type { ListedById, Page, PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type {
   Absent,
@@ -44,6 +44,8 @@ export interface GroupStore {
   exists(project: ProjectKey, id: string): Promise<boolean>;
   /** Entries have `id`, `name`, `status`, `metadata`, `connectedToMessenger`. */
   list(project: ProjectKey, page: PageRequest): Promise<Page>;
+  /** The same entries of these groups, in order of ID; those that do not exist are left out. */
+  listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById>;
   /**
    * The same entries, from `after` to the end, in pages of at most `limit`: all of them of one state of the store. The
    * engine retains that state while pages are left, so the caller reads to the end or calls `return()`. Only a few

@@ -1,6 +1,6 @@
 import type { Status, UserWrite } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
-import type { PageRequest, TotalPage } from '../../values/page.ts';
+import type { ListedById, PageRequest, TotalPage } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { AlreadyExists, DeleteOutcome, Stale, Written } from '../outcomes.ts';
 import type { Revision } from '../precondition.ts';
@@ -30,6 +30,8 @@ export interface UserStore {
   find(project: ProjectKey, id: string): Promise<UserRecord | null>;
   /** Entries are whole users as the API shows them. */
   list(project: ProjectKey, page: PageRequest): Promise<TotalPage>;
+  /** The same entries of these users, in order of ID; those who do not exist are left out. */
+  listByIds(project: ProjectKey, ids: readonly string[]): Promise<ListedById>;
   /** Creates or updates: only what is supplied changes. `""` and null clear. A user is created active. */
   put(
     project: ProjectKey,

@@ -9,7 +9,8 @@ import { deleteGroup } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { connectGroup, groupRow, putGroup } from './postgres-group-writes.ts';
 import { findLargeGroup, GROUP } from './postgres-large-groups.ts';
-import { pageSql, toEndlessPage } from './postgres-pages.ts';
+import { byIdsSql, pageSql, toEndlessPage } from './postgres-pages.ts';
+import { textArray } from './postgres-text.ts';
 
 /** Largest member list that is read in one piece. */
 const MEMBERS_AT_ONCE = 10_000;
@@ -22,14 +23,18 @@ const FIND = `
 
 const EXISTS = 'SELECT 1 FROM groups WHERE project_id = $1 AND id = $2';
 
+/** A group in a list, from the row `page`. */
+const ENTRY = `'{"id":' || to_json(page.id)::text || ',"name":' || to_json(page.name)::text
+    || ',"status":"' || page.status || '","metadata":' || page.metadata
+    || ',"connectedToMessenger":' || CASE WHEN page.workspace IS NULL THEN 'false' ELSE 'true' END || '}'`;
+
 const LIST = pageSql({
   rows: 'SELECT * FROM groups WHERE project_id = $1 AND id > $2',
-  entry: `'{"id":' || to_json(page.id)::text || ',"name":' || to_json(page.name)::text
-    || ',"status":"' || page.status || '","metadata":' || page.metadata
-    || ',"connectedToMessenger":' || CASE WHEN page.workspace IS NULL THEN 'false' ELSE 'true' END || '}'`,
+  entry: ENTRY,
   limit: '$3',
   total: 'NULL',
 });
+const LIST_BY_IDS = byIdsSql('groups', ENTRY);
 
 /** Groups (see the port). */
 export function groupStore({ database, longReads, largeWrites, purge }: PostgresEngine): GroupStore {
@@ -47,6 +52,10 @@ export function groupStore({ database, longReads, largeWrites, purge }: Postgres
     },
     exists: async (project, id) => (await database.read(EXISTS, project, id)).length > 0,
     list,
+    async listByIds(project, ids) {
+      const [row] = await database.read(LIST_BY_IDS, project, textArray(ids));
+      return toEndlessPage(row as Row);
+    },
     async *listAll(project, { after, limit }) {
       // A single page is of one state by itself, and needs no snapshot.
       const first = await list(project, { after, limit });

@@ -1,3 +1,4 @@
+import { limits } from '@rollcall/protocol';
 import type { Page, TotalPage } from '../../values/page.ts';
 import type { Row } from './connections/postgres-connection.ts';
 
@@ -37,3 +38,12 @@ export function toEndlessPage([, items, count, last, more]: Row): Page {
     last: more === true ? (last as string) : null,
   };
 }
+
+/** One statement that reads the entries with the IDs of the array $2: (NULL, entries joined with commas, how many). */
+export const byIdsSql = (table: 'users' | 'groups', entry: string) =>
+  pageSql({
+    rows: `SELECT * FROM ${table} WHERE project_id = $1 AND id = ANY($2::text[])`,
+    entry,
+    limit: `${limits.LISTED_IDS_MAX}`,
+    total: 'NULL',
+  });

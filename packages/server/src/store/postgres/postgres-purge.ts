@@ -50,6 +50,7 @@ const SLICES = [
   slice('users', 'id'),
   slice('user_counts', 'slot'),
   slice('changes', 'position'),
+  slice('change_heads', 'position'),
 ];
 
 /** Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. */

@@ -8,7 +8,7 @@ import { originOf, recorded, textOfChanges, updateChanges } from './postgres-cha
 import { columnsOf } from './postgres-columns.ts';
 import { deleteUser } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { pageSql, toPage } from './postgres-pages.ts';
+import { byIdsSql, pageSql, toEndlessPage, toPage } from './postgres-pages.ts';
 import {
   ALIVE,
   meetsPrecondition,
@@ -16,7 +16,7 @@ import {
   putRow,
   updateSql,
 } from './postgres-row-writes.ts';
-import { jsonText, jsonTime } from './postgres-text.ts';
+import { jsonText, jsonTime, textArray } from './postgres-text.ts';
 import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
 
 const USER = columnsOf<UserRecord>({
@@ -34,16 +34,20 @@ const USER = columnsOf<UserRecord>({
 
 const FIND = `SELECT ${USER.sql} FROM users WHERE project_id = $1 AND id = $2`;
 
-const LIST = pageSql({
-  rows: 'SELECT * FROM users WHERE project_id = $1 AND id > $2',
-  entry: `'{"id":' || to_json(page.id)::text || ',"name":' || ${jsonText('page.name')}
+/** A user as the API shows it, from the row `page`. */
+const ENTRY = `'{"id":' || to_json(page.id)::text || ',"name":' || ${jsonText('page.name')}
     || ',"short_name":' || ${jsonText('page.short_name')} || ',"email":' || ${jsonText('page.email')}
     || ',"profile_picture_url":' || ${jsonText('page.profile_picture_url')}
     || ',"status":"' || page.status || '","metadata":' || page.metadata
-    || ',"created_at":' || ${jsonTime('page.created_at')} || ',"updated_at":' || ${jsonTime('page.updated_at')} || '}'`,
+    || ',"created_at":' || ${jsonTime('page.created_at')} || ',"updated_at":' || ${jsonTime('page.updated_at')} || '}'`;
+
+const LIST = pageSql({
+  rows: 'SELECT * FROM users WHERE project_id = $1 AND id > $2',
+  entry: ENTRY,
   limit: '$3',
   total: `(SELECT coalesce(sum(users), 0)::bigint FROM user_counts WHERE project_id = $1)`,
 });
+const LIST_BY_IDS = byIdsSql('users', ENTRY);
 
 /** The row of a user: its writes are applied one after the other. */
 export const userRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `user ${id}` });
@@ -113,6 +117,10 @@ export function userStore({ database }: PostgresEngine): UserStore {
     async list(project, { after, limit }) {
       const [row] = await database.read(LIST, project, after ?? '', limit);
       return toPage(row as Row) as TotalPage;
+    },
+    async listByIds(project, ids) {
+      const [row] = await database.read(LIST_BY_IDS, project, textArray(ids));
+      return toEndlessPage(row as Row);
     },
     put(project, id, write, context) {
       const fields = USER_FIELDS.map((field) => (write[field] === null ? '' : (write[field] ?? null)));

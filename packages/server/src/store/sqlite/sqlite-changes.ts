@@ -1,7 +1,12 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import { type Change, storedTexts } from '../changes.ts';
-import type { ChangeRecord } from '../ports/changes.ts';
+import {
+  CHANGES_READ_MAX_BYTES,
+  type ChangeOrder,
+  type ChangeReading,
+  type ChangeRecord,
+} from '../ports/changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -9,20 +14,44 @@ import type { SqliteReader } from './sqlite-reader.ts';
 /** Most records of a project that are looked at, and removed, in one transaction. */
 const REMOVED_AT_ONCE = 1_000;
 
-/** Reads of recorded changes, on the main thread. */
-export function changeReads(reader: SqliteReader) {
-  const list = reader.prepare(`
-    SELECT position, at, actor, request_id, changes FROM changes
+const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';
+
+type RecordRow = [
+  position: number,
+  at: number,
+  actor: string,
+  requestId: string | null,
+  changes: string,
+  bytes: number,
+];
+
+/** Reads of recorded changes, on the main thread. Their positions are the order of commits, because there is one writer. */
+export function changeReads({ prepare }: SqliteReader) {
+  const epoch = prepare<[string]>(`SELECT lower(hex(value)) FROM store_secrets WHERE name = 'change_epoch'`);
+  const newest = prepare<[number | null]>(LAST_POSITION);
+  const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
+  const list = prepare<RecordRow>(`
+    SELECT position, at, actor, request_id, changes, octet_length(changes) FROM changes
     WHERE project_no = ? AND position > ? ORDER BY position LIMIT ?`);
+  const newestOf = (project: ProjectKey) => newest.get(project)?.[0] ?? 0;
   return {
-    async list(project: ProjectKey, after: number, limit: number): Promise<ChangeRecord[]> {
-      return list.all(project, after, limit).map((row) => ({
-        position: row[0] as number,
-        at: row[1] as number,
-        actor: actorOf(row[2] as string),
-        requestId: row[3] as string | null,
-        changes: JSON.parse(row[4] as string),
-      }));
+    async read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading> {
+      const records: ChangeRecord[] = [];
+      let left = CHANGES_READ_MAX_BYTES;
+      for (const [position, at, actor, requestId, changes, bytes] of list.iterate(project, after, limit)) {
+        records.push({ position, at, actor: actorOf(actor), requestId, changes: JSON.parse(changes) });
+        left -= bytes;
+        if (left < 0) break;
+      }
+      return {
+        epoch: `${epoch.get()?.[0]}${project}`,
+        newest: newestOf(project),
+        removedTo: (oldest.get(project)?.[0] ?? 1) - 1,
+        records,
+      };
+    },
+    async order(written: Iterable<ProjectKey>): Promise<ChangeOrder> {
+      return { newest: [...written].map((project) => [project, newestOf(project)]), hasMore: false };
     },
   };
 }
@@ -41,7 +70,7 @@ export class ChangeWrites {
     this.#insert = connection.prepare(
       'INSERT INTO changes (project_no, position, at, actor, request_id, changes) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#lastPosition = connection.prepare('SELECT max(position) FROM changes WHERE project_no = ?');
+    this.#lastPosition = connection.prepare(LAST_POSITION);
     this.#projects = connection.prepare(
       'SELECT project_no FROM projects WHERE project_no > ? ORDER BY project_no',
     );
@@ -54,7 +83,10 @@ export class ChangeWrites {
         AND position < (SELECT max(position) FROM changes WHERE project_no = ?1)`);
   }
 
-  /** Call it when a transaction begins: another process may have recorded changes since the one before. */
+  /**
+   * Call it when a transaction begins, because another process may have recorded changes since the one before, and when a write
+   * is rolled back: positions have no gaps.
+   */
   begin(): void {
     this.#positions.clear();
   }
@@ -67,7 +99,6 @@ export class ChangeWrites {
     }
   }
 
-  /** The position of a write that is rolled back is used by none. */
   #nextPosition(project: ProjectKey): number {
     const last = this.#positions.get(project) ?? this.#lastPosition.get(project)?.[0] ?? 0;
     const position = (last as number) + 1;

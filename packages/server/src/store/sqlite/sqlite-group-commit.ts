@@ -148,6 +148,7 @@ export class GroupCommit {
       if (!this.#connection.database.isTransaction || isDamage(error)) throw error;
       this.#rollBackTo.run();
       this.#release.run();
+      this.#writes.changes.begin();
       return error instanceof RollBack ? [number, null, error.outcome] : [number, failureOf(error)];
     }
   }

@@ -11,7 +11,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, UserCards } from './sqlite-members.ts';
-import { pagedList } from './sqlite-pages.ts';
+import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
 
@@ -34,6 +34,7 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool) {
     FROM groups g WHERE project_no = ? AND id = ?`);
   const exists = prepare('SELECT 1 FROM groups WHERE project_no = ? AND id = ?');
   const readPage = pagedList(prepare, LIST);
+  const byIds = listedById(prepare, LIST);
 
   return {
     async find(project: ProjectKey, id: string): Promise<GroupRecord | null> {
@@ -43,6 +44,7 @@ export function groupReads({ prepare }: SqliteReader, snapshots: SnapshotPool) {
     },
     exists: async (project: ProjectKey, id: string) => exists.get(project, id) !== undefined,
     list: async (project: ProjectKey, request: PageRequest) => readPage(project, request),
+    listByIds: async (project: ProjectKey, ids: readonly string[]) => byIds(project, ids),
     async *listAll(project: ProjectKey, request: PageRequest): AsyncGenerator<Page, void, void> {
       // A single page is of one state by itself, and needs no snapshot.
       const first = readPage(project, request);

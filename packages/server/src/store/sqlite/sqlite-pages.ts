@@ -1,4 +1,5 @@
-import type { Page, PageRequest } from '../../values/page.ts';
+import { compareCodePoints } from '@rollcall/protocol';
+import type { ListedById, Page, PageRequest } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
@@ -34,5 +35,15 @@ export function pagedList(
     // Only a full page may have a next one: then the last ID of this page and the first of the next are read.
     const [last, next] = count < limit ? [] : boundary.all(ownerKey, start, limit - 1);
     return { items: items ?? '', count, last: last === undefined || next === undefined ? null : last[0] };
+  };
+}
+
+/** Prepares the reads of a list by ID. The result reads the entries of an owner that have these IDs. */
+export function listedById(prepare: SqliteReader['prepare'], { entry, from, owner, id }: PagedList) {
+  const find = prepare<[entry: string]>(`SELECT ${entry} FROM ${from} WHERE ${owner} = ? AND ${id} = ?`);
+  return (ownerKey: ProjectKey, ids: readonly string[]): ListedById => {
+    const inOrder = [...new Set(ids)].sort(compareCodePoints);
+    const entries = inOrder.flatMap((each) => find.get(ownerKey, each) ?? []);
+    return { items: entries.join(','), count: entries.length };
   };
 }

@@ -9,7 +9,7 @@ import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { MembershipWrites, UserCard } from './sqlite-members.ts';
-import { pagedList } from './sqlite-pages.ts';
+import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const FIND = `
@@ -47,6 +47,7 @@ export function userReads({ prepare }: SqliteReader) {
   const find = prepare<UserRow>(FIND);
   const total = prepare<[number]>('SELECT user_count FROM projects WHERE project_no = ?');
   const page = pagedList(prepare, LIST);
+  const byIds = listedById(prepare, LIST);
   return {
     async find(project: ProjectKey, id: string): Promise<UserRecord | null> {
       return toUser(id, find.get(project, id));
@@ -54,6 +55,7 @@ export function userReads({ prepare }: SqliteReader) {
     async list(project: ProjectKey, request: PageRequest): Promise<TotalPage> {
       return { ...page(project, request), total: total.get(project)?.[0] ?? 0 };
     },
+    listByIds: async (project: ProjectKey, ids: readonly string[]) => byIds(project, ids),
   };
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CHANGES_READ_MAX_BYTES, type ChangeRecord } from '../../../src/store/ports/changes.ts';
+import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { changesOf, changeTexts } from './entries.ts';
 import { numbered, type Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -217,12 +219,13 @@ const REJECTED: readonly (readonly [what: string, run: Run])[] = [
 
 /** The position of the newest record. */
 async function newest({ store, key }: Roster): Promise<number> {
-  return (await store.changes.list(key, 0, 1_000)).at(-1)?.position ?? 0;
+  await orderAll(store);
+  return (await store.changes.read(key, 0, 0)).newest;
 }
 
 /** The changes recorded after a position, as texts. */
 async function recordedAfter({ store, key }: Roster, position: number): Promise<string[]> {
-  const records = await store.changes.list(key, position, 10_000);
+  const records = await recordsAfter(store, key, position);
   return records.flatMap(({ changes }) => changeTexts(changes));
 }
 
@@ -263,7 +266,7 @@ export function changeContract(lab: StoreLab): void {
     const actor = { kind: 'access_token', id: 'a:b' } as const;
     const context = { ...roster.next(), actor, requestId: 'request 1' };
     await roster.store.users.put(roster.key, 'ann', {}, context);
-    const [record, ...others] = await roster.store.changes.list(roster.key, 0, 10);
+    const [record, ...others] = await recordsAfter(roster.store, roster.key, 0, 10);
     assert.deepEqual(others, []);
     const { position: _, changes, ...origin } = record ?? assert.fail('there is a record');
     assert.deepEqual(origin, { at: context.now, actor, requestId: 'request 1' });
@@ -291,7 +294,7 @@ export function changeContract(lab: StoreLab): void {
     const outcome = await roster.putGroup('g', { name: 'G', members: ids });
     const expected = ['group.created g', ...ids.map((id) => `member.added g ${id}`)];
     assert.deepEqual(changesOf(outcome).sort(), [...expected].sort());
-    const records = await roster.store.changes.list(roster.key, before, 10);
+    const records = await recordsAfter(roster.store, roster.key, before, 10);
     const changes = records.flatMap((record) => record.changes);
     assert.deepEqual(
       changes.map((change) => ('users' in change ? (change.users as readonly string[]).length : 0)),
@@ -303,27 +306,75 @@ export function changeContract(lab: StoreLab): void {
   test('positions of recorded changes grow, and a list begins after one of them', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c', 'd']) await roster.putUser(id, {});
-    const all = await roster.store.changes.list(roster.key, 0, 10);
+    const all = await recordsAfter(roster.store, roster.key, 0, 10);
     const positions = all.map(({ position }) => position);
     assert.deepEqual(
       positions,
       [...new Set(positions)].sort((a, b) => a - b),
     );
     const after = positions[1] as number;
-    const rest = await roster.store.changes.list(roster.key, after, 1);
+    const rest = await recordsAfter(roster.store, roster.key, after, 1);
     assert.deepEqual(rest, all.slice(2, 3));
   });
 
   test('changes from before a time are removed, later ones stay, and no position is used again', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
-    const [, , last] = await roster.store.changes.list(roster.key, 0, 10);
+    const [, , last] = await recordsAfter(roster.store, roster.key, 0, 10);
     while (await roster.store.changes.removeBefore(last?.at ?? 0));
-    assert.deepEqual(await roster.store.changes.list(roster.key, 0, 10), [last]);
+    assert.deepEqual(await recordsAfter(roster.store, roster.key, 0, 10), [last]);
     while (await roster.store.changes.removeBefore(START + 1_000_000));
     await roster.putUser('d', {});
-    const [next] = await roster.store.changes.list(roster.key, last?.position ?? 0, 10);
+    const [next] = await recordsAfter(roster.store, roster.key, last?.position ?? 0, 10);
     assert.deepEqual(next?.changes, [{ type: 'user.created', user: 'd' }]);
+  });
+
+  test('a reading has the newest position, what was removed, and the epoch of its project', async () => {
+    const [roster, other] = [await lab.project(), await lab.project()];
+    const { changes } = roster.store;
+    for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
+    const records = await recordsAfter(roster.store, roster.key);
+    const { epoch, ...reading } = await changes.read(roster.key, 0, 2);
+    assert.deepEqual(reading, { newest: 3, removedTo: 0, records: records.slice(0, 2) });
+    assert.match(epoch, /^[0-9a-z]{1,64}$/);
+    while (await changes.removeBefore(records[2]?.at ?? 0));
+    const expected = { epoch, newest: 3, removedTo: 2, records: records.slice(2) };
+    assert.deepEqual(await changes.read(roster.key, 0, 2), expected);
+    const { epoch: otherEpoch, ...nothing } = await changes.read(other.key, 0, 2);
+    assert.deepEqual(nothing, { newest: 0, removedTo: 0, records: [] });
+    assert.notEqual(otherEpoch, epoch);
+  });
+
+  test('a reading ends with the record that makes it longer than 1 MiB, and the next one goes on after it', async () => {
+    const roster = await lab.project();
+    const ids = Array.from({ length: 6_000 }, (_, index) => `${'u'.repeat(300)}${index}`);
+    await roster.users(...ids);
+    const before = await newest(roster);
+    await roster.putGroup('g', { name: 'G', members: ids });
+    await orderAll(roster.store);
+    const found: ChangeRecord[] = [];
+    for (let isEnd = false; !isEnd; ) {
+      const after = found.at(-1)?.position ?? before;
+      const { records, newest: last } = await roster.store.changes.read(roster.key, after, 100);
+      const withoutLast = records.slice(0, -1).map(({ changes }) => JSON.stringify(changes));
+      assert.ok(withoutLast.join('').length <= CHANGES_READ_MAX_BYTES, `${records.length} records`);
+      found.push(...records);
+      isEnd = found.at(-1)?.position === last;
+    }
+    const texts = found.flatMap(({ changes }) => changeTexts(changes));
+    assert.deepEqual(texts.sort(), ['group.created g', ...ids.map((id) => `member.added g ${id}`)].sort());
+  });
+
+  test('the order has the newest position of the projects that were written to', async () => {
+    const roster = await lab.project();
+    for (const id of ['a', 'b']) await roster.putUser(id, {});
+    const newestOf = new Map<unknown, number>();
+    for (let hasMore = true; hasMore; ) {
+      const order = await roster.store.changes.order([roster.key]);
+      for (const [project, position] of order.newest) newestOf.set(project, position);
+      hasMore = order.hasMore;
+    }
+    assert.equal(newestOf.get(roster.key), 2);
   });
 
   test('changes of one project are not among those of another', async () => {

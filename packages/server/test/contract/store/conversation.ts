@@ -14,6 +14,7 @@ import type { StoredThreadWrite, ThreadListRequest, ThreadRecord } from '../../.
 import type { Store } from '../../../src/store/store.ts';
 import type { ConditionalContext } from '../../../src/store/write-context.ts';
 import type { ProjectKey } from '../../../src/values/project-key.ts';
+import { recordsAfter } from '../../support/recorded.ts';
 import { changeTexts } from './entries.ts';
 import { newRoster, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -202,7 +203,7 @@ export class Conversation extends Roster {
 
   /** Everything that is recorded of threads and messages, as `message.updated g t m content`. */
   async recorded(): Promise<string[]> {
-    const records = await this.store.changes.list(this.key, 0, 10_000);
+    const records = await recordsAfter(this.store, this.key);
     return conversationTexts(records.flatMap(({ changes }) => changes));
   }
 }

@@ -142,6 +142,22 @@ export function pageContract(lab: StoreLab): void {
     });
   }
 
+  test('users and groups are listed by ID as the whole list has them, without those that do not exist', async () => {
+    const roster = await lab.project();
+    await roster.users(...ODD_ORDER, 'other');
+    await roster.applied({ groups: [...ODD_ORDER, 'other'].map((id) => ({ id, name: `N${id}` })) });
+    const asked = ['nothing', ...ODD_ORDER.toReversed(), 'a'];
+    for (const [port, list] of [
+      [roster.store.users, roster.listUsers],
+      [roster.store.groups, roster.listGroups],
+    ] as const) {
+      const whole = (await entriesOf(list)).filter(({ id }) => id !== 'other');
+      const { items, count } = await port.listByIds(roster.key, asked);
+      assert.deepEqual(JSON.parse(`[${items}]`), whole);
+      assert.equal(count, whole.length);
+    }
+  });
+
   test('a list is read in pages of the largest limit, however many pages the driver reads', async () => {
     const roster = await lab.project();
     const ids = numbered('u', 10_000);

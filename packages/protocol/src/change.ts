@@ -1,0 +1,55 @@
+/** What writes changed, as the change feed answers it. */
+
+import { flag, list, maybe, meaning, object, oneOf, type Static, text, textOrNull } from './schema.ts';
+import { Id, Timestamp } from './values.ts';
+
+export const CHANGE_TYPES = [
+  ...['user.created', 'user.updated', 'user.deactivated', 'user.activated', 'user.removed'],
+  ...['group.created', 'group.updated', 'group.deactivated', 'group.activated', 'group.removed'],
+  ...['member.added', 'member.removed', 'preferences.updated'],
+  ...['durable_presence.moved', 'durable_presence.removed'],
+  ...['thread.created', 'thread.updated', 'thread.removed'],
+  ...['message.created', 'message.updated', 'message.appended', 'message.removed'],
+  ...['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
+] as const;
+
+export const ACTOR_KINDS = [
+  ...(['project_token', 'app_token', 'access_token', 'customer_token'] as const),
+  ...(['client_token', 'command_line', 'service'] as const),
+] as const;
+
+const Actor = object(
+  {
+    kind: oneOf(ACTOR_KINDS, { 'x-meaning': 'By which kind of token, or other way.' }),
+    id: meaning(textOrNull(), 'The project, session, customer or user of the token; null for the others.'),
+  },
+  { 'x-meaning': 'Who made a change.' },
+);
+
+export const RecordedChange = object(
+  {
+    id: meaning(text(), 'The position of the change. Opaque; the same change always has the same one.'),
+    type: meaning(text(), 'What happened, such as `member.added`.'),
+    at: meaning(Timestamp, 'When it was made.'),
+    actor: meaning(Actor, 'By whom.'),
+    request_id: meaning(textOrNull(), 'The `x-request-id` of the request; null where there was none.'),
+    user: maybe(meaning(Id, 'The user concerned.')),
+    users: maybe(meaning(list(Id), 'Of `member.*`: at most 1,000 users.')),
+    group: maybe(meaning(Id, 'The group concerned.')),
+    thread: maybe(meaning(Id, 'The thread concerned.')),
+    message: maybe(meaning(Id, 'The message concerned.')),
+    fields: maybe(meaning(list(text()), 'Of `.updated`: the names of the fields that changed.')),
+  },
+  { 'x-meaning': 'A change. Its values are not part of it: read the resource.' },
+);
+export type RecordedChange = Static<typeof RecordedChange>;
+
+export const ChangeList = object(
+  {
+    changes: meaning(list(RecordedChange), 'In the order in which they happened.'),
+    next: meaning(text(), 'Pass it as `after` for the changes that follow.'),
+    more: meaning(flag(), 'Whether some follow already. A page can be empty although more follow.'),
+  },
+  { 'x-meaning': 'A page of changes.' },
+);
+export type ChangeList = Static<typeof ChangeList>;

@@ -1,0 +1,94 @@
+import type { Change } from '../store/changes.ts';
+import type { ChangeReading, ChangeRecord } from '../store/ports/changes.ts';
+import type { Store } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import { asksForChange, asksForRecord, type ChangeFilter } from './change-filter.ts';
+import { type ChangePosition, positionText } from './change-position.ts';
+import { ServiceError } from './service-error.ts';
+
+/** Records that are read and searched at once: a few milliseconds. */
+const RECORDS_AT_ONCE = 500;
+
+/** A change that a reader asks for. */
+export interface FoundChange {
+  readonly id: string;
+  readonly record: ChangeRecord;
+  readonly change: Change;
+}
+
+/** Some changes, and where they end. */
+export interface ChangeChunk {
+  readonly found: readonly FoundChange[];
+  readonly position: ChangePosition;
+  /** Nothing follows for now. */
+  readonly isEnd: boolean;
+}
+
+/** The changes of a project, in their order. */
+export class ChangeFeed {
+  readonly #store: Pick<Store, 'changes'>;
+
+  constructor({ store }: { readonly store: Pick<Store, 'changes'> }) {
+    this.#store = store;
+  }
+
+  /** The position after the newest change. */
+  async latest(project: ProjectKey): Promise<ChangePosition> {
+    const { epoch, newest } = await this.#store.changes.read(project, 0, 0);
+    return { epoch, position: newest, index: 0 };
+  }
+
+  /** A position to begin at: null is before the oldest change that is stored. @throws ServiceError 410 */
+  async begin(project: ProjectKey, from: ChangePosition | null): Promise<ChangePosition> {
+    const reading = await this.#store.changes.read(project, 0, 0);
+    if (from !== null) requireStored(from, reading);
+    return from ?? { epoch: reading.epoch, position: reading.removedTo, index: 0 };
+  }
+
+  /**
+   * Searches some hundred records from a position on, or from the oldest where it is null, for at most `limit` changes.
+   * @throws ServiceError 410 where changes after the position were removed, or it is none of this store
+   */
+  async chunk(
+    project: ProjectKey,
+    from: ChangePosition | null,
+    filter: ChangeFilter,
+    limit: number,
+  ): Promise<ChangeChunk> {
+    const reading = await this.#store.changes.read(project, from?.position ?? 0, RECORDS_AT_ONCE);
+    if (from !== null) requireStored(from, reading);
+    const { epoch, newest, records } = reading;
+    const found: FoundChange[] = [];
+    let position = from ?? { epoch, position: reading.removedTo, index: 0 };
+    let skipped = position.index;
+    for (const record of records) {
+      const isAskedFor = asksForRecord(filter, record);
+      for (const [index, change] of record.changes.entries()) {
+        if (index < skipped) continue;
+        position = positionAfter(epoch, record, index);
+        if (!isAskedFor || !asksForChange(filter, change)) continue;
+        found.push({ id: positionText(position), record, change });
+        if (found.length === limit) return { found, position, isEnd: position.position === newest };
+      }
+      skipped = 0;
+    }
+    return { found, position, isEnd: position.position === newest };
+  }
+}
+
+/** The last change of a record leads to the record's position, so that a position has one text. */
+const positionAfter = (epoch: string, { position, changes }: ChangeRecord, index: number): ChangePosition =>
+  index === changes.length - 1
+    ? { epoch, position, index: 0 }
+    : { epoch, position: position - 1, index: index + 1 };
+
+function requireStored({ epoch, position, index }: ChangePosition, reading: ChangeReading): void {
+  const { newest, removedTo } = reading;
+  const isAhead = position > newest || (position === newest && index > 0);
+  if (epoch === reading.epoch && position >= removedTo && !isAhead) return;
+  throw new ServiceError(
+    'invalid_request',
+    'the changes after this position are not stored any more, or the store was restored since: take the position after=latest, read everything anew, and go on from that position',
+    { status: 410 },
+  );
+}

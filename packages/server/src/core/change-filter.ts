@@ -1,0 +1,46 @@
+import { ACTOR_KINDS, CHANGE_TYPES } from '@rollcall/protocol';
+import { actorText } from '../store/actor-text.ts';
+import type { Change } from '../store/changes.ts';
+import { unpackIds } from '../store/packed-ids.ts';
+import type { ChangeRecord } from '../store/ports/changes.ts';
+
+/** Which changes a reader asks for; what is undefined does not matter. */
+export interface ChangeFilter {
+  readonly types?: ReadonlySet<string> | undefined;
+  readonly group?: string | undefined;
+  readonly user?: string | undefined;
+  /** A kind, or `kind:id`. */
+  readonly actor?: string | undefined;
+  readonly requestId?: string | undefined;
+}
+
+const KINDS: ReadonlySet<string> = new Set(ACTOR_KINDS);
+
+/** The types that a list with commas names, where `member.*` names all that begin so. Null where one of them does not exist. */
+export function readTypes(list: string): Set<string> | null {
+  const found = new Set<string>();
+  for (const name of list.split(',')) {
+    const types = CHANGE_TYPES.filter((type) =>
+      name.endsWith('.*') ? type.startsWith(name.slice(0, -1)) : type === name,
+    );
+    if (types.length === 0) return null;
+    for (const type of types) found.add(type);
+  }
+  return found;
+}
+
+export const isActor = (text: string): boolean => KINDS.has(text.split(':', 1)[0] as string);
+
+/** Whether a filter asks for any change of a record. */
+export function asksForRecord({ actor, requestId }: ChangeFilter, record: ChangeRecord): boolean {
+  if (requestId !== undefined && record.requestId !== requestId) return false;
+  return actor === undefined || actor === record.actor.kind || actor === actorText(record.actor);
+}
+
+/** Whether it asks for this change of such a record. */
+export function asksForChange({ types, group, user }: ChangeFilter, change: Change): boolean {
+  if (types !== undefined && !types.has(change.type)) return false;
+  if (group !== undefined && !('group' in change && change.group === group)) return false;
+  if (user === undefined || ('user' in change && change.user === user)) return true;
+  return 'users' in change && unpackIds(change.users).includes(user);
+}

@@ -1,0 +1,113 @@
+import type { Logger } from 'pino';
+import type { Broker, Change } from '../../broker/broker.ts';
+import { ChangeFeed } from '../../core/change-feed.ts';
+import type { ChangeFilter } from '../../core/change-filter.ts';
+import type { ChangePosition } from '../../core/change-position.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { EventSession } from '../conversation/event-session.ts';
+import { OpenStreams } from '../sessions/open-streams.ts';
+import type { SessionRequest } from '../sessions/stream-request.ts';
+import { ChangeReader } from './change-reader.ts';
+
+const TICK_MS = 1_000;
+const HEARTBEAT_MS = 15_000;
+
+interface Parts {
+  readonly store: Store;
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * All streams of changes of this process. A notification makes the readers of a project read on; because one can be lost, the
+ * newest position of each project that has readers is also read once a second.
+ */
+export class ChangeHub {
+  readonly #parts: Parts;
+  readonly #feed: ChangeFeed;
+  readonly #readers = new Set<ChangeReader>();
+  readonly #streams: OpenStreams<EventSession>;
+  readonly #stops: readonly (() => void)[];
+  #isPolling = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#feed = new ChangeFeed(parts);
+    this.#streams = new OpenStreams(parts);
+    this.#stops = [
+      parts.clock.every(TICK_MS, () => this.#tick()),
+      parts.clock.every(HEARTBEAT_MS, () => {
+        for (const reader of this.#readers) reader.heartbeat();
+      }),
+      parts.broker.subscribe((change) => this.#onChange(change)),
+    ];
+  }
+
+  /** The number of open streams. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** Adds a reader from a position, or from the oldest change where it is null. @throws ServiceError 410 */
+  async open(
+    request: SessionRequest,
+    from: ChangePosition | null,
+    filter: ChangeFilter,
+  ): Promise<EventSession> {
+    const position = await this.#feed.begin(request.caller.project, from);
+    this.#streams.requireOpen();
+    const { log } = this.#parts;
+    const reader = new ChangeReader(request, position, filter, {
+      feed: this.#feed,
+      log,
+      ended: () => this.#ended(reader),
+    });
+    this.#readers.add(reader);
+    this.#streams.add(reader.session);
+    return reader.session;
+  }
+
+  /** Ends all streams at once; no more are opened. Idempotent. */
+  stop(): void {
+    this.#streams.stop();
+  }
+
+  /** Releases everything. Idempotent. */
+  close(): void {
+    this.#streams.close();
+    for (const stop of this.#stops) stop();
+  }
+
+  #ended(reader: ChangeReader): void {
+    this.#readers.delete(reader);
+    this.#streams.ended(reader.session);
+  }
+
+  #tick(): void {
+    this.#streams.tick();
+    if (!this.#isPolling) void this.#poll();
+  }
+
+  async #poll(): Promise<void> {
+    this.#isPolling = true;
+    try {
+      const ofProjects = Map.groupBy(this.#readers, ({ session }) => session.request.caller.project);
+      for (const [project, readers] of ofProjects) {
+        const { position } = await this.#feed.latest(project);
+        for (const reader of readers) reader.notify(position);
+      }
+    } catch {
+      // The store is away.
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
+  #onChange(change: Change): void {
+    if (change.type !== 'changes') return;
+    for (const reader of this.#readers)
+      if (reader.session.request.caller.project === change.project) reader.notify(change.position);
+  }
+}

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import type { ChangeFeed } from '../../core/change-feed.ts';
+import type { ChangeFilter } from '../../core/change-filter.ts';
+import { type ChangePosition, positionText } from '../../core/change-position.ts';
+import { ServiceError } from '../../core/service-error.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import { changeEvent } from '../../wire/change-text.ts';
+import { heartbeatText } from '../../wire/event-text.ts';
+import { EventSession, type EventSource } from '../conversation/event-session.ts';
+import type { SessionRequest } from '../sessions/stream-request.ts';
+
+export interface ReaderParts {
+  readonly feed: ChangeFeed;
+  readonly log: Logger;
+  readonly ended: (reader: ChangeReader) => void;
+}
+
+/** One stream of changes: it reads on from its own position, as fast as its network takes the text. */
+export class ChangeReader implements EventSource {
+  readonly session: EventSession;
+  readonly #parts: ReaderParts;
+  readonly #filter: ChangeFilter;
+  #position: ChangePosition;
+  /** Something was recorded since the last reading began. */
+  #isDue = false;
+
+  constructor(request: SessionRequest, from: ChangePosition, filter: ChangeFilter, parts: ReaderParts) {
+    this.#parts = parts;
+    this.#filter = filter;
+    this.#position = from;
+    this.session = new EventSession(request, this);
+    // A reader that is disconnected before the first change resumes from here.
+    this.session.opening = this.#heartbeatText();
+  }
+
+  /** The newest record has this position. */
+  notify(newest: number): void {
+    if (newest > this.#position.position) {
+      this.#isDue = true;
+      this.session.fallBehind();
+    }
+    this.session.resume();
+  }
+
+  heartbeat(): void {
+    this.session.heartbeat(this.#heartbeatText());
+  }
+
+  async catchUp(session: EventSession): Promise<void> {
+    try {
+      while (!session.isFull && session.ending === null) {
+        this.#isDue = false;
+        const { feed } = this.#parts;
+        const { project } = session.request.caller;
+        const chunk = await feed.chunk(project, this.#position, this.#filter, Number.POSITIVE_INFINITY);
+        this.#position = chunk.position;
+        session.write(Buffer.from(chunk.found.map(changeEvent).join('')));
+        if (!chunk.isEnd || this.#isDue) continue;
+        session.caughtUp();
+        return;
+      }
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  ended(): void {
+    this.#parts.ended(this);
+  }
+
+  #heartbeatText(): Buffer {
+    return Buffer.from(heartbeatText(positionText(this.#position)));
+  }
+
+  #failed(err: unknown): void {
+    // The next poll reads on.
+    if (err instanceof StoreUnavailableError) return;
+    if (err instanceof ServiceError) {
+      this.session.end(err);
+      return;
+    }
+    this.#parts.log.error({ err }, 'a stream of changes failed');
+    this.session.disconnect();
+  }
+}
