@@ -1,6 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import type { Page, TotalPage } from '../../values/page.ts';
 import type { Row } from './connections/postgres-connection.ts';
+import { rowOf } from './postgres-lists.ts';
 
 interface PageQuery {
   /** Selects `id` and what `entry` needs, from the start of the page on; no order and no limit. */
@@ -42,7 +43,8 @@ export function toEndlessPage([, items, count, last, more]: Row): Page {
 /** One statement that reads the entries with the IDs of the array $2: (NULL, entries joined with commas, how many). */
 export const byIdsSql = (table: 'users' | 'groups', entry: string) =>
   pageSql({
-    rows: `SELECT * FROM ${table} WHERE project_id = $1 AND id = ANY($2::text[])`,
+    rows: `SELECT found.* FROM (SELECT DISTINCT id FROM unnest($2::text[]) AS t(id)) AS named
+      ${rowOf(table, 'found', 'r.*', 'r.id = named.id')}`,
     entry,
     limit: `${limits.LISTED_IDS_MAX}`,
     total: 'NULL',
