@@ -1,3 +1,10 @@
+export type {
+  LocationFilter,
+  MessageOrder,
+  PresenceFilter,
+  ThreadFilter,
+  ViewerGroup,
+} from './http/filter.ts';
 export type { Page, PagedList, PageOptions } from './http/paged-list.ts';
 export type { Token } from './http/token-source.ts';
 export type { CallOptions, ConnectionOptions } from './http/transport.ts';
@@ -8,15 +15,20 @@ export type {
   PresenceDurable,
   PresenceEvent,
   PresenceSnapshot,
+  PresenceWatch,
 } from './presence/presence-event.ts';
 export { NOBODY, type PresenceState, presenceAfter } from './presence/presence-state.ts';
-export type { PresenceWatch, StreamOptions } from './presence/presence-watch.ts';
 export { sameLocation } from './presence/same-location.ts';
 export type * from './protocol.ts';
+export type * from './resources/conversation-event.ts';
 export type { Precondition, Tagged } from './resources/keyed-resource.ts';
+export type { Messages } from './resources/messages.ts';
 export type { AnnounceOptions, WatchOptions } from './resources/presence.ts';
-export type { PresenceFilter } from './resources/presence-filter.ts';
-export type { ViewerAnnounceOptions, ViewerGroup, ViewerWatchOptions } from './resources/viewer-presence.ts';
+export type { ThreadsWatchOptions } from './resources/threads.ts';
+export type { ViewerMessages } from './resources/viewer-messages.ts';
+export type { ViewerAnnounceOptions, ViewerWatchOptions } from './resources/viewer-presence.ts';
+export type { ViewerThreadsWatchOptions } from './resources/viewer-threads.ts';
 export { type BatchOptions, Rollcall } from './rollcall.ts';
 export { RollcallClient } from './rollcall-client.ts';
 export { RollcallError, type RollcallErrorCode } from './rollcall-error.ts';
+export type { StreamOptions, Watch } from './streams/watch.ts';

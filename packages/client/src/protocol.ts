@@ -7,7 +7,9 @@ import type * as protocol from '@rollcall/protocol';
 export type {
   ArrivedEvent,
   Batch,
+  BranchNode,
   ChangeCounts,
+  ContentNode,
   DepartedEvent,
   DepartureReason,
   DurableEvent,
@@ -19,6 +21,10 @@ export type {
   Location,
   Member,
   MembersChange,
+  Message,
+  MessageAppend,
+  MessageCreation,
+  MessageWrite,
   NotificationChannels,
   PreferenceWrite,
   PresenceEntry,
@@ -27,6 +33,11 @@ export type {
   SecretRotation,
   SnapshotEvent,
   Status,
+  TextNode,
+  Thread,
+  ThreadCreation,
+  ThreadSeen,
+  ThreadWrite,
   User,
   UserItem,
   UserWrite,
@@ -65,3 +76,15 @@ export type Project = protocol.Static<typeof protocol.Project>;
 export type ProjectCreated = protocol.Static<typeof protocol.ProjectCreated>;
 export type SecretRotated = protocol.Static<typeof protocol.SecretRotated>;
 export type Authorized = protocol.Static<typeof protocol.Authorized>;
+/** The response of a creation whose ID can be made by the server. */
+export type Created = protocol.Static<typeof protocol.Created>;
+/** The response of an append: `length` is that of the whole text, in code points. */
+export type Appended = protocol.Static<typeof protocol.Appended>;
+/** A thread as a page reads it: `unread` counts the messages of others that the viewer has not seen. */
+export type ViewerThread = protocol.ClientThread;
+export type ViewerThreadCreation = protocol.ClientThreadCreation;
+export type ViewerThreadWrite = protocol.ClientThreadWrite;
+/** A message to create as the viewer. */
+export type ViewerMessageCreation = protocol.ClientMessageCreation;
+/** A change of one of the viewer's own messages. */
+export type ViewerMessageWrite = protocol.ClientMessageWrite;

@@ -7,9 +7,9 @@ import type { ErrorCode } from './protocol.ts';
 export type RollcallErrorCode = ErrorCode | 'network' | 'timeout' | 'aborted';
 
 /** The retryable codes of the protocol's table, and this client's own. */
-const RETRYABLE_CODES: ReadonlySet<string> = new Set<RollcallErrorCode>(['error', 'network', 'timeout']);
+const RETRYABLE_CODES: readonly RollcallErrorCode[] = ['error', 'network', 'timeout'];
 /** Statuses that are retryable whatever their code: request timeout, too many requests, and a gateway's 5xx. */
-const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+const RETRYABLE_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 /** A 401 is about the token when it has `WWW-Authenticate` or one of these codes; CORS can hide the header. */
 const TOKEN_CODES = /_token$|_authorization_header$/;
 
@@ -42,36 +42,38 @@ export class RollcallError extends Error {
     this.name = 'RollcallError';
     this.code = code;
     this.status = details.status ?? 0;
-    this.retryable = RETRYABLE_CODES.has(code) || RETRYABLE_STATUSES.has(this.status);
+    this.retryable = RETRYABLE_CODES.includes(code) || RETRYABLE_STATUSES.includes(this.status);
     this.requestId = details.requestId ?? null;
     this.retryAfterMs = details.retryAfterMs;
-    this.aboutToken = details.aboutToken ?? TOKEN_CODES.test(code);
+    this.aboutToken = details.aboutToken || TOKEN_CODES.test(code);
   }
 }
 
 /** The error of a response, given its body. A gateway's response has no code of the table and gets one by its status. */
-export function errorOfResponse({ status, headers }: Response, body: string): RollcallError {
-  const { error, message } = errorBodyIn(body);
-  const code = error ?? (status >= 500 ? 'error' : 'invalid_request');
-  return new RollcallError(code as RollcallErrorCode, message ?? `status ${status} without an error body`, {
+export const errorOfResponse = ({ status, headers }: Response, body: string): RollcallError =>
+  errorIn(body, status >= 500 ? 'error' : 'invalid_request', `status ${status} without an error body`, {
     status,
     requestId: headers.get('x-request-id'),
     retryAfterMs: retryAfterMs(headers.get('retry-after')),
-    aboutToken: status === 401 && (headers.has('www-authenticate') || TOKEN_CODES.test(code)),
+    aboutToken: status === 401 && headers.has('www-authenticate'),
   });
-}
 
-/** The `error` and `message` of a body, where present. */
-export function errorBodyIn(body: string): { error?: string; message?: string } {
+/** The error that a body describes; where it has none, the given code and message. */
+export function errorIn(
+  body: string,
+  code: RollcallErrorCode,
+  message: string,
+  details?: ErrorDetails,
+): RollcallError {
+  const found = { error: code, message };
   try {
-    const { error, message } = JSON.parse(body);
-    return {
-      ...(typeof error === 'string' && { error }),
-      ...(typeof message === 'string' && { message }),
-    };
+    const parsed = JSON.parse(body);
+    if (typeof parsed.error === 'string') found.error = parsed.error;
+    if (typeof parsed.message === 'string') found.message = parsed.message;
   } catch {
-    return {};
+    // Without JSON, there is no more to say than the status.
   }
+  return new RollcallError(found.error, found.message, details);
 }
 
 /** `Retry-After` in seconds or as a date. */

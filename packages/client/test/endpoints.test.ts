@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
-import { Rollcall, RollcallClient, RollcallError, type RollcallErrorCode } from '../src/index.ts';
+import { Rollcall, RollcallClient } from '../src/index.ts';
+import { rejects } from './support/rejects.ts';
 
 const server = oneServer();
 let project: Project;
@@ -27,15 +28,6 @@ after(() => rollcall.close());
 
 const clientToken = (claims: Record<string, unknown>) =>
   jwt({ project_id: project.id, iat: seconds(Date.now()), ...claims }, project.secret);
-
-/** Asserts that the call rejects with this code. */
-const rejects = (promise: Promise<unknown>, code: RollcallErrorCode, status: number) =>
-  assert.rejects(promise, (error) => {
-    assert.ok(error instanceof RollcallError);
-    assert.deepEqual([error.code, error.status], [code, status], error.message);
-    assert.match(String(error.requestId), /./);
-    return true;
-  });
 
 describe('groups', () => {
   test('groups are put, read, listed and deleted', async () => {

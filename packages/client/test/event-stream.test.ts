@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { EventStreamParser, type StreamEvent } from '../src/presence/event-stream.ts';
+import { EventStreamParser, type StreamEvent } from '../src/streams/event-stream.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

@@ -92,9 +92,16 @@ for await (const event of watch) {
 announcement.move({ page: 'b' });
 const open = rollcall.presence.watch({ groupID: 'g' });
 await open.next();
+const createThread = { name: 'T' };
+const content = [{ type: 'markdown', children: [{ text: 'a' }] }];
+const { id } = await client.threads.messages('t').create({ content, createThread });
+const following = rollcall.threads.messages('t').watch();
+await following.next();
+await rollcall.threads.messages('t').append(id, { text: 'b' });
+const { value: appended } = await following.next();
 await client.close();
 await rollcall.close();
-console.log(JSON.stringify({ ids, code, ended: await announcement.ended }));
+console.log(JSON.stringify({ ids, code, text: appended.text, ended: await announcement.ended }));
 `;
 
 describe('the package in Node', () => {
@@ -106,7 +113,12 @@ describe('the package in Node', () => {
         const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
         const args = ['host.js', url, projectToken, jwt(claims, projectSecret)];
         const { stdout, stderr } = await run(node ?? '', args, { cwd: project, timeout: 20_000 });
-        assert.deepEqual(JSON.parse(stdout), { ids: ['ada'], code: 'group_not_found', ended: null });
+        assert.deepEqual(JSON.parse(stdout), {
+          ids: ['ada'],
+          code: 'group_not_found',
+          text: 'b',
+          ended: null,
+        });
         assert.equal(stderr, '');
       });
     });
@@ -116,7 +128,10 @@ describe('the package in Node', () => {
 /** A program that uses the types; the lines after `@ts-expect-error` must not compile. */
 const TYPED_PROGRAM = `
 import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
-import type { Announcement, Group, Location, Member, Page, PresenceEvent, PresenceState, User } from '@rollcall/client';
+import type {
+  Announcement, ContentNode, Group, Location, Member, Messages, Page, PresenceEvent, PresenceState, ThreadsEvent, User,
+  ViewerThread,
+} from '@rollcall/client';
 
 const rollcall = new Rollcall({ url: 'http://127.0.0.1:8080', token: () => 't', fetch, timeoutMs: 1_000 });
 export async function host(signal: AbortSignal): Promise<void> {
@@ -149,6 +164,32 @@ export async function browser(client: RollcallClient): Promise<PresenceState> {
   }
   return state;
 }
+export async function conversation(signal: AbortSignal): Promise<ContentNode[]> {
+  const messages: Messages = rollcall.threads.messages('t');
+  const children = [{ text: 'a', bold: true }];
+  const content: ContentNode[] = [{ type: 'link', url: 'https://example.com', children }, { text: 'b' }];
+  const { id } = await messages.create({ authorID: 'ada', content, createThread: { groupID: 'g', name: 'T' } });
+  const { length } = await messages.append(id, { text: 'c', offset: 1 });
+  // @ts-expect-error a link has a url
+  await messages.put(id, { content: [{ type: 'link', children }] });
+  // @ts-expect-error markdown has exactly one text
+  await messages.put(id, { content: [{ type: 'markdown', children: [] }] });
+  // @ts-expect-error a group is required
+  rollcall.threads.watch();
+  for await (const event of messages.watch({ signal })) {
+    if (event.type === 'message') return event.message.content;
+    // @ts-expect-error only of one that was appended to
+    console.log(event.text, length);
+  }
+  return [];
+}
+export async function unread(client: RollcallClient): Promise<number> {
+  for await (const { unread } of client.threads.list({ resolved: false })) if (unread > 0) return unread;
+  // @ts-expect-error a page changes content and deleted alone
+  await client.threads.messages('t').put('m', { authorID: 'bob' });
+  return 0;
+}
+export const shown = (event: ThreadsEvent<ViewerThread>) => (event.type === 'thread' ? event.thread.unread : event.type);
 export const waits = (error: RollcallError) => (error.code === 'user_not_found' ? null : error.retryAfterMs);
 export const kind = (event: PresenceEvent): 'snapshot' | 'arrived' | 'departed' | 'durable' => event.type;
 `;

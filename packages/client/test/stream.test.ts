@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { connect, createServer, type Socket } from 'node:net';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
+import { SlowProxy } from '../../server/test/support/slow-proxy.ts';
 import {
   NOBODY,
   type PresenceEvent,
@@ -14,6 +14,7 @@ import {
   RollcallClient,
   RollcallError,
 } from '../src/index.ts';
+import { clientsOfFile } from './support/clients-of-file.ts';
 
 const server = oneServer();
 const A = { page: 'a', part: '1' };
@@ -29,15 +30,7 @@ before(async () => {
   await project.seed({ users: members.map((id) => ({ id })), groups });
 });
 
-const clients: (Rollcall | RollcallClient)[] = [];
-after(() => Promise.all(clients.map((client) => client.close())));
-
-/** Closes the client after the tests, also after a failed one. */
-function closedAfter<Client extends Rollcall | RollcallClient>(client: Client): Client {
-  clients.push(client);
-  return client;
-}
-
+const closedAfter = clientsOfFile();
 const host = (url = project.url) => closedAfter(new Rollcall({ url, token: project.token }));
 
 const next = async (watch: PresenceWatch): Promise<PresenceEvent> => {
@@ -91,39 +84,15 @@ test('a watch with a filter yields departed with moved when the user moves out o
   await rollcall.presence.put('cy', { groupID: 'g', location: C, absent: true });
 });
 
-/** Runs `use` with a proxy before the server, and a function that cuts its connections. */
-async function withProxy<Result>(use: (url: string, cut: () => void) => Promise<Result>): Promise<Result> {
-  const sockets = new Set<Socket>();
-  const { hostname, port } = new URL(project.url);
-  const proxy = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => {}).on('close', () => sockets.delete(socket));
-    }
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  const address = proxy.address() as { port: number };
-  try {
-    return await use(`http://127.0.0.1:${address.port}`, cut);
-  } finally {
-    proxy.close();
-    cut();
-  }
-}
-
 test('a watch whose connection is cut resumes without missing an event', async () => {
-  await withProxy(async (url, cut) => {
+  await SlowProxy.with(project.url, async (proxy, url) => {
     const reader = host(url);
     const writer = host();
     const watch = reader.presence.watch({ groupID: 'cut' });
     await writer.presence.put('ada', { groupID: 'cut', location: A });
     let state = await follow(watch, (reached) => locationsOf(reached, 'ada').length === 1);
-    cut();
+    proxy.cut();
+    proxy.mend();
     await writer.presence.put('dee', { groupID: 'cut', location: B });
     await writer.presence.put('ada', { groupID: 'cut', location: A, absent: true });
     const types: string[] = [];

@@ -16,27 +16,10 @@ import {
   type ScriptedServer,
   withScriptedClient,
 } from './support/scripted-server.ts';
+import { cutStream, errorEvent, SOON, stream, written } from './support/scripted-streams.ts';
 
-/** The text of an event. */
-const written = (id: string, type: string, data: unknown) =>
-  `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 const arrived = (id: string, user: string) => written(id, 'arrived', { id: user, location: { page: 'a' } });
-const errorEvent = (...error: Parameters<typeof errorBody>) =>
-  `event: error\ndata: ${JSON.stringify(errorBody(...error))}\n\n`;
 const SNAPSHOT = written('e:0', 'snapshot', { users: [] });
-
-/** Opens a stream and writes the texts; the stream stays open. */
-function stream({ response }: Received, ...texts: (string | Uint8Array)[]): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.flushHeaders();
-  for (const text of texts) response.write(text);
-}
-
-/** Opens a stream, writes the text, and resets the connection. */
-function cutStream(request: Received, text: string): void {
-  request.response.writeHead(200, { 'content-type': 'text/event-stream' });
-  request.response.write(text, () => request.response.socket?.resetAndDestroy());
-}
 
 interface Watching {
   readonly watch: PresenceWatch;
@@ -75,9 +58,6 @@ async function take(watch: PresenceWatch, count: number): Promise<string[]> {
 
 const short = (event: PresenceEvent) =>
   event.type === 'snapshot' ? event.type : `${event.type} ${event.id}`;
-
-/** Short delays before reconnecting. */
-const SOON = 'retry: 4\n\n';
 
 describe('watching presence', () => {
   test('a watch requests the stream with its token and filter, and yields typed events', async () => {

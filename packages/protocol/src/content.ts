@@ -4,6 +4,7 @@ import { CONTENT_MAX_BYTES, CONTENT_MAX_LEVELS, CONTENT_MAX_NODES, URL_MAX_LENGT
 import {
   constant,
   exactly,
+  type Flat,
   flag,
   integer,
   list,
@@ -68,12 +69,15 @@ const nodeSchemas = NODE_TYPES.map((type) =>
 /** One node, for the API description. `children` has nodes of any type; those of `markdown` are one text. */
 export const ContentNodeSchemas = [exactly(TextNode), ...nodeSchemas];
 
+/** A text, with its format. */
 export type TextNode = Static<ReturnType<typeof exactly<typeof TextNode>>>;
-export interface BranchNode {
-  readonly type: NodeType;
-  readonly children: readonly ContentNode[];
-  readonly user?: { readonly id: string };
-}
+type Attributes<Type extends NodeType> = Static<ReturnType<typeof exactly<(typeof ATTRIBUTES)[Type]>>>;
+/** A node with children. */
+export type BranchNode = {
+  [Type in NodeType]: Flat<{ type: Type; children: Children<Type> } & Attributes<Type>>;
+}[NodeType];
+type Children<Type extends NodeType> = Type extends 'markdown' ? [TextNode] : ContentNode[];
+/** A part of the content of a message: a text, or a node with children. */
 export type ContentNode = TextNode | BranchNode;
 
 /** The content of a message. `x-content` makes the validator check each node: see {@link contentErrors}. */
@@ -190,7 +194,7 @@ export function plaintextOf(nodes: readonly ContentNode[]): string {
 export function usersNamedIn(nodes: readonly ContentNode[], found = new Set<string>()): Set<string> {
   for (const node of nodes) {
     if (!('type' in node)) continue;
-    if (node.user !== undefined) found.add(node.user.id);
+    if ('user' in node) found.add(node.user.id);
     usersNamedIn(node.children, found);
   }
   return found;
@@ -200,6 +204,6 @@ export function usersNamedIn(nodes: readonly ContentNode[], found = new Set<stri
 export function markdownOf(content: readonly ContentNode[]): TextNode | null {
   const [node, ...rest] = content;
   return rest.length === 0 && node !== undefined && 'type' in node && node.type === 'markdown'
-    ? (node.children[0] as TextNode)
+    ? node.children[0]
     : null;
 }

@@ -33,9 +33,13 @@ const writable = {
   ),
 };
 
+/** For the API description. The server checks it after the fields. */
+const NAMES_ONE_GROUP = { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] };
+
 /** Body of `PUT /v1/users/<USER_ID>/presence`. `organizationID` is the older name of `groupID`; one of them is required. */
 export const PresenceWrite = exactly(writable, {
   'x-meaning': 'A location where a user is, or that they have left.',
+  'x-rule': NAMES_ONE_GROUP,
 });
 export type PresenceWrite = Static<typeof PresenceWrite>;
 
@@ -54,6 +58,7 @@ export const PresenceUpdate = exactly(
   { userID: userId, ...writable },
   {
     'x-meaning': 'One of many presence updates.',
+    'x-rule': NAMES_ONE_GROUP,
     description: "an object with a user's ID and the fields of a presence update",
   },
 );

@@ -26,7 +26,7 @@ export type Properties = Readonly<Record<string, Schema>>;
 
 type OptionalKey<P extends Properties> = { [K in keyof P]: P[K] extends OptionalSchema ? K : never }[keyof P];
 /** Merges an intersection into one object type. Conditional, so that the compiler shows the properties, not `Flat<…>`. */
-type Flat<T> = T extends infer Object ? { [K in keyof Object]: Object[K] } : never;
+export type Flat<T> = T extends infer Object ? { [K in keyof Object]: Object[K] } : never;
 type ObjectOf<P extends Properties> = Flat<
   { [K in Exclude<keyof P, OptionalKey<P>>]: Static<P[K]> } & { [K in OptionalKey<P>]?: Static<P[K]> }
 >;

@@ -134,7 +134,7 @@ function validateChild(
 
 const SUPPORTED = new Set(
   `type properties required additionalProperties items minItems maxItems minLength maxLength pattern format const enum
-   minimum maximum minProperties maxProperties propertyNames description default x-text x-maxBytes x-content x-meaning x-example`.split(
+   minimum maximum minProperties maxProperties propertyNames description default x-text x-maxBytes x-content x-meaning x-rule x-example`.split(
     /\s+/,
   ),
 );

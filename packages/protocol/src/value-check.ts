@@ -154,8 +154,18 @@ const isMailUrl = (text: string) => /^mailto:[^\s\p{C}]+$/iu.test(text) && URL.c
 /** A date and a time with its offset, as RFC 3339 has them. */
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** The first time of the year 0: an earlier one has no date of four digits. */
+const FIRST_TIME = Date.parse('0000-01-01T00:00:00Z');
+
+/** The parser takes 30 February for 2 March, and 24:00 for the next day. */
+function isDateTime(text: string): boolean {
+  if (!DATE_TIME.test(text) || !(Date.parse(text) >= FIRST_TIME)) return false;
+  const local = text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length);
+  return new Date(`${local}Z`).toISOString().startsWith(local);
+}
+
 const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   'http-url': isHttpUrl,
   'link-url': (text) => isHttpUrl(text) || isMailUrl(text),
-  'date-time': (text) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)),
+  'date-time': isDateTime,
 };

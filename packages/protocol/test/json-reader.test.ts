@@ -82,7 +82,7 @@ function heapOf(make: () => unknown): number {
 }
 
 describe('readJson', () => {
-  test('reads the value of a JSON text, whatever its escapes and whitespace', () => {
+  test('readJson reads the value of a JSON text, whatever its escapes and whitespace', () => {
     fc.assert(
       fc.property(written, SPACE, ({ value, text: source }, space) => {
         const read = readJson(`${space}${source}${space}`);
@@ -94,7 +94,7 @@ describe('readJson', () => {
     );
   });
 
-  test('accepts and rejects the same texts as JSON.parse', () => {
+  test('readJson accepts and rejects the same texts as JSON.parse', () => {
     const accepts = (parse: (source: string) => unknown, source: string) => {
       try {
         parse(source);
@@ -127,13 +127,13 @@ describe('readJson', () => {
       assert.equal(accepts(readJson, source), false, source);
   });
 
-  test('does not confuse an escaped key with the key of another object', () => {
+  test('readJson does not confuse an escaped key with the key of another object', () => {
     const escaped = '{"k":"1","\\u043a\\u043b\\u044e\\u0447":"2"}';
     for (let count = 0; count < 100; count += 1) JSON.parse('{"k":"1","\\\\u04":"2"}');
     assert.deepEqual(readJson(escaped), { k: '1', ключ: '2' });
   });
 
-  test('reads a text that is nested more deeply than the stack', () => {
+  test('readJson reads a text that is nested more deeply than the stack', () => {
     const depth = 200_000;
     let value = readJson(`${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`);
     for (let level = 0; level < depth; level += 1) value = (value as [{ a: unknown }])[0].a;
@@ -154,13 +154,13 @@ describe('readJson', () => {
         .join()}]`,
     ],
   ] as const) {
-    test(`takes hardly more memory than JSON.parse for ${what}`, () => {
+    test(`readJson takes hardly more memory than JSON.parse for ${what}`, () => {
       const [own, native] = [heapOf(() => readJson(source)), heapOf(() => JSON.parse(source))];
       assert.ok(own < native * 1.5 + 1_000_000, `${own} bytes beside ${native}`);
     });
   }
 
-  test('passes the source of each number to toNumber', () => {
+  test('readJson passes the source of each number to toNumber', () => {
     assert.deepEqual(
       readJson('[1.50, -2e+3]', (source) => source),
       ['1.50', '-2e+3'],
@@ -180,10 +180,10 @@ describe('hasEscapedKey', () => {
     ['{"a":{"b":[{"\\/":0}]}}', true],
   ];
   for (const [source, expected] of cases)
-    test(`${source} ${expected ? 'has' : 'has no'} escaped key`, () =>
+    test(`hasEscapedKey finds ${expected ? 'the' : 'no'} escaped key in ${source}`, () =>
       assert.equal(hasEscapedKey(source), expected));
 
-  test('is true if and only if a key of the text has an escape', () => {
+  test('hasEscapedKey is true if and only if a key of the text has an escape', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 5 }), SPACE, (entries, space) => {
         const expected = entries.some(([key]) => key.text.includes('\\'));

@@ -2,33 +2,28 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import type { Settings } from './config/settings.ts';
-import { BatchService } from './core/batch-service.ts';
 import { ChangeRetention } from './core/change-retention.ts';
 import { ClientConversation } from './core/client-conversation.ts';
 import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
 import { EligibilityCache } from './core/eligibility-cache.ts';
 import { FailureLog } from './core/failure-log.ts';
-import { GroupService } from './core/group-service.ts';
-import { MembershipService } from './core/membership-service.ts';
-import { MessageService } from './core/message-service.ts';
 import { PageTokens } from './core/page-token.ts';
-import { PreferenceService } from './core/preference-service.ts';
-import { PresenceReading } from './core/presence-reading.ts';
-import { PresenceService } from './core/presence-service.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
-import { ProjectService } from './core/project-service.ts';
 import { Readiness } from './core/readiness.ts';
+import * as resources from './core/resource-services.ts';
 import { StoreWrites } from './core/store-writes.ts';
-import { ThreadService } from './core/thread-service.ts';
 import { TokenService } from './core/token-service.ts';
-import { UserService } from './core/user-service.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
 import type { Engine } from './wiring.ts';
 
 /** The services that the HTTP application needs. */
 export type Services = Awaited<ReturnType<typeof createServices>>;
+
+type ResourceServices = {
+  readonly [Name in keyof typeof resources]: InstanceType<(typeof resources)[Name]>;
+};
 
 /** Builds the core on an engine. */
 export async function createServices(engine: Engine, clock: Clock, settings: Settings, processLog: Logger) {
@@ -39,37 +34,28 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
   const writes = new StoreWrites({ presence, broker, eligibility, clock, log });
-  const dependencies = { store, presence, broker, eligibility, clock, log, writes };
+  const dependencies = { store, presence, broker, eligibility, clock, log, writes, presenceTtlSeconds };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
-  const presenceService = new PresenceService({ ...dependencies, presenceTtlSeconds });
   const sweeps = new PresenceSweeps(dependencies);
   const retention = new ChangeRetention({ store, clock, changesSeconds });
-  const users = new UserService(dependencies);
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
-  const clients = new ClientSessions({ ...dependencies, users, presence: presenceService });
-  const threads = new ThreadService(dependencies);
-  const messages = new MessageService(dependencies);
+  const services = Object.fromEntries(
+    Object.entries(resources).map(([name, Service]) => [name, new Service(dependencies)]),
+  ) as ResourceServices;
+  const clients = new ClientSessions({ store, ...services });
   const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
   return {
     authenticator,
     tokens,
-    projects: new ProjectService(dependencies),
-    groups: new GroupService(dependencies),
-    memberships: new MembershipService(dependencies),
-    users,
-    preferences: new PreferenceService(dependencies),
-    presence: presenceService,
-    presenceReading: new PresenceReading(dependencies),
+    ...services,
     streams,
     conversationStreams,
     clients,
-    threads,
-    messages,
-    conversation: new ClientConversation({ clients, threads, messages }),
-    batches: new BatchService(dependencies),
+    conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
     pageTokens,
+    clock,
     settings,
     log,
     /** Ends sweeps and subscriptions. The engine stays open. */

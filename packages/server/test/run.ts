@@ -16,7 +16,7 @@ import { absentServers } from './support/servers.ts';
 const ROOT = join(import.meta.dirname, '../../..');
 /** Simulations use a whole core, so more processes than cores only make all of them slow. */
 const CONCURRENCY = Math.min(4, availableParallelism());
-/** Turns a hang into a failure that names its file. No file takes a tenth of this. */
+/** A file that hangs becomes a failure that names it. No file takes a tenth of this. */
 const FILE_TIMEOUT_MS = 20 * 60_000;
 /** The HTTP tests of a whole server, which do not depend on its engine. */
 const ON_EVERY_ENGINE = 'packages/server/test/routes/';

@@ -1,3 +1,4 @@
+import { listen } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 
 /** A signal of the caller's that may be absent. */
@@ -8,32 +9,25 @@ export type MaybeSignal = AbortSignal | undefined;
  * it removes the listeners, so that a signal used for a thousand requests does not collect a thousand listeners.
  */
 export class Deadline {
-  readonly signal: AbortSignal;
   readonly #controller = new AbortController();
-  readonly #signals: readonly AbortSignal[];
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #ms: number;
+  readonly #releases: (() => void)[] = [];
   #reason: RollcallError | undefined;
 
   /** @param ms `Infinity` for no limit. */
   constructor(ms: number, signals: readonly MaybeSignal[]) {
-    this.#ms = ms;
-    this.signal = this.#controller.signal;
-    this.#signals = signals.filter((signal) => signal !== undefined);
-    for (const signal of this.#signals) signal.addEventListener('abort', this.#onAbort);
-    const aborted = this.#signals.find((signal) => signal.aborted);
-    if (aborted !== undefined) this.#onAbort({ target: aborted });
-    else if (Number.isFinite(ms)) this.#timer = setTimeout(this.#onTimeUp, ms);
+    const onTimeUp = () => this.fail(new RollcallError('timeout', `no response within ${ms} ms`));
+    if (Number.isFinite(ms)) this.#timer = setTimeout(onTimeUp, ms);
+    for (const signal of signals) {
+      const onAbort = () => {
+        const cause = signal?.reason;
+        this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
+      };
+      this.#releases.push(listen(signal, 'abort', onAbort));
+      if (signal?.aborted) onAbort();
+    }
   }
-
-  readonly #onAbort = ({ target }: { target: unknown }): void => {
-    const cause = (target as AbortSignal).reason;
-    this.fail(new RollcallError('aborted', 'the request was aborted', { cause }));
-  };
-
-  readonly #onTimeUp = (): void => {
-    this.fail(new RollcallError('timeout', `no response within ${this.#ms} ms`));
-  };
 
   /** Aborts with this error, unless it has happened already. */
   fail(reason: RollcallError): void {
@@ -54,8 +48,7 @@ export class Deadline {
     return new Promise((resolve, reject) => {
       const onAbort = () => reject(this.#reason);
       if (this.signal.aborted) onAbort();
-      this.signal.addEventListener('abort', onAbort);
-      promise.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', onAbort));
+      promise.then(resolve, reject).finally(listen(this.signal, 'abort', onAbort));
     });
   }
 
@@ -67,7 +60,7 @@ export class Deadline {
   /** Clears the timer and removes the listeners of the signals. */
   end(): void {
     this.lift();
-    for (const signal of this.#signals) signal.removeEventListener('abort', this.#onAbort);
+    for (const release of this.#releases) release();
   }
 }
 

@@ -9,7 +9,7 @@ export interface Page<Item> {
 
 /** Which page of a list. */
 export interface PageOptions {
-  /** 1 to 10,000. Default: 1,000. */
+  /** 1 to 10,000; of threads and messages to 1,000. Default: 1,000. */
   readonly limit?: number | undefined;
   /** `next` of the page before. */
   readonly token?: string | undefined;

@@ -10,27 +10,26 @@ export function path(parts: TemplateStringsArray, ...ids: readonly string[]): st
 }
 
 function segment(id: string): string {
-  if (typeof id !== 'string' || id === '' || id === '.' || id === '..') throw notInUrl(id);
   try {
-    return encodeURIComponent(id);
+    if (typeof id === 'string' && !/^\.{0,2}$/.test(id)) return encodeURIComponent(id);
   } catch {
-    throw notInUrl(id);
+    // A lone surrogate: the error is the same.
   }
+  throw new RollcallError('invalid_field', `${JSON.stringify(id)} is not an ID that can stand in a URL`);
 }
-
-const notInUrl = (id: unknown) =>
-  new RollcallError('invalid_field', `${JSON.stringify(id)} is not an ID that can stand in a URL`);
 
 /** Values of a query string: `undefined` is left out, objects are sent as JSON. */
 export type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
 
+/** The entries whose value is not `undefined`. */
+export const present = <Value>(record: Readonly<Record<string, Value | undefined>>): [string, Value][] =>
+  Object.entries(record).filter((entry): entry is [string, Value] => entry[1] !== undefined);
+
 /** `?a=1&b=2`, or the empty string. */
 export function queryString(query: Query): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined)
-      parameters.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
-  }
-  const text = String(parameters);
-  return text === '' ? '' : `?${text}`;
+  const texts = present(query).map(([name, value]) => [
+    name,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ]);
+  return texts.length > 0 ? `?${new URLSearchParams(texts)}` : '';
 }

@@ -1,19 +1,12 @@
+import type { RollcallError } from '../rollcall-error.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 
 /** Waits. @throws RollcallError `aborted` as soon as one of the signals aborts */
 export async function pause(ms: number, ...signals: MaybeSignal[]): Promise<void> {
-  const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  try {
-    await deadline.race(
-      new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms);
-      }),
-    );
-  } finally {
-    clearTimeout(timer);
-    deadline.end();
-  }
+  const deadline = new Deadline(ms, signals);
+  const error = await deadline.race(new Promise(() => {})).catch((reason: RollcallError) => reason);
+  deadline.end();
+  if ((error as RollcallError).code !== 'timeout') throw error;
 }
 
 /**

@@ -9,18 +9,14 @@ export class TokenSource {
   readonly #token: Token;
   readonly #timeoutMs: number;
   #current: Promise<string> | undefined;
-  #latest: string | undefined;
+  /** The cached token, if there is one: for a page that unloads and cannot wait. */
+  latest: string | undefined;
 
   /** @param timeoutMs how long the function may take */
   constructor(token: Token, timeoutMs: number) {
     this.#token = token;
     this.#timeoutMs = timeoutMs;
-    if (typeof token === 'string') this.#latest = token;
-  }
-
-  /** The cached token, if there is one: for a page that unloads and cannot wait. */
-  get latest(): string | undefined {
-    return this.#latest;
+    if (typeof token === 'string') this.latest = token;
   }
 
   /** Concurrent calls share one call of the function. @throws RollcallError `network` or `timeout` */
@@ -34,7 +30,7 @@ export class TokenSource {
     const limit = new Deadline(this.#timeoutMs, []);
     try {
       const token = await limit.race(Promise.resolve().then(this.#token));
-      this.#latest = token;
+      this.latest = token;
       return token;
     } catch (error) {
       this.#current = undefined;
@@ -50,8 +46,8 @@ export class TokenSource {
   /** Drops a token that the server rejected, if it is still the cached one. Returns whether there may be another. */
   reject(token: string): boolean {
     if (typeof this.#token === 'string') return false;
-    if (this.#latest === token) {
-      this.#latest = undefined;
+    if (this.latest === token) {
+      this.latest = undefined;
       this.#current = undefined;
     }
     return true;

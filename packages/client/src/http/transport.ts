@@ -1,6 +1,6 @@
 import { errorOfResponse, RollcallError } from '../rollcall-error.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
-import { type Query, queryString } from './path.ts';
+import { present, type Query, queryString } from './path.ts';
 import { backoffMs, pause } from './pause.ts';
 import { type Token, TokenSource } from './token-source.ts';
 
@@ -28,7 +28,7 @@ export interface CallOptions {
 export interface Outgoing {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly path: string;
-  readonly query?: Query;
+  readonly query?: Query | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string | undefined>>;
@@ -54,30 +54,24 @@ const RETRY_AFTER_MAX_MS = 30_000;
 
 /** Sends requests, with tokens, timeouts and retries. `close()` aborts all of them. */
 export class Transport {
-  readonly #base: string;
+  /** The server's URL, without a slash at the end. */
+  readonly base: string;
   readonly #tokens: TokenSource;
   readonly #timeoutMs: number;
   readonly #retries: number;
   readonly #fetch: typeof fetch;
   readonly #closing = new AbortController();
+  /** Aborts with {@link close}. */
+  readonly closing: AbortSignal = this.#closing.signal;
 
   /** @throws TypeError when the URL is not valid */
   constructor({ url, token, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch: own }: ConnectionOptions) {
-    this.#base = new URL(url).href.replace(/\/+$/, '');
+    this.base = new URL(url).href.replace(/\/+$/, '');
     this.#tokens = new TokenSource(token, timeoutMs);
     this.#timeoutMs = timeoutMs;
     this.#retries = retries;
     // The platform's `fetch` throws when it is called as a method.
     this.#fetch = (input, init) => (own ?? globalThis.fetch)(input, init);
-  }
-
-  /** The server's URL, without a slash at the end. */
-  get base(): string {
-    return this.#base;
-  }
-
-  get closing(): AbortSignal {
-    return this.#closing.signal;
   }
 
   close(): void {
@@ -103,9 +97,14 @@ export class Transport {
     }
   }
 
-  /** The body of the response to {@link send}, with the type that the caller names. */
-  async json<Body>(outgoing: Outgoing, options?: CallOptions): Promise<Body> {
-    return (await this.send(outgoing, options)).body as Body;
+  /** The body of the response to {@link send}, with the type that the caller names. @throws RollcallError */
+  async json<Body>(
+    method: Outgoing['method'],
+    path: string,
+    options?: CallOptions,
+    more?: Partial<Outgoing>,
+  ): Promise<Body> {
+    return (await this.send({ method, path, ...more }, options)).body as Body;
   }
 
   async #attempt(outgoing: Outgoing, signal: MaybeSignal, timeoutMs: number): Promise<Incoming> {
@@ -151,7 +150,7 @@ export class Transport {
   }
 
   #urlOf({ path, query = {} }: Outgoing): string {
-    return this.#base + path + queryString(query);
+    return this.base + path + queryString(query);
   }
 }
 
@@ -167,10 +166,9 @@ function requestInit({ method, body, headers }: Outgoing, token: string | undefi
     'content-type': body === undefined ? undefined : 'application/json',
     ...headers,
   };
-  const present = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {
     method,
-    headers: Object.fromEntries(present),
+    headers: Object.fromEntries(present(all)),
     // A cached response would be out of date.
     cache: 'no-store' as const,
     ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../http/transport.ts';
+import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announcement.ts';
 import { OtherTabs } from './other-tabs.ts';
@@ -6,13 +6,6 @@ import { isSameRegion, locationKey, sameLocation } from './same-location.ts';
 
 /** A presence or an absence, as it is sent. */
 export type LocationUpdate = AnnouncedLocation & { readonly absent?: true };
-
-/** Sends updates to the server. */
-export interface UpdateSender {
-  send(update: LocationUpdate, options: CallOptions): Promise<unknown>;
-  /** Sends without waiting, also from a page that unloads. */
-  dispatch(update: LocationUpdate): void;
-}
 
 /** The part of an announcement that the other announcements of its user and group need. */
 export interface Announcer {
@@ -36,7 +29,8 @@ const POSSIBLE_MAX = 100;
  * the latest state wins.
  */
 export class AnnouncedLocations {
-  readonly #sender: UpdateSender;
+  readonly #transport: Transport;
+  readonly #request: (update: LocationUpdate) => Outgoing;
   /** By announcement: the key of the last location that the server accepted. */
   readonly #announcers = new Map<Announcer, string | null>();
   /** Locations where the server may have the user because of this client, by key; the oldest first. */
@@ -46,9 +40,13 @@ export class AnnouncedLocations {
   #sending: AbortController | null = null;
   #renewal: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param scope identifies server, user and group among all clients of the origin */
-  constructor(scope: string, sender: UpdateSender) {
-    this.#sender = sender;
+  /**
+   * @param scope identifies server, user and group among all clients of the origin
+   * @param request the request that sends an update
+   */
+  constructor(scope: string, transport: Transport, request: (update: LocationUpdate) => Outgoing) {
+    this.#transport = transport;
+    this.#request = request;
     this.#tabs = new OtherTabs(scope, (absent) => this.#onForeignAbsence(absent));
   }
 
@@ -122,7 +120,7 @@ export class AnnouncedLocations {
   vanish(): void {
     this.#sending?.abort();
     for (const possible of this.#possible.values()) {
-      this.#sender.dispatch({ location: possible.location, absent: true });
+      this.#transport.dispatch(this.#request({ location: possible.location, absent: true }));
       this.#tabs.reportAbsence(possible);
     }
     this.#possible.clear();
@@ -133,7 +131,7 @@ export class AnnouncedLocations {
   /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
   async #send(key: string, update: LocationUpdate, options: CallOptions): Promise<RollcallError | null> {
     try {
-      await this.#sender.send(update, options);
+      await this.#transport.send(this.#request(update), options);
       return null;
     } catch (reason) {
       const error = reason as RollcallError;

@@ -1,8 +1,9 @@
 import { backoffMs } from '../http/pause.ts';
+import { listen } from '../listen.ts';
+import { isPageHidden, onPage } from '../page-life.ts';
 import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocations } from './announced-locations.ts';
-import { isPageHidden, onPage } from './page-life.ts';
 
 /** The location of a user, and the region in which it is their only one. */
 export interface AnnouncedLocation {
@@ -66,13 +67,15 @@ export class Announcement {
       this.#end = resolve;
     });
     this.#shared.add(this);
+    const leave = () => void this.leave();
     this.#release.push(
       () => this.#shared.remove(this),
       onPage('pagehide', () => this.#vanish()),
       onPage('pageshow', () => this.#comeBack()),
       onPage('visibilitychange', () => this.#comeBack()),
+      listen(options.signal, 'abort', leave),
     );
-    this.#followSignal(options.signal);
+    if (options.signal?.aborted) leave();
     this.renew();
   }
 
@@ -106,14 +109,6 @@ export class Announcement {
       this.renew();
     }
     await this.ended;
-  }
-
-  #followSignal(signal: AbortSignal | undefined): void {
-    if (signal === undefined) return;
-    const leave = () => void this.leave();
-    signal.addEventListener('abort', leave);
-    this.#release.push(() => signal.removeEventListener('abort', leave));
-    if (signal.aborted) leave();
   }
 
   /** The page unloads, and may come back from the back/forward cache. There is no time to wait for a response. */

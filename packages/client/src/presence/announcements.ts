@@ -1,5 +1,5 @@
-import { pause } from '../http/pause.ts';
-import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
+import { Deadline } from '../http/deadline.ts';
+import type { Transport } from '../http/transport.ts';
 import { AnnouncedLocations, type LocationUpdate } from './announced-locations.ts';
 import { Announcement, type AnnouncementOptions } from './announcement.ts';
 
@@ -16,20 +16,20 @@ export class Announcements {
     this.#transport = transport;
   }
 
-  /** @param of identifies user and group: announcements of the same ones share an {@link AnnouncedLocations} */
+  /**
+   * Announces with updates to this path. Announcements of the same user and group share an {@link AnnouncedLocations}.
+   * @param user identifies the user
+   */
   announce(
-    of: readonly unknown[],
-    request: (update: LocationUpdate) => Outgoing,
+    user: string,
+    groupID: string | undefined,
+    path: () => string,
     options: AnnouncementOptions,
   ): Announcement {
-    const scope = JSON.stringify([this.#transport.base, ...of]);
-    const shared =
-      this.#scopes.get(scope) ??
-      new AnnouncedLocations(scope, {
-        send: async (update: LocationUpdate, call: CallOptions) =>
-          this.#transport.send(request(update), call),
-        dispatch: (update: LocationUpdate) => this.#transport.dispatch(request(update)),
-      });
+    const scope = JSON.stringify([this.#transport.base, user, groupID]);
+    const request = (update: LocationUpdate) =>
+      ({ method: 'PUT', path: path(), body: { groupID, ...update } }) as const;
+    const shared = this.#scopes.get(scope) ?? new AnnouncedLocations(scope, this.#transport, request);
     this.#scopes.set(scope, shared);
     const announcement = new Announcement(shared, options);
     this.#open.add(announcement);
@@ -42,10 +42,9 @@ export class Announcements {
 
   /** Leaves all of them; resolves after {@link LEAVE_TIMEOUT_MS} at the latest. */
   async leave(): Promise<void> {
-    if (this.#open.size === 0) return;
-    const pausing = new AbortController();
+    const limit = new Deadline(LEAVE_TIMEOUT_MS, []);
     const left = Promise.all([...this.#open].map((announcement) => announcement.leave()));
-    await Promise.race([left, pause(LEAVE_TIMEOUT_MS, pausing.signal).catch(() => {})]);
-    pausing.abort();
+    await limit.race(left).catch(() => {});
+    limit.end();
   }
 }

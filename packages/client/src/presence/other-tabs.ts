@@ -1,5 +1,5 @@
+import { isPage } from '../page-life.ts';
 import type { AnnouncedLocation } from './announcement.ts';
-import { isPage } from './page-life.ts';
 
 /** One channel for all clients of an origin; each message names its scope. */
 const CHANNEL = 'rollcall-presence';
@@ -34,8 +34,14 @@ export class OtherTabs {
 
   /** Subscribes, if it has not yet. */
   open(): void {
-    this.#channel ??= openChannel();
-    if (this.#channel === null) return;
+    const { BroadcastChannel } = globalThis as { BroadcastChannel?: new (name: string) => Channel };
+    if (this.#channel !== null || !isPage() || BroadcastChannel === undefined) return;
+    try {
+      this.#channel = new BroadcastChannel(CHANNEL);
+    } catch {
+      // A browser that blocks storage for the page blocks channels too.
+      return;
+    }
     this.#channel.onmessage = ({ data }) => {
       const { scope, absent } = data as AbsenceMessage;
       if (scope === this.#scope) this.#onAbsence(absent);
@@ -51,16 +57,5 @@ export class OtherTabs {
   close(): void {
     this.#channel?.close();
     this.#channel = null;
-  }
-}
-
-function openChannel(): Channel | null {
-  const { BroadcastChannel } = globalThis as { BroadcastChannel?: new (name: string) => Channel };
-  if (!isPage() || BroadcastChannel === undefined) return null;
-  try {
-    return new BroadcastChannel(CHANNEL);
-  } catch {
-    // A browser that blocks storage for the page blocks channels too.
-    return null;
   }
 }

@@ -1,6 +1,5 @@
 import type { ArrivedEvent, DepartedEvent, DurableEvent, SnapshotEvent } from '../protocol.ts';
-import { errorBodyIn, RollcallError, type RollcallErrorCode } from '../rollcall-error.ts';
-import type { StreamEvent } from './event-stream.ts';
+import type { Watch } from '../streams/watch.ts';
 
 /** All present users that match the filter. The first event, and sent again when the missed events are no longer stored. */
 export type PresenceSnapshot = { readonly type: 'snapshot' } & SnapshotEvent;
@@ -15,29 +14,5 @@ export type PresenceDeparted = { readonly type: 'departed' } & DepartedEvent;
 export type PresenceDurable = { readonly type: 'durable' } & DurableEvent;
 
 export type PresenceEvent = PresenceSnapshot | PresenceArrived | PresenceDeparted | PresenceDurable;
-
-const TYPES: ReadonlySet<string> = new Set<PresenceEvent['type']>([
-  'snapshot',
-  'arrived',
-  'departed',
-  'durable',
-]);
-
-/**
- * Parses an event of the stream; null for a type that this version does not know.
- * @throws RollcallError the error with which the server ends the stream; `network` for invalid JSON
- */
-export function presenceEvent({ type, data }: StreamEvent): PresenceEvent | null {
-  if (type === 'error') throw errorIn(data);
-  if (!TYPES.has(type)) return null;
-  try {
-    return { ...JSON.parse(data), type };
-  } catch (cause) {
-    throw new RollcallError('network', 'the event is not JSON', { cause });
-  }
-}
-
-function errorIn(data: string): RollcallError {
-  const { error = 'error', message = 'the server ended the stream' } = errorBodyIn(data);
-  return new RollcallError(error as RollcallErrorCode, message);
-}
+/** The presence events of a group. */
+export type PresenceWatch = Watch<PresenceEvent>;

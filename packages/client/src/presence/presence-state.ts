@@ -1,4 +1,4 @@
-import type { Location, PresenceEntry } from '../protocol.ts';
+import type { PresenceEntry } from '../protocol.ts';
 import type { PresenceEvent } from './presence-event.ts';
 import { sameLocation } from './same-location.ts';
 
@@ -11,39 +11,24 @@ export const NOBODY: PresenceState = new Map();
 /** The state after an event: a new map that shares the unchanged entries. A pure function, for `useReducer` and its like. */
 export function presenceAfter(state: PresenceState, event: PresenceEvent): PresenceState {
   if (event.type === 'snapshot') return new Map(event.users.map((user) => [user.id, user]));
-  const entry = entryAfter(state.get(event.id) ?? nowhere(event.id), event);
+  const { id } = event;
+  const entry = entryAfter(state.get(id) ?? { id, ephemeral: { locations: [] } }, event);
   const next = new Map(state);
-  if (entry.ephemeral.locations.length === 0 && entry.durable === undefined) next.delete(event.id);
-  else next.set(event.id, entry);
+  if (entry.ephemeral.locations.length === 0 && entry.durable === undefined) next.delete(id);
+  else next.set(id, entry);
   return next;
 }
-
-const nowhere = (id: string): PresenceEntry => ({ id, ephemeral: { locations: [] } });
 
 function entryAfter(
   entry: PresenceEntry,
   event: Exclude<PresenceEvent, { type: 'snapshot' }>,
 ): PresenceEntry {
-  const { id, location } = event;
-  switch (event.type) {
-    case 'durable':
-      return { ...entry, durable: { location, timestamp: event.timestamp } };
-    case 'departed':
-      if (event.durable) return { id, ephemeral: entry.ephemeral };
-      return at(entry, without(entry, location));
-    case 'arrived': {
-      const rest = without(entry, location).filter(
-        (other) => !event.from || !sameLocation(other, event.from),
-      );
-      return at(entry, [...rest, location]);
-    }
-  }
+  const { id, ephemeral } = entry;
+  const { type, location } = event;
+  if (type === 'durable') return { id, ephemeral, durable: { location, timestamp: event.timestamp } };
+  if (type === 'departed' && event.durable) return { id, ephemeral };
+  const left = type === 'arrived' && event.from !== undefined ? [location, event.from] : [location];
+  const locations = ephemeral.locations.filter((other) => !left.some((one) => sameLocation(one, other)));
+  if (type === 'arrived') locations.push(location);
+  return { ...entry, ephemeral: { locations } };
 }
-
-const without = ({ ephemeral }: PresenceEntry, location: Location) =>
-  ephemeral.locations.filter((other) => !sameLocation(other, location));
-
-const at = (entry: PresenceEntry, locations: Location[]): PresenceEntry => ({
-  ...entry,
-  ephemeral: { locations },
-});

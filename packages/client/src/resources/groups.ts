@@ -1,5 +1,4 @@
 import { PagedList } from '../http/paged-list.ts';
-import { path } from '../http/path.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type {
   Done,
@@ -10,39 +9,32 @@ import type {
   Member,
   MembersChange,
 } from '../protocol.ts';
-import { KeyedResource, type Precondition } from './keyed-resource.ts';
+import { HostedResource, type Precondition } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 
 /** Groups and their members. Every method rejects with a RollcallError. */
-export class Groups extends KeyedResource<Group, GroupWrite, GroupCreation> {
-  /** @internal */
-  protected readonly collection = '/v1/groups';
-
+export class Groups extends HostedResource<Group, GroupWrite, GroupCreation> {
   /** All groups of the project, deleted ones included, in order of ID and without their members. */
   list(options?: CallOptions): PagedList<GroupEntry> {
-    return new PagedList(async (page) => {
-      const query = { limit: page.limit, token: page.token };
-      const { body, headers } = await this.transport.send(
-        { method: 'GET', path: this.collection, query },
-        options,
-      );
+    return new PagedList(async (query) => {
+      const request = { method: 'GET', path: this.collection(), query: { ...query } } as const;
+      const { body, headers } = await this.transport.send(request, options);
       return { items: body as GroupEntry[], next: nextToken(headers.get('link')), total: null };
     });
   }
 
   /** The members of the group, in order of ID. */
   members(id: string, options?: CallOptions): PagedList<Member> {
-    return listAt(this.transport, () => path`/v1/groups/${id}/members`, 'users', options);
+    return listAt(this.transport, () => this.#membersOf(id), 'users', options);
   }
 
   /** Adds and removes members. */
-  async changeMembers(
-    id: string,
-    change: MembersChange,
-    options?: CallOptions & Precondition,
-  ): Promise<Done> {
-    const url = path`/v1/groups/${id}/members`;
-    return this.write({ method: 'POST', path: url, body: change, repeatable: true }, options);
+  async changeMembers(id: string, body: MembersChange, options?: CallOptions & Precondition): Promise<Done> {
+    return this.write('POST', this.#membersOf(id), options, { body, repeatable: true });
+  }
+
+  #membersOf(id: string): string {
+    return `${this.pathOf(id)}/members`;
   }
 }
 

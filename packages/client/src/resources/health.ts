@@ -14,6 +14,6 @@ export class Health extends Resource {
   }
 
   async #check(path: string, options?: CallOptions): Promise<void> {
-    await this.transport.send({ method: 'GET', path, anonymous: true }, { retries: 0, ...options });
+    await this.transport.json('GET', path, { retries: 0, ...options }, { anonymous: true });
   }
 }

@@ -1,5 +1,5 @@
 import { path } from '../http/path.ts';
-import type { CallOptions, Outgoing } from '../http/transport.ts';
+import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
 import type { Done } from '../protocol.ts';
 import { Resource } from './resource.ts';
 
@@ -17,15 +17,61 @@ export interface Precondition {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** Users or groups, by their ID. Every method rejects with a RollcallError. */
-export abstract class KeyedResource<Value, Write, Creation> extends Resource {
+/** What is read and written by its ID. Every method rejects with a RollcallError. */
+export abstract class KeyedResource<Value, Write, Creation, Creating = Done> extends Resource {
   /** @internal */
-  protected abstract readonly collection: string;
+  protected readonly collection: () => string;
 
-  async get(id: string, options?: CallOptions): Promise<Value> {
-    return this.transport.json({ method: 'GET', path: this.#pathOf(id) }, options);
+  /**
+   * @param collection the path of all of them
+   * @internal
+   */
+  constructor(transport: Transport, collection: () => string) {
+    super(transport);
+    this.collection = collection;
   }
 
+  async get(id: string, options?: CallOptions): Promise<Value> {
+    return this.transport.json('GET', this.pathOf(id), options);
+  }
+
+  /** Creates or updates; only supplied fields change. The `members` of a group replace the list. */
+  async put(id: string, body: Write, options?: CallOptions & Precondition): Promise<Done> {
+    return this.write('PUT', this.pathOf(id), options, { body });
+  }
+
+  /** Creates, or rejects with `…_already_exists`. Never retried. */
+  async create(body: Creation, options?: CallOptions): Promise<Creating> {
+    return this.transport.json('POST', this.collection(), options, { body });
+  }
+
+  /**
+   * Sends a write with its precondition.
+   * @internal
+   */
+  protected write<Body = Done>(
+    method: Outgoing['method'],
+    path: string,
+    options: (CallOptions & Precondition) | undefined,
+    more?: Partial<Outgoing>,
+  ): Promise<Body> {
+    const headers = { 'if-match': options?.ifMatch, 'if-none-match': options?.ifNoneMatch };
+    return this.transport.json(method, path, options, { headers, ...more });
+  }
+
+  /** @internal */
+  protected pathOf(id: string): string {
+    return this.collection() + path`/${id}`;
+  }
+}
+
+/** The same for a host, which also reads with ETags and deletes. */
+export abstract class HostedResource<Value, Write, Creation, Creating = Done> extends KeyedResource<
+  Value,
+  Write,
+  Creation,
+  Creating
+> {
   /** The value with its ETag, for a conditional write: `put(id, write, { ifMatch: etag })`. */
   async getTagged(id: string, options?: CallOptions): Promise<Tagged<Value>> {
     return (await this.getIfChanged(id, undefined, options)) as Tagged<Value>;
@@ -37,36 +83,13 @@ export abstract class KeyedResource<Value, Write, Creation> extends Resource {
     etag: string | undefined,
     options?: CallOptions,
   ): Promise<Tagged<Value> | null> {
-    const request = { method: 'GET', path: this.#pathOf(id), headers: { 'if-none-match': etag } } as const;
+    const request = { method: 'GET', path: this.pathOf(id), headers: { 'if-none-match': etag } } as const;
     const { status, body, headers } = await this.transport.send(request, options);
     return status === 304 ? null : { value: body as Value, etag: headers.get('etag') ?? '' };
   }
 
-  /** Creates or updates; only supplied fields change. The `members` of a group replace the list. */
-  async put(id: string, body: Write, options?: CallOptions & Precondition): Promise<Done> {
-    return this.write({ method: 'PUT', path: this.#pathOf(id), body }, options);
-  }
-
-  /** Creates, or rejects with `user_already_exists` or `group_already_exists`. Never retried. */
-  async create(creation: Creation, options?: CallOptions): Promise<Done> {
-    return this.transport.json({ method: 'POST', path: this.collection, body: creation }, options);
-  }
-
-  /** Deletes permanently. A retry after a lost response can reject with `user_not_found` or `group_not_found`. */
+  /** Deletes permanently. A retry after a lost response can reject with the not-found error. */
   async delete(id: string, options?: CallOptions & Precondition): Promise<Done> {
-    return this.write({ method: 'DELETE', path: this.#pathOf(id) }, options);
-  }
-
-  /**
-   * Sends a write with its precondition.
-   * @internal
-   */
-  protected write(outgoing: Outgoing, options: CallOptions & Precondition = {}): Promise<Done> {
-    const headers = { 'if-match': options.ifMatch, 'if-none-match': options.ifNoneMatch };
-    return this.transport.json({ ...outgoing, headers }, options);
-  }
-
-  #pathOf(id: string): string {
-    return this.collection + path`/${id}`;
+    return this.write('DELETE', this.pathOf(id), options);
   }
 }

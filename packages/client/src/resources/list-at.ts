@@ -1,5 +1,5 @@
+import { type Filter, filterQuery } from '../http/filter.ts';
 import { PagedList } from '../http/paged-list.ts';
-import type { Query } from '../http/path.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 
 interface PageBody {
@@ -12,11 +12,11 @@ export function listAt<Item>(
   path: () => string,
   field: string,
   options?: CallOptions,
-  filter?: Query,
+  filter: Filter = {},
 ): PagedList<Item> {
-  return new PagedList(async ({ limit, token }) => {
-    const query = { ...filter, limit, token };
-    const body = await transport.json<PageBody>({ method: 'GET', path: path(), query }, options);
+  return new PagedList(async (page) => {
+    const query = { ...filterQuery(filter), ...page };
+    const body = await transport.json<PageBody>('GET', path(), options, { query });
     const { [field]: items, pagination } = body as PageBody & Record<string, unknown>;
     return { items: items as Item[], next: pagination.token, total: pagination.total ?? null };
   });

@@ -7,12 +7,11 @@ import { Resource } from './resource.ts';
 export class Preferences extends Resource {
   /** @throws RollcallError */
   async get(userID: string, options?: CallOptions): Promise<Preference[]> {
-    return this.transport.json({ method: 'GET', path: path`/v1/users/${userID}/preferences` }, options);
+    return this.transport.json('GET', path`/v1/users/${userID}/preferences`, options);
   }
 
   /** Merges: fields that are not supplied do not change. @throws RollcallError */
-  async put(userID: string, write: PreferenceWrite, options?: CallOptions): Promise<Done> {
-    const request = { method: 'PUT', path: path`/v1/users/${userID}/preferences`, body: write } as const;
-    return this.transport.json(request, options);
+  async put(userID: string, body: PreferenceWrite, options?: CallOptions): Promise<Done> {
+    return this.transport.json('PUT', path`/v1/users/${userID}/preferences`, options, { body });
   }
 }

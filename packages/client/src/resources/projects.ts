@@ -14,36 +14,31 @@ import { Resource } from './resource.ts';
 export class Projects extends Resource {
   /** @throws RollcallError */
   async list(options?: CallOptions): Promise<Project[]> {
-    return this.transport.json({ method: 'GET', path: '/v1/projects' }, options);
+    return this.transport.json('GET', '/v1/projects', options);
   }
 
   /** @throws RollcallError */
   async get(id: string, options?: CallOptions): Promise<Project> {
-    return this.transport.json({ method: 'GET', path: path`/v1/projects/${id}` }, options);
+    return this.transport.json('GET', path`/v1/projects/${id}`, options);
   }
 
   /** The response contains the secret, and no later one does. Never retried. @throws RollcallError */
-  async create(project: ProjectWrite, options?: CallOptions): Promise<ProjectCreated> {
-    return this.transport.json({ method: 'POST', path: '/v1/projects', body: project }, options);
+  async create(body: ProjectWrite, options?: CallOptions): Promise<ProjectCreated> {
+    return this.transport.json('POST', '/v1/projects', options, { body });
   }
 
   /** Renames. @throws RollcallError */
-  async put(id: string, project: ProjectWrite, options?: CallOptions): Promise<Done> {
-    return this.transport.json({ method: 'PUT', path: path`/v1/projects/${id}`, body: project }, options);
+  async put(id: string, body: ProjectWrite, options?: CallOptions): Promise<Done> {
+    return this.transport.json('PUT', path`/v1/projects/${id}`, options, { body });
   }
 
   /** Deletes permanently, with all data of the project. @throws RollcallError */
   async delete(id: string, options?: CallOptions): Promise<Done> {
-    return this.transport.json({ method: 'DELETE', path: path`/v1/projects/${id}` }, options);
+    return this.transport.json('DELETE', path`/v1/projects/${id}`, options);
   }
 
   /** The response contains the new secret, and no later one does. Never retried. @throws RollcallError */
-  async rotateSecret(
-    id: string,
-    rotation: SecretRotation = {},
-    options?: CallOptions,
-  ): Promise<SecretRotated> {
-    const request = { method: 'POST', path: path`/v1/projects/${id}/rotate-secret`, body: rotation } as const;
-    return this.transport.json(request, options);
+  async rotateSecret(id: string, body: SecretRotation = {}, options?: CallOptions): Promise<SecretRotated> {
+    return this.transport.json('POST', path`/v1/projects/${id}/rotate-secret`, options, { body });
   }
 }

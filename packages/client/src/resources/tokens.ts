@@ -7,11 +7,11 @@ export class Tokens extends Resource {
   /** Exchanges an app token for an access token. Sent without another token. @throws RollcallError */
   async authorize(signedAppToken: string, options?: CallOptions): Promise<Authorized> {
     const body = { signed_app_token: signedAppToken };
-    return this.transport.json({ method: 'POST', path: '/v1/authorize', body, anonymous: true }, options);
+    return this.transport.json('POST', '/v1/authorize', options, { body, anonymous: true });
   }
 
   /** Revokes the access token that this client uses. @throws RollcallError */
   async revoke(options?: CallOptions): Promise<Done> {
-    return this.transport.json({ method: 'DELETE', path: '/v1/authorize' }, options);
+    return this.transport.json('DELETE', '/v1/authorize', options);
   }
 }

@@ -1,8 +1,8 @@
 import manifest from '../../package.json' with { type: 'json' };
-import { olderPath } from '../http/older-names.ts';
 import type { AnyOperation } from '../http/operation.ts';
 import { Failure } from '../http/schemas.ts';
 import { INTRODUCTION, SECURITY_SCHEMES } from './introduction.ts';
+import { underOlderName } from './older-names.ts';
 import type { Operation } from './openapi-document.ts';
 import { describeOperation } from './operation.ts';
 import { documentedPath } from './paths.ts';
@@ -45,34 +45,4 @@ export function buildDocument(operations: readonly AnyOperation[]) {
       securitySchemes: SECURITY_SCHEMES,
     },
   };
-}
-
-const ORGANIZATIONS_TAG = {
-  name: 'organizations',
-  description:
-    'The older name of groups: the same data, the same bodies and answers, for hosts that still call a group an organization. What does not exist is `organization_not_found`.',
-};
-
-/** The operation at its older path, in the older word. Error codes stay the same, except the one of what does not exist. */
-function underOlderName(operation: AnyOperation): AnyOperation[] {
-  const path = olderPath(operation.path);
-  if (path === null) return [];
-  const { id, summary, body, answer, errors } = operation;
-  const prose = JSON.stringify({ summary, examples: body?.examples, answer, errors })
-    .replaceAll('group_not_found', 'organization_not_found')
-    .replaceAll(/\ba group\b/g, 'an organization')
-    .replaceAll(/\bgroup(s?)\b/g, 'organization$1');
-  const { examples, ...renamed } = JSON.parse(prose);
-  return [
-    {
-      ...operation,
-      ...renamed,
-      answer: { ...renamed.answer, schema: answer.schema },
-      ...(body !== undefined && { body: { ...body, examples } }),
-      id: id.replace('Group', 'Organization'),
-      path,
-      tag: ORGANIZATIONS_TAG,
-      description: `The older name of \`${operation.path.split('/:', 1)[0]}\`: it does the same.`,
-    },
-  ];
 }

@@ -1,5 +1,6 @@
 import { type AnyOperation, isLimited } from '../http/operation.ts';
 import { errorsByStatus } from './errors.ts';
+import { isOlderName } from './older-names.ts';
 import type { MediaType, Operation, Parameter, Reference, Response, Schema } from './openapi-document.ts';
 import { pathParameters } from './paths.ts';
 import type { SchemaComponents } from './schema-components.ts';
@@ -14,7 +15,7 @@ export function describeOperation(operation: AnyOperation, schemas: SchemaCompon
     summary,
     ...(description !== undefined && { description }),
     tags: [tag.name],
-    ...(tag.name === 'organizations' && { deprecated: true }),
+    ...(isOlderName(operation) && { deprecated: true }),
     security: token === 'none' ? [] : [{ [`${token}Token`]: [] }],
     parameters: parametersOf(operation, schemas),
     ...(body !== undefined && { requestBody: requestBodyOf(body, schemas) }),

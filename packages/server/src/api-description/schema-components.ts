@@ -25,12 +25,6 @@ function isNamed(exported: unknown): boolean {
 
 const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [textOf(schema), name]));
 
-/** What the keywords of a schema cannot express; a rule in code checks it. */
-const RULES: Readonly<Record<string, Schema>> = {
-  PresenceWrite: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
-  PresenceUpdate: { oneOf: [{ required: ['groupID'] }, { required: ['organizationID'] }] },
-};
-
 /** Collects the components that a document refers to. */
 export class SchemaComponents {
   readonly #components = new Map<string, Schema>();
@@ -59,11 +53,20 @@ export class SchemaComponents {
     const named = SCHEMAS[name] as Schema;
     const { description: expected, ...schema } = this.#rewrite(named);
     const parts = [named['x-meaning'], typeof expected === 'string' ? sentence(expected) : undefined];
-    return { description: parts.filter((part) => part !== undefined).join(' '), ...schema, ...RULES[name] };
+    return { description: parts.filter((part) => part !== undefined).join(' '), ...schema, ...ruleOf(named) };
   }
 
   #rewrite(schema: Schema): Schema {
-    const { 'x-text': _text, 'x-meaning': _meaning, format, properties, items, anyOf, ...rest } = schema;
+    const {
+      'x-text': _text,
+      'x-meaning': _meaning,
+      'x-rule': _rule,
+      format,
+      properties,
+      items,
+      anyOf,
+      ...rest
+    } = schema;
     return {
       ...rest,
       ...formatOf(format),
@@ -84,6 +87,9 @@ export class SchemaComponents {
     );
   }
 }
+
+/** What a rule in code checks, since it depends on several fields. */
+const ruleOf = ({ 'x-rule': rule = {} }: Schema) => rule as Schema;
 
 /** What a field means, and where it is written to and its schema has bounds of its own, what it takes. */
 function descriptionOf({ description, type }: Schema, meaning: unknown, isWritten: boolean) {

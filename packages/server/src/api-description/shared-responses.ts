@@ -3,6 +3,7 @@ import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 import { unavailable as storeUnavailable, UNEXPECTED } from '../http/error-answer.ts';
 import type { Example } from '../http/operation.ts';
 import type { Reasons } from './errors.ts';
+import { OLDER_MESSAGE } from './older-names.ts';
 import type { MediaType, Response, Schema } from './openapi-document.ts';
 import { ANY_ANSWER, type HeaderRefs, headerRef, LIMITED_ANSWER, refer } from './shared-headers.ts';
 
@@ -20,7 +21,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   project_not_found: 'the project ID acme of the token does not exist',
   user_not_found: 'user carol does not exist',
   group_not_found: 'group analysts does not exist',
-  organization_not_found: 'organization analysts does not exist',
+  ...OLDER_MESSAGE,
   missing_authorization_header:
     'the bearer token must be present: send the header "Authorization: Bearer <token>"',
   invalid_authorization_header: 'the Authorization header must be "Bearer" and a JWT',

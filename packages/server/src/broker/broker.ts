@@ -23,19 +23,21 @@ export interface SessionRevoked {
   readonly sessionId: string;
 }
 
-/** Users lost the right to be present in a group; null for all users of the project. */
+/** Users may have lost the right to be present in a group, and to read it; null for all users of the project. */
 export interface EligibilityChanged {
   readonly type: 'eligibility';
   readonly project: ProjectKey;
   readonly userIds: readonly string[] | null;
 }
 
-/** A thread was created, changed or removed, or its messages were; null: users may have lost the right to read. */
+/** A thread was created, changed or removed, or its messages were. */
 export interface ConversationChanged {
   readonly type: 'conversation';
   readonly project: ProjectKey;
-  readonly groupId: string | null;
-  readonly threadId: string | null;
+  readonly groupId: string;
+  readonly threadId: string;
+  /** Where only the text of a message changed, or only what lists of threads show. */
+  readonly only?: 'messages' | 'threads';
 }
 
 export type Change = ProjectChanged | SessionRevoked | EligibilityChanged | ConversationChanged;

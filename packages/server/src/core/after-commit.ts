@@ -94,29 +94,20 @@ export async function afterCommit(
   ]);
 }
 
-/**
- * Publishes which thread a write has changed, or that users may have lost the right to read. Nobody waits for it: streams that
- * miss it read the store again within seconds.
- */
+/** Publishes which thread a write has changed. Nobody waits for it: streams that miss it read the store again within seconds. */
 function publishConversation(
   { broker }: FollowUpParts,
   project: ProjectKey,
   changes: readonly Change[],
 ): void {
-  const changed = changes.find((change) => 'thread' in change || ENDS_ACCESS.has(change.type));
+  const changed = changes.find((change) => 'thread' in change);
   if (changed === undefined) return;
-  const threadId = 'thread' in changed ? changed.thread : null;
-  const groupId = 'thread' in changed ? changed.group : null;
-  void announce(broker, { type: 'conversation', project, groupId, threadId });
+  const { group: groupId, thread: threadId, type } = changed;
+  void announce(broker, {
+    ...{ type: 'conversation', project, groupId, threadId },
+    ...(type === 'message.appended' && { only: 'messages' }),
+  });
 }
-
-const ENDS_ACCESS: ReadonlySet<string> = new Set<Change['type']>([
-  'member.removed',
-  'group.removed',
-  'group.deactivated',
-  'user.removed',
-  'user.deactivated',
-]);
 
 /** One departure in each event-loop tick: a replaced member list may have a million users. */
 async function inTicks(departures: readonly Departure[], end: (departure: Departure) => Promise<void>) {

@@ -11,10 +11,11 @@ export interface Caller {
   readonly sessionId: string | null;
 }
 
+/** A caller in one request, which writes. */
+export type WriterOf<C> = C & Origin;
+
 /** Who writes, to which project, and in which request. */
-export interface Writer extends Origin {
-  readonly project: ProjectKey;
-}
+export type Writer = WriterOf<Pick<Caller, 'actor' | 'project'>>;
 
 /** Who calls `/v1/projects`: a customer, who owns projects. */
 export interface CustomerCaller {
@@ -29,6 +30,9 @@ export interface ClientCaller extends Caller {
   readonly group: string | null;
   readonly details: ClientDetails | null;
 }
+
+/** A client in one request: the first one with a token writes the user's details. */
+export type ClientWriter = WriterOf<ClientCaller>;
 
 /** The details of the user in a client token. */
 export interface ClientDetails {

@@ -7,9 +7,9 @@ import type {
 import type { FoundMessage, MessageListRequest, MessagePage } from '../store/ports/messages.ts';
 import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../store/ports/threads.ts';
 import type { Precondition } from '../store/precondition.ts';
-import type { ClientCaller, Writer } from './caller.ts';
+import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
-import { messageNotFound, threadNotFound } from './conversation-errors.ts';
+import { threadNotFound } from './conversation-errors.ts';
 import type { MessageService } from './message-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { ThreadService } from './thread-service.ts';
@@ -19,9 +19,6 @@ interface Parts {
   readonly threads: ThreadService;
   readonly messages: MessageService;
 }
-
-/** A client as the writer of one request. */
-export type ClientWriter = ClientCaller & Writer;
 
 /**
  * Threads and messages as a browser has them: in the groups of its token, writing as its user. A group that the caller
@@ -39,20 +36,20 @@ export class ClientConversation {
   }
 
   /** @throws ServiceError `thread_not_found`, also in a group that is not the caller's; `user_not_found` for a deleted user */
-  async findThread(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+  async findThread(caller: ClientWriter, id: string): Promise<ThreadRecord> {
     const thread = await this.#findAny(caller, id);
     await this.#enter(caller, thread.groupId, id);
     return thread;
   }
 
   /** The group that is asked for, or the token's. @throws ServiceError `thread_not_found` where it is not the caller's */
-  enterGroup(caller: ClientCaller, asked: string | null): Promise<string> {
+  enterGroup(caller: ClientWriter, asked: string | null): Promise<string> {
     return this.#enter(caller, asked, null);
   }
 
   /** Threads of the group that the filter names. @throws ServiceError `thread_not_found` where it is not the caller's */
   async listThreads(
-    caller: ClientCaller,
+    caller: ClientWriter,
     asked: string | null,
     request: (groupId: string) => ThreadListRequest,
   ): Promise<ThreadPage> {
@@ -61,7 +58,7 @@ export class ClientConversation {
   }
 
   async listMessages(
-    caller: ClientCaller,
+    caller: ClientWriter,
     threadId: string,
     request: MessageListRequest,
   ): Promise<MessagePage> {
@@ -69,7 +66,7 @@ export class ClientConversation {
     return this.#messages.list(caller.project, threadId, request);
   }
 
-  async findMessage(caller: ClientCaller, threadId: string, id: string): Promise<FoundMessage> {
+  async findMessage(caller: ClientWriter, threadId: string, id: string): Promise<FoundMessage> {
     await this.findThread(caller, threadId);
     return this.#messages.find(caller.project, threadId, id);
   }
@@ -80,7 +77,8 @@ export class ClientConversation {
     write: Omit<ClientThreadCreation, 'id'>,
   ): Promise<void> {
     const groupID = await this.#enter(writer, write.groupID ?? null, id);
-    await this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+    const put = this.#threads.put(writer, id, { ...write, groupID }, { ifNoneMatch: '*' });
+    await this.#written(put, writer, groupID, id);
   }
 
   async resolveThread(
@@ -89,13 +87,14 @@ export class ClientConversation {
     resolved: boolean,
     condition: Precondition,
   ): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.put(writer, id, { resolved }, condition);
+    const { groupId } = await this.findThread(writer, id);
+    const put = this.#threads.put(writer, id, { resolved, inGroup: groupId }, condition);
+    await this.#written(put, writer, groupId, id);
   }
 
   async markSeen(writer: ClientWriter, id: string, messageId: string | null): Promise<void> {
-    await this.findThread(writer, id);
-    await this.#threads.markSeen(writer, id, writer.userId, messageId);
+    const thread = await this.findThread(writer, id);
+    await this.#threads.markSeen(writer, thread, writer.userId, messageId);
   }
 
   /** Writes a new message as the token's user, and makes the thread where it is missing and the request names it. */
@@ -112,14 +111,8 @@ export class ClientConversation {
       inGroup: groupID,
       ...(createThread !== undefined && { createThread: { ...createThread, groupID } }),
     };
-    try {
-      await this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
-    } catch (error) {
-      // The membership ended meanwhile.
-      if (error instanceof ServiceError && error.code === 'user_not_found')
-        await this.findThread(writer, threadId);
-      throw error;
-    }
+    const put = this.#messages.put(writer, threadId, id, message, { ifNoneMatch: '*' });
+    await this.#written(put, writer, groupID, threadId);
   }
 
   /** Changes one of the caller's own messages. @throws ServiceError `message_not_found`, also for the message of another user */
@@ -130,13 +123,26 @@ export class ClientConversation {
     write: ClientMessageWrite,
     condition: Precondition,
   ): Promise<void> {
-    const { message } = await this.findMessage(writer, threadId, id);
-    if (message.authorId !== writer.userId) throw messageNotFound(id, threadId);
-    await this.#messages.put(writer, threadId, id, write, condition);
+    const { groupId } = await this.findThread(writer, threadId);
+    const own = { ...write, inGroup: groupId, ofAuthor: writer.userId };
+    const put = this.#messages.put(writer, threadId, id, own, condition);
+    await this.#written(put, writer, groupId, threadId);
+  }
+
+  /** Waits for a write. Where the caller lost the group meanwhile, the error is that of every request. */
+  async #written(write: Promise<unknown>, caller: ClientWriter, groupId: string, threadId: string) {
+    try {
+      await write;
+    } catch (error) {
+      const maybeLost = ['group_not_found', 'user_not_found'] as const;
+      if (error instanceof ServiceError && maybeLost.some((code) => code === error.code))
+        await this.#enter(caller, groupId, threadId);
+      throw error;
+    }
   }
 
   async #enterForMessage(
-    caller: ClientCaller,
+    caller: ClientWriter,
     threadId: string,
     createThread: ClientCreateThread | undefined,
   ): Promise<string> {
@@ -150,13 +156,13 @@ export class ClientConversation {
   }
 
   /** A login comes first: a deleted user is not told whether there is such a thread. */
-  async #findAny(caller: ClientCaller, id: string): Promise<ThreadRecord> {
+  async #findAny(caller: ClientWriter, id: string): Promise<ThreadRecord> {
     await this.#clients.user({ ...caller, group: null });
     return this.#threads.find(caller.project, id, caller.userId);
   }
 
   /** @throws ServiceError `thread_not_found` of `threadId` in place of `group_not_found` */
-  async #enter(caller: ClientCaller, groupId: string | null, threadId: string | null): Promise<string> {
+  async #enter(caller: ClientWriter, groupId: string | null, threadId: string | null): Promise<string> {
     try {
       return await this.#clients.enter(caller, groupId);
     } catch (error) {

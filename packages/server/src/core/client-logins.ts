@@ -3,7 +3,7 @@ import type { UserRecord } from '../store/ports/users.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
-import type { ClientCaller, ClientDetails } from './caller.ts';
+import type { ClientDetails, ClientWriter } from './caller.ts';
 import { CLOCK_TOLERANCE_MS } from './clock.ts';
 import { userNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
@@ -35,14 +35,14 @@ export class ClientLogins {
   }
 
   /** @throws ServiceError `user_not_found` for a user who is set deleted: no token activates a user */
-  apply(caller: ClientCaller): Promise<void> {
-    const { details } = caller;
+  apply(writer: ClientWriter): Promise<void> {
+    const { details } = writer;
     if (details === null) return Promise.resolve();
     const { fingerprint } = details;
     const known = this.#logins.get(fingerprint);
     if (known !== undefined) return known;
-    const user = JSON.stringify([caller.project, caller.userId]);
-    const login = this.#mutex.run(user, () => this.#login(caller, details));
+    const user = JSON.stringify([writer.project, writer.userId]);
+    const login = this.#mutex.run(user, () => this.#login(writer, details));
     this.#remember(fingerprint, login);
     // A login that failed is repeated by the next request.
     login.catch(() => this.#logins.delete(fingerprint));
@@ -55,13 +55,14 @@ export class ClientLogins {
     this.#logins.set(fingerprint, login);
   }
 
-  async #login({ project, userId, actor }: ClientCaller, { write, signedAt }: ClientDetails): Promise<void> {
+  async #login(writer: ClientWriter, { write, signedAt }: ClientDetails): Promise<void> {
+    const { project, userId } = writer;
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const user = await this.#parts.store.users.find(project, userId);
       if (user?.status === 'deleted') throw userNotFound(userId, 'is deleted');
       if (user !== null && isNewer(user, signedAt)) return;
       try {
-        await this.#parts.users.put({ project, actor, requestId: null }, userId, write, unchangedSince(user));
+        await this.#parts.users.put(writer, userId, write, unchangedSince(user));
         return;
       } catch (error) {
         // Another request was faster: its values are read first.

@@ -2,7 +2,7 @@ import type { Static, UserGroupList } from '@rollcall/protocol';
 import type { UserRecord } from '../store/ports/users.ts';
 import type { Store } from '../store/store.ts';
 import type { Page, PageRequest } from '../values/page.ts';
-import type { ClientCaller } from './caller.ts';
+import type { ClientCaller, ClientWriter } from './caller.ts';
 import { clientAccessError } from './client-access.ts';
 import { ClientLogins } from './client-logins.ts';
 import { groupNotFound, userError } from './errors.ts';
@@ -32,7 +32,7 @@ export class ClientSessions {
   }
 
   /** The token's user. @throws ServiceError like {@link enter}, where the token names a group */
-  async user(caller: ClientCaller): Promise<UserRecord> {
+  async user(caller: ClientWriter): Promise<UserRecord> {
     const { project, userId, group } = caller;
     if (group !== null) await this.enter(caller, null);
     else await this.#logins.apply(caller);
@@ -58,7 +58,7 @@ export class ClientSessions {
    * names a group.
    * @throws ServiceError `user_not_found`; `group_not_found` when the group is not active, or not one of the caller's
    */
-  async enter(caller: ClientCaller, requested: string | null): Promise<string> {
+  async enter(caller: ClientWriter, requested: string | null): Promise<string> {
     const groupId = groupOf(caller, requested);
     await this.#logins.apply(caller);
     const { userId } = caller;
@@ -70,14 +70,13 @@ export class ClientSessions {
 
   /** Sets the caller's user present or absent, in the token's group where the update names none. @throws ServiceError like {@link enter} */
   async putPresence(
-    caller: ClientCaller,
+    caller: ClientWriter,
     write: Partial<Pick<PresenceChange, 'groupID'>> & Omit<PresenceChange, 'groupID'>,
-    requestId: string | null = null,
   ): Promise<void> {
     const groupID = groupOf(caller, write.groupID ?? null);
     await this.#logins.apply(caller);
     try {
-      await this.#parts.presence.put({ ...caller, requestId }, caller.userId, { ...write, groupID });
+      await this.#parts.presence.put(caller, caller.userId, { ...write, groupID });
     } catch (error) {
       // The update has read the eligibility already; a browser gets another message for the same reason.
       if (error instanceof ServiceError) await this.enter(caller, groupID);

@@ -3,9 +3,10 @@
 import { ValidationErrors } from '@rollcall/protocol';
 import type { AuthorUnavailable } from '../store/ports/messages.ts';
 import type { FieldsRequired, FixedField, GroupUnavailable } from '../store/ports/threads.ts';
+import type { Precondition } from '../store/precondition.ts';
 import { groupNotFound, notMember, userNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
-import { validationError } from './validation-error.ts';
+import { type ErrorsByStep, validationError } from './validation-error.ts';
 
 export const threadNotFound = (id: string) =>
   new ServiceError('thread_not_found', `thread ${id} does not exist`);
@@ -31,7 +32,7 @@ export function rejectedWrite(outcome: RejectedWrite, authorId = ''): ServiceErr
   const errors = new ValidationErrors();
   switch (outcome.kind) {
     case 'fieldsRequired':
-      for (const field of outcome.fields) errors.missing.add(field, 'a value, to create it');
+      requireToCreate(outcome.fields, errors);
       return validationError(errors);
     case 'fixedField':
       errors.invalid.add(outcome.field, 'the stored value: it never changes');
@@ -44,16 +45,27 @@ export function rejectedWrite(outcome: RejectedWrite, authorId = ''): ServiceErr
   }
 }
 
-/** Rejects times that are given and in the future. */
-export function checkTimes(
-  times: Readonly<Record<string, string | undefined>>,
-  now: number,
-  errors: ValidationErrors,
-): void {
-  for (const [field, time] of Object.entries(times)) {
-    if (time !== undefined && Date.parse(time) > now)
-      errors.invalid.add(field, 'a time that is not in the future');
-  }
+/** Names the fields without which nothing is created. */
+function requireToCreate(fields: readonly string[], { missing }: ErrorsByStep): void {
+  for (const field of fields) missing.add(field, 'a value, to create it');
+}
+
+/**
+ * Rejects a write that is invalid. Which fields are missing depends on the thread or message being there, and missing comes
+ * before invalid, so the store is read when only values are wrong. A caller who requires it to be there (`ifMatch`) is not
+ * creating it.
+ */
+export async function rejectInvalidWrite(
+  write: object,
+  required: readonly string[],
+  { ifMatch }: Precondition,
+  errors: ErrorsByStep,
+  isThere: () => Promise<boolean>,
+): Promise<never> {
+  const missing = required.filter((field) => !Object.hasOwn(write, field));
+  const mayCreate = missing.length > 0 && ifMatch === undefined && errors.unexpected.count === 0;
+  if (mayCreate && !(await isThere())) requireToCreate(missing, errors);
+  throw validationError(errors);
 }
 
 /** A time of a body in milliseconds since the epoch, where it is given. */

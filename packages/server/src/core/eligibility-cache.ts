@@ -89,7 +89,6 @@ export class EligibilityCache {
 
   /** Call it after the commit of a write that may have ended the eligibility of these users, or of all (null). Never rejects. */
   async invalidate(project: ProjectKey, userIds: readonly string[] | null): Promise<void> {
-    if (this.#store.isInProcess) return;
     const named = userIds !== null && userIds.length <= NAMED_MAX ? userIds : null;
     await announce(this.#broker, { type: 'eligibility', project, userIds: named });
   }

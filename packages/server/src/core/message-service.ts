@@ -15,36 +15,34 @@ import type {
 } from '../store/ports/messages.ts';
 import type { Precondition, Revision } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
+import { codePoints, storedContent } from '../store/stored-content.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import type { Clock } from './clock.ts';
 import {
-  checkTimes,
   conversationConditionFailed,
   messageExists,
   messageNotFound,
   type RejectedWrite,
   rejectedWrite,
+  rejectInvalidWrite,
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
 import { unknownUsers } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { codePoints, storedContent } from './stored-content.ts';
-import { checkThreadTimes, toStoredThread } from './thread-service.ts';
+import { toStoredThread } from './thread-service.ts';
 import { type ErrorsByStep, validationError } from './validation-error.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'messages'>;
   readonly writes: StoreWrites;
-  readonly clock: Clock;
 }
 
 /** What a request writes of a message: a creation may name the thread to make. */
 export type MessageInput = MessageWrite &
   Pick<MessageCreation, 'createThread'> &
-  Pick<StoredMessageWrite, 'inGroup'>;
+  Pick<StoredMessageWrite, 'inGroup' | 'ofAuthor'>;
 
 export interface AppendResult {
   /** Code points of the whole text. */
@@ -59,12 +57,10 @@ const REQUIRED = ['authorID', 'content'] as const;
 export class MessageService {
   readonly #messages: Store['messages'];
   readonly #writes: StoreWrites;
-  readonly #clock: Clock;
 
-  constructor({ store, writes, clock }: Parts) {
+  constructor({ store, writes }: Parts) {
     this.#messages = store.messages;
     this.#writes = writes;
-    this.#clock = clock;
   }
 
   /** @throws ServiceError `thread_not_found`, `message_not_found` */
@@ -93,8 +89,6 @@ export class MessageService {
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
     const { project } = writer;
-    const errors = this.#timeErrors(write);
-    if (!errors.clean) return this.rejectInvalid(project, threadId, id, write, precondition, errors);
     const rejected: (outcome: RejectedWrite) => ServiceError = (outcome) =>
       rejectedWrite(outcome, write.authorID);
     const { kind } = await this.#writes.run<PutMessageOutcome>(
@@ -105,6 +99,7 @@ export class MessageService {
         fieldsRequired: rejected,
         fixedField: rejected,
         threadAbsent: () => threadNotFound(threadId),
+        absent: () => messageNotFound(id, threadId),
         groupUnavailable: rejected,
         authorUnavailable: rejected,
         unknownUsers: ({ users }) => unknownUsers(users),
@@ -115,21 +110,17 @@ export class MessageService {
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /** Rejects a write that does not fit: see `ThreadService.rejectInvalid`. */
-  async rejectInvalid(
+  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
+  rejectInvalid(
     project: ProjectKey,
     threadId: string,
     id: string,
     write: object,
-    { ifMatch }: Precondition,
+    precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const missing = REQUIRED.filter((field) => !Object.hasOwn(write, field));
-    if (missing.length > 0 && ifMatch === undefined && errors.unexpected.count === 0) {
-      const { kind } = await this.#messages.find(project, threadId, id);
-      if (kind !== 'found') throw rejectedWrite({ kind: 'fieldsRequired', fields: missing });
-    }
-    throw validationError(errors);
+    const isThere = async () => (await this.#messages.find(project, threadId, id)).kind === 'found';
+    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
   /** Adds a text to a message that is one markdown node. @throws ServiceError `message_not_appendable`, 412 for `offset` */
@@ -173,14 +164,6 @@ export class MessageService {
         stale: () => conversationConditionFailed(`message ${id}`),
       },
     );
-  }
-
-  #timeErrors({ createdTimestamp, updatedTimestamp, deletedTimestamp, createThread }: MessageInput) {
-    const now = this.#clock.now();
-    const errors = new ValidationErrors();
-    checkTimes({ createdTimestamp, updatedTimestamp, deletedTimestamp }, now, errors);
-    if (createThread !== undefined) checkThreadTimes(createThread, now, errors);
-    return errors;
   }
 }
 

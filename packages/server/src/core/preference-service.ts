@@ -1,5 +1,4 @@
 import type { NotificationChannels } from '@rollcall/protocol';
-import type {} from '../store/ports/preferences.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';

@@ -26,7 +26,9 @@ interface Parts {
 }
 
 /** A checked presence update of one user in one group. */
-export type PresenceChange = Omit<PresenceWrite, 'groupID' | 'organizationID'> & { readonly groupID: string };
+export type PresenceChange = Pick<PresenceWrite, 'location' | 'exclusiveWithin' | 'durable' | 'absent'> & {
+  readonly groupID: string;
+};
 
 /** A checked update with its locations in canonical form. */
 interface Update extends PresenceScope {

@@ -4,9 +4,8 @@ import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
-import type { WriteContext } from '../store/write-context.ts';
 import { announce } from './announce.ts';
-import type { CustomerCaller } from './caller.ts';
+import type { CustomerCaller, WriterOf } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { newId, newSecret } from './credentials.ts';
 import { ServiceError } from './service-error.ts';
@@ -55,9 +54,10 @@ export class ProjectService {
     return summary(await this.#find(caller, id));
   }
 
-  async rename(caller: CustomerCaller, id: string, name: string, requestId?: string): Promise<void> {
-    const { key } = await this.#find(caller, id);
-    const outcome = await this.#parts.store.projects.rename(key, name, this.#context(caller, requestId));
+  async rename(writer: WriterOf<CustomerCaller>, id: string, name: string): Promise<void> {
+    const { store, clock } = this.#parts;
+    const { key } = await this.#find(writer, id);
+    const outcome = await store.projects.rename(key, name, writeContext(clock, writer));
     if (outcome.kind === 'absent') throw projectNotFound(id);
     await this.#announceChange(id);
   }
@@ -76,15 +76,14 @@ export class ProjectService {
 
   /** Makes a new secret. The old one is valid for `overlapSeconds` (0 ends it at once), and the one before ends. */
   async rotateSecret(
-    caller: CustomerCaller,
+    writer: WriterOf<CustomerCaller>,
     id: string,
     overlapSeconds = limits.ROTATION_DEFAULT_OVERLAP_SECONDS,
-    requestId?: string,
   ): Promise<NewSecret> {
-    const { key } = await this.#find(caller, id);
+    const { key } = await this.#find(writer, id);
     const { store, clock } = this.#parts;
     const next = { secret: newSecret(), previousValidUntil: clock.now() + overlapSeconds * 1_000 };
-    const outcome = await store.projects.rotateSecret(key, next, this.#context(caller, requestId));
+    const outcome = await store.projects.rotateSecret(key, next, writeContext(clock, writer));
     if (outcome.kind === 'absent') throw projectNotFound(id);
     await this.#announceChange(id);
     return next;
@@ -94,10 +93,6 @@ export class ProjectService {
     const project = await this.#parts.store.projects.find(id);
     if (project?.customerId !== customerId) throw projectNotFound(id);
     return project;
-  }
-
-  #context(caller: CustomerCaller, requestId: string | null = null): WriteContext {
-    return writeContext(this.#parts.clock, { ...caller, requestId });
   }
 
   #announceChange(projectId: string): Promise<void> {

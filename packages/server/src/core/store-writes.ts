@@ -1,7 +1,9 @@
 import type { Change } from '../store/changes.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { ConditionalContext } from '../store/write-context.ts';
+import type { ProjectKey } from '../values/project-key.ts';
 import { afterCommit, type FollowUpParts } from './after-commit.ts';
+import { announce } from './announce.ts';
 import type { Writer } from './caller.ts';
 import type { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
@@ -39,6 +41,11 @@ export class StoreWrites {
     }
     const toError = errors[outcome.kind as keyof ErrorsOf<Outcome>] as (failed: Outcome) => ServiceError;
     throw toError(outcome);
+  }
+
+  /** Publishes that users have seen a thread, which is no recorded change. */
+  publishSeen(project: ProjectKey, groupId: string, threadId: string): void {
+    void announce(this.#parts.broker, { type: 'conversation', project, groupId, threadId, only: 'threads' });
   }
 }
 

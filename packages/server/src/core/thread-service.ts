@@ -1,4 +1,4 @@
-import { canonicalLocation, type ThreadWrite, ValidationErrors } from '@rollcall/protocol';
+import { canonicalLocation, type ThreadWrite } from '@rollcall/protocol';
 import type {
   PutThreadOutcome,
   StoredThreadWrite,
@@ -10,25 +10,26 @@ import type { Precondition } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import type { Clock } from './clock.ts';
 import {
-  checkTimes,
   conversationConditionFailed,
   messageNotFound,
   rejectedWrite,
+  rejectInvalidWrite,
   threadExists,
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
 import { groupNotFound } from './errors.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { type ErrorsByStep, validationError } from './validation-error.ts';
+import type { ErrorsByStep } from './validation-error.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'threads' | 'groups'>;
   readonly writes: StoreWrites;
-  readonly clock: Clock;
 }
+
+/** What a request writes of a thread. */
+export type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 
 /** The fields without which no thread is made. */
 const REQUIRED = ['groupID', 'name'] as const;
@@ -37,12 +38,10 @@ const REQUIRED = ['groupID', 'name'] as const;
 export class ThreadService {
   readonly #store: Parts['store'];
   readonly #writes: StoreWrites;
-  readonly #clock: Clock;
 
-  constructor({ store, writes, clock }: Parts) {
+  constructor({ store, writes }: Parts) {
     this.#store = store;
     this.#writes = writes;
-    this.#clock = clock;
   }
 
   /** `viewer` is the user whose unread messages are counted. @throws ServiceError `thread_not_found` */
@@ -64,13 +63,10 @@ export class ThreadService {
   async put(
     writer: Writer,
     id: string,
-    write: ThreadWrite,
+    write: ThreadInput,
     precondition: Precondition,
   ): Promise<'created' | 'updated'> {
     const { project } = writer;
-    const errors = new ValidationErrors();
-    checkThreadTimes(write, this.#clock.now(), errors);
-    if (!errors.clean) return this.rejectInvalid(project, id, write, precondition, errors);
     const { kind } = await this.#writes.run<PutThreadOutcome>(
       writer,
       precondition,
@@ -79,6 +75,7 @@ export class ThreadService {
         fieldsRequired: rejectedWrite,
         fixedField: rejectedWrite,
         groupUnavailable: rejectedWrite,
+        absent: () => threadNotFound(id),
         exists: () => threadExists(id),
         stale: () => conversationConditionFailed(`thread ${id}`),
       },
@@ -86,23 +83,16 @@ export class ThreadService {
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /**
-   * Rejects a write that does not fit. Which fields are missing depends on the thread being there, and missing comes before
-   * invalid, so the store is asked when only values are wrong.
-   */
-  async rejectInvalid(
+  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
+  rejectInvalid(
     project: ProjectKey,
     id: string,
     write: object,
-    { ifMatch }: Precondition,
+    precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const missing = REQUIRED.filter((field) => !Object.hasOwn(write, field));
-    if (missing.length > 0 && ifMatch === undefined && errors.unexpected.count === 0) {
-      const isThere = (await this.#store.threads.find(project, id, null)) !== null;
-      if (!isThere) throw rejectedWrite({ kind: 'fieldsRequired', fields: missing });
-    }
-    throw validationError(errors);
+    const isThere = async () => (await this.#store.threads.find(project, id, null)) !== null;
+    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
   /** Removes the thread with its messages. @throws ServiceError `thread_not_found`, or a precondition */
@@ -116,26 +106,24 @@ export class ThreadService {
   }
 
   /** Marks the thread as seen up to a message, or up to now. @throws ServiceError `thread_not_found`, `message_not_found` */
-  async markSeen(writer: Writer, id: string, userId: string, messageId: string | null): Promise<void> {
-    await this.#writes.run(
+  async markSeen(
+    writer: Writer,
+    { id, groupId }: Pick<ThreadRecord, 'id' | 'groupId'>,
+    userId: string,
+    messageId: string | null,
+  ): Promise<void> {
+    const { kind } = await this.#writes.run(
       writer,
       {},
       (context) => this.#store.threads.markSeen(writer.project, id, userId, messageId, context),
       { absent: () => threadNotFound(id), messageAbsent: () => messageNotFound(messageId ?? '', id) },
     );
+    if (kind === 'updated') this.#writes.publishSeen(writer.project, groupId, id);
   }
 }
 
-/** Rejects times in the future, and a time of resolution of a thread that is not resolved. */
-export function checkThreadTimes(write: ThreadWrite, now: number, errors: ValidationErrors): void {
-  const { createdTimestamp, resolvedTimestamp, resolved } = write;
-  checkTimes({ createdTimestamp, resolvedTimestamp }, now, errors);
-  if (resolvedTimestamp !== undefined && resolved === false)
-    errors.invalid.add('resolvedTimestamp', 'no time of resolution where resolved is false');
-}
-
 /** The write as the store takes it. */
-export function toStoredThread(write: ThreadWrite): StoredThreadWrite {
+export function toStoredThread(write: ThreadInput): StoredThreadWrite {
   const { groupID, location, metadata, createdTimestamp, resolvedTimestamp, ...rest } = write;
   const createdAt = timeOf(createdTimestamp);
   const resolvedAt = timeOf(resolvedTimestamp);

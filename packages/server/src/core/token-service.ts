@@ -3,8 +3,9 @@ import { limits } from '@rollcall/protocol';
 import type { Broker } from '../broker/broker.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
+import type { Origin } from '../store/write-context.ts';
 import { announce } from './announce.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, WriterOf } from './caller.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from './clock.ts';
 import { tokenFailure } from './token-failure.ts';
 import { writeContext } from './write-context.ts';
@@ -49,7 +50,7 @@ export class TokenService {
   }
 
   /** Exchanges an app token for an access token. @throws ServiceError invalid_app_token, application_not_found */
-  async authorize(signedAppToken: string, requestId: string | null = null): Promise<IssuedToken> {
+  async authorize(signedAppToken: string, requestId: Origin['requestId']): Promise<IssuedToken> {
     const { store, clock, issuer } = this.#parts;
     const now = clock.now();
     const project = await issuer.projectOfAppToken(signedAppToken, now);
@@ -63,14 +64,15 @@ export class TokenService {
   }
 
   /** Revokes the access token in use, at once. @throws ServiceError invalid_access_token for a token of another kind */
-  async revoke({ project, actor, sessionId }: Caller, requestId: string | null = null): Promise<void> {
+  async revoke(writer: WriterOf<Caller>): Promise<void> {
+    const { project, sessionId } = writer;
     if (sessionId === null)
       throw tokenFailure(
         'invalid_access_token',
         'only an access token can be revoked, and the token presented is none',
       );
     const { store, clock, broker } = this.#parts;
-    await store.sessions.revoke(project, sessionId, writeContext(clock, { actor, requestId }));
+    await store.sessions.revoke(project, sessionId, writeContext(clock, writer));
     await announce(broker, { type: 'session', sessionId });
   }
 }

@@ -7,15 +7,15 @@ import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
 import type { HttpConnections } from './connections.ts';
-import { Cors, isPreflight, PREFLIGHT } from './cors.ts';
+import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
-import { inWordsOf, olderPath } from './older-names.ts';
+import { inWordsOf } from './older-names.ts';
 import { RateLimit } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
-import { createRoute, type Route } from './route.ts';
+import { createRoutes, type Route } from './route.ts';
 import { malformedPath, Router } from './router.ts';
 
 /**
@@ -34,8 +34,8 @@ export class Application {
   constructor(services: HttpServices, connections: HttpConnections) {
     const { settings, histogram, log } = services;
     this.#services = services;
-    this.#router = new Router(services.operations.flatMap((operation) => routesOf(operation, services)));
-    this.#cors = new Cors(settings.corsOrigins);
+    this.#router = new Router(services.operations.flatMap((operation) => createRoutes(operation, services)));
+    this.#cors = new Cors(settings.corsOrigins, this.#router);
     this.#rateLimit =
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
     this.#unmatched = histogram.route('any', 'unmatched');
@@ -76,9 +76,9 @@ export class Application {
 
   #admit(exchange: Exchange): void {
     const { route } = exchange;
-    const isAllowedOrigin = this.#cors.allow(exchange);
-    if (isAllowedOrigin && isPreflight(exchange)) {
-      this.#answerPreflight(exchange);
+    if (this.#cors.admit(exchange)) {
+      this.#observe(exchange, 204);
+      exchange.sendWithoutBody(204);
       return;
     }
     if (route === null) throw this.#router.notFound(exchange);
@@ -163,12 +163,6 @@ export class Application {
     }
   }
 
-  #answerPreflight(exchange: Exchange): void {
-    exchange.setHeaders(PREFLIGHT);
-    this.#observe(exchange, 204);
-    exchange.sendWithoutBody(204);
-  }
-
   #fail(exchange: Exchange, error: unknown): void {
     const { log } = this.#services;
     try {
@@ -204,10 +198,3 @@ export class Application {
 
 /** Browsers are counted apart from the host, so that they cannot use up its requests. */
 const callerKey = ({ operation }: Route, { projectId }: Caller) => `${operation.token} ${projectId}`;
-
-/** The operation at its path, and at its older one where it has one. */
-function routesOf(operation: HttpServices['operations'][number], services: HttpServices): Route[] {
-  const older = olderPath(operation.path);
-  const route = createRoute(operation, operation.path, 'group', services);
-  return older === null ? [route] : [route, createRoute(operation, older, 'organization', services)];
-}

@@ -1,4 +1,6 @@
 import type { Exchange } from './exchange.ts';
+import type { Route } from './route.ts';
+import { METHODS, type Router } from './router.ts';
 
 /** The headers of an answer that a page may read. */
 const EXPOSED = [
@@ -10,9 +12,7 @@ const EXPOSED = [
   'WWW-Authenticate',
 ].join(', ');
 
-/** What a preflight request is answered. */
-export const PREFLIGHT = {
-  'access-control-allow-methods': 'GET, HEAD, PUT',
+const PREFLIGHT = {
   'access-control-allow-headers':
     'Authorization, Content-Type, Last-Event-ID, X-Request-Id, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since',
   // The longest that any browser stores a preflight, in seconds.
@@ -21,20 +21,35 @@ export const PREFLIGHT = {
 
 /**
  * Lets pages of these origins (comma-separated, or `*`) call the operations that client tokens open, and no others: a
- * project's token does not belong in a browser.
+ * project's token does not belong in a browser. Pages can also read that a path does not exist.
  */
 export class Cors {
   readonly #allowed: ReadonlySet<string>;
   readonly #any: boolean;
+  readonly #router: Router;
 
-  constructor(origins: string | null) {
+  constructor(origins: string | null, router: Router) {
     this.#allowed = new Set(origins?.split(','));
     this.#any = this.#allowed.has('*');
+    this.#router = router;
   }
 
-  /** Sets the headers that let a page of another origin read the answer; true where it may. */
-  allow(exchange: Exchange): boolean {
-    if (this.#allowed.size === 0 || !isForClients(exchange)) return false;
+  /** Sets the headers that let a page of another origin read the answer; true for a preflight request to answer. */
+  admit(exchange: Exchange): boolean {
+    if (this.#allowed.size === 0) return false;
+    if (exchange.route !== null) {
+      if (isForClients(exchange.route)) this.#allow(exchange);
+      return false;
+    }
+    const routes = this.#router.routesAt(exchange);
+    const methods = METHODS.filter((method) => isForClients(routes.get(method)));
+    if (routes.size > 0 && methods.length === 0) return false;
+    if (!this.#allow(exchange) || methods.length === 0 || !isPreflight(exchange)) return false;
+    exchange.setHeaders({ 'access-control-allow-methods': methods.join(', '), ...PREFLIGHT });
+    return true;
+  }
+
+  #allow(exchange: Exchange): boolean {
     exchange.setHeader('vary', 'Origin');
     const { origin = '' } = exchange.headers;
     if (!this.#any && !this.#allowed.has(origin)) return false;
@@ -44,16 +59,9 @@ export class Cors {
   }
 }
 
-/** By the operation's path, or where no operation matches by the request's. */
-const isForClients = ({ route, request }: Exchange) => {
-  const path = route?.path ?? (request.url as string);
-  return path.startsWith('/v1/client/') && !OF_USER_CLIENT.test(path);
-};
+const isForClients = (route: Route | undefined) => route?.operation.token === 'client';
 
-/** The preferences of a user whose ID is `client`, which hosts write. */
-const OF_USER_CLIENT = /^\/v1\/client\/preferences(?:\?|$)/;
-
-export const isPreflight = ({ request: { method, headers } }: Exchange) =>
+const isPreflight = ({ request: { method, headers } }: Exchange) =>
   method === 'OPTIONS' &&
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller as ProjectCaller, Writer } from '../core/caller.ts';
 import type { ListName } from '../core/page-token.ts';
+import type { Origin } from '../store/write-context.ts';
 import type { PageRequest } from '../values/page.ts';
 import { JSON_TYPE } from '../wire/json-answer.ts';
 import type { ReceivedBody } from './bodies/received-body.ts';
@@ -48,9 +48,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   }
 
   /** The caller as the writer of this request. */
-  get writer(): Writer {
-    const { actor, project } = this.caller as ProjectCaller;
-    return { actor, project, requestId: this.id };
+  get writer(): Caller & Pick<Origin, 'requestId'> {
+    return { ...this.caller, requestId: this.id };
   }
 
   /** The ID in the path. */

@@ -16,15 +16,43 @@ export const ORGANIZATIONS_PATH = '/v1/organizations';
 export const olderPath = (path: string): string | null =>
   path.startsWith(GROUPS_PATH) ? ORGANIZATIONS_PATH + path.slice(GROUPS_PATH.length) : null;
 
+/** The paths of an operation, each with the name that it uses for a group. */
+export function namedPaths(path: string): readonly { readonly path: string; readonly noun: GroupNoun }[] {
+  const older = olderPath(path);
+  const named = { path, noun: 'group' } as const;
+  return older === null ? [named] : [named, { path: older, noun: 'organization' }];
+}
+
 /** A body that names a group under either name. */
 type NamesGroup = { groupID?: unknown; readonly organizationID?: unknown };
 
+/** The name that a checked body uses. */
+export const nounOfBody = ({ organizationID }: NamesGroup): GroupNoun =>
+  organizationID === undefined ? 'group' : 'organization';
+
+/** The name that a client token uses. */
+export const nounOfToken = ({ usesOlderName }: { readonly usesOlderName: boolean }): GroupNoun =>
+  usesOlderName ? 'organization' : 'group';
+
+/** A presence update under the older name, in the API description. */
+export const OLDER_NAME_EXAMPLE = {
+  organization: {
+    summary: 'The older name of groupID',
+    value: { organizationID: 'analysts', location: { page: 'q3-report' } },
+  },
+};
+
+export const OLDER_NAME_ERROR = {
+  organization_not_found: 'The same, where the request names it as `organizationID`.',
+};
+
 /** Copies `organizationID` to `groupID`, and returns the name that the body uses. Takes values of any type. */
 export function readGroupId(write: NamesGroup, errors: ValidationErrors): GroupNoun {
-  if (write.organizationID === undefined) return 'group';
+  const noun = nounOfBody(write);
+  if (noun === 'group') return noun;
   if (write.groupID === undefined) write.groupID = write.organizationID;
   else errors.invalid.add('organizationID', 'either groupID or its older name organizationID, not both');
-  return 'organization';
+  return noun;
 }
 
 /** The error in the caller's words. */

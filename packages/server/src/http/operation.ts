@@ -98,7 +98,7 @@ export interface OperationDefinition<
   /** Sets `page` from the query's `limit` and `token`. */
   readonly list?: PagedList<E>;
   /** A check that the schemas cannot express. `errors` names query parameters and fields as messages show them. */
-  rule?(exchange: E, errors: ValidationErrors): void;
+  rule?(exchange: E, errors: ValidationErrors, services: HttpServices): void;
   /** Rejects an invalid request, where the order of checks depends on what the store has. */
   rejectInvalid?(exchange: E, errors: ErrorsByStep, services: HttpServices): Promise<never>;
   /** Answers a checked request. May return without a promise where nothing is awaited. */

@@ -43,7 +43,7 @@ export function requestCheck(operation: AnyOperation, services: HttpServices): R
   const parse = body === undefined ? null : body.isRaw === true ? takeBytes : bodyCheck(operation);
   const page = list === undefined ? null : pageCheck(list, services);
   const rule: Part | null =
-    operation.rule === undefined ? null : (exchange, errors) => operation.rule?.(exchange, errors);
+    operation.rule === undefined ? null : (exchange, errors) => operation.rule?.(exchange, errors, services);
 
   const finish = (exchange: Exchange, bodyErrors: ValidationErrors | null): Promise<never> | undefined => {
     let errors = bodyErrors;

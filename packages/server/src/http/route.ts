@@ -1,7 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import { isLargeBody } from './bodies/body-memory.ts';
 import type { HttpServices } from './http-services.ts';
-import type { GroupNoun } from './older-names.ts';
+import { type GroupNoun, namedPaths } from './older-names.ts';
 import { type AnyOperation, isLimited, type TokenKind } from './operation.ts';
 import { type RequestCheck, requestCheck } from './request-check.ts';
 import type { RouteSeries } from './request-histogram.ts';
@@ -26,12 +26,11 @@ export interface Route {
   readonly headSeries: RouteSeries;
 }
 
-export function createRoute(
-  operation: AnyOperation,
-  path: string,
-  noun: GroupNoun,
-  services: HttpServices,
-): Route {
+/** The operation at its path, and at its older one where it has one. */
+export const createRoutes = (operation: AnyOperation, services: HttpServices): Route[] =>
+  namedPaths(operation.path).map(({ path, noun }) => createRoute(operation, path, noun, services));
+
+function createRoute(operation: AnyOperation, path: string, noun: GroupNoun, services: HttpServices): Route {
   const { method, token, body, answer } = operation;
   const { histogram, settings } = services;
   const maxBytes = body?.maxBytes ?? limits.SMALL_BODY_LIMIT_BYTES;

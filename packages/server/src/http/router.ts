@@ -5,7 +5,7 @@ import { type MalformedQuery, parseQueryString, type RawQuery } from './query-st
 import type { Route } from './route.ts';
 
 /** The methods of the API, in the order of `Allow`. */
-const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
+export const METHODS = ['DELETE', 'GET', 'HEAD', 'POST', 'PUT'] as const;
 
 /** Finds the operation of a request. */
 export class Router {
@@ -38,10 +38,10 @@ export class Router {
   }
 
   /** The error of a request that no operation takes: 404 for an unknown path, 405 with `Allow` for a known one. */
-  notFound({ request }: Exchange): ServiceError {
-    const url = originForm(request.url as string);
-    const [path] = url.split('?', 1);
-    const methods = METHODS.filter((method) => this.#find(method, withoutEscapes(url)) !== null);
+  notFound(exchange: Exchange): ServiceError {
+    const { request } = exchange;
+    const [path] = originForm(request.url as string).split('?', 1);
+    const methods = [...this.routesAt(exchange).keys()];
     if (methods.length === 0)
       return new ServiceError('invalid_request', `there is no ${path} in this API`, { status: 404 });
     const allow = methods.join(', ');
@@ -49,6 +49,13 @@ export class Router {
       status: 405,
       headers: { Allow: allow },
     });
+  }
+
+  /** The routes at the path of a request, by method. */
+  routesAt({ request }: Exchange): Map<string, Route> {
+    const url = withoutEscapes(originForm(request.url as string));
+    const found = METHODS.map((method) => [method, this.#find(method, url)?.store as Route] as const);
+    return new Map(found.filter(([, route]) => route !== undefined));
   }
 
   #find(method: string, url: string) {

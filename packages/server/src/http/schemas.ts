@@ -1,11 +1,8 @@
-/** Schemas that only HTTP has: of queries, and of the error body. */
+/** Schemas that many operations share: queries of pages, and the error body. */
 import {
   ERRORS,
   exactly,
-  Flag,
-  Id,
   integer,
-  Location,
   limits,
   maybe,
   meaning,
@@ -42,49 +39,6 @@ export const WholeListQuery = exactly({
     'x-example': 100,
   }),
   token: meaning(maybe(Token), 'Where to continue: part of the `Link` header of the page before.'),
-});
-
-export const GroupPresenceQuery = exactly({
-  location: meaning(
-    maybe(Location),
-    'Only who is exactly there. JSON, percent-encoded. Absent: everyone who is present.',
-    { 'x-example': { page: 'q3-report' } },
-  ),
-  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
-    default: false,
-    'x-example': true,
-  }),
-  exclude_durable: meaning(maybe(Flag), 'Leave durable presence out.', {
-    default: false,
-    'x-example': false,
-  }),
-  count_only: meaning(
-    maybe(Flag),
-    'Answer `{"count": …}`: how many all pages would list. Not together with `limit` and `token`.',
-    { default: false, 'x-example': false },
-  ),
-  ...PageQuery.properties,
-});
-export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
-
-/** The same of a group that is in the query, and may be left out where the token names it. */
-export const ClientPresenceQuery = exactly({
-  groupID: meaning(maybe(Id), 'The group. Left out where the token names one.', {
-    'x-example': 'analysts',
-  }),
-  ...GroupPresenceQuery.properties,
-});
-export type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
-
-export const UserPresenceQuery = exactly({
-  groupID: meaning(Id, 'The group.', { 'x-example': 'analysts' }),
-});
-
-export const BatchQuery = exactly({
-  dry_run: meaning(maybe(Flag), 'Check and count, and apply nothing.', {
-    default: false,
-    'x-example': true,
-  }),
 });
 
 export const Failure = object(

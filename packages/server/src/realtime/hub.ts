@@ -1,14 +1,13 @@
 import type { Logger } from 'pino';
-import type { Broker, Change } from '../broker/broker.ts';
+import type { Broker } from '../broker/broker.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
-import { retryLater } from '../core/service-error.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import { SendQueue } from './channels/send-queue.ts';
 import { WriteBudget } from './channels/write-budget.ts';
 import type { FollowedParts } from './feed/followed-group.ts';
 import { GroupFeed } from './feed/group-feed.ts';
 import { InterruptionLog } from './feed/interruption-log.ts';
-import { CredentialChecks } from './sessions/credential-checks.ts';
+import { OpenStreams } from './sessions/open-streams.ts';
 import { StreamPermits } from './sessions/stream-permits.ts';
 import type { StreamRequest } from './sessions/stream-request.ts';
 import { type SessionOwner, StreamSession } from './sessions/stream-session.ts';
@@ -40,29 +39,26 @@ export class PresenceHub implements SessionOwner {
   readonly permits = new StreamPermits();
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
-  readonly #sessions = new Set<StreamSession>();
+  readonly #streams: OpenStreams<StreamSession>;
   readonly #queue: SendQueue;
   readonly #stops: readonly (() => void)[];
   readonly #interruptions: InterruptionLog;
   readonly #reads = new Semaphore({ permits: READS_AT_ONCE });
-  readonly #credentials: CredentialChecks;
-  #isClosed = false;
 
   constructor(parts: HubParts) {
-    const { clock, broker, mergeMs, writesPerSecond } = parts;
+    const { clock, mergeMs, writesPerSecond } = parts;
     this.#parts = parts;
     this.#interruptions = new InterruptionLog(parts.log);
-    this.#credentials = new CredentialChecks(parts, this.#sessions);
+    this.#streams = new OpenStreams(parts);
     this.#queue = new SendQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
     this.#stops = [
       clock.every(TICK_MS, () => this.#tick()),
       clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
-      broker.subscribe((change) => this.#onChange(change)),
     ];
   }
 
   get streamCount(): number {
-    return this.#sessions.size;
+    return this.#streams.size;
   }
 
   /**
@@ -72,18 +68,16 @@ export class PresenceHub implements SessionOwner {
   async open(request: StreamRequest, position: PresencePosition | null): Promise<StreamSession> {
     // Before the group is watched for this reader; access is checked again once it is.
     await requireAccess(this.#parts.store, request);
-    if (this.#isClosed) throw stopping();
+    this.#streams.requireOpen();
     const feed = this.#feedOf({ project: request.caller.project, groupId: request.groupId });
     const session = new StreamSession(request, this);
-    this.#sessions.add(session);
+    this.#streams.add(session);
     await feed.join(session, position);
-    if (session.ending === null) return session;
-    throw session.ending === 'closed' ? stopping() : session.ending;
+    return this.#streams.requireGoing(session);
   }
 
   ended(session: StreamSession): void {
-    this.#sessions.delete(session);
-    session.request.viewer?.permit?.release();
+    this.#streams.ended(session);
   }
 
   /** The reader gets no message, reconnects and resumes; the log has the error. */
@@ -93,13 +87,12 @@ export class PresenceHub implements SessionOwner {
 
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
-    this.#isClosed = true;
-    for (const session of this.#sessions) session.stop();
+    this.#streams.stop();
   }
 
   /** Releases everything. Idempotent. */
   close(): void {
-    this.stop();
+    this.#streams.close();
     this.#queue.close();
     for (const stop of this.#stops) stop();
     for (const feed of this.#feeds.values()) feed.close();
@@ -130,7 +123,7 @@ export class PresenceHub implements SessionOwner {
       this.#feeds.delete(key);
     }
     this.#interruptions.tick();
-    this.#credentials.tick();
+    this.#streams.tick();
   }
 
   #heartbeat(): void {
@@ -138,16 +131,4 @@ export class PresenceHub implements SessionOwner {
       for (const channel of feed.channels) void channel.heartbeat();
     }
   }
-
-  #onChange(change: Change): void {
-    if (change.type === 'eligibility' || change.type === 'conversation') return;
-    const concerned = [...this.#sessions].filter(({ request: { caller } }) =>
-      change.type === 'project'
-        ? caller.projectId === change.projectId
-        : caller.sessionId === change.sessionId,
-    );
-    void this.#credentials.check(concerned);
-  }
 }
-
-const stopping = () => retryLater('the server is stopping; nothing was opened, try again');

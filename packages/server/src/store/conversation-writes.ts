@@ -2,12 +2,14 @@
 
 import type { MessageType, Status } from '@rollcall/protocol';
 import type { Change } from './changes.ts';
+import type { Absent } from './outcomes.ts';
 import {
   type AuthorUnavailable,
   MARKDOWN_END,
   type MessageRecord,
   type StoredContent,
   type StoredMessageWrite,
+  type ThreadAbsent,
 } from './ports/messages.ts';
 import type {
   FieldsRequired,
@@ -61,6 +63,12 @@ export function authorError(
 
 /** What a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
+
+/** Whether the write requires a thread of another group, or one where there is none. */
+export const isThreadAbsent = (
+  thread: Pick<ThreadRecord, 'groupId'> | null,
+  { inGroup }: StoredThreadWrite,
+) => inGroup !== undefined && thread?.groupId !== inGroup;
 
 export const requiredOfThread = ({ groupId, name }: StoredThreadWrite) =>
   fieldsRequired({ groupID: groupId, name });
@@ -135,11 +143,17 @@ export type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'me
 export const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
   fieldsRequired({ authorID: authorId, content });
 
-/** Whether the write is not for the group of this thread. */
-export const isOfAnotherGroup = (
+/** What is absent for a write of a message in one group, or by one author. */
+export function absentForMessage(
   thread: Pick<ThreadRecord, 'groupId'> | null,
-  { inGroup }: StoredMessageWrite,
-) => thread !== null && inGroup !== undefined && thread.groupId !== inGroup;
+  message: Pick<MessageRecord, 'authorId'> | null,
+  { inGroup, ofAuthor }: StoredMessageWrite,
+): ThreadAbsent | Absent | null {
+  const isElsewhere = thread !== null && inGroup !== undefined && thread.groupId !== inGroup;
+  if (isElsewhere) return { kind: 'threadAbsent' };
+  if (ofAuthor === undefined || message?.authorId === ofAuthor) return null;
+  return { kind: thread === null ? 'threadAbsent' : 'absent' };
+}
 
 export function fixedOfMessage(
   stored: Pick<MessageRecord, 'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt'>,

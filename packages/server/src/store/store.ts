@@ -19,37 +19,23 @@
  *   same however deep it is.
  * - **JSON text.** `Json` values are JSON texts that the engine builds or stores; the caller never parses them.
  */
-import type { BatchStore } from './ports/batches.ts';
-import type { ChangeStore } from './ports/changes.ts';
-import type { ConversationFeedStore } from './ports/conversation-feed.ts';
-import type { DurablePresenceStore } from './ports/durable-presence.ts';
-import type { EligibilityStore } from './ports/eligibility.ts';
-import type { GroupStore } from './ports/groups.ts';
-import type { MemberStore } from './ports/members.ts';
-import type { MessageStore } from './ports/messages.ts';
-import type { PreferenceStore } from './ports/preferences.ts';
-import type { CustomerStore, ProjectStore } from './ports/projects.ts';
-import type { SessionStore } from './ports/sessions.ts';
-import type { ThreadStore } from './ports/threads.ts';
-import type { TransferStore } from './ports/transfer.ts';
-import type { UserStore } from './ports/users.ts';
 
 export interface Store {
-  readonly customers: CustomerStore;
-  readonly projects: ProjectStore;
-  readonly sessions: SessionStore;
-  readonly groups: GroupStore;
-  readonly members: MemberStore;
-  readonly users: UserStore;
-  readonly preferences: PreferenceStore;
-  readonly eligibility: EligibilityStore;
-  readonly durablePresence: DurablePresenceStore;
-  readonly threads: ThreadStore;
-  readonly messages: MessageStore;
-  readonly conversationFeed: ConversationFeedStore;
-  readonly batches: BatchStore;
-  readonly transfer: TransferStore;
-  readonly changes: ChangeStore;
+  readonly customers: import('./ports/projects.ts').CustomerStore;
+  readonly projects: import('./ports/projects.ts').ProjectStore;
+  readonly sessions: import('./ports/sessions.ts').SessionStore;
+  readonly groups: import('./ports/groups.ts').GroupStore;
+  readonly members: import('./ports/members.ts').MemberStore;
+  readonly users: import('./ports/users.ts').UserStore;
+  readonly preferences: import('./ports/preferences.ts').PreferenceStore;
+  readonly eligibility: import('./ports/eligibility.ts').EligibilityStore;
+  readonly durablePresence: import('./ports/durable-presence.ts').DurablePresenceStore;
+  readonly threads: import('./ports/threads.ts').ThreadStore;
+  readonly messages: import('./ports/messages.ts').MessageStore;
+  readonly conversationFeed: import('./ports/conversation-feed.ts').ConversationFeedStore;
+  readonly batches: import('./ports/batches.ts').BatchStore;
+  readonly transfer: import('./ports/transfer.ts').TransferStore;
+  readonly changes: import('./ports/changes.ts').ChangeStore;
 
   /** Whether a read runs in this process: then caching its answer for a moment gains nothing. */
   readonly isInProcess: boolean;

@@ -3,6 +3,8 @@
  * each, they are the transfer format of docs/operations.md.
  */
 import {
+  Content,
+  ConversationUrl,
   canonicalLocation,
   exactly,
   Flag,
@@ -10,6 +12,7 @@ import {
   integer,
   Location,
   list,
+  MessageType,
   Metadata,
   maybe,
   Name,
@@ -22,8 +25,16 @@ import {
 
 /** Most rows of a batch of records: as many records, or as many memberships. */
 export const TRANSFER_BATCH_ROWS = 1_000;
+/** Most messages of a batch: each has up to 144 KiB of content and metadata. */
+const MESSAGE_BATCH_ROWS = 100;
+
+/** Most rows of a batch of one type of records. */
+export const batchRows = (type: RecordType): number =>
+  type === 'message' ? MESSAGE_BATCH_ROWS : TRANSFER_BATCH_ROWS;
 
 const Time = integer({ minimum: 0, description: 'milliseconds since 1970, a whole number' });
+/** Of imported threads and messages, which may be older. */
+const AnyTime = integer({ description: 'milliseconds since 1970, a whole number' });
 const Secret = text({ minLength: 1, 'x-text': true, description: 'a secret' });
 /** Stands in the `ETag` header. */
 const Revision = text({ pattern: '^[!#-~]{1,64}$', description: '1 to 64 visible ASCII characters' });
@@ -83,6 +94,36 @@ export const RECORD_SCHEMAS = {
     location: Location,
     updated_at: Time,
   }),
+  /** Its counts and its activity follow from its messages. */
+  thread: exactly({
+    project: Id,
+    group: Id,
+    id: Id,
+    name: Name,
+    url: maybe(ConversationUrl),
+    location: maybe(Location),
+    metadata: maybe(Metadata),
+    created_at: AnyTime,
+    resolved_at: maybe(AnyTime),
+    revision: Revision,
+  }),
+  /** A user who has written in a thread, or has marked it as seen. */
+  participant: exactly({ project: Id, thread: Id, user: Id, last_seen_at: AnyTime }),
+  /** Those of a thread come in the order of their arrival, where their times are the same. */
+  message: exactly({
+    project: Id,
+    thread: Id,
+    id: Id,
+    author: Id,
+    message_type: maybe(MessageType),
+    content: Content,
+    url: maybe(ConversationUrl),
+    metadata: maybe(Metadata),
+    created_at: AnyTime,
+    updated_at: maybe(AnyTime),
+    deleted_at: maybe(AnyTime),
+    revision: Revision,
+  }),
 };
 
 export type RecordType = keyof typeof RECORD_SCHEMAS;
@@ -120,12 +161,13 @@ export const isInProject = (type: TableType) => 'project' in RECORD_SCHEMAS[type
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   status: 'active',
   metadata: '{}',
+  message_type: 'user_message',
   revoked: false,
   send_via_messenger: true,
   send_via_email: true,
 };
 const FLAGS = new Set(['revoked', 'send_via_messenger', 'send_via_email']);
-const JSON_TEXTS = new Set(['metadata', 'region', 'location']);
+const JSON_TEXTS = new Set(['metadata', 'region', 'location', 'content']);
 
 /** The records of rows whose columns are the fields of their type; of memberships (project, group, user) each. */
 export const recordsOf = (type: RecordType, rows: readonly (readonly unknown[])[]): TransferRecord[] =>
@@ -159,8 +201,15 @@ function toField(field: string, value: unknown): unknown {
 
 export type Column = string | number | boolean | Uint8Array | null;
 
+/** The records that a driver writes as they are: not those of many rows, and not conversations. */
+export type RowRecord = Exclude<TransferRecord, { type: 'members' } | ConversationRecord>;
+export type ConversationRecord = RecordOf<'thread'> | RecordOf<'participant'> | RecordOf<'message'>;
+
+export const isOfConversation = (record: TransferRecord): record is ConversationRecord =>
+  record.type === 'thread' || record.type === 'participant' || record.type === 'message';
+
 /** The columns of a record: JSON as text, locations in their canonical form, null where nothing is set. */
-export const columnsOf = (record: Exclude<TransferRecord, { type: 'members' }>): Column[] =>
+export const columnsOf = (record: RowRecord): Column[] =>
   fieldsOf(record.type).map((field) => toColumn(field, (record as Record<string, unknown>)[field]));
 
 function toColumn(field: string, value: unknown): Column {

@@ -18,7 +18,7 @@ const appToken = ({ seconds }: AuthCase) => forgedToken({ app_id: PROJECT.id, ia
 test('an app token is exchanged for an access token, which opens the same project for 24 hours', () =>
   withAuth(async (auth) => {
     const { authenticator, tokens, clock, project } = auth;
-    const { accessToken, expires } = await tokens.authorize(appToken(auth));
+    const { accessToken, expires } = await tokens.authorize(appToken(auth), null);
     assert.equal(expires, clock.now() + DAY_MS);
     const header = `Bearer ${accessToken}`;
     const caller = await authenticator.authenticate(header);
@@ -31,14 +31,17 @@ test('an app token is exchanged for an access token, which opens the same projec
     await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
   }));
 
-test('every exchange is a session of its own', () =>
+test('every exchange of an app token creates a session of its own', () =>
   withAuth(async (auth) => {
     const [one, other] = [
-      await auth.tokens.authorize(appToken(auth)),
-      await auth.tokens.authorize(appToken(auth)),
+      await auth.tokens.authorize(appToken(auth), null),
+      await auth.tokens.authorize(appToken(auth), null),
     ];
     assert.notEqual(one.accessToken, other.accessToken);
-    await auth.tokens.revoke(await auth.authenticator.authenticate(`Bearer ${one.accessToken}`));
+    await auth.tokens.revoke({
+      ...(await auth.authenticator.authenticate(`Bearer ${one.accessToken}`)),
+      ...BY_TEST,
+    });
     await assertTokenFailure(
       () => auth.authenticator.authenticate(`Bearer ${one.accessToken}`),
       'expired_access_token',
@@ -49,15 +52,15 @@ test('every exchange is a session of its own', () =>
     );
   }));
 
-test('an access token outlives the rotation of the secret with which it was asked for', () =>
+test('an access token outlives the rotation of the secret that signed its app token', () =>
   withAuth(async (auth) => {
-    const { accessToken } = await auth.tokens.authorize(appToken(auth));
+    const { accessToken } = await auth.tokens.authorize(appToken(auth), null);
     await auth.projects.rotateSecret({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id, 0);
     assert.equal((await auth.authenticator.authenticate(`Bearer ${accessToken}`)).projectId, PROJECT.id);
   }));
 
-/** What is wrong with signed_app_token. */
-const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
+/** Each signed_app_token that is rejected: its error, its text and its code. */
+const REJECTED: [what: string, token: (now: number) => string, code: ErrorCode][] = [
   ['empty', () => '', 'invalid_app_token'],
   ['no JWT', () => 'token', 'invalid_app_token'],
   [
@@ -99,11 +102,11 @@ const REFUSED: [what: string, token: (now: number) => string, code: ErrorCode][]
   ],
 ];
 
-test('what is no good app token buys no access token', (t) =>
+test('a token that is no valid app token is not exchanged for an access token', (t) =>
   withAuth(async ({ tokens, seconds }) => {
-    for (const [what, token, code] of REFUSED) {
-      await t.test(`${what} is ${code}`, async () => {
-        await assertTokenFailure(() => tokens.authorize(token(seconds())), code);
+    for (const [what, token, code] of REJECTED) {
+      await t.test(`a signed_app_token that is ${what} is ${code}`, async () => {
+        await assertTokenFailure(() => tokens.authorize(token(seconds()), null), code);
       });
     }
   }));
@@ -111,17 +114,17 @@ test('what is no good app token buys no access token', (t) =>
 test('a revoked access token is expired at once', () =>
   withAuth(async (auth) => {
     const { authenticator, tokens } = auth;
-    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
+    const header = `Bearer ${(await tokens.authorize(appToken(auth), null)).accessToken}`;
     const caller = await authenticator.authenticate(header);
     assert.equal(authenticator.authenticate(header), caller, 'the token is in the cache');
-    await tokens.revoke(caller);
+    await tokens.revoke({ ...caller, ...BY_TEST });
     await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
   }));
 
 test('only an access token can be revoked', () =>
   withAuth(async (auth) => {
     const caller = await auth.authenticator.authenticate(`Bearer ${appToken(auth)}`);
-    await assertTokenFailure(() => auth.tokens.revoke(caller), 'invalid_access_token');
+    await assertTokenFailure(() => auth.tokens.revoke({ ...caller, ...BY_TEST }), 'invalid_access_token');
   }));
 
 test('an access token whose session is unknown, or whose project is gone, is invalid', () =>
@@ -129,16 +132,16 @@ test('an access token whose session is unknown, or whose project is gone, is inv
     const { authenticator, tokens, projects, store, seconds } = auth;
     const unknown = await mintAccessToken('unknown', await store.sessions.serviceKey(), seconds());
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${unknown}`), 'invalid_access_token');
-    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
+    const header = `Bearer ${(await tokens.authorize(appToken(auth), null)).accessToken}`;
     await authenticator.authenticate(header);
     await projects.remove({ customerId: CUSTOMER.id, ...BY_TEST }, PROJECT.id);
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_access_token');
   }));
 
-test('expired_access_token is said only of tokens that this service signed', () =>
+test('expired_access_token is answered only to tokens that this service signed', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, tokens } = auth;
-    const { accessToken } = await tokens.authorize(appToken(auth));
+    const { accessToken } = await tokens.authorize(appToken(auth), null);
     const claims = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
     clock.move(2 * DAY_MS);
     await assertTokenFailure(
@@ -149,11 +152,11 @@ test('expired_access_token is said only of tokens that this service signed', () 
     await assertTokenFailure(() => authenticator.authenticate(`Bearer ${forged}`), 'invalid_access_token');
   }));
 
-test('ended sessions are forgotten within the hour after the tolerance, and only those; their tokens stay expired', () =>
+test('ended sessions are removed within the hour after the tolerance, and only those; their tokens stay expired', () =>
   withAuth(async (auth) => {
     const { clock, store, tokens, authenticator } = auth;
     const session = async () => {
-      const { accessToken } = await tokens.authorize(appToken(auth));
+      const { accessToken } = await tokens.authorize(appToken(auth), null);
       return {
         header: `Bearer ${accessToken}`,
         ...(await authenticator.authenticate(`Bearer ${accessToken}`)),
@@ -187,8 +190,8 @@ test('an access token is revoked even when the broker cannot notify the other pr
     const { store, clock, authenticator } = auth;
     const cutOff = { ...auth.broker, publish: () => Promise.reject(new Error('cut off')) };
     const tokens = new TokenService({ store, clock, broker: cutOff, issuer: createTokenIssuer(store) });
-    const header = `Bearer ${(await tokens.authorize(appToken(auth))).accessToken}`;
-    await tokens.revoke(await authenticator.authenticate(header));
+    const header = `Bearer ${(await tokens.authorize(appToken(auth), null)).accessToken}`;
+    await tokens.revoke({ ...(await authenticator.authenticate(header)), ...BY_TEST });
     clock.move(1_000);
     await assertTokenFailure(() => authenticator.authenticate(header), 'expired_access_token');
     tokens.close();

@@ -27,7 +27,7 @@ export const PROJECT = {
   createdAt: 0,
 };
 
-/** Everything around tokens, on the embedded engine. */
+/** The services of tokens, on the embedded engine. */
 export interface AuthCase {
   readonly store: Store;
   readonly broker: Broker;
@@ -41,7 +41,7 @@ export interface AuthCase {
   seconds(): number;
 }
 
-/** Runs `body` on a fresh store with one customer and one project, and sees that nothing is left behind. */
+/** Runs `body` on a fresh store with one customer and one project, and checks that nothing is left behind. */
 export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-auth-'));
   const clock = new MovedClock();
@@ -89,5 +89,5 @@ export async function rejection(attempt: () => unknown, what = 'the attempt'): P
     assert.ok(error instanceof ServiceError, `${what} failed with ${String(error)}`);
     return error;
   }
-  assert.fail(`${what} was not refused`);
+  assert.fail(`${what} was not rejected`);
 }

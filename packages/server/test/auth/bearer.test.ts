@@ -31,7 +31,7 @@ const MALFORMED: Record<string, string> = {
   'claims that are not UTF-8': `Bearer ${HEADER}.${part(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d))}.AAAA`,
 };
 
-test('no header is missing_authorization_header, and the message says that the bearer token must be present', () =>
+test('a request without the Authorization header is missing_authorization_header, and the message asks for the bearer token', () =>
   withAuth(async ({ authenticator }) => {
     for (const attempt of [authenticator.authenticate, authenticator.authenticateCustomer]) {
       const error = await assertTokenFailure(() => attempt(undefined), 'missing_authorization_header');
@@ -39,7 +39,7 @@ test('no header is missing_authorization_header, and the message says that the b
     }
   }));
 
-test('a header that is not "Bearer" and a well-formed JWT is invalid_authorization_header', () =>
+test('an Authorization header that is not "Bearer" and a well-formed JWT is invalid_authorization_header', () =>
   withAuth(async ({ authenticator }) => {
     for (const [what, header] of Object.entries(MALFORMED)) {
       await assertTokenFailure(
@@ -55,7 +55,7 @@ test('a header that is not "Bearer" and a well-formed JWT is invalid_authorizati
     }
   }));
 
-test('the scheme compares case-insensitively, and may be followed by several spaces', () =>
+test('the Authorization scheme compares case-insensitively, and may be followed by several spaces', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const token = forgedToken({ project_id: PROJECT.id, iat: seconds() }, { secret: PROJECT.secret });
     for (const scheme of ['Bearer ', 'bearer ', 'BEARER ', 'bEaReR   ']) {
@@ -63,7 +63,7 @@ test('the scheme compares case-insensitively, and may be followed by several spa
     }
   }));
 
-test('an unsigned token is well-formed: what refuses it is its kind', () =>
+test('an unsigned bearer token is well-formed: it is rejected with the code of its kind of token', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const forgery = { alg: 'none', signature: '' };
     const time = { iat: seconds() };
@@ -77,7 +77,7 @@ test('an unsigned token is well-formed: what refuses it is its kind', () =>
     );
   }));
 
-test('whatever arrives as a header is answered with 401 and nothing else', () =>
+test('any Authorization header is answered with 401 and an error of the vocabulary', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claim = fc.oneof(
       fc.jsonValue(),
@@ -115,7 +115,7 @@ test('whatever arrives as a header is answered with 401 and nothing else', () =>
         return `Bearer ${forgedToken(token.claims, forgery)}`;
       }),
     );
-    // An algorithm that cannot be made a text.
+    // An algorithm that cannot be converted to a text.
     const unprintable = forgedToken(
       { project_id: PROJECT.id, iat: seconds() },
       { alg: { toString: 0 }, secret: PROJECT.secret },

@@ -16,15 +16,15 @@ test('a customer token signed with HS512, HS384 or HS256 opens the projects endp
     }
   }));
 
-test('only customer_id counts there', () =>
+test('a customer token is recognised by customer_id, whatever other claims it has', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claims = { customer_id: CUSTOMER.id, project_id: 'nobody', session_id: 's', iat: seconds() };
     const caller = await authenticator.authenticateCustomer(`Bearer ${forgedToken(claims, signed)}`);
     assert.equal(caller.customerId, CUSTOMER.id);
   }));
 
-/** What is wrong, the claims (times relative to now), and how it is signed. */
-const REFUSED: [what: string, claims: Record<string, unknown>, forgery: Forgery][] = [
+/** The error of each token, its claims (times relative to now), and its signature. */
+const REJECTED: [what: string, claims: Record<string, unknown>, forgery: Forgery][] = [
   ['an unknown customer', { customer_id: 'nobody', iat: 0 }, signed],
   ['another secret', { customer_id: CUSTOMER.id, iat: 0 }, { secret: 'another' }],
   ["a project's secret", { customer_id: CUSTOMER.id, iat: 0 }, ofProject],
@@ -44,7 +44,7 @@ const REFUSED: [what: string, claims: Record<string, unknown>, forgery: Forgery]
 
 test('any other token on the projects endpoints is invalid_customer_token', (t) =>
   withAuth(async ({ authenticator, seconds }) => {
-    for (const [what, { iat, exp, ...others }, forgery] of REFUSED) {
+    for (const [what, { iat, exp, ...others }, forgery] of REJECTED) {
       await t.test(what, async () => {
         const times = {
           ...(typeof iat === 'number' ? { iat: seconds() + iat } : {}),
@@ -56,7 +56,7 @@ test('any other token on the projects endpoints is invalid_customer_token', (t) 
     }
   }));
 
-test('a client token on the projects endpoints is invalid_access_token, whatever else it says', () =>
+test('a client token on the projects endpoints is invalid_access_token, whatever other claims it has', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claims = { customer_id: CUSTOMER.id, user_id: 'ada', iat: seconds() };
     const header = `Bearer ${forgedToken(claims, signed)}`;
@@ -67,6 +67,7 @@ test('an access token on the projects endpoints is invalid_customer_token', () =
   withAuth(async ({ authenticator, tokens, seconds }) => {
     const { accessToken } = await tokens.authorize(
       forgedToken({ app_id: PROJECT.id, iat: seconds() }, ofProject),
+      null,
     );
     await assertTokenFailure(
       () => authenticator.authenticateCustomer(`Bearer ${accessToken}`),

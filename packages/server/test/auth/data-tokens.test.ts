@@ -31,7 +31,7 @@ test('a minted project token opens the project for a day', () =>
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('minted tokens end when they were asked to', () =>
+test('minted tokens expire after the requested number of seconds', () =>
   withAuth(async ({ authenticator, clock }) => {
     for (const [mint, code] of [
       [mintProjectToken, 'invalid_project_token'],
@@ -45,8 +45,8 @@ test('minted tokens end when they were asked to', () =>
     }
   }));
 
-/** What is wrong, the claims beside `iat`, how it is signed, and the code of it. */
-const REFUSED: [what: string, claims: object, forgery: Forgery, code: ErrorCode][] = [
+/** The error of each token, its claims beside `iat`, its signature, and the code of the answer. */
+const REJECTED: [what: string, claims: object, forgery: Forgery, code: ErrorCode][] = [
   ['a project that does not exist', { project_id: 'nobody' }, signed, 'project_not_found'],
   ['an application that does not exist', { app_id: 'nobody' }, signed, 'application_not_found'],
   [
@@ -97,10 +97,10 @@ const REFUSED: [what: string, claims: object, forgery: Forgery, code: ErrorCode]
   ['a session that is a number', { session_id: 1 }, signed, 'invalid_access_token'],
 ];
 
-test("a token that does not open its project is refused with its kind's code, and never repeated", (t) =>
+test('a token that does not open its project is rejected with the code of its kind, and the message does not repeat it', (t) =>
   withAuth(async ({ authenticator, seconds }) => {
-    for (const [what, claims, forgery, code] of REFUSED) {
-      await t.test(`${what} (${Object.keys(claims)}) is ${code}`, async () => {
+    for (const [what, claims, forgery, code] of REJECTED) {
+      await t.test(`a token of ${Object.keys(claims)} with ${what} is ${code}`, async () => {
         const token = forgedToken({ iat: seconds(), ...claims }, forgery);
         const error = await assertTokenFailure(() => authenticator.authenticate(`Bearer ${token}`), code);
         assert.ok(!error.message.includes(token), error.message);
@@ -123,7 +123,7 @@ const TIMES: [what: string, times: Record<string, unknown>, good: boolean][] = [
   ['iat as text', { iat: '0' }, false],
 ];
 
-test("a token that is not within its time is the kind's invalid token", () =>
+test('a token before its iat or after its exp is rejected as invalid, with the code of its kind', () =>
   withAuth(async ({ authenticator, seconds }) => {
     for (const [what, relative, good] of TIMES) {
       const times = Object.fromEntries(
@@ -143,7 +143,7 @@ test("a token that is not within its time is the kind's invalid token", () =>
     }
   }));
 
-test('a time that JSON cannot hold as a number is no time', () =>
+test('a token whose exp or iat is too large for a JSON number is invalid', () =>
   withAuth(async ({ authenticator }) => {
     const header = `Bearer ${forgedToken({ project_id: PROJECT.id, exp: 'HUGE' }, signed)}`;
     const [head, claims, signature] = header.split('.');
@@ -154,7 +154,7 @@ test('a time that JSON cannot hold as a number is no time', () =>
     await assertTokenFailure(() => authenticator.authenticate(forged), 'invalid_project_token');
   }));
 
-test('claims that are not asked for are ignored', () =>
+test('unknown claims of a token are ignored', () =>
   withAuth(async ({ authenticator, seconds }) => {
     const claims = {
       project_id: PROJECT.id,
@@ -169,7 +169,7 @@ test('claims that are not asked for are ignored', () =>
     assert.deepEqual([caller.projectId, caller.sessionId], [PROJECT.id, null]);
   }));
 
-test('the key is the UTF-8 of the secret', () =>
+test("the key of a token's signature is the UTF-8 of the secret", () =>
   withAuth(async ({ authenticator, store, seconds }) => {
     const secret = 'Schlüssel 🔑';
     await store.projects.create({ ...PROJECT, id: 'umlaut', secret });
@@ -177,7 +177,7 @@ test('the key is the UTF-8 of the secret', () =>
     assert.equal((await authenticator.authenticate(header)).projectId, 'umlaut');
   }));
 
-test('a project with an empty secret opens for nobody', () =>
+test('a project with an empty secret accepts no token', () =>
   withAuth(async ({ authenticator, store, seconds }) => {
     await store.projects.create({ ...PROJECT, id: 'open', secret: '' });
     const header = `Bearer ${forgedToken({ project_id: 'open', iat: seconds() }, { secret: '' })}`;

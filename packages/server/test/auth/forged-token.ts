@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What differs from an ordinary token in a test. */
+/** The differences from an ordinary token of a test. */
 export interface Forgery {
   readonly alg?: unknown;
   readonly header?: object;

@@ -39,7 +39,7 @@ test('two projects never share an ID or a secret', () =>
     assert.equal(new Set(made.flatMap(({ id, secret }) => [id, secret])).size, 20);
   }));
 
-test("another customer's project is project_not_found, as one that does not exist, and stays as it is", () =>
+test("another customer's project is project_not_found, like one that does not exist, and does not change", () =>
   withAuth(async ({ projects, store }) => {
     await store.customers.create({ ...CUSTOMER, id: stranger.customerId });
     assert.deepEqual(await projects.list(stranger), []);
@@ -62,7 +62,7 @@ test("another customer's project is project_not_found, as one that does not exis
     assert.deepEqual([secret, name], [PROJECT.secret, PROJECT.name]);
   }));
 
-test('a rotated secret goes on for a day unless said otherwise, to the millisecond', () =>
+test('a rotated secret is accepted for a day by default, to the millisecond', () =>
   withAuth(async ({ projects, authenticator, clock }) => {
     const rotated = await projects.rotateSecret(owner, PROJECT.id);
     assert.equal(rotated.previousValidUntil, clock.now() + DAY_MS);
@@ -76,7 +76,7 @@ test('a rotated secret goes on for a day unless said otherwise, to the milliseco
     assert.equal((await authenticator.authenticate(fresh)).projectId, PROJECT.id);
   }));
 
-test('an overlap of 0 ends the old secret at once', () =>
+test('a rotation with an overlap of 0 ends the old secret at once', () =>
   withAuth(async ({ projects, authenticator, clock }) => {
     const { previousValidUntil } = await projects.rotateSecret(owner, PROJECT.id, 0);
     assert.equal(previousValidUntil, clock.now());
@@ -84,7 +84,7 @@ test('an overlap of 0 ends the old secret at once', () =>
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('at most two secrets are good: rotating twice ends the first', () =>
+test('at most two secrets of a project are accepted: a second rotation ends the first secret', () =>
   withAuth(async ({ projects, authenticator, clock }) => {
     const second = await projects.rotateSecret(owner, PROJECT.id);
     await projects.rotateSecret(owner, PROJECT.id);
@@ -95,17 +95,17 @@ test('at most two secrets are good: rotating twice ends the first', () =>
     assert.equal((await authenticator.authenticate(await header(second.secret))).projectId, PROJECT.id);
   }));
 
-test('removing a project ends its tokens and its presence', () =>
+test('deleting a project ends its tokens and its presence', () =>
   withAuth(async ({ projects, presence, project, authenticator, clock }) => {
-    const place = '{"page":"home"}';
+    const location = '{"page":"home"}';
     const scope = { project: project.key, groupId: 'team' };
     const now = clock.now();
     await presence.set({
       ...scope,
       userId: 'ada',
       incarnation: 1,
-      region: place,
-      location: place,
+      region: location,
+      location,
       expiresAt: now + 30_000,
       now,
     });
@@ -117,14 +117,14 @@ test('removing a project ends its tokens and its presence', () =>
     assert.deepEqual(await projects.list(owner), []);
   }));
 
-test('what changes credentials is announced: rename, rotation and removal, each once', () =>
+test('a rename, a rotation and a deletion of a project are each published once', () =>
   withAuth(async ({ projects, broker }) => {
-    const heard: Change[] = [];
-    const stop = broker.subscribe((change) => heard.push(change));
+    const received: Change[] = [];
+    const stop = broker.subscribe((change) => received.push(change));
     await projects.get(owner, PROJECT.id);
     await projects.rename(owner, PROJECT.id, 'Wiki 2');
     await projects.rotateSecret(owner, PROJECT.id);
     await projects.remove(owner, PROJECT.id);
-    assert.deepEqual(heard, Array(3).fill({ type: 'project', projectId: PROJECT.id }));
+    assert.deepEqual(received, Array(3).fill({ type: 'project', projectId: PROJECT.id }));
     stop();
   }));

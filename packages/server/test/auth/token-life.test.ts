@@ -42,7 +42,7 @@ for (const [what, relative, state] of CASES) {
   });
 }
 
-test('a time that is not a finite number makes a token unfit, also beside one that is', () => {
+test('a token with exp or iat that is not a finite number is invalid, also beside a valid time', () => {
   for (const value of ['1800000000', null, true, [NOW], {}, Number.POSITIVE_INFINITY, Number.NaN]) {
     for (const name of ['iat', 'exp', 'nbf']) {
       assert.equal(
@@ -54,14 +54,14 @@ test('a time that is not a finite number makes a token unfit, also beside one th
   }
 });
 
-test('numbers too large for milliseconds are times like any other', () => {
+test('exp and iat too large for milliseconds are compared like any other time', () => {
   assert.equal(tokenLife({ iat: 1e308 }, NOW * 1_000).state, 'unfit');
   assert.equal(tokenLife({ exp: 1e308 }, NOW * 1_000).state, 'unfit');
   assert.equal(tokenLife({ iat: -1e308 }, NOW * 1_000).state, 'ended');
   assert.equal(tokenLife({ iat: NOW, exp: 1e308 }, NOW * 1_000).state, 'current');
 });
 
-test('the end of a token is the first millisecond at which it has ended', () => {
+test('a token is expired from the first millisecond at or after its exp', () => {
   for (const claims of [
     { iat: NOW - 100 },
     { exp: NOW + 100 },

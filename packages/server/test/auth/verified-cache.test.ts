@@ -15,7 +15,7 @@ const owner = { customerId: CUSTOMER.id, ...BY_TEST };
 const bearer = async ({ clock }: AuthCase) =>
   `Bearer ${await mintProjectToken(PROJECT.id, PROJECT.secret, clock.now())}`;
 
-test('a verified header is answered without a promise for a second', () =>
+test('a verified Authorization header is answered without a promise for a second', () =>
   withAuth(async (auth) => {
     const { authenticator, clock } = auth;
     const header = await bearer(auth);
@@ -31,7 +31,7 @@ test('a verified header is answered without a promise for a second', () =>
     assert.deepEqual(await again, caller);
   }));
 
-test('a change of another process takes effect within a second', () =>
+test('a credential change of another process takes effect within a second', () =>
   withAuth(async (auth) => {
     const { authenticator, clock, store, project } = auth;
     const header = await bearer(auth);
@@ -45,7 +45,7 @@ test('a change of another process takes effect within a second', () =>
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('a change of this process takes effect at once', () =>
+test('a credential change of this process takes effect at once', () =>
   withAuth(async (auth) => {
     const { authenticator, projects } = auth;
     const header = await bearer(auth);
@@ -72,7 +72,7 @@ test('a cached token ends with its exp, and with its previous secret', () =>
     await assertTokenFailure(() => authenticator.authenticate(header), 'invalid_project_token');
   }));
 
-test('a clock that is set back empties the cache', () =>
+test('a clock that is set back empties the cache of verified tokens', () =>
   withAuth(async (auth) => {
     const { authenticator, clock } = auth;
     const header = await bearer(auth);
@@ -101,7 +101,7 @@ test('a token whose project changes while it is verified is not cached', () =>
     authenticator.close();
   }));
 
-/** The store, but each project that it read waits at the gate before it is returned. */
+/** The store; each read of a project waits at the gate before it returns. */
 function delayedStore(
   store: Store,
   reading: PromiseWithResolvers<void>,
@@ -127,7 +127,7 @@ test('a token that is rejected with project_not_found is verified again', () =>
     assert.equal((await authenticator.authenticate(header)).projectId, 'later');
   }));
 
-test('the cache has at most 10,000 headers of 2,048 characters: the oldest are removed, longer ones are not stored', () => {
+test('the cache of verified tokens has at most 10,000 headers of 2,048 characters: the oldest are removed, longer ones are not stored', () => {
   const cache = new VerifiedCache<Caller>();
   const caller = { actor: BY_TEST.actor, projectId: PROJECT.id, project: 1, sessionId: null };
   const verified = { caller, endsAt: 5_000 };
@@ -142,7 +142,7 @@ test('the cache has at most 10,000 headers of 2,048 characters: the oldest are r
   assert.equal(cache.find('x'.repeat(2_048), 1_000), caller);
 });
 
-test('a closed authenticator listens to the broker no more', () =>
+test('a closed authenticator is no longer subscribed to the broker', () =>
   withAuth(async (auth) => {
     const { authenticator, broker } = auth;
     const header = await bearer(auth);

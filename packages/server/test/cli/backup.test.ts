@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { StoreFileReader } from '../../src/cli/transfer/store-file.ts';
 import { runCli } from '../roster/roster-cli.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
@@ -44,7 +45,7 @@ describe('rollcall backup and restore', () => {
       chmodSync(file, 0o644);
       const args = ['backup', '--data-dir', join(directory, 'from'), '--gzip', '--output', file];
       const { code, stderr } = await rollcall(args);
-      assert.deepEqual([code, stderr], [0, 'wrote 1 users, 1 groups, 1 memberships\n']);
+      assert.deepEqual([code, stderr], [0, 'wrote 1 users, 1 groups, 1 memberships, 1 messages\n']);
       assert.equal(statSync(file).mode & 0o777, 0o600);
       assert.equal(gunzipSync(readFileSync(file)).toString(), text);
       assert.deepEqual(readdirSync(directory).sort(), ['backup.jsonl.gz', 'from']);
@@ -100,12 +101,45 @@ describe('rollcall backup and restore', () => {
     }));
 });
 
+test('a restore has at most 1 MiB of records in memory at once, and a record more', async () => {
+  const content = [{ text: 'x'.repeat(100_000) }];
+  const message = {
+    type: 'message',
+    project: 'p',
+    thread: 't',
+    id: 'm',
+    author: 'u',
+    content,
+    created_at: 1,
+  };
+  const lines = Array.from({ length: 50 }, () => `${JSON.stringify({ ...message, revision: 'r' })}\n`);
+  const reader = new StoreFileReader({
+    name: 'a file',
+    size: null,
+    async *read() {
+      for (const line of ['{"type":"rollcall_store","version":1}\n', ...lines]) yield Buffer.from(line);
+      yield Buffer.from(`{"type":"end","records":${lines.length}}`);
+    },
+  });
+  const batches = await Array.fromAsync(reader.batches(() => {}));
+  assert.deepEqual(
+    batches.map(({ length }) => length),
+    [11, 11, 11, 11, 6],
+  );
+});
+
 describe('files that rollcall restore rejects', () => {
   const HEADER = '{"type":"rollcall_store","version":1}';
   const CUSTOMER = '{"type":"customer","id":"c","secret":"s","name":"C","created_at":1}';
   const of = (...lines: readonly string[]) => lines.join('\n');
   const whole = (...lines: readonly string[]) =>
     of(HEADER, ...lines, `{"type":"end","records":${lines.length}}`);
+  const PROJECT = '{"type":"project","id":"p","customer_id":"c","name":"P","secret":"s","created_at":1}';
+  const GROUP = '{"type":"group","project":"p","id":"g","name":"G","revision":"r"}';
+  const THREAD =
+    '{"type":"thread","project":"p","group":"g","id":"t","name":"T","created_at":1,"revision":"r"}';
+  const MESSAGE =
+    '{"type":"message","project":"p","thread":"t","id":"m","author":"u","content":[{"text":"x"}],"created_at":1,"revision":"r"}';
   const cases: readonly [what: string, text: string | Uint8Array, complaint: RegExp][] = [
     ['is empty', '', /-: ?|standard input is truncated/],
     ['is a roster', '{"type":"user","id":"ann"}\n', /standard input:1: expected \{"type":"rollcall_store"/],
@@ -116,7 +150,7 @@ describe('files that rollcall restore rejects', () => {
     ],
     ['has no end', of(HEADER, CUSTOMER), /is truncated: its last line is not the end of 1 records/],
     ['has a wrong count at its end', of(HEADER, CUSTOMER, '{"type":"end","records":2}'), /is truncated/],
-    ['goes on after its end', of(whole(), CUSTOMER), /:3: there is more after the end record/],
+    ['continues after its end', of(whole(), CUSTOMER), /:3: there is more after the end record/],
     [
       'is gzip that is cut off',
       gzipSync(whole(CUSTOMER)).subarray(0, 40),
@@ -130,8 +164,8 @@ describe('files that rollcall restore rejects', () => {
     ],
     [
       'has a record of an unknown type',
-      whole('{"type":"thread"}'),
-      /:2: unknown type "thread": expected one of service_key, customer,/,
+      whole('{"type":"webhook"}'),
+      /:2: unknown type "webhook": expected one of service_key, customer,/,
     ],
     ['has a record without a type', whole('{"id":"c"}'), /:2: unknown type undefined/],
     [
@@ -150,7 +184,7 @@ describe('files that rollcall restore rejects', () => {
       /:2: the customer record has a wrong name: expected a string/,
     ],
     [
-      'has a record with a number that JSON readers cannot keep',
+      'has a record with a number that JSON readers alter',
       whole(
         CUSTOMER,
         `{"type":"project","id":"p","customer_id":"c","name":"P","secret":"s","created_at":1e400}`,
@@ -162,6 +196,26 @@ describe('files that rollcall restore rejects', () => {
       'names an unknown customer',
       whole(CUSTOMER, CUSTOMER.replace('customer"', 'project","customer_id":"d"')),
       /:3: there is no earlier record of the customer d; nothing was written to the embedded store in /,
+    ],
+    [
+      'has a thread of an unknown group',
+      whole(CUSTOMER, PROJECT, THREAD),
+      /:4: there is no earlier record of the group; nothing was written/,
+    ],
+    [
+      'has a message of an unknown thread',
+      whole(CUSTOMER, PROJECT, GROUP, THREAD, MESSAGE, MESSAGE.replace('"t"', '"other"')),
+      /:7: there is no earlier record of the thread; nothing was written/,
+    ],
+    [
+      'has a message with invalid content',
+      whole(CUSTOMER, PROJECT, GROUP, THREAD, MESSAGE.replace('"x"', '7')),
+      /:6: the message record has a wrong content\[0\]\.text: expected a string/,
+    ],
+    [
+      'has a message that is in the file twice',
+      whole(CUSTOMER, PROJECT, GROUP, THREAD, MESSAGE, MESSAGE),
+      /:7: an earlier message record is about the same/,
     ],
   ];
   for (const [what, text, complaint] of cases) {

@@ -15,7 +15,7 @@ const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
 export const PROJECT = { id: 'staging', secret: 'the secret of staging' };
 
-/** A server that makes these has nothing to announce. */
+/** A server that creates these announces nothing. */
 export const KNOWN = [
   ...['--customer-id', CUSTOMER.id, '--customer-secret', CUSTOMER.secret],
   ...['--project-id', PROJECT.id, '--project-secret', PROJECT.secret],
@@ -65,15 +65,15 @@ export interface CommandOptions {
   readonly cwd?: string;
 }
 
-/** No command takes a tenth of this; one that should have ended and has not is ended. */
+/** No command takes a tenth of this; a command that takes longer is killed. */
 const COMMAND_LIMIT_MS = 180_000;
 
-/** The program sees none of the settings that the test run itself may have. */
+/** The program gets none of the settings of the test run itself. */
 function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
+  const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
   );
-  return { ...Object.fromEntries(kept), ...extra };
+  return { ...Object.fromEntries(inherited), ...extra };
 }
 
 class CliProcess {

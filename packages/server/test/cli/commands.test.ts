@@ -35,7 +35,7 @@ describe('commands beside a running server', () => {
     assert.equal((await get('/v1/groups', token)).status, 200);
   });
 
-  test('rollcall token --app prints an app token that POST /v1/authorize takes', async () => {
+  test('rollcall token --app prints an app token that POST /v1/authorize accepts', async () => {
     const signed = (await ok('token', '--app')).trim();
     const answer = await send(running.value.server.url, 'POST', '/v1/authorize', {
       headers: { 'content-type': 'application/json' },

@@ -1,11 +1,11 @@
 /**
- * A server compiles no source itself: Node's TypeScript compiler, once loaded, takes memory for good. Before its first
- * start a process of its own compiles all of them (bin/compile-ahead.mjs); Node tells what was kept, and what was not.
+ * A server compiles no source itself, because Node's TypeScript compiler never releases its memory. Before the first
+ * start a separate process compiles all sources (bin/compile-ahead.mjs). Node's debug output names each cached source.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -15,37 +15,27 @@ import { describe, test } from 'node:test';
 import { send } from '../support/http-client.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { copyServer } from '../support/server-copy.ts';
 import { headersOfProject, KNOWN } from './cli-process.ts';
 
-const ROOT = join(import.meta.dirname, '../../../..');
-const SERVER = 'packages/server';
-/** More is applied on a thread of its own, where the engine has such threads. */
+/** Enough for a batch on a thread, where the engine has threads for large batches. */
 const LARGE_BATCH_USERS = 5_000;
-/** Longer than any body that is read on the event loop. */
+/** Enough for a body that is parsed on a thread. */
 const LARGE_BODY_PADDING = ' '.repeat(300_000);
-/** What a server loads at least: fewer, and Node tells it in other words than these. */
-const LEAST_SOURCES = 100;
+/** Fewer cached sources mean that Node's debug output has changed. */
+const SOURCES_MIN = 100;
 
-/** Runs `use` with an installation that has never been started: the sources as they are, the dependencies by links. */
-async function withInstallation<Result>(use: (directory: string) => Promise<Result>): Promise<Result> {
+/** Runs `use` with a server that has never been started. */
+async function withInstallation<Result>(use: (server: string) => Promise<Result>): Promise<Result> {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-installed-'));
   try {
-    for (const part of ['bin', 'src', 'package.json']) {
-      cpSync(join(ROOT, SERVER, part), join(directory, SERVER, part), { recursive: true });
-    }
-    symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-    const own = join(ROOT, SERVER, 'node_modules');
-    mkdirSync(join(directory, SERVER, 'node_modules'));
-    for (const dependency of readdirSync(own).filter((name) => !name.startsWith('.'))) {
-      symlinkSync(join(own, dependency), join(directory, SERVER, 'node_modules', dependency));
-    }
-    return await use(directory);
+    return await use(copyServer(directory));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** What loads sources while a server runs. */
+/** Sends the requests that load further sources. */
 async function useServer(url: string): Promise<void> {
   for (const path of ['/openapi.json', '/docs', '/metrics', '/readyz']) {
     assert.equal((await send(url, 'GET', path)).status, 200, path);
@@ -63,25 +53,25 @@ async function useServer(url: string): Promise<void> {
   assert.equal((await send(url, 'GET', '/v1/groups/g', { headers })).status, 200);
 }
 
-/** Starts the installed server for the first time and uses it: the sources that it found compiled, and those that it did not. */
-async function sourcesOf(directory: string, settings: Record<string, string>) {
-  const args = ['serve', '--port', '0', '--data-dir', join(directory, 'data'), ...KNOWN];
-  const kept = Object.entries(process.env).filter(
+/** Starts the server for the first time and uses it. Returns the sources that were compiled before, and the others. */
+async function sourcesOf(server: string, settings: Record<string, string>) {
+  const args = ['serve', '--port', '0', '--data-dir', join(server, 'data'), ...KNOWN];
+  const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
   );
-  const child = spawn(process.execPath, [join(directory, SERVER, 'bin/rollcall.mjs'), ...args], {
+  const child = spawn(process.execPath, [join(server, 'bin/rollcall.mjs'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...Object.fromEntries(kept), ...settings, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+    env: { ...Object.fromEntries(inherited), ...settings, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
   });
   const ended = once(child, 'exit');
-  const said = text(child.stderr);
+  const debugOutput = text(child.stderr);
   try {
     await useServer(await listening(child.stdout.setEncoding('utf8')));
   } finally {
     child.kill('SIGTERM');
   }
   assert.deepEqual(await ended, [0, null]);
-  const output = await said;
+  const output = await debugOutput;
   const sources = (pattern: RegExp) =>
     [...output.matchAll(pattern)].map(([, file = '']) => file.replace(/^.*\/src\//, ''));
   return {
@@ -92,7 +82,7 @@ async function sourcesOf(directory: string, settings: Record<string, string>) {
   };
 }
 
-/** The URL that a server says it listens at. What it says afterwards is read too, or it would wait to say it. */
+/** The URL of the log line "listening". The output is read to its end, because a full pipe would block the server. */
 function listening(output: Readable): Promise<string> {
   return new Promise((resolve, reject) => {
     let log = '';
@@ -101,15 +91,15 @@ function listening(output: Readable): Promise<string> {
       const [, url] = /"url":"([^"]+)".*"msg":"listening"/.exec(log) ?? [];
       if (url !== undefined) resolve(url);
     });
-    output.on('end', () => reject(new Error(`it ended without listening: ${log}`)));
+    output.on('end', () => reject(new Error(`the server ended without listening: ${log}`)));
   });
 }
 
 async function assertCompiledAhead(settings: Record<string, string>, ...expected: string[]): Promise<void> {
-  await withInstallation(async (directory) => {
-    const { found, compiled } = await sourcesOf(directory, settings);
+  await withInstallation(async (server) => {
+    const { found, compiled } = await sourcesOf(server, settings);
     assert.deepEqual(compiled, []);
-    assert.ok(found.length > LEAST_SOURCES, `${found.length} sources were found compiled`);
+    assert.ok(found.length > SOURCES_MIN, `${found.length} sources were found compiled`);
     for (const source of expected) assert.ok(found.includes(source), `${source} was loaded`);
   });
 }

@@ -36,7 +36,7 @@ test('serve.lock can be opened by this account alone in a data directory that is
     const file = join(dataDir, 'serve.lock');
     lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    // As an earlier version made it.
+    // As an earlier version created it.
     chmodSync(file, 0o644);
     lockDataDirectory(dataDir)();
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -76,7 +76,7 @@ test(
     }),
 );
 
-// In a process that can be killed: asked to make these, Node's own recursive way never returns.
+// In a process that can be killed: Node's own recursive mkdir never returns for these paths.
 for (const dataDir of ['/proc/rollcall', '/proc/rollcall/data', '/proc/self/rollcall']) {
   test(`a start with the data directory ${dataDir}, where none can be created, fails with one line`, {
     skip: noProc,

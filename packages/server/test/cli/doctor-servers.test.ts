@@ -12,7 +12,7 @@ interface Check {
   readonly advice: string | null;
 }
 
-/** What the doctor says of servers, and with which exit code. No Rollcall runs where it looks for one. */
+/** The report of the doctor about servers, and its exit code. No Rollcall runs at the URL that it checks. */
 async function doctor(settings: Record<string, string>): Promise<{ code: number | null; checks: Check[] }> {
   const { code, stdout } = await rollcall(['doctor', '--json'], { env: { ...settings, ROLLCALL_PORT: '1' } });
   return { code, checks: JSON.parse(stdout) as Check[] };

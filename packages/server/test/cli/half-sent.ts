@@ -6,7 +6,7 @@ export interface Upload {
   finish(): Promise<{ status: number | undefined; text: string }>;
 }
 
-/** A PUT that the server has begun to read (it said "100 Continue") and of whose body it has one half. */
+/** A PUT that the server has begun to read (it answered "100 Continue"), with half of the body sent. */
 export async function halfSent(
   url: string,
   headers: Record<string, string>,
@@ -20,7 +20,7 @@ export async function halfSent(
     headers: { ...headers, expect: '100-continue', 'content-length': length },
   });
   const answered = once(put, 'response');
-  // A server that ends first is for `finish` to tell.
+  // `finish` reports a server that ends first.
   answered.catch(() => {});
   put.flushHeaders();
   await once(put, 'continue');

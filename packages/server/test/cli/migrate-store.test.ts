@@ -17,6 +17,7 @@ import { Presence } from '../support/presence-client.ts';
 import { Project, segment } from '../support/project-client.ts';
 import { type TestServer, withDataDir, withServer } from '../support/server.ts';
 import { rollcall, rollcallOk } from './cli-process.ts';
+import { bringBack, converse, readConversation, withToken } from './migrated-conversation.ts';
 import { embedded, exportedBy, flagsOf, makeSmallStore, SMALL_COUNTS, withOpenStore } from './stores.ts';
 
 interface Summary {
@@ -25,7 +26,14 @@ interface Summary {
 }
 
 async function migrate(from: Place, to: Place, ...flags: readonly string[]): Promise<Summary> {
-  const args = ['migrate-store', ...flagsOf('from', from), ...flagsOf('to', to), '--json', ...flags];
+  const args = [
+    'migrate-store',
+    ...flagsOf('from', from),
+    ...flagsOf('to', to),
+    '--json',
+    '--quiet',
+    ...flags,
+  ];
   return JSON.parse(await rollcallOk(args)) as Summary;
 }
 
@@ -64,8 +72,6 @@ async function authorize(project: Project): Promise<string> {
   return expectOk<{ access_token: string }>(answer).access_token;
 }
 
-const withToken = (token: string) => ({ authorization: `Bearer ${token}` });
-
 /** Something of all that a roster does not have, for users and a group that exist. */
 async function useService(project: Project, place: Place, group: string, users: readonly string[]) {
   const [one = '', two = '', three = ''] = users;
@@ -87,6 +93,7 @@ async function useService(project: Project, place: Place, group: string, users: 
     const context = { now: Date.now(), revision: 'connected', ...BY_TEST };
     assert.equal((await store.groups.connect(found.key, group, 'T024BE7LD', context)).kind, 'updated');
   });
+  await converse(project, group, users);
   const [live, revoked] = [await authorize(project), await authorize(project)];
   expectOk(await project.delete('/v1/authorize', withToken(revoked)));
   return { live, revoked };
@@ -99,6 +106,7 @@ async function readService(project: Project, group: string, users: readonly stri
   const sessions = tokens.map((token) => project.get(`/v1/groups/${segment(group)}`, withToken(token)));
   const shown = await project.get(`/v1/groups/${segment(group)}`);
   return {
+    conversation: await readConversation(project, users),
     roster: await exportText(project),
     group: shown.text,
     etag: shown.headers.etag,
@@ -150,11 +158,15 @@ describe('rollcall migrate-store', () => {
       const { records } = await migrate(from, to);
       assert.deepEqual(records, {
         ...{ customers: 1, projects: 2, sessions: 2, users: 4, groups: 2 },
-        ...{ memberships: 4, durable_presence: 4 },
+        ...{ memberships: 4, durable_presence: 4, threads: 2, participants: 2, messages: 3 },
       });
       assert.deepEqual(await exportedBy(to), await exportedBy(from));
       const after = await serverAt(to, (server) =>
-        withProject(server, known, (project) => readService(project, 'g/1', USERS, tokens)),
+        withProject(server, known, async (project) => {
+          const found = await readService(project, 'g/1', USERS, tokens);
+          assert.equal(await bringBack(project), 'hidden no more');
+          return found;
+        }),
       );
       assert.deepEqual(after, read);
     }));
@@ -196,7 +208,7 @@ describe('rollcall migrate-store', () => {
       );
       assert.match(
         await rollcallOk(args),
-        /^customers +1\n(?:.*\n)*memberships +1\ndurable presence +0\n[\d.]+ s\n$/,
+        /^customers +1\n(?:.*\n)*memberships +1\ndurable presence +0\nthreads +1\nparticipants +1\nmessages +1\n[\d.]+ s\n$/,
       );
       assert.deepEqual(await exportedBy(to), await exportedBy(from));
     }));

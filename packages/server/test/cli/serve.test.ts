@@ -104,7 +104,7 @@ describe('starts of rollcall serve that fail', () => {
       }));
   }
 
-  test('a start with a data directory that another server has locked is one line and exit code 1, and the other server goes on', () =>
+  test('a start with a data directory that another server has locked is one line and exit code 1, and the other server continues', () =>
     withFreshDir((dataDir) =>
       withServe(dataDir, KNOWN, async ({ url }) => {
         const ended = await rollcall(['serve', '--port', '0', '--data-dir', dataDir]);
@@ -129,7 +129,7 @@ describe('a server of rollcall serve', () => {
     ));
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal} lets a request in flight finish, and its write is durable`, () =>
+    test(`${signal} waits for a request in flight, and its write is durable`, () =>
       withFreshDir(async (dataDir) => {
         await withServe(dataDir, KNOWN, async ({ url, process: server }) => {
           const upload = await halfSent(`${url}/v1/users/ada`, headersOfProject(), '{"name": "Ada"}');

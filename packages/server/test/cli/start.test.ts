@@ -16,7 +16,7 @@ const OTHER_SECRET = 'another secret of sufficient length';
 const NO_CREDENTIALS = { customerId: null, customerSecret: null, projectId: null, projectSecret: null };
 const withFreshDir = <Result>(use: (dataDir: string) => Promise<Result>) => withDataDir(undefined, use);
 
-/** Starts and stops a server; gives what it announced. */
+/** Starts and stops a server; returns its announcement. */
 async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise<string[]> {
   const announced: string[] = [];
   const server = await start(
@@ -47,7 +47,7 @@ describe('the customer and the project of the settings', () => {
       assert.deepEqual(await owners(dataDir), ['c: p', 'd: q']);
     }));
 
-  test('a customer and a project that exist keep their secrets', () =>
+  test('an existing customer and project of the settings retain their secrets', () =>
     withFreshDir(async (dataDir) => {
       const both = { customerId: 'c', customerSecret: SECRET, projectId: 'p', projectSecret: SECRET };
       await startOnce(dataDir, both);
@@ -142,7 +142,7 @@ test('closing a server twice closes it once', () =>
     await assert.rejects(send(server.url, 'GET', '/healthz'));
   }));
 
-/** What a request to the known project carries. */
+/** The headers of a request to the known project. */
 const json = () => ({
   authorization: `Bearer ${jwt({ project_id: 'test-project', iat: seconds(Date.now()) }, 'test-project-secret')}`,
   'content-type': 'application/json',

@@ -1,8 +1,9 @@
-/** Stores that commands read and write: where they are, a small one, and all that one has. */
+/** Stores that commands read and write: their options, a small store, and all rows of a store. */
 
 import assert from 'node:assert/strict';
 import type { Store } from '../../src/store/store.ts';
 import { openStore, type StoreSettings } from '../../src/wiring.ts';
+import { markdown } from '../contract/store/conversation.ts';
 import { BY_TEST, CONTEXT } from '../support/origin.ts';
 
 export const embedded = (dataDir: string): StoreSettings => ({ dataDir, databaseUrl: null });
@@ -30,7 +31,7 @@ export const exportedBy = (settings: StoreSettings): Promise<string[]> =>
     return rows.map((record) => JSON.stringify(Object.entries(record).sort())).sort();
   });
 
-/** A store with a customer, a project `p`, a session, a user `ann` with preferences, and a group. */
+/** A store with a customer, a project `p`, a session, a user `ann` with preferences, a group, and a thread with a message. */
 export const makeSmallStore = (settings: StoreSettings): Promise<void> =>
   withOpenStore(settings, async (store) => {
     await store.sessions.serviceKey();
@@ -42,13 +43,15 @@ export const makeSmallStore = (settings: StoreSettings): Promise<void> =>
     await store.sessions.create(key, { id: 's', expiresAt: 1 }, CONTEXT);
     await store.users.put(key, 'ann', {}, { now: 1, revision: 'r', ...BY_TEST });
     await store.preferences.put(key, 'ann', { sendViaEmail: false }, CONTEXT);
-    await store.groups.put(key, 'g', { name: 'G', members: ['ann'] }, { now: 1, revision: 'r', ...BY_TEST });
+    await store.groups.put(key, 'g', { name: 'G', members: ['ann'] }, CONTEXT);
+    const message = { authorId: 'ann', content: markdown('text'), createThread: { groupId: 'g', name: 'T' } };
+    assert.equal((await store.messages.put(key, 't', 'm', message, CONTEXT)).kind, 'created');
   });
 
 /** What a transfer of the small store counts. */
 export const SMALL_COUNTS = {
   ...{ customers: 1, projects: 1, sessions: 1, users: 1, groups: 1 },
-  ...{ memberships: 1, durable_presence: 0 },
+  ...{ memberships: 1, durable_presence: 0, threads: 1, participants: 1, messages: 1 },
 };
 
 /** `customer: project, project`, of each customer. */

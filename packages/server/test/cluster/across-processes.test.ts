@@ -24,7 +24,7 @@ describe('a write on one process', { skip }, () => {
     return [here, there];
   }
 
-  const isRefused = async (answering: Promise<Answer>) => (await answering).status === 401;
+  const isRejected = async (answering: Promise<Answer>) => (await answering).status === 401;
   const clientToken = ({ id, secret }: Project) =>
     jwt({ project_id: id, user_id: 'ada', iat: seconds(Date.now()) }, secret);
   const viewer = (project: Project, token: string) =>
@@ -87,9 +87,9 @@ describe('a write on one process', { skip }, () => {
     expectDone(await here.put('/v1/users/ada', { status: 'deleted' }));
     await withinASecond('a deleted user', async () => !('ada' in (await new Presence(there).ephemeral())));
     await withinASecond('a deleted user', () =>
-      isRefused(new Presence(there).put('ada', { location: INTRO })),
+      isRejected(new Presence(there).put('ada', { location: INTRO })),
     );
-    await withinASecond('a deleted user', () => isRefused(viewer(there, token)));
+    await withinASecond('a deleted user', () => isRejected(viewer(there, token)));
     expectDone(await here.put('/v1/users/ada', { status: 'active' }));
     await withinASecond('an active user', async () => 'ada' in (await new Presence(there).ephemeral()));
     await withinASecond('an active user', async () => (await viewer(there, token)).status === 200);
@@ -114,7 +114,7 @@ describe('a write on one process', { skip }, () => {
     await new Presence(there).set('ada', INTRO);
     expectDone(await here.put('/v1/groups/g', { status: 'deleted' }));
     await withinASecond('a deleted group', () =>
-      isRefused(new Presence(there).put('ada', { location: INTRO })),
+      isRejected(new Presence(there).put('ada', { location: INTRO })),
     );
   });
 
@@ -124,11 +124,11 @@ describe('a write on one process', { skip }, () => {
   ] as const) {
     test(`a secret rotated ${how} on one process ends tokens of the old one on another`, async () => {
       const [here, there] = await two();
-      // Both remember the token by now.
+      // Both processes have cached the token by now.
       for (const project of [here, there]) assert.equal((await project.get('/v1/groups/g')).status, 200);
       const secret = await rotate(here);
       for (const project of [here, there]) {
-        await withinASecond('a rotated secret', () => isRefused(project.get('/v1/groups/g')));
+        await withinASecond('a rotated secret', () => isRejected(project.get('/v1/groups/g')));
         const renewed = jwt({ project_id: project.id, iat: seconds(Date.now()) }, secret);
         const answer = await project.get('/v1/groups/g', { authorization: `Bearer ${renewed}` });
         assert.equal(answer.status, 200, answer.text);
@@ -144,7 +144,7 @@ describe('a write on one process', { skip }, () => {
     return expectOk<{ secret: string }>(answer).secret;
   }
 
-  /** Beside the processes, which get no message. */
+  /** Written directly to the store, so the processes get no message. */
   async function rotateByCommand({ id }: Project): Promise<string> {
     const args = ['project', 'rotate-secret', id, '--overlap-seconds', '0', '--json'];
     const env = { ROLLCALL_DATABASE_URL: cluster.servers.databaseUrl };
@@ -162,7 +162,7 @@ describe('a write on one process', { skip }, () => {
     const headers = { authorization: `Bearer ${access_token}` };
     assert.equal((await there.get('/v1/groups/g', headers)).status, 200);
     expectDone(await send(here.url, 'DELETE', '/v1/authorize', { headers }));
-    await withinASecond('a revoked token', () => isRefused(there.get('/v1/groups/g', headers)));
+    await withinASecond('a revoked token', () => isRejected(there.get('/v1/groups/g', headers)));
     expectError(await there.get('/v1/groups/g', headers), 401, 'expired_access_token');
   });
 
@@ -171,7 +171,7 @@ describe('a write on one process', { skip }, () => {
     await new Presence(there).set('ada', INTRO);
     const answer = await send(here.url, 'DELETE', `/v1/projects/${here.id}`, { headers: customerHeaders() });
     expectDone(answer);
-    await withinASecond('a deleted project', () => isRefused(there.get('/v1/groups/g')));
+    await withinASecond('a deleted project', () => isRejected(there.get('/v1/groups/g')));
     expectError(await there.get('/v1/groups/g'), 401, 'project_not_found');
   });
 

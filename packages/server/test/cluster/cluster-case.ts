@@ -18,7 +18,7 @@ export const KNOWN = {
   ROLLCALL_CUSTOMER_SECRET: CUSTOMER.secret,
 };
 
-/** What a process prints is shown only where it failed: `error` and `fatal`, and what is no log line. */
+/** The output of a process is shown only where it failed: `error` and `fatal`, and lines that are not of the log. */
 export const showFailures = (line: string, process: number): void => {
   if (/^\{"level":(?:50|60)|^rollcall: /.test(line)) console.error(`process ${process}: ${line}`);
 };

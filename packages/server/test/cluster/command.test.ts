@@ -12,7 +12,7 @@ import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 import { type SharedServers, skip, withSharedServers } from './cluster-case.ts';
 
-/** The script in a process of its own, without npm in between, which would not hand on how it ended. */
+/** The script in a process of its own. npm would not pass on the exit code. */
 class ClusterCommand {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   stdout = '';
@@ -46,7 +46,7 @@ class ClusterCommand {
     return this.#child.exitCode;
   }
 
-  /** Has it stop all that it started, and gives its exit code. */
+  /** Makes the script stop all processes that it started, and returns its exit code. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     this.#child.kill(signal);
     return this.ended();

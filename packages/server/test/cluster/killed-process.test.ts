@@ -1,4 +1,4 @@
-/** One process is killed with SIGKILL: nothing that it acknowledged is lost, and the others go on. */
+/** One process is killed with SIGKILL: no acknowledged write is lost, and the other processes continue. */
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { describe, test } from 'node:test';
@@ -12,7 +12,7 @@ import { StreamReader } from '../support/stream-reader.ts';
 import { until } from '../support/waiting.ts';
 import { createProject, KNOWN, showFailures, skip, withSharedServers } from './cluster-case.ts';
 
-/** Where the kill falls. The seed of a failure is in its message; ROLLCALL_TEST_SEED runs another. */
+/** The seed chooses the moment of the kill. A failure prints it; ROLLCALL_TEST_SEED sets another. */
 const SEED = Number(process.env.ROLLCALL_TEST_SEED ?? 1);
 const MOST_ANSWERS = 300;
 /** How many writes the others still have to do after the kill. */
@@ -49,7 +49,7 @@ const callOf =
     project.send(method, path, body === undefined ? undefined : JSON.stringify(body));
 
 describe('a process that is killed while all write', { skip }, () => {
-  test(`a killed process loses no acknowledged write, and the others go on (seed ${SEED})`, () =>
+  test(`a killed process loses no acknowledged write, and the others continue (seed ${SEED})`, () =>
     withThree({}, async ({ nodes, projects }) => {
       const [first, second, third, balanced] = projects.map(callOf) as [Call, Call, Call, Call];
       const registers = await createRegisters(second, 3);
@@ -75,7 +75,7 @@ describe('a process that is killed while all write', { skip }, () => {
       ]);
       assert.equal(await nodes[0]?.process.ended(), 'SIGKILL');
       assert.ok(after >= ANSWERS_AFTER, `a survivor stopped after ${after}`);
-      // By way of the balancer too, which passes the dead one over.
+      // Through the balancer too, which skips the dead process.
       for (const call of [second, third, balanced]) {
         await Promise.all(lanes.map((lane) => lane.check(call)));
       }

@@ -1,4 +1,4 @@
-/** Processes of two versions on the same servers: how an upgrade goes, one process after the other. */
+/** An upgrade of one process after the other: two versions run on the same servers. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Redis } from 'ioredis';
@@ -26,7 +26,7 @@ import { makeNextVersion, NEXT_SCHEMA_VERSION } from './next-version.ts';
 
 const STREAM = '/v1/groups/g/presence';
 
-/** What a version may do beside the one before it: it adds. */
+/** A migration that adds only, so that processes of the version before can run beside it. */
 const MIGRATION = `
   ALTER TABLE users ADD COLUMN nick TEXT NOT NULL DEFAULT 'none';
   ALTER TABLE memberships ADD COLUMN since TIMESTAMPTZ DEFAULT now();
@@ -47,7 +47,7 @@ async function seed(project: Project | undefined): Promise<void> {
 }
 
 /** The requests of a host, one after the other; returns the answers that are errors. */
-async function work(project: Project, isOver: () => boolean): Promise<string[]> {
+async function sendRequests(project: Project, isOver: () => boolean): Promise<string[]> {
   const failures: string[] = [];
   const presence = new Presence(project);
   for (let round = 0; !isOver(); round += 1) {
@@ -65,26 +65,28 @@ async function work(project: Project, isOver: () => boolean): Promise<string[]> 
 }
 
 describe('an upgrade, one process after the other', { skip }, () => {
-  test('processes of the older version go on during and after the migration, without a restart', () =>
+  test('processes of the older version continue during and after the migration, without a restart', () =>
     withSharedServers((servers) =>
       withDataDir(undefined, async (directory) => {
         await using old = await startCluster({ ...options(servers), processes: 2, port: 0 });
         const projects = await projectsOf(old.nodes);
         await seed(projects[0]);
         let isOver = false;
-        const atWork = Promise.all([...projects, ...projects].map((project) => work(project, () => isOver)));
+        const hostErrors = Promise.all(
+          [...projects, ...projects].map((project) => sendRequests(project, () => isOver)),
+        );
         const launcher = makeNextVersion(directory, MIGRATION);
-        await using young = await startCluster({ ...options(servers), launcher, processes: 2, port: 0 });
+        await using newer = await startCluster({ ...options(servers), launcher, processes: 2, port: 0 });
         const version = await withClient(servers.databaseUrl, (client) =>
           client.query('SELECT max(number)::int AS version FROM schema_migrations'),
         );
         assert.equal(version.rows[0].version, NEXT_SCHEMA_VERSION);
-        await assertOneService(projects, young.nodes);
+        await assertDataIsShared(projects, newer.nodes);
         isOver = true;
-        assert.deepEqual(await atWork, [[], [], [], []]);
-        const [again] = startProcesses({ ...options(servers), onLine: () => {}, processes: 1 });
-        assert.equal(await again?.ended(), 1);
-        assert.match(`${again?.printed}`, /schema version \d+ and this version of Rollcall knows/);
+        assert.deepEqual(await hostErrors, [[], [], [], []]);
+        const [older] = startProcesses({ ...options(servers), onLine: () => {}, processes: 1 });
+        assert.equal(await older?.ended(), 1);
+        assert.match(`${older?.printed}`, /schema version \d+ and this version of Rollcall knows/);
       }),
     ));
 
@@ -96,22 +98,22 @@ describe('an upgrade, one process after the other', { skip }, () => {
         await seed(project);
         const launcher = makeNextVersion(directory, MIGRATION);
         await withClient(servers.databaseUrl, async (writer) => {
-          // As on a server that nobody changed; databases of tests look on for less.
+          // The default of PostgreSQL; databases of tests have a shorter one.
           await writer.query(`SET deadlock_timeout = '1s'`);
           await writer.query('BEGIN');
           await writer.query('LOCK TABLE groups IN ROW EXCLUSIVE MODE');
-          const [young] = startProcesses({ ...options(servers), launcher, processes: 1 });
-          assert.ok(young !== undefined);
+          const [newer] = startProcesses({ ...options(servers), launcher, processes: 1 });
+          assert.ok(newer !== undefined);
           try {
-            await until('the users are locked, and the groups waited for', () =>
-              isWaitedFor(servers, 'groups'),
+            await until('the migration has locked the users and waits for the groups', () =>
+              isLockAwaited(servers, 'groups'),
             );
             await writer.query('UPDATE users SET name = name');
             assert.equal((await project.put('/v1/groups/g', { name: 'meanwhile' })).status, 200);
             await writer.query('COMMIT');
-            await young.listening;
+            await newer.listening;
           } finally {
-            await young.end();
+            await newer.end();
           }
         });
       }),
@@ -123,45 +125,45 @@ describe('an upgrade, one process after the other', { skip }, () => {
       const [here, there] = (await projectsOf(cluster.nodes)) as [Project, Project];
       await seed(here);
       const reader = await StreamReader.open(there, STREAM);
-      const returning: StreamReader[] = [];
+      const resumed: StreamReader[] = [];
       try {
         const { id } = await reader.snapshot();
         await publishUnknown(servers, here.id);
         await new Presence(here).set('ann', { page: 'after' });
         const hasAll = ({ events }: StreamReader) => JSON.stringify(events).includes('after');
-        await until('a reader has what comes after it', () => hasAll(reader));
-        returning.push(await StreamReader.open(there, STREAM, { 'last-event-id': id }));
-        await until('a reader who missed both has the present state', () => returning.every(hasAll));
+        await until('a reader has the event after it', () => hasAll(reader));
+        resumed.push(await StreamReader.open(there, STREAM, { 'last-event-id': id }));
+        await until('a resumed reader has both events', () => resumed.every(hasAll));
         await here.put('/v1/users/ann', { status: 'deleted' });
         await withinASecond('ann is away', async () => (await new Presence(there).everyone()).length === 0);
         await until('the departure is published', () => reader.of('departed').length > 0);
       } finally {
-        for (const each of [reader, ...returning]) each.close();
+        for (const each of [reader, ...resumed]) each.close();
       }
     }));
 });
 
-/** Whether a connection waits for a table that is to change. */
-async function isWaitedFor({ databaseUrl }: SharedServers, table: string): Promise<boolean> {
+/** Whether a migration waits for its lock on the table. */
+async function isLockAwaited({ databaseUrl }: SharedServers, table: string): Promise<boolean> {
   const waiting = `SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted AND relation = $1::regclass`;
   return withClient(databaseUrl, async (client) => (await client.query(waiting, [table])).rowCount === 1);
 }
 
-/** Whatever one version writes, the other reads. */
-async function assertOneService(old: readonly Project[], young: readonly ClusterNode[]): Promise<void> {
+/** Checks that each version reads the writes of the other. */
+async function assertDataIsShared(old: readonly Project[], newer: readonly ClusterNode[]): Promise<void> {
   const [first] = old as [Project, Project];
-  const [node] = young as [ClusterNode];
-  const seen = new Project(node.url, first.id, first.secret, first.token);
+  const [node] = newer as [ClusterNode];
+  const fromNewer = new Project(node.url, first.id, first.secret, first.token);
   try {
     await new Presence(first).set('bob', { page: 'old' });
-    assert.deepEqual((await new Presence(seen).ephemeral()).bob, [{ page: 'old' }]);
-    await new Presence(seen).set('bob', { page: 'new' });
+    assert.deepEqual((await new Presence(fromNewer).ephemeral()).bob, [{ page: 'old' }]);
+    await new Presence(fromNewer).set('bob', { page: 'new' });
     const locations = (await new Presence(first).ephemeral()).bob ?? [];
     assert.ok(locations.some(({ page }) => page === 'new'));
-    assert.equal((await seen.put('/v1/users/cid', { name: 'Cid' })).status, 200);
+    assert.equal((await fromNewer.put('/v1/users/cid', { name: 'Cid' })).status, 200);
     assert.equal((await first.get('/v1/users/cid')).status, 200);
   } finally {
-    seen.close();
+    fromNewer.close();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The Broker's contract as a library: an engine's test file calls {@link brokerContract} with a way to make brokers, and
- * every rule of broker/broker.ts becomes a test of that engine. Nothing in it knows an engine.
+ * every rule of broker/broker.ts becomes a test of that engine. No test depends on an engine.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

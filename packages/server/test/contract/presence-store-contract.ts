@@ -1,6 +1,6 @@
 /**
  * The PresenceStore's contract as a library: an engine's test file calls {@link presenceStoreContract} with a way to make
- * stores, and every rule of presence/presence-store.ts becomes a test of that engine. Nothing in it knows an engine.
+ * stores, and every rule of presence/presence-store.ts becomes a test of that engine. No test depends on an engine.
  */
 import { describe, test } from 'node:test';
 import { boundsContract } from './presence/bounds-contract.ts';
@@ -8,19 +8,19 @@ import { deadlineContract } from './presence/deadline-contract.ts';
 import { endingContract } from './presence/ending-contract.ts';
 import { filterContract } from './presence/filter-contract.ts';
 import { membershipContract } from './presence/membership-contract.ts';
-import { placingContract } from './presence/placing-contract.ts';
 import { inScene, type MakePresenceStores, type Rule } from './presence/presence-scene.ts';
 import { raceContract } from './presence/race-contract.ts';
 import { readingContract } from './presence/reading-contract.ts';
 import { scopeContract } from './presence/scope-contract.ts';
 import { snapshotContract } from './presence/snapshot-contract.ts';
 import { sweepContract } from './presence/sweep-contract.ts';
+import { updateContract } from './presence/update-contract.ts';
 import { watchContract } from './presence/watch-contract.ts';
 import { watchEventContract } from './presence/watch-event-contract.ts';
 import { watchHistoryContract } from './presence/watch-history-contract.ts';
 
 const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
-  placing: placingContract,
+  updates: updateContract,
   deadlines: deadlineContract,
   readings: readingContract,
   filters: filterContract,

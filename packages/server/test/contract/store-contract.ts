@@ -1,6 +1,6 @@
 /**
  * The Store's contract as a library: an engine's test file calls {@link storeContract} with a way to make a store, and
- * every rule of store/store.ts becomes a test of that engine. Nothing in it knows an engine.
+ * every rule of store/store.ts becomes a test of that engine. No test depends on an engine.
  */
 import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
@@ -9,8 +9,10 @@ import { changeContract } from './store/change-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
+import { durableEndingContract } from './store/durable-ending-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
+import { eligibilityContract } from './store/eligibility-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
@@ -29,6 +31,7 @@ import { textContract } from './store/text-contract.ts';
 import { threadContract } from './store/thread-contract.ts';
 import { threadListContract } from './store/thread-list-contract.ts';
 import { transferContract } from './store/transfer-contract.ts';
+import { transferConversationContract } from './store/transfer-conversation-contract.ts';
 import { userContract } from './store/user-contract.ts';
 import { wholeListContract } from './store/whole-list-contract.ts';
 
@@ -41,7 +44,9 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'the batch': batchContract,
   'rejected batches': batchErrorContract,
   preferences: preferencesContract,
+  eligibility: eligibilityContract,
   'durable presence': presenceContract,
+  'the end of durable presence': durableEndingContract,
   'filters of durable presence': durableFilterContract,
   'bounds of durable presence': durableBoundsContract,
   pages: pageContract,
@@ -63,9 +68,10 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'lists of threads': threadListContract,
   messages: messageContract,
   'texts that are appended to messages': messageAppendContract,
+  'transfers of threads and messages': transferConversationContract,
 };
 
-/** What has lists of members, which may be packed. */
+/** The contracts with lists of members, which may be packed. */
 const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes', 'large groups', 'races'];
 
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -40,4 +40,15 @@ test('ARCHITECTURE.md lists every import rule of .dependency-cruiser.cjs and no 
   const rules = new Set<string>(forbidden.map(({ name }: { name: string }) => name.replace(/-\d$/, '')));
   const listed = tableOf('ARCHITECTURE.md', 'Rule').map(([name = '']) => name);
   assert.deepEqual(listed.sort(), [...rules].sort());
+});
+
+/** The files that translate "organization", and the claim of the same meaning. */
+const OLDER_NAMES = ['http/older-names.ts', 'api-description/older-names.ts', 'auth/client-claims.ts'];
+
+test('only the files that translate "organization" name it in packages/server/src', () => {
+  const cwd = join(ROOT, SERVER);
+  const naming = globSync('**/*.ts', { cwd }).filter((file) =>
+    /organi[sz]ation/i.test(readFileSync(join(cwd, file), 'utf8')),
+  );
+  assert.deepEqual(naming.sort(), OLDER_NAMES.toSorted());
 });

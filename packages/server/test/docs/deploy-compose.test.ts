@@ -1,4 +1,4 @@
-/** Compares compose.yaml with the program, as far as that needs no Docker. */
+/** Compares compose.yaml with the program, without Docker. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
@@ -28,7 +28,7 @@ interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** Runs make-env.sh on an empty folder and gives what it wrote. */
+/** Runs make-env.sh in an empty folder and returns the file that it wrote. */
 async function madeEnvironment(): Promise<Record<string, string>> {
   return await withDataDir(undefined, async (directory) => {
     mkdirSync(join(directory, 'deploy'));
@@ -66,7 +66,7 @@ async function readCompose(): Promise<Compose> {
 }
 
 describe('deploy/compose.yaml, with the secrets that make-env.sh makes', () => {
-  test('starts two Rollcalls with settings that there are, on the servers beside them', async () => {
+  test('deploy/compose.yaml starts two Rollcalls with existing settings, on the servers beside them', async () => {
     const { services } = await readCompose();
     const { postgres, valkey, ...rollcalls } = services;
     assert.ok(postgres !== undefined && valkey !== undefined);
@@ -90,7 +90,7 @@ describe('deploy/compose.yaml, with the secrets that make-env.sh makes', () => {
     }
   });
 
-  test('waits for servers that have a health check, and keeps what must last in a volume', async () => {
+  test('deploy/compose.yaml waits for servers that have a health check, and stores durable data in a volume', async () => {
     const { services, volumes } = await readCompose();
     for (const { depends_on = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
@@ -102,7 +102,7 @@ describe('deploy/compose.yaml, with the secrets that make-env.sh makes', () => {
     assert.deepEqual(Object.keys(volumes), [volume]);
   });
 
-  test('is reached from this machine alone, at a port of its own each', async () => {
+  test('deploy/compose.yaml publishes each Rollcall to this machine alone, at a port of its own', async () => {
     const { services } = await readCompose();
     const published = Object.values(services).flatMap(({ ports = [] }) => ports);
     const port = imageEnvironment()[SETTINGS.port.env];
@@ -113,7 +113,7 @@ describe('deploy/compose.yaml, with the secrets that make-env.sh makes', () => {
     assert.equal(new Set(published).size, published.length);
   });
 
-  test('pins the images of others', async () => {
+  test('deploy/compose.yaml pins the images of others', async () => {
     for (const { image, build } of Object.values((await readCompose()).services)) {
       assert.ok(build !== undefined || /:\d+/.test(image), image);
     }

@@ -1,4 +1,4 @@
-/** Compares the image's files with the program, as far as that needs no Docker. */
+/** Compares the image's files with the program, without Docker. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,14 +15,14 @@ import { dockerfile, imageEnvironment, instruction } from './dockerfile.ts';
 import { ROOT, readPage } from './markdown.ts';
 
 describe('deploy/Dockerfile', () => {
-  test('has the Node that the project brings', () => {
+  test('deploy/Dockerfile has the Node that the project installs', () => {
     const [node, ...others] = new Set(Object.values(manifest.optionalDependencies));
     assert.deepEqual(others, []);
     const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
     assert.deepEqual(bases, [`node:${node}-slim`, `node:${node}-slim`]);
   });
 
-  test('copies what is there and what .dockerignore lets through', () => {
+  test('deploy/Dockerfile copies paths that exist and that .dockerignore does not exclude', () => {
     const passed = readPage('.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -34,7 +34,7 @@ describe('deploy/Dockerfile', () => {
     for (const source of sources) assert.ok(existsSync(join(ROOT, source)), source);
   });
 
-  test('runs the program as nobody in particular, with settings that there are', () => {
+  test('deploy/Dockerfile runs the program without root, with existing settings', () => {
     assert.deepEqual(instruction('USER'), ['node']);
     assert.deepEqual(unknownVariables(imageEnvironment()), []);
     const { host, port, dataDir } = loadSettings(imageEnvironment());
@@ -47,7 +47,7 @@ describe('deploy/Dockerfile', () => {
     assert.ok(existsSync(join(ROOT, script)), script);
   });
 
-  test('has a health check that tells a living server from none', async () => {
+  test('deploy/Dockerfile has a health check that fails without a running server', async () => {
     const [, words = ''] = /^HEALTHCHECK .*?CMD (\[.*\])$/m.exec(dockerfile) ?? [];
     const [command, ...args] = JSON.parse(words) as string[];
     assert.equal(command, 'node');

@@ -15,7 +15,7 @@ const noSystemd =
     : 'this machine has no systemd-analyze';
 
 describe('deploy/rollcall.service', () => {
-  test('starts what there is in the project, with settings that there are', () => {
+  test('deploy/rollcall.service starts an existing file of the project, with existing settings', () => {
     const [, command = ''] = /^ExecStart=(.*)$/m.exec(unit) ?? [];
     const [node = '', script = '', ...args] = command.split(' ');
     for (const file of [node, script]) assert.ok(existsSync(file.replace('/opt/rollcall', ROOT)), file);
@@ -31,7 +31,7 @@ describe('deploy/rollcall.service', () => {
     assert.notEqual(loadSettings({ ...environment, ...secrets }).databaseUrl, null);
   });
 
-  test('is a unit that systemd understands', { skip: noSystemd }, () =>
+  test('deploy/rollcall.service is a unit that systemd accepts', { skip: noSystemd }, () =>
     withDataDir(undefined, async (directory) => {
       const file = join(directory, 'rollcall.service');
       writeFileSync(file, unit.replaceAll('/opt/rollcall', ROOT));

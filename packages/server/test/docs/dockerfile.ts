@@ -1,4 +1,4 @@
-/** What deploy/Dockerfile says. */
+/** The instructions of deploy/Dockerfile. */
 import { readPage } from './markdown.ts';
 
 export const dockerfile = readPage('deploy/Dockerfile');

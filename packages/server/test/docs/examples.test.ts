@@ -36,12 +36,12 @@ for (const page of ['README.md', 'docs/api.md', 'docs/errors.md']) {
     });
 
     for (const [index, example] of examples.entries()) {
-      test(`${example.place} answers what the page says`, () =>
+      test(`${example.source} answers as the page shows`, () =>
         expectAnswered(example, ran.outputs[index] as string));
     }
 
     if (page === 'docs/api.md') {
-      test('its table of endpoints has every operation of the API, and no other', () => {
+      test('the table of endpoints in docs/api.md has every operation of the API, and no other', () => {
         const described = Object.entries(ran.openapi.paths).flatMap(([path, item]) =>
           Object.keys(item).map((method) => endpoint(method, path)),
         );
@@ -65,7 +65,7 @@ function expectAnswered({ code, shown, after }: Example, output: string): void {
   else if (code.includes('curl')) expectSpokenOf(output, after);
 }
 
-/** What a page does not show has either succeeded, or the text after it says how it fails. */
+/** An example without a shown answer succeeds, or the text after it names its error. */
 function expectSpokenOf(output: string, text: string): void {
   for (const answer of jsonValues(output)) {
     const { error } = answer as { error?: string };

@@ -13,14 +13,14 @@ const LOCAL_PATH = /(?:^|[\s"'`(=])(?:\/home\/\w|\/root\b|\/Users\/\w|\/work\/|\
 
 describe('every page', () => {
   for (const page of PAGES) {
-    test(`${page} links to files and headings that are there`, () => {
+    test(`${page} links to existing files and headings`, () => {
       const broken = linksOf(page).filter(
         (target) => !EXTERNAL.test(target) && !leadsSomewhere(page, target),
       );
       assert.deepEqual(broken, []);
     });
 
-    test(`${page} names no path of the machine that it was written on`, () => {
+    test(`${page} names no path of the machine on which it was written`, () => {
       const text = readPage(page);
       assert.doesNotMatch(text, LOCAL_PATH);
       for (const path of [ROOT, homedir()]) assert.ok(path.length < 2 || !text.includes(`${path}/`), path);
@@ -28,7 +28,7 @@ describe('every page', () => {
   }
 });
 
-test('every page of docs that the sources speak of is there', () => {
+test('every page of docs that the sources name exists', () => {
   const sources = globSync('{packages,bench}/**/*.{ts,mjs,json,sql,css}', { cwd: ROOT, exclude });
   const missing = sources.flatMap((source) =>
     [...readFileSync(join(ROOT, source), 'utf8').matchAll(/\bdocs\/(?:adr\/\d{4}|[\w/-]+\.md)/g)]

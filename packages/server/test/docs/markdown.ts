@@ -12,9 +12,9 @@ export interface Fence {
   /** The first word after the backticks: `sh`, `json`, … */
   readonly language: string;
   readonly code: string;
-  /** Where its first line of code stands in the page; lines count from 1. */
+  /** The line of the page on which its code begins, from 1. */
   readonly line: number;
-  /** What stands between this block and the one before it, or the top. */
+  /** The text between this block and the one before it, or the top. */
   readonly before: string;
 }
 

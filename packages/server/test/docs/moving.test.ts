@@ -19,7 +19,7 @@ const hostOf = (url: string) => {
   return new Project(url, PROJECT.id, PROJECT.secret, token);
 };
 
-/** All that is to move, as a host reads it. */
+/** All data to be moved, as a host reads it. */
 async function readings(host: Project, accessToken: string): Promise<unknown> {
   const bearer = { authorization: `Bearer ${accessToken}` };
   const { durable } = await new Presence(host).entryOf('ada');
@@ -43,7 +43,7 @@ async function accessTokenOf({ url, id, secret }: Project): Promise<string> {
 }
 
 test(
-  'docs/operations.md: the embedded store moves to PostgreSQL with all that is in it',
+  'docs/operations.md: the embedded store moves to PostgreSQL with all of its data',
   { skip: skipsPostgres },
   () =>
     withDatabase((databaseUrl) =>

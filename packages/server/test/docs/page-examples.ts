@@ -8,19 +8,19 @@ import process from 'node:process';
 import { type Fence, fencesOf, ROOT } from './markdown.ts';
 
 const LAUNCHER = join(ROOT, 'packages/server/bin/rollcall.mjs');
-/** The address that the pages have, for the one that the server has. */
+/** The server's address in the pages, to be replaced by the real one. */
 const ADDRESS = '127.0.0.1:8080';
-/** What is an example: it asks the server, or sets the variables for what does. */
+/** A block is an example if it sends a request, or sets variables for a request. */
 const EXAMPLE = /\bcurl\b|=\$\(npx /;
 const SCRIPT_LIMIT_MS = 180_000;
 
 export interface Example {
   /** File and line, as editors take them. */
-  readonly place: string;
+  readonly source: string;
   readonly code: string;
-  /** The block right after it, which shows what is answered; null where the page shows nothing. */
+  /** The block right after it, which shows the answer; null without one. */
   readonly shown: Fence | null;
-  /** What the page says after it, up to the next block. */
+  /** The text of the page after it, up to the next block. */
   readonly after: string;
 }
 
@@ -32,7 +32,7 @@ export function examplesOf(page: string): Example[] {
     const next = fences[index + 1];
     const shown = next !== undefined && isAnswer(next) && next.before.trim() === '' ? next : null;
     const after = (shown === null ? next : fences[index + 2])?.before ?? '';
-    return [{ place: `${page}:${fence.line}`, code: fence.code, shown, after }];
+    return [{ source: `${page}:${fence.line}`, code: fence.code, shown, after }];
   });
   const checked = new Set(examples.map(({ shown }) => shown));
   for (const fence of fences.filter(isAnswer)) {

@@ -13,7 +13,7 @@ const noTools = ['pg_dump', 'pg_restore', 'vacuumdb'].find(
 );
 const skip = skipsPostgres || (noTools === undefined ? false : `this machine has no ${noTools}`);
 
-test('docs/operations.md: a copy of a database that is in use brings back what there was', { skip }, () =>
+test('docs/operations.md: a backup of a database in use restores all acknowledged writes', { skip }, () =>
   withDatabase((databaseUrl) =>
     withDataDir(undefined, async (directory) => {
       const variables = `DATABASE='${databaseUrl}'`;

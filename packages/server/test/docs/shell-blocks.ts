@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readPage } from './markdown.ts';
 
-/** The shell code of one section of a page, block by block. The heading is given as it stands there: `## Upgrade`. */
+/** The shell code of one section of a page, block by block. The heading is given as in the page: `## Upgrade`. */
 export function shellBlocks(page: string, heading: string): string[] {
   const text = readPage(page);
   const start = text.indexOf(`\n${heading}\n`);

@@ -1,6 +1,6 @@
 /**
- * Compares what a page shows with what was answered. In what is shown, `…` within a text stands for what differs from
- * one run to the next: IDs, secrets, tokens, times, revisions.
+ * Compares the answers that a page shows with real ones. In the page, `…` within a text matches values that differ from
+ * run to run: IDs, secrets, tokens, times, revisions.
  */
 import assert from 'node:assert/strict';
 
@@ -38,7 +38,7 @@ export function jsonValues(text: string): unknown[] {
   return values;
 }
 
-/** Where the object or array ends that the text begins with. */
+/** The end of the object or array at the start of the text. */
 function endOfValue(text: string): number {
   let depth = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
@@ -49,7 +49,7 @@ function endOfValue(text: string): number {
   throw new Error(`no JSON object or array: ${text.slice(0, 200)}`);
 }
 
-/** The value as the page shows it, where it differs only in what `…` stands for; else the value as it is. */
+/** The value as in the page, where it differs only in parts that `…` matches; else the value itself. */
 function likeShown(value: unknown, shown: unknown): unknown {
   if (typeof value === 'string' && typeof shown === 'string') {
     return patternOf(shown).test(value) ? shown : value;

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { oneServer } from '../support/one-server.ts';
 import { fencesOf, ROOT } from './markdown.ts';
 
-/** How an example is run: the command, and what it takes on standard input. */
+/** The command that runs an example, and its standard input. */
 const RUNNERS = {
   js: {
     command: [process.execPath, '--input-type=module'],

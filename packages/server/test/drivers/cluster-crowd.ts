@@ -4,16 +4,16 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { slotOf } from '../../src/redis/slot.ts';
 import { PAGE_1, PresenceScene, SCOPE, START } from '../contract/presence/presence-scene.ts';
 import { until } from '../support/waiting.ts';
-import { assertPassing, PresenceFollower } from './presence-follower.ts';
+import { assertUnavailable, PresenceFollower } from './presence-follower.ts';
 
 /** More than land on one node by chance. */
 const GROUPS = Array.from({ length: 10 }, (_, index) => `g${index}`);
-/** How far the crowd's clock goes from one round to the next: who came in one has left in the next. */
+/** The time between two rounds: a presence of one round has expired in the next. */
 const ROUND_MS = 2_000;
 
 /**
- * One user after the other who comes to every group and is not heard of again; two processes that sweep; and somebody who
- * follows each group. What is refused for now is asked again.
+ * Load on presence in a cluster. In each round a new user is set present in every group, and its presence expires in the
+ * next round. Two processes sweep, and a follower for each group receives its events. Rejected calls are repeated.
  */
 export class Crowd {
   readonly #scene: PresenceScene;
@@ -29,9 +29,9 @@ export class Crowd {
     this.#keys = new PresenceKeys({ prefix, db: 0 });
   }
 
-  /** Runs `use` with a crowd in a cluster, under a prefix of which nothing is there yet. */
+  /** Runs `use` with a crowd in a cluster, under an unused key prefix. */
   static async with(url: string, prefix: string, use: (crowd: Crowd) => Promise<void>): Promise<void> {
-    // Patient, as the machine may have much else to do.
+    // A long timeout, because the machine may be busy.
     const options = { url: `${url}?prefix=${prefix}&timeout_ms=20000` };
     const scene = new PresenceScene([await openRedisPresence(options), await openRedisPresence(options)]);
     const crowd = new Crowd(scene, prefix);
@@ -54,32 +54,32 @@ export class Crowd {
     return [...new Set([...groups, ...indexes, this.#keys.groups(SCOPE.project)].map(slotOf))];
   }
 
-  /** Comes and goes round by round until `what` is done, and a little longer. */
-  async whileAtWork(what: () => Promise<void>): Promise<void> {
+  /** Runs rounds until `work` is done, and one more. */
+  async runDuring(work: () => Promise<void>): Promise<void> {
     await this.#round();
     let isDone = false;
-    const done = what().finally(() => {
+    const done = work().finally(() => {
       isDone = true;
     });
-    // It is waited for below.
+    // It is awaited below.
     done.catch(() => {});
     while (!isDone) await this.#round();
     await done;
     await this.#round();
   }
 
-  /** That every user left every group was told by a sweep, and to who follows the group: each once, and nothing else. */
-  async assertToldOnce(): Promise<void> {
-    const everybody = Array.from({ length: this.#rounds }, (_, round) => `u${round}`);
-    const expected = GROUPS.flatMap((groupId) => everybody.map((userId) => `${userId} ${groupId}`)).sort();
-    await until('all was swept', async () => {
+  /** Checks that sweeps reported, and followers received, the departure of every user from every group, each once. */
+  async assertEachDepartureOnce(): Promise<void> {
+    const users = Array.from({ length: this.#rounds }, (_, round) => `u${round}`);
+    const expected = GROUPS.flatMap((groupId) => users.map((userId) => `${userId} ${groupId}`)).sort();
+    await until('every departure is swept', async () => {
       await this.#sweep();
       return this.#swept.length >= expected.length;
     });
     assert.deepEqual(this.#swept.toSorted(), expected);
-    const followed = () => this.#followers.flatMap(({ left }) => left);
-    await until('all was told', async () => {
-      // A sign of life shows what was missed where no event comes any more.
+    const followed = () => this.#followers.flatMap(({ departed }) => departed);
+    await until('every departure is received', async () => {
+      // A renewal notices missed events where no event follows.
       await this.#renew(this.#now);
       return followed().length >= expected.length;
     });
@@ -90,22 +90,24 @@ export class Crowd {
     const userId = `u${this.#rounds}`;
     this.#rounds += 1;
     const now = this.#now + ROUND_MS;
-    const come = (groupId: string) =>
-      this.#insist(() => this.#scene.set(userId, PAGE_1, { groupId, now, until: now + ROUND_MS / 2 }));
-    await Promise.all([this.#sweep(), ...GROUPS.map(come), this.#renew(now)]);
+    const arrive = (groupId: string) =>
+      this.#repeatUntilDone(() =>
+        this.#scene.set(userId, PAGE_1, { groupId, now, until: now + ROUND_MS / 2 }),
+      );
+    await Promise.all([this.#sweep(), ...GROUPS.map(arrive), this.#renew(now)]);
   }
 
   async #renew(now: number): Promise<void> {
     await Promise.all(this.#followers.map((follower) => follower.renew(now)));
   }
 
-  async #insist(step: () => Promise<unknown>): Promise<void> {
+  async #repeatUntilDone(step: () => Promise<unknown>): Promise<void> {
     for (let isDone = false; !isDone && !this.#isOver; ) {
-      isDone = await step().then(() => true, assertPassing);
+      isDone = await step().then(() => true, assertUnavailable);
     }
   }
 
-  /** Both processes at once, as their timers may have it. What is refused is left to the next. */
+  /** Both processes sweep at once, as their timers may. The next sweep makes up for a rejected one. */
   async #sweep(): Promise<void> {
     this.#now += ROUND_MS;
     const sweep = async (store: PresenceScene['store']) => {
@@ -113,7 +115,7 @@ export class Crowd {
         this.#swept.push(`${userId} ${groupId}`);
     };
     await Promise.all(
-      [this.#scene.store, this.#scene.other].map((store) => sweep(store).catch(assertPassing)),
+      [this.#scene.store, this.#scene.other].map((store) => sweep(store).catch(assertUnavailable)),
     );
   }
 }

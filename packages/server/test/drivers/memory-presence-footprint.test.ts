@@ -17,9 +17,9 @@ const collectGarbage = runInNewContext('gc') as () => void;
 const COUNT = 50_000;
 const START = 1_900_000_000_000;
 const SCOPE = { project: 1, groupId: 'group' };
-/** What one ephemeral presence may take, in bytes. */
+/** The most memory of one ephemeral presence, in bytes. */
 const PRESENCE_MAX = 500;
-/** What an empty engine may retain, in bytes: far less than one leaked object for each presence. */
+/** The most memory of an empty engine, in bytes: far less than one leaked object for each presence. */
 const REMAINS_MAX = 400_000;
 
 type Shape = (index: number) => Partial<PresenceUpdate>;
@@ -102,7 +102,7 @@ describe('the memory of one ephemeral presence', () => {
   }
 });
 
-/** What one user in one group may take at most, in bytes. */
+/** The most memory of one user in one group, in bytes. */
 const USER_MAX = 300_000;
 
 describe('the memory of one user', () => {
@@ -160,7 +160,7 @@ const ENDINGS: Readonly<Record<string, (store: PresenceStore) => Promise<unknown
   'ended with its project': (store) => store.removeProject(SCOPE.project, START),
 };
 
-/** A few users who stay, so that the group stays with everything that it should have dropped. */
+/** A few users stay, so the group stays and its memory shows data that it should have dropped. */
 const staying: Shape = (index) => ({ userId: numbered('stays', index), expiresAt: START + 600_000 });
 
 describe('the memory of ended presence', () => {
@@ -236,7 +236,7 @@ test('a large group that has become small takes the memory of a small group', as
   assert.ok(bytes <= PRESENCE_MAX, `${bytes.toFixed(0)} bytes each`);
 });
 
-test('other work of the process runs during a sweep of many presences', async () => {
+test('other work of the process continues during a sweep of many presences', async () => {
   const store = createMemoryPresence();
   await fill(store, ownLocation);
   let ticks = 0;

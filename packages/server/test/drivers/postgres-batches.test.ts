@@ -1,4 +1,4 @@
-/** Batches on PostgreSQL beyond the contract: those on a thread of their own, and those that meet other writes. */
+/** Batches on PostgreSQL beyond the contract: on a thread of their own, and among other writes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Client } from 'pg';
@@ -17,7 +17,7 @@ import { untilWaiting } from '../support/postgres-waiting.ts';
 /** Longer than any body that is read on the event loop. White space around JSON means nothing. */
 const PADDING = Buffer.alloc(100_000, ' ');
 
-/** A store that takes every batch for a large one. */
+/** A store that treats every batch as a large one. */
 function withLargeBatches(store: Store): Store {
   const apply: BatchStore['apply'] = (project, { body, dryRun }, context) =>
     store.batches.apply(project, { body: Buffer.concat([body, PADDING]), dryRun }, context);
@@ -63,7 +63,7 @@ describe('large batches on PostgreSQL', { skip: skipsPostgres }, () => {
       await busy.groupOf('g', 'ann');
       await whileGroupsAreLocked(url, async (client) => {
         const stuck = numbered('name ', 5).map((name) => busy.applied({ groups: [{ id: 'g', name }] }));
-        // Two of them have a thread, and wait there.
+        // Two of the batches have a thread, and wait in it.
         await untilWaiting(url, 2);
         await other.applied({ users: [{ id: 'bob' }] });
         await new View(store, busy.key).applied({ users: [{ id: 'cid' }] });
@@ -243,7 +243,7 @@ describe('batches among other writes of the same groups and users', { skip: skip
         ),
       ]);
       await together(writers);
-      // What a connection did is counted when it ends.
+      // PostgreSQL counts the work of a connection when it ends.
       await Promise.all(stores.map((store) => store.close()));
       const { rows } = await withClient(url, (client) =>
         client.query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()'),

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { canonicalLocation } from '@rollcall/protocol';
+import { canonicalLocation, limits } from '@rollcall/protocol';
+import type pg from 'pg';
 import { newRevision } from '../../src/core/revision.ts';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
@@ -11,6 +12,7 @@ import { listKeys } from '../../src/store/postgres/postgres-conversation-lists.t
 import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { WORK_MAX } from '../../src/store/thread-page-bounds.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import {
   appended,
@@ -77,6 +79,13 @@ const purgeAll = (url: string) =>
       while (await purgeConversationSlice(database));
     } while (await isPurgeDue(url));
   });
+
+/** Waits until another session waits for a lock of this one. A test that waits for ever is ended by its file's time limit. */
+async function blockedBy(url: string, client: pg.Client): Promise<void> {
+  const [self] = (await client.query('SELECT pg_backend_pid() AS pid')).rows;
+  const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1::int = ANY(pg_blocking_pids(pid))';
+  while ((await rows(url, waiting, self.pid)).length === 0);
+}
 
 /** Fills the thread `t` with so many messages, each of which has a piece, and a participant. */
 async function fill(url: string, key: ProjectKey, messages: number): Promise<void> {
@@ -195,6 +204,48 @@ describe('conversations on PostgreSQL', { skip: skipsPostgres }, () => {
       }),
   );
 
+  test('a page with very many participants ends early, and a walk has every thread once', () =>
+    withConversation(async (c, url) => {
+      const ids = numbered('t', 300);
+      for (const [index, id] of ids.entries()) await c.newThread(id, {}, { now: index });
+      for (const table of ['participants', 'participant_times'])
+        await rows(
+          url,
+          `INSERT INTO ${table} (project_id, thread_no, user_id, last_seen_at)
+           SELECT project_id, thread_no, 'u' || n, n FROM threads, generate_series(1, $1::int) n`,
+          limits.PARTICIPANTS_SHOWN,
+        );
+      const { threads, last } = await c.listThreads();
+      assert.equal(threads.length, WORK_MAX / limits.PARTICIPANTS_SHOWN + 1);
+      assert.notEqual(last, null);
+      assert.deepEqual(await c.threadIds(), ids.toReversed());
+    }));
+
+  test('a page with very many unread messages ends early, and messages that were never seen are not counted one by one', () =>
+    withConversation(async (c, url) => {
+      const ids = ['a', 'b', 'd', 'e'];
+      for (const [index, id] of ids.entries()) await c.newThread(id, { createdAt: index });
+      await rows(
+        url,
+        `INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, metadata, created_at, deleted, revision,
+           content, content_bytes, position, written_position)
+         SELECT project_id, thread_no, n, n, 'ann', 'user_message', '{}', n, n <= 30000, 'r', '[]', 2, n, n
+         FROM threads, generate_series(1, 45000) n WHERE id <> 'e'`,
+      );
+      await rows(url, `UPDATE threads SET user_messages = 15000, deleted_messages = 30000 WHERE id <> 'e'`);
+      for (const id of ids) await c.markSeen(id, 'bob', null, { now: 0 });
+      const page = async (viewer: string) =>
+        (await c.listThreads({ viewer })).threads.map(({ id, unread }) => [id, unread]);
+      const many = limits.UNREAD_MAX;
+      const all = [
+        ['e', 0],
+        ['d', many],
+        ['b', many],
+      ] as const;
+      assert.deepEqual(await page('bob'), all);
+      assert.deepEqual(await page('cid'), [...all, ['a', many]]);
+    }));
+
   test('an append extends the last piece below 2 KiB, else begins another, and leaves the content', () =>
     withConversation(async (c, url) => {
       await c.newThread('t');
@@ -300,6 +351,32 @@ describe('conversations on PostgreSQL', { skip: skipsPostgres }, () => {
         await other.close();
       }
     }));
+
+  test('an append locks its thread before the message, also a thread that takes the ID while the append waits', () =>
+    withConversation((c, url) =>
+      withClient(url, (thread) =>
+        withClient(url, async (message) => {
+          await c.newThread('t');
+          for (const id of ['m', 'n']) await c.newMessage('t', id, { content: markdown('') });
+          await c.newThread('u');
+          await c.newMessage('u', 'm', { content: markdown('') });
+          const lock = "SELECT FROM threads WHERE id = 't' FOR UPDATE";
+          await thread.query(`BEGIN; ${lock}`);
+          await message.query(`BEGIN; SELECT FROM messages JOIN threads USING (project_id, thread_no)
+            WHERE threads.id = 'u' FOR UPDATE OF messages`);
+          const append = c.append('t', 'm', appended('text'));
+          await blockedBy(url, thread);
+          // The thread `u` becomes the thread `t`.
+          await thread.query(`UPDATE threads SET conversation_no = 0, id = 'gone' WHERE id = 't';
+            UPDATE threads SET id = 't' WHERE id = 'u';
+            UPDATE thread_ids SET thread_no = (SELECT thread_no FROM threads WHERE id = 't') WHERE id = 't'; COMMIT`);
+          await blockedBy(url, message);
+          await assert.rejects(rows(url, `${lock} NOWAIT`), { code: '55P03' });
+          await message.query('COMMIT');
+          assert.equal((await append).kind, 'appended');
+        }),
+      ),
+    ));
 
   const deletions: readonly (readonly [what: string, run: (c: Conversation) => Promise<unknown>])[] = [
     ['group', (c) => c.deleteGroup('g')],

@@ -1,4 +1,4 @@
-/** The bounds of durable presence on PostgreSQL: several processes, those of an older version, and what is left behind. */
+/** The bounds of durable presence on PostgreSQL: several processes, older versions, and the disk space. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -99,7 +99,7 @@ const usage = ({ url }: Scene) =>
   });
 
 describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }, () => {
-  test('the bounds are met while two processes with different clocks write, and the last of all commits is the latest', () =>
+  test('the bounds of durable presence apply while two processes with different clocks write, and the last of all commits is the latest', () =>
     withScene(FIVE, 2, async (scene) => {
       const writers = [0, 1].map(async (process) => {
         const times: [name: string, at: number][] = [];
@@ -126,7 +126,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('locations from before anything was counted end when a bound is exceeded', () =>
+  test('durable locations from before locations were counted end when a bound is exceeded', () =>
     withScene(FIVE, 1, async (scene) => {
       await putUncounted(scene, 1, 30);
       const { at, endedTo } = await put(scene, page('new'), 5);
@@ -136,7 +136,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('locations of an older version, which does not count, end when a bound is exceeded the next time', () =>
+  test('durable locations of an older version, which does not count, end when a bound is exceeded the next time', () =>
     withScene(FIVE, 1, async (scene) => {
       await put(scene, page('first'), 1_000);
       await putUncounted(scene, 1, 30);
@@ -148,7 +148,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(counted, actual);
     }));
 
-  test('no location ends too early when an older version has removed locations that were counted', () =>
+  test('no durable location ends too early when an older version has removed counted locations', () =>
     withScene(FIVE, 1, async (scene) => {
       for (const name of ['a', 'b', 'c', 'd', 'e']) await put(scene, page(name), 1_000);
       await withClient(scene.url, async (client) => {
@@ -162,7 +162,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(await pages(scene), ['f', 'g', 'h']);
     }));
 
-  test('very many locations beyond a bound end in steps, so that the cost of each write is bounded', () =>
+  test('very many durable locations beyond a bound end in steps, so that the cost of each write is bounded', () =>
     withScene(FIVE, 1, async (scene) => {
       await putUncounted(scene, 1, 4_100);
       const left: number[] = [];
@@ -174,7 +174,7 @@ describe('the bounds of durable presence on PostgreSQL', { skip: skipsPostgres }
       assert.deepEqual(await pages(scene), ['4099', '4100', 'a', 'b', 'c']);
     }));
 
-  test('a location with the most pairs takes at most 24 KiB of disk beside its text', () =>
+  test('a durable location with the most pairs takes at most 24 KiB of disk beside its text', () =>
     withScene(
       { locations: limits.DURABLE_LOCATIONS_MAX, bytes: limits.DURABLE_LOCATIONS_MAX_BYTES },
       1,

@@ -1,4 +1,4 @@
-/** What is true of PostgreSQL alone, beyond the Store's contract. */
+/** Rules of PostgreSQL alone, beyond the Store's contract. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,7 +13,7 @@ import { newRoster, numbered, Roster, View } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 
-/** Stores of several processes, as it were, on one database. */
+/** Several stores on one database, as of several processes. */
 async function withStores(
   count: number,
   use: (stores: Store[], url: string) => Promise<void>,
@@ -108,7 +108,7 @@ describe('several processes on one PostgreSQL', { skip: skipsPostgres }, () => {
         }
       });
       await Promise.all(writers);
-      // What a connection did is counted when it ends.
+      // PostgreSQL counts the work of a connection when it ends.
       await Promise.all(stores.map((store) => store.close()));
       const { rows } = await withClient(url, (client) =>
         client.query('SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()'),
@@ -192,7 +192,7 @@ describe('the longest values on PostgreSQL', { skip: skipsPostgres }, () => {
   test('the longest IDs, locations and regions are stored, found and removed', () =>
     withStores(1, async ([store]) => {
       const roster = await newRoster(store as Store);
-      // Texts that do not compress: nothing may depend on it.
+      // Texts that do not compress, because the limits may not depend on compression.
       const astral = (seed: number, length: number) =>
         Array.from({ length }, (_, index) =>
           String.fromCodePoint(0x20000 + ((index * 7_919 + seed * 104_729) % 40_000)),

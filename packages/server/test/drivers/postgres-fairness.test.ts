@@ -87,7 +87,7 @@ async function assertSettled(running: readonly Promise<unknown>[]): Promise<void
   }
 }
 
-/** Runs it, and answers how many of the others were done before it. */
+/** Runs the operation, and returns how many of the others ended before it. */
 async function doneBefore(others: readonly Promise<unknown>[], run: () => Promise<unknown>): Promise<number> {
   let done = 0;
   const count = () => {
@@ -99,8 +99,8 @@ async function doneBefore(others: readonly Promise<unknown>[], run: () => Promis
 }
 
 /**
- * Runs all writes of the rosters while `block` starts operations that wait for the lock of `sql`, and go on waiting until
- * they give up after seconds. On a busy machine the writes may take as long for other reasons: then all of it is repeated.
+ * Runs all writes of the rosters while `block` starts operations that wait seconds for the lock of `sql`, until they
+ * are rejected. On a busy machine the writes may take as long for other reasons: then the run is repeated.
  */
 async function whileBlocked(
   { locker, observer }: Bench,

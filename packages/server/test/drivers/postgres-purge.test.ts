@@ -62,7 +62,7 @@ test('a deleted project is removed without reading the rows of other projects', 
     });
     const database = new PostgresDatabase(parsePostgresUrl(url));
     while (await purgeSlice(database));
-    // What a connection did is counted when it ends.
+    // PostgreSQL counts the work of a connection when it ends.
     await database.close();
     assert.deepEqual(
       await counts(),

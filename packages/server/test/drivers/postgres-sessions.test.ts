@@ -17,7 +17,7 @@ const INSERT_SESSIONS = `
   SELECT 'ended ' || n, $1::uuid, CASE WHEN n % 3 = 0 THEN 500 ELSE n END FROM generate_series(1, ${ENDED}) AS n
   UNION ALL SELECT 'at the end', $1::uuid, ${NOW} UNION ALL SELECT 'alive', $1::uuid, ${NOW + 1}`;
 
-/** Notes how many sessions each statement removed. */
+/** Records how many sessions each statement removed. */
 const WATCH = `
   CREATE TABLE removals (sessions BIGINT NOT NULL);
   CREATE FUNCTION note_removal() RETURNS trigger LANGUAGE plpgsql AS

@@ -7,7 +7,7 @@ import type { StoreSpace } from '../contract/store/store-lab.ts';
 import { SMALL_BOUNDS, simulateStore } from '../sim/store-simulation.ts';
 import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
 
-/** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that is new. */
+/** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
 // More projects at once than the store has connections would wait for each other, on a busy machine for too long.

@@ -1,6 +1,7 @@
 /**
- * What the driver sends: one round trip for a read, at most three for a write, as many statements for a large write as
- * for a small one; and no statement scans a table. Statements are recorded while every operation of the port runs.
+ * The statements of the driver: one round trip for a read, at most three for a write, as many statements for a large
+ * write as for a small one; and no statement scans a table. Statements are recorded while every operation of the port
+ * runs.
  */
 
 import assert from 'node:assert/strict';
@@ -15,7 +16,15 @@ import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { ownDatabase, skipsPostgres, withClient } from '../support/postgres.ts';
 import { Recorder, type Sent } from './statement-recorder.ts';
-import { converse, MORE_READS, methodsOf, PLACE, READS, SINGLE, WRITES } from './store-operations.ts';
+import {
+  converse,
+  DURABLE_UPDATE,
+  MORE_READS,
+  methodsOf,
+  READS,
+  SINGLE,
+  WRITES,
+} from './store-operations.ts';
 
 /** Pages of 8 KiB that a statement about one user, one group or a page of ten may touch; the tables have thousands. */
 const MOST_PAGES = 250;
@@ -47,8 +56,12 @@ async function exceedBounds(roster: Roster, url: string): Promise<void> {
   const stamp = { now: 1, revision: 'r', ...BY_TEST };
   await withClient(url, (client) => client.query('DELETE FROM durable_usage'));
   const long = JSON.stringify({ p: 'x'.repeat(1_024 ** 2) });
-  for (const location of [PLACE.location, long])
-    await roster.store.durablePresence.put(roster.key, { ...PLACE, region: location, location }, stamp);
+  for (const location of [DURABLE_UPDATE.location, long])
+    await roster.store.durablePresence.put(
+      roster.key,
+      { ...DURABLE_UPDATE, region: location, location },
+      stamp,
+    );
 }
 
 /** Methods that are none of these: streams, the end, and what starts work of its own. */
@@ -103,20 +116,20 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
   });
 
   for (const [name, run] of Object.entries(READS)) {
-    test(`${name} is one statement`, async () => {
+    test(`${name} sends one statement`, async () => {
       assert.deepEqual(await recorder.during(() => run(roster, 1)), { statements: 1, roundTrips: 1 });
     });
   }
 
   for (const [name, run] of Object.entries(SINGLE)) {
-    test(`${name} is one statement`, async () => {
+    test(`${name} sends one statement`, async () => {
       await run(roster, 1);
       assert.deepEqual(await recorder.during(() => run(roster, 2)), { statements: 1, roundTrips: 1 });
     });
   }
 
   for (const [name, run] of Object.entries(WRITES)) {
-    test(`${name} takes at most three round trips, however much it writes`, async () => {
+    test(`${name} takes at most three round trips, however large it is`, async () => {
       const small = await recorder.during(() => run(roster, 1));
       const large = await recorder.during(() => run(roster, 1_500));
       assert.ok(small.roundTrips <= 3 && large.roundTrips <= 3, JSON.stringify({ small, large }));
@@ -125,7 +138,7 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     });
   }
 
-  test('no read and no hot write touches more than what it is about', async () => {
+  test('no read and no frequent write touches more pages than the limit of the test', async () => {
     await presentAll(roster);
     const before = recorder.sent.length;
     for (const run of [...Object.values({ ...READS, ...SINGLE }), ...MORE_READS]) await run(roster, 3);
@@ -142,7 +155,7 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     assert.deepEqual(costly, []);
   });
 
-  test('no statement scans a table', async () => {
+  test('no statement to PostgreSQL scans a table', async () => {
     for (const run of MORE_READS) await run(roster, 1);
     await exceedBounds(roster, database.url);
     await store.projects.delete((await newRoster(store)).key);

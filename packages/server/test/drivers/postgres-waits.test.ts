@@ -1,4 +1,4 @@
-/** What waits on PostgreSQL: writes for locks, and readers of long lists for snapshots. */
+/** Writes that wait for locks of PostgreSQL, and readers of long lists that wait for snapshots. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client } from 'pg';
@@ -39,7 +39,7 @@ describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
     roster.changeMembers('g', { add: MANY }),
   ];
 
-  test('a write is applied when the lock is released before the limit', () =>
+  test('a write that waits for a lock is applied when the lock is released before the limit', () =>
     whileLocked(async (roster, locker, url) => {
       const written = Promise.all(writes(roster));
       written.catch(() => {});
@@ -50,7 +50,7 @@ describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
       assert.deepEqual(await roster.members('g'), MANY);
     }));
 
-  test('a write that waits beyond the limit is unavailable within 5 s, and changes nothing later', () =>
+  test('a write that waits for a lock beyond the limit is unavailable within 5 s, and changes nothing later', () =>
     whileLocked(async (roster, locker) => {
       const begun = performance.now();
       for (const settled of await Promise.allSettled(writes(roster))) {
@@ -61,7 +61,7 @@ describe('a write that waits for a lock', { skip: skipsPostgres }, () => {
       assert.deepEqual(await roster.members('g'), ['ann']);
     }));
 
-  test('a write takes the answers that came while its process was busy for seconds', () =>
+  test('a write receives the answers that came while its process was busy for seconds', () =>
     whileLocked(async (roster, locker, url) => {
       const released = locker.query('SELECT pg_sleep(1); ROLLBACK');
       const written = roster.putGroup('g', { members: MANY });
@@ -97,7 +97,7 @@ describe('a single statement', { skip: skipsPostgres }, () => {
 });
 
 describe('a deletion that takes long', { skip: skipsPostgres }, () => {
-  test('a deletion that takes long gets the time that it needs, also after it waited for a lock', () =>
+  test('a deletion that takes long gets the time it needs, also after it waited for a lock', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url: `${url}?statement_timeout_ms=600` });
       const roster = await newRoster(store);
@@ -126,7 +126,7 @@ describe('a deletion that takes long', { skip: skipsPostgres }, () => {
 describe('a reader of a long list that stops reading', { skip: skipsPostgres }, () => {
   const SIZE = 10_500;
 
-  test('a reader that stops loses its snapshot to another reader, and continues where the group has not changed', () =>
+  test('a reader of a long list that stops loses its snapshot to another reader, and continues where the group has not changed', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const roster = await newRoster(store);

@@ -8,13 +8,13 @@ import type {
 } from '../../src/presence/presence-store.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 
-/** How soon a watch that was lost is tried again. */
+/** The interval of attempts to watch again after a loss. */
 const RETRY_MS = 20;
 
-/** Follows a group's events from watch to watch: what it missed in between it reads from the group's history. */
+/** Follows a group's events from watch to watch. Events in between are read from the group's history. */
 export class PresenceFollower {
-  /** Who was told to have left, as `user group`. */
-  readonly left: string[] = [];
+  /** The departures, as `user group`. */
+  readonly departed: string[] = [];
   readonly #store: PresenceStore;
   readonly #scope: PresenceScope;
   #watch: PresenceWatch | null = null;
@@ -35,10 +35,10 @@ export class PresenceFollower {
     return follower;
   }
 
-  /** A sign of life. What is refused is made up for by the next. */
+  /** Renews the watch. The next renewal makes up for a rejected one. */
   async renew(now: number): Promise<void> {
     this.#now = now;
-    await this.#watch?.renew(now).catch(assertPassing);
+    await this.#watch?.renew(now).catch(assertUnavailable);
   }
 
   close(): void {
@@ -48,40 +48,40 @@ export class PresenceFollower {
 
   #begin(): Promise<PresenceWatch> {
     return this.#store.watch(this.#scope, this.#now, {
-      onEvent: (offset, event) => this.#hear(offset, event),
+      onEvent: (offset, event) => this.#receive(offset, event),
       onLost: () => void this.#followAgain(),
     });
   }
 
-  /** Events of a new watch come before what was missed has been read; they are read again then. */
-  #hear(offset: number, event: PresenceEvent): void {
+  /** Events of a new watch that come before the missed events were read are ignored: the history has them too. */
+  #receive(offset: number, event: PresenceEvent): void {
     if (offset !== this.#offset + 1) return;
     this.#offset = offset;
-    if (event.type === 'departed') this.left.push(`${event.userId} ${this.#scope.groupId}`);
+    if (event.type === 'departed') this.departed.push(`${event.userId} ${this.#scope.groupId}`);
   }
 
   async #followAgain(): Promise<void> {
     const epoch = this.#watch?.position.epoch ?? '';
     this.#watch?.close();
-    while (!this.#isClosed && !(await this.#catchUp(epoch).then(() => true, assertPassing)))
+    while (!this.#isClosed && !(await this.#catchUp(epoch).then(() => true, assertUnavailable)))
       await delay(RETRY_MS);
   }
 
   async #catchUp(epoch: string): Promise<void> {
     const watch = await this.#begin();
     this.#watch = watch;
-    assert.equal(watch.position.epoch, epoch, 'the group lost its count');
+    assert.equal(watch.position.epoch, epoch, 'the group has another epoch');
     for (;;) {
       const missed = await watch.since({ epoch, offset: this.#offset });
-      assert.ok(missed !== null, 'the history is gone');
-      for (const [offset, event] of missed) this.#hear(offset, event);
+      assert.ok(missed !== null, 'the history no longer has the position');
+      for (const [offset, event] of missed) this.#receive(offset, event);
       if (missed.length === 0) return;
     }
   }
 }
 
-/** False, for what a 503 is answered with; whatever else there is fails the test. */
-export function assertPassing(error: unknown): false {
+/** Returns false for an error that is answered with 503; any other error fails the test. */
+export function assertUnavailable(error: unknown): false {
   assert.ok(error instanceof StoreUnavailableError, `${(error as Error).stack}`);
   return false;
 }

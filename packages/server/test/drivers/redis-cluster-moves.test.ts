@@ -1,4 +1,4 @@
-/** The Redis drivers while a cluster changes hands: slots move from master to master, and a replica takes over. */
+/** The Redis drivers while the masters of a cluster change: slots move, and a replica takes over. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
@@ -20,7 +20,7 @@ import {
 import { until } from '../support/waiting.ts';
 import { Crowd } from './cluster-crowd.ts';
 
-/** The group whose slot is left in the middle of a move, and others. */
+/** The group whose slot stays in the middle of a move, and others. */
 const GROUPS = Array.from({ length: 12 }, (_, index) => `g${index}`);
 
 let cluster: OwnCluster;
@@ -32,13 +32,13 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
 
   test('users arrive and depart while slots move, and each departure is published once', () =>
     Crowd.with(cluster.url, 'moving', async (crowd) => {
-      await crowd.whileAtWork(async () => {
+      await crowd.runDuring(async () => {
         for (const slot of crowd.slots) await moveToNext(slot);
       });
-      await crowd.assertToldOnce();
+      await crowd.assertEachDepartureOnce();
     }));
 
-  test('while the move of a slot is stuck calls for its group are unavailable, and other groups go on', async () => {
+  test('while the move of a slot is stuck calls for its group are unavailable, and other groups continue', async () => {
     const url = `${cluster.url}?prefix=between`;
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -67,10 +67,10 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('nothing is lost when a replica takes over from a living master, and each departure is published once', () =>
+  test('no presence is lost when a replica takes over from a living master, and each departure is published once', () =>
     Crowd.with(cluster.url, 'taken', async (crowd) => {
-      await crowd.whileAtWork(() => takeOver(cluster.replica));
-      await crowd.assertToldOnce();
+      await crowd.runDuring(() => takeOver(cluster.replica));
+      await crowd.assertEachDepartureOnce();
     }));
 
   test('a process that only subscribes receives changes again once another node has the channel', async () => {
@@ -79,22 +79,22 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     try {
       const received = new Set<string>();
       listener.subscribe((change) => void received.add(`${'projectId' in change ? change.projectId : ''}`));
-      const say = async (projectId: string) => {
+      const publish = async (projectId: string) => {
         await speaker.publish({ type: 'project', projectId });
         return received.has(projectId);
       };
-      await until('changes are received', () => say('first'));
+      await until('changes are received', () => publish('first'));
       const slot = slotOf('listening:0:{changes}');
       await moveToNext(slot);
-      await until('they are, of another master', () => say('second'));
+      await until('changes are received from another master', () => publish('second'));
       const pair = [cluster.replica, cluster.masters[0] as OwnRedis];
       const { from, to, rest } = await mastersOf(slot);
-      const mortal = [from, to, ...rest].find((master) => pair.includes(master)) as OwnRedis;
-      const others = [from, to, ...rest].filter((master) => master !== mortal);
-      if (from !== mortal) await moveSlot(slot, from, mortal, others);
-      await until('they are, of the one that is to die', () => say('third'));
-      await mortal.stop();
-      await until('they are, of its replica', () => say('fourth'));
+      const dying = [from, to, ...rest].find((master) => pair.includes(master)) as OwnRedis;
+      const others = [from, to, ...rest].filter((master) => master !== dying);
+      if (from !== dying) await moveSlot(slot, from, dying, others);
+      await until('changes are received from the master that will stop', () => publish('third'));
+      await dying.stop();
+      await until('changes are received from its replica', () => publish('fourth'));
     } finally {
       await speaker.close();
       await listener.close();
@@ -102,7 +102,7 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
   });
 });
 
-/** The master of a slot, one for it to go to, and the others. */
+/** The master of a slot, the master to move it to, and the others. */
 async function mastersOf(slot: number): Promise<{ from: OwnRedis; to: OwnRedis; rest: OwnRedis[] }> {
   const nodes = [...cluster.masters, cluster.replica];
   type Range = [first: number, last: number, master: [host: string, port: number]];

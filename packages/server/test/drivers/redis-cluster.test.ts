@@ -14,7 +14,7 @@ import { until, within } from '../support/waiting.ts';
 /** More than land on one node by chance. */
 const GROUPS = Array.from({ length: 40 }, (_, index) => `g${index}`);
 
-/** Within which every call has failed, and within which all is well again. */
+/** The time within which every call has failed, and within which all calls succeed again. */
 const LIMIT_MS = 5_000;
 
 let cluster: OwnCluster;
@@ -25,7 +25,7 @@ function freshUrl(): string {
   return `${cluster.url}?prefix=p${prefixes}`;
 }
 
-/** For a crowd of calls on a machine that has much else to do. */
+/** Long enough for many calls on a busy machine. */
 const patientUrl = () => `${freshUrl()}&timeout_ms=20000`;
 
 describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
@@ -43,7 +43,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     return [await openRedisBroker({ url }), await openRedisBroker({ url })];
   });
 
-  test('one sweep ends presence on every node', async () => {
+  test('one sweep of a Redis Cluster ends presence on every node', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -60,7 +60,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('no call hangs while a node is paused, and all goes on soon after it is resumed', async () => {
+  test('no call hangs while a node of a Redis Cluster is paused, and all succeed soon after it is resumed', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
@@ -85,7 +85,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     }
   });
 
-  test('watches are lost and presence stays when a master dies and its replica takes over', async () => {
+  test('watches are lost and presence stays when a master of a Redis Cluster dies and its replica takes over', async () => {
     const url = freshUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {

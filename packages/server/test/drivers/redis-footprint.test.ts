@@ -1,4 +1,4 @@
-/** What presence asks of Redis and leaves there. */
+/** The commands of presence to Redis, and its keys. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -42,7 +42,7 @@ async function callsOf(redis: OwnRedis): Promise<Map<string, number>> {
   return new Map(Array.from(counts, ([, name, count]) => [name as string, Number(count)]));
 }
 
-/** All that presence can do, once or more. */
+/** Every operation of presence, once or more. */
 async function useAll(scene: PresenceScene): Promise<void> {
   await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
   await scene.set('u1', at({ page: '1', role: 'editor' }), { region: SITE });
@@ -63,7 +63,7 @@ async function useAll(scene: PresenceScene): Promise<void> {
 }
 
 describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
-  test('a refresh is one call, 16 refreshes of one tick are one call, and a reading is one call', (t) =>
+  test('a refresh of presence is one call, 16 refreshes of one tick are one call, and a reading is one call', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await redis.command('CONFIG', 'RESETSTAT');
@@ -79,7 +79,7 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
       assert.equal(calls.get('eval'), 1, 'the first time, with its text');
     }));
 
-  test('an update that fails in a batch fails alone', (t) =>
+  test('a presence update that fails in a batch fails alone', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1, { groupId: 'broken' });
       for (const key of (await keysOf(redis)).filter((name) => name.endsWith(':broken}:locations')))
@@ -93,7 +93,7 @@ describe('the calls of presence to Redis', { skip: skipsOwnRedis }, () => {
       assert.deepEqual(await scene.ids({ groupId: 'two' }), ['ann']);
     }));
 
-  test('no command scans all keys', (t) =>
+  test('no call of presence scans all keys of Redis', (t) =>
     withScene(t, async (scene, redis) => {
       await useAll(scene);
       const names = [...(await callsOf(redis)).keys()];
@@ -122,11 +122,11 @@ async function bytesOf(redis: OwnRedis): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + Number(size), 0);
 }
 
-/** What one user in one group can take at most, in bytes, with an ID of 3 characters. */
+/** The most memory of one user in one group, in bytes, with an ID of 3 characters. */
 const USER_MAX_BYTES = 700_000;
 
 describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
-  test('no index has the text of a location, however long it and its region are', (t) =>
+  test('no index of presence has the text of a location, however long it and its region are', (t) =>
     withScene(t, async (scene, redis) => {
       const [first, second, region] = ['1', '2', 'region'].map((name) => sized(name, 8_192)) as [
         Json,
@@ -173,7 +173,7 @@ describe('the memory of presence in Redis', { skip: skipsOwnRedis }, () => {
 });
 
 describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () => {
-  test('no key is left once all presence has ended and been swept', (t) =>
+  test('no key of presence is left once all presence has ended and been swept', (t) =>
     withScene(t, async (scene, redis) => {
       await Promise.all(USERS.map((id) => scene.set(id, PAGE_1)));
       await scene.set('u1', at({ page: '2', role: 'editor' }), { region: SITE });
@@ -183,7 +183,7 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       assert.deepEqual(await keysOf(redis), []);
     }));
 
-  test('keys expire after their last deadline when no process sweeps', (t) =>
+  test('keys of presence expire after their last deadline when no process sweeps', (t) =>
     withScene(t, async (scene, redis) => {
       await useAll(scene);
       await scene.set('late', PAGE_1, { until: START + 30 * DAY_MS });
@@ -195,7 +195,7 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       }
     }));
 
-  test('keys that are made again after a group was empty expire too', (t) =>
+  test('keys of presence that are created again after a group was empty expire too', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await scene.clear('ann', PAGE_1);

@@ -19,7 +19,7 @@ async function startSentinel(master: OwnRedis): Promise<OwnRedis> {
 }
 
 describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
-  test('the client connects to the master, and to its replica when that takes over', async (t) => {
+  test('the Redis client connects to the master that the sentinel names, and to its replica when that takes over', async (t) => {
     const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
     t.after(() => master.remove());
     const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
@@ -64,7 +64,7 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
     });
   });
 
-  test('opening is rejected with one line when the sentinel does not know the master', async (t) => {
+  test('opening Redis is rejected with one line when the sentinel does not know the master', async (t) => {
     const sentinel = await OwnRedis.startSentinel();
     t.after(() => sentinel.remove());
     const url = `redis://127.0.0.1:${sentinel.port}?sentinel=nobody&connect_timeout_ms=300&timeout_ms=300`;

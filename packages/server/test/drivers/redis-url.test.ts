@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseRedisUrl, RedisUrlError } from '../../src/redis/redis-url.ts';
 
-/** What is read of a URL where it says nothing else. */
+/** The options of a URL without parameters. */
 const PLAIN = {
   hosts: [{ host: 'h', port: 6379 }],
   username: undefined,
@@ -42,7 +42,7 @@ const READ: readonly [url: string, differs: object][] = [
   ],
 ];
 
-const REFUSED = [
+const REJECTED = [
   '',
   'h',
   'http://h',
@@ -64,18 +64,19 @@ const REFUSED = [
 
 describe('the URL of a Redis', () => {
   for (const [url, differs] of READ) {
-    test(`${url} is read`, () => assert.deepEqual(parseRedisUrl(url), { ...PLAIN, ...differs }));
+    test(`the Redis URL ${url} is accepted`, () =>
+      assert.deepEqual(parseRedisUrl(url), { ...PLAIN, ...differs }));
   }
 
-  for (const url of REFUSED) {
-    test(`"${url}" is rejected in one line`, () =>
+  for (const url of REJECTED) {
+    test(`the Redis URL "${url}" is rejected in one line`, () =>
       assert.throws(
         () => parseRedisUrl(url),
         (error) => error instanceof RedisUrlError && !error.message.includes('\n'),
       ));
   }
 
-  test('a password is never in the message', () => {
+  test('a password of a Redis URL is never in the message', () => {
     for (const url of ['redis://:secret@h:port', 'redis://:secret@h/x', 'redis://:secret@h?nick=secret']) {
       assert.throws(
         () => parseRedisUrl(url),

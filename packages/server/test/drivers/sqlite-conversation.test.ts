@@ -16,6 +16,7 @@ import { listKeys } from '../../src/store/sqlite/sqlite-conversation-lists.ts';
 import { migrate } from '../../src/store/sqlite/sqlite-migrate.ts';
 import { sqliteWrites } from '../../src/store/sqlite/sqlite-ports.ts';
 import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import { WORK_MAX } from '../../src/store/thread-page-bounds.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { appended, Conversation, markdown, plain, textOf } from '../contract/store/conversation.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
@@ -238,7 +239,7 @@ describe('the lists of threads', () => {
         dataDir,
         async (c) => {
           const { threads, last } = await c.listThreads();
-          assert.ok(threads.length < 250 && threads.length > 100, `${threads.length} threads on the page`);
+          assert.equal(threads.length, WORK_MAX / limits.PARTICIPANTS_SHOWN + 1);
           assert.notEqual(last, null);
           assert.deepEqual(await c.threadIds(), ids.toReversed());
         },

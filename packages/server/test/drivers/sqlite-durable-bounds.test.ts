@@ -64,7 +64,7 @@ describe('the disk space of durable presence', () => {
     });
   }
 
-  test('is bounded however many locations are set, since new locations reuse the space of those that end', () =>
+  test('the disk space of durable presence is bounded however many locations are set, since new locations reuse the space of those that end', () =>
     withDirectory(async (dataDir) => {
       const key = await emptyGroup(dataDir);
       const full = await bytesAfter(dataDir, key, 0, 200);
@@ -73,7 +73,7 @@ describe('the disk space of durable presence', () => {
       assert.ok(later <= 1.05 * full, `${later} bytes, and ${full} when the bound was reached first`);
     }));
 
-  test('is at most 1 KiB for each location beside the text, with as many pairs as there can be', () =>
+  test('the disk space of durable presence is at most 1 KiB for each location beside the text, with as many pairs as there can be', () =>
     withDirectory(async (dataDir) => {
       const key = await emptyGroup(dataDir);
       const before = await bytesAfter(dataDir, key, 0, 0, wide);
@@ -90,7 +90,7 @@ describe('a store of the schema without bounds', () => {
   const MEMBERS = ['ann', 'bob', 'cid'] as const;
   type Row = readonly [user: (typeof MEMBERS)[number], location: string, at: number];
 
-  /** A group with these locations, as the version before kept them. */
+  /** A group with these locations, as the version before stored them. */
   function makeSecond(dataDir: string, rows: readonly Row[]): void {
     withFile(dataDir, (database) => {
       database.function('place_keys', (location) => JSON.stringify([...locationKeys(String(location))]));
@@ -109,10 +109,10 @@ describe('a store of the schema without bounds', () => {
       }
       const presence = database.prepare(`
         INSERT INTO durable_presence (group_no, user_id, region, user_no, location, updated_at) VALUES (5, ?, ?, ?, ?, ?)`);
-      const place = database.prepare('INSERT INTO durable_places VALUES (5, ?, ?, ?)');
+      const insertKey = database.prepare('INSERT INTO durable_places VALUES (5, ?, ?, ?)');
       for (const [user, location, at] of rows) {
         const { lastInsertRowid } = presence.run(user, location, MEMBERS.indexOf(user) + 7, location, at);
-        for (const key of locationKeys(location)) place.run(key, user, lastInsertRowid);
+        for (const key of locationKeys(location)) insertKey.run(key, user, lastInsertRowid);
       }
       database.exec('COMMIT');
     });
@@ -121,7 +121,7 @@ describe('a store of the schema without bounds', () => {
   const page = (number: number) => canonicalLocation({ page: `${number}` });
 
   test(
-    'has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
+    'a store of the schema without bounds has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
     { timeout: 120_000 },
     () =>
       withDirectory(async (dataDir) => {

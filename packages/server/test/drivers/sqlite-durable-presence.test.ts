@@ -53,7 +53,7 @@ describe('the cost of a read of durable presence', () => {
     return roster;
   }
 
-  /** The rows that readings take from the engine: there is nothing in their plans that takes others. */
+  /** The rows that readings fetch from the engine; their plans fetch no others. */
   function countedReads(file: string) {
     const connection = new SqliteConnection(file, { readOnly: true });
     let rows = 0;
@@ -107,7 +107,7 @@ describe('the cost of a read of durable presence', () => {
     ['a later page of all users', null, 20, 'u000150'],
   ];
 
-  test('does not grow with the locations of the group that are not in the answer', () =>
+  test('the cost of a read of durable presence does not grow with the locations of the group that are not in the answer', () =>
     withDirectory(async (directory) => {
       const costs: unknown[][] = [];
       for (const size of [200, 2_000]) {
@@ -133,7 +133,7 @@ describe('the cost of a read of durable presence', () => {
 });
 
 describe('the rows of a durable location', () => {
-  /** The rows by which locations are found, as they are and as they should be. */
+  /** The index rows of locations, actual and expected. */
   function locationRowsOf(dataDir: string) {
     return withFile(dataDir, (database) => {
       const rows = database
@@ -159,7 +159,7 @@ describe('the rows of a durable location', () => {
   const USERS = ['ann', 'bob', 'cid', 'dan', 'eve'] as const;
   const SEED = 7;
 
-  /** Ends some locations in one of the possible ways. */
+  /** Ends some locations in one of the ways in which they can end. */
   function endSome(roster: Roster, random: Random): Promise<unknown> {
     const user = random.pick(USERS);
     const ways = [
@@ -172,7 +172,7 @@ describe('the rows of a durable location', () => {
     return random.pick(ways)();
   }
 
-  test('are those of its keys, no more and no fewer, after any sequence of writes', () =>
+  test('the rows of a durable location are those of its keys, no more and no fewer, after any sequence of writes', () =>
     withDirectory(async (dataDir) => {
       await withStore(dataDir, async (store) => {
         const [roster, random] = [await newRoster(store), new Random(SEED)];
@@ -196,7 +196,7 @@ describe('the rows of a durable location', () => {
       });
     }));
 
-  test('do not change when the location is renewed, and change for the changed pairs alone when it moves', () =>
+  test('the rows of a durable location do not change when it is renewed, and change for the changed pairs alone when it moves', () =>
     withDirectory(async (dataDir) => {
       const key = await withStore(dataDir, async (store) => {
         const roster = await newRoster(store);
@@ -225,19 +225,19 @@ describe('the rows of a durable location', () => {
       });
     }));
 
-  test('are removed with the project', { timeout: 60_000 }, () =>
+  test('the rows of a durable location are removed with the project', { timeout: 60_000 }, () =>
     withDirectory(async (dataDir) => {
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
       await withStore(dataDir, async (store) => {
-        const [gone, kept] = [await newRoster(store), await newRoster(store)];
-        for (const roster of [gone, kept]) {
+        const [deleted, other] = [await newRoster(store), await newRoster(store)];
+        for (const roster of [deleted, other]) {
           await roster.groupOf('g', 'ann', 'bob');
           await roster.groupOf('h', 'ann');
           await put(store, roster.key, 'ann', pageAt('1'), 1);
           await put(store, roster.key, 'bob', pageAt('1'), 1);
         }
-        await store.projects.delete(gone.key);
+        await store.projects.delete(deleted.key);
         while (count('deleted_projects') !== 0) await nextIteration();
       });
       assert.equal(count('durable_presence'), 2);
@@ -274,7 +274,7 @@ describe('a store of the first schema', () => {
     });
   }
 
-  test('has its durable presence after the migration, which reads find like newly written one', () =>
+  test('a store of the first schema has its durable presence after the migration, which reads find like newly written presence', () =>
     withDirectory(async (dataDir) => {
       const odd = canonicalLocation({ 'a"b': '\0', lone: '\ud800', emoji: '\u{1f600}', '': '' });
       makeFirst(dataDir, [
@@ -308,7 +308,7 @@ describe('a store of the first schema', () => {
       });
     }));
 
-  test('does not change when the migration fails', () =>
+  test('a store of the first schema does not change when the migration fails', () =>
     withDirectory(async (dataDir) => {
       makeFirst(dataDir, [['ann', '{"a":"b"}', 'this is no JSON', 1]]);
       await assert.rejects(withStore(dataDir, async () => {}));

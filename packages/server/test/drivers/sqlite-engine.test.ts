@@ -19,7 +19,7 @@ const pragma = (database: DatabaseSync, name: string) =>
   Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
 
 describe('the file of the store', () => {
-  test('is sound, in WAL mode, and has the version of the last migration', () =>
+  test('the file of the store is sound, in WAL mode, and has the version of the last migration', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       withFile(dataDir, (database) => assert.equal(pragma(database, 'journal_mode'), 'wal'));
@@ -31,7 +31,7 @@ describe('the file of the store', () => {
       });
     }));
 
-  test('is flushed at every commit: a connection that writes has synchronous FULL', () =>
+  test('the file of the store is flushed at every commit: a connection that writes has synchronous FULL', () =>
     withDirectory(async (dataDir) => {
       const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: false });
       try {
@@ -42,7 +42,7 @@ describe('the file of the store', () => {
       }
     }));
 
-  test('cannot be written by a connection that reads', () =>
+  test('the file of the store cannot be written by a connection that reads', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       const connection = new SqliteConnection(join(dataDir, STORE_FILE), { readOnly: true });
@@ -53,14 +53,14 @@ describe('the file of the store', () => {
       }
     }));
 
-  test('is created with its data directory when that is missing', () =>
+  test('the file of the store is created with its data directory when that is missing', () =>
     withDirectory(async (directory) => {
       const dataDir = join(directory, 'not', 'there', 'yet');
       await (await openSqliteStore({ dataDir })).close();
       assert.ok(statSync(join(dataDir, STORE_FILE)).size > 0);
     }));
 
-  test('has the whole store after close: the log is empty', () =>
+  test('the file of the store has the whole store after close: the log is empty', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir });
       await (await newRoster(store)).users('ann');
@@ -71,7 +71,7 @@ describe('the file of the store', () => {
 });
 
 describe('migrations', () => {
-  test('are numbered from 1 without a gap, and each has a name', () => {
+  test('migrations of the embedded store are numbered from 1 without a gap, and each has a name', () => {
     for (const [index, { number, file }] of migrations().entries()) {
       assert.equal(number, index + 1);
       assert.match(file, /^\d{4}(-[a-z0-9]+)+\.sql$/);
@@ -79,7 +79,7 @@ describe('migrations', () => {
     assert.ok(migrations().length > 0);
   });
 
-  test('run once: a store that is up to date does not change', () =>
+  test('migrations of the embedded store run once: a store that is up to date does not change', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       withFile(dataDir, (database) => {
@@ -90,7 +90,7 @@ describe('migrations', () => {
       });
     }));
 
-  test('run once when several stores are opened at once in an empty directory', () =>
+  test('migrations of the embedded store run once when several stores are opened at once in an empty directory', () =>
     withDirectory(async (dataDir) => {
       const stores = await Promise.all([1, 2, 3, 4, 5].map(() => openSqliteStore({ dataDir })));
       const keys = await Promise.all(stores.map((store) => store.sessions.serviceKey()));
@@ -98,7 +98,7 @@ describe('migrations', () => {
       assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 1);
     }));
 
-  test('of a newer version are rejected with a clear message, and the file does not change', () =>
+  test('a store with migrations of a newer version is rejected with a clear message, and the file does not change', () =>
     withDirectory(async (dataDir) => {
       await (await openSqliteStore({ dataDir })).close();
       const newer = migrations().length + 1;
@@ -114,7 +114,7 @@ describe('migrations', () => {
       });
     }));
 
-  test('are rolled back when one of them fails', () =>
+  test('migrations of the embedded store are rolled back when one of them fails', () =>
     withDirectory(async (dataDir) => {
       mkdirSync(dataDir, { recursive: true });
       // A table in the way makes the first migration fail in its middle.
@@ -132,7 +132,7 @@ describe('migrations', () => {
 });
 
 describe('opening a store', () => {
-  test('rejects a file that is no database, with its name', () =>
+  test('opening a store rejects a file that is no database, and names it', () =>
     withDirectory(async (dataDir) => {
       writeFileSync(
         join(dataDir, STORE_FILE),
@@ -145,7 +145,7 @@ describe('opening a store', () => {
       });
     }));
 
-  test('rejects a directory with the name of the file, with that name', () =>
+  test('opening a store rejects a directory with the name of the file, and names it', () =>
     withDirectory(async (dataDir) => {
       mkdirSync(join(dataDir, STORE_FILE));
       await assert.rejects(openSqliteStore({ dataDir }), (error: Error) => {
@@ -160,7 +160,7 @@ describe('the write-ahead log', () => {
   const CHECKPOINT_BYTES = 128 * 1_024;
   const logBytes = (dataDir: string) => statSync(join(dataDir, `${STORE_FILE}-wal`)).size;
 
-  test('is folded into the file while readers read: it stays near its limit, and each read sees the newest write', () =>
+  test('the write-ahead log is checkpointed while readers read: it stays near its limit, and each read sees the newest write', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
       try {
@@ -180,7 +180,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('does not change the state of a long read when it is folded into the file', () =>
+  test('a checkpoint of the write-ahead log does not change the state of a long read', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
       try {
@@ -201,7 +201,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('does not change the state of a page when it is folded into the file', () =>
+  test('a checkpoint of the write-ahead log does not change the state of a page', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
       try {
@@ -227,7 +227,7 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('is folded into the file without a wait for a reader of another process', () =>
+  test('the write-ahead log is checkpointed without a wait for a reader of another process', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir, checkpointBytes: 1 });
       const reader = new DatabaseSync(join(dataDir, STORE_FILE), { readOnly: true });
@@ -244,28 +244,31 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test('is folded into the file also when it has the removal of a deleted project', { timeout: 60_000 }, () =>
-    withDirectory(async (dataDir) => {
-      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-      try {
-        const roster = await newRoster(store);
-        const ids = numbered('u', 5_000);
-        await roster.users(...ids);
-        for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
-        await store.projects.delete(roster.key);
-        const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
-        while (left() !== undefined) await nextIteration();
-        // Nothing is written any more: without being folded, the log would stay as long as it got.
-        while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextIteration();
-      } finally {
-        await store.close();
-      }
-    }),
+  test(
+    'the write-ahead log is checkpointed also when it has the removal of a deleted project',
+    { timeout: 60_000 },
+    () =>
+      withDirectory(async (dataDir) => {
+        const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
+        try {
+          const roster = await newRoster(store);
+          const ids = numbered('u', 5_000);
+          await roster.users(...ids);
+          for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
+          await store.projects.delete(roster.key);
+          const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
+          while (left() !== undefined) await nextIteration();
+          // Nothing is written any more: without being folded, the log would stay as long as it got.
+          while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextIteration();
+        } finally {
+          await store.close();
+        }
+      }),
   );
 });
 
 describe('long reads', () => {
-  test('end when their readers stop, so the next long read does not wait', () =>
+  test('long reads end when their readers stop, so the next long read does not wait', () =>
     withDirectory(async (dataDir) => {
       const store = await openSqliteStore({ dataDir });
       try {

@@ -45,7 +45,7 @@ function commitWith(file: string, checkAfter: () => string | null) {
 }
 
 describe('the check of the files after a commit', () => {
-  test('does not reject the write when the check itself fails: the write is committed', () =>
+  test('the check of the files after a commit does not reject the write when the check itself fails: the write is committed', () =>
     withStoreFile((file) => {
       const { replies, lost } = commitWith(file, () => {
         throw new StoreUnavailableError('the store cannot be checked: EIO');
@@ -54,7 +54,7 @@ describe('the check of the files after a commit', () => {
       assert.equal(lost, null);
     }));
 
-  test('rejects the write when it finds other files, and the store is lost', () =>
+  test('the check of the files after a commit rejects the write when it finds other files, and the store is lost', () =>
     withStoreFile((file) => {
       const { replies, lost } = commitWith(file, () => 'rollcall.db-wal');
       assert.equal(replies[0]?.[1]?.kind, 'unavailable');
@@ -62,7 +62,7 @@ describe('the check of the files after a commit', () => {
     }));
 });
 
-test('a snapshot whose transaction cannot begin is closed, and its permit is released', () =>
+test('a read snapshot whose transaction cannot begin is closed, and its permit is released', () =>
   withStoreFile(async (file) => {
     const pool = new SnapshotPool(file, new StoreCondition(() => {}));
     const { exec } = DatabaseSync.prototype;
@@ -80,7 +80,7 @@ test('a snapshot whose transaction cannot begin is closed, and its permit is rel
     pool.close();
   }));
 
-test('files of a first start that was killed are removed, and no others', () =>
+test('store files of a first start that was killed are removed, and no others', () =>
   withStoreFile((file, directory) => {
     for (const name of ['rollcall.db.new-1', 'rollcall.db.new-1-wal', 'rollcall.db.backup', 'other.new-1'])
       writeFileSync(join(directory, name), '');
@@ -90,7 +90,7 @@ test('files of a first start that was killed are removed, and no others', () =>
   }));
 
 for (const code of ['EPERM', 'EISDIR', 'EINVAL']) {
-  test(`a directory that cannot be flushed with ${code} is not an error`, () =>
+  test(`a data directory that cannot be flushed with ${code} is not an error`, () =>
     withStoreFile((_file, directory) => {
       flushDirectory(directory, () => {
         throw Object.assign(new Error(code), { code });
@@ -98,7 +98,7 @@ for (const code of ['EPERM', 'EISDIR', 'EINVAL']) {
     }));
 }
 
-test('a directory whose flush fails with an I/O error is an error', () =>
+test('a data directory whose flush fails with an I/O error is an error', () =>
   withStoreFile((_file, directory) => {
     const fail = () => {
       throw Object.assign(new Error('EIO'), { code: 'EIO' });

@@ -3,14 +3,17 @@ import pg from 'pg';
 
 export interface Sent {
   readonly text: string;
-  /** Under which it was prepared; undefined where it is planned each time. */
+  /** The name of the prepared statement; undefined where it is planned each time. */
   readonly name?: string;
   readonly values: readonly unknown[];
 }
 
 type Send = (config: Sent, callback: (error: unknown, result: unknown) => void) => unknown;
 
-/** What clients of this process send, and in how many round trips: what goes out while an answer is awaited is of one. */
+/**
+ * The statements that clients of this process send, and their round trips: statements that are sent while an answer is
+ * awaited count as one round trip.
+ */
 export class Recorder {
   readonly sent: Sent[] = [];
   roundTrips = 0;
@@ -21,7 +24,7 @@ export class Recorder {
     const query = this.#query as unknown as Send;
     const awaited = new WeakMap<object, number>();
     function record(this: object, config: Sent, callback: Parameters<Send>[1]): unknown {
-      // No caller waits for a rollback or for the settings of a new connection.
+      // No caller waits for a rollback, or for the settings of a new connection.
       if (typeof callback !== 'function' || /^ROLLBACK/.test(config.text))
         return query.call(this, config, callback);
       const before = awaited.get(this) ?? 0;
@@ -40,7 +43,7 @@ export class Recorder {
     pg.Client.prototype.query = this.#query;
   }
 
-  /** What `run` sends, without what controls transactions. */
+  /** The statements of `run`, except those that control transactions. */
   async during(run: () => Promise<unknown>): Promise<{ statements: number; roundTrips: number }> {
     const [sent, roundTrips] = [this.sent.length, this.roundTrips];
     await run();

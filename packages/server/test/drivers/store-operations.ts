@@ -7,7 +7,7 @@ import { BY_TEST, CONTEXT } from '../support/origin.ts';
 const PAGE = { after: null, limit: 10 };
 const WITHIN = { ...PAGE, maxBytes: 1_000_000 };
 const ANY_THREAD = { groupId: null, location: null, resolved: null };
-export const PLACE = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+export const DURABLE_UPDATE = { userId: 'u000001', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
 const SITE_PAGE = '{"p":"1","s":"2"}';
 
 export type Operation = (roster: Roster, size: number) => Promise<unknown>;
@@ -31,7 +31,7 @@ export async function converse({ store, key }: Roster): Promise<void> {
   await store.threads.put(key, 't', thread, CONTEXT);
   await store.messages.put(key, 't', 'm', { ...BY, content: appendable }, CONTEXT);
   await store.messages.put(key, 't', 'n', { ...BY, content }, CONTEXT);
-  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 19_000 });
+  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 1 });
 }
 
 /** The methods of a store and of its ports, as `groups.put`. */
@@ -69,6 +69,8 @@ export const READS: Operations = {
   'messages.find': ({ store, key }) => store.messages.find(key, 't', 'm'),
   'conversationFeed.positions': ({ store, key }) => store.conversationFeed.positions(key, ['t']),
   'conversationFeed.changesSince': ({ store, key }) => store.conversationFeed.changesSince(key, 't', 0),
+  'conversationFeed.unread': ({ store, key }) => store.conversationFeed.unread(key, 't', ['u000002']),
+  'conversationFeed.revisions': ({ store, key }) => store.conversationFeed.revisions(key, 'g', null),
   'messages.list': ({ store, key }) => store.messages.list(key, 't', { order: 'descending', ...WITHIN }),
   'durablePresence.find': ({ store, key }) => store.durablePresence.find(key, 'g', 'u000001'),
 };
@@ -78,7 +80,7 @@ export const MORE_READS: readonly Operation[] = [
   ({ store }) => store.projects.list(null),
   ({ store, key }) => store.durablePresence.list(key, 'g', null, PAGE),
   ({ store, key }) =>
-    store.durablePresence.list(key, 'g', { location: PLACE.location, partial: false }, PAGE),
+    store.durablePresence.list(key, 'g', { location: DURABLE_UPDATE.location, partial: false }, PAGE),
   ({ store, key }) => store.messages.list(key, 't', { order: 'ascending', ...WITHIN }),
   ...[false, true].map(
     (partial): Operation =>
@@ -127,7 +129,7 @@ export const WRITES: Operations = {
   'durablePresence.put': ({ store, key }, size) =>
     store.durablePresence.put(
       key,
-      { ...PLACE, region: '{"s":"2"}', location: SITE_PAGE },
+      { ...DURABLE_UPDATE, region: '{"s":"2"}', location: SITE_PAGE },
       { now: size, revision: 'r', ...BY_TEST },
     ),
   'threads.put': ({ store, key }, size) =>
@@ -166,6 +168,6 @@ export const SINGLE: Readonly<Record<string, Operation>> = {
   'preferences.put': ({ store, key }) =>
     store.preferences.put(key, 'u000001', { sendViaEmail: true }, CONTEXT),
   'durablePresence.put in its own region': ({ store, key }, size) =>
-    store.durablePresence.put(key, PLACE, { now: size, revision: 'r', ...BY_TEST }),
+    store.durablePresence.put(key, DURABLE_UPDATE, { now: size, revision: 'r', ...BY_TEST }),
   'groups.connect': (roster, size) => roster.connectGroup('g', `X${size}`),
 };

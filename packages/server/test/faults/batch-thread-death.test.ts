@@ -29,7 +29,7 @@ describe('a server whose batch thread dies', { skip: skipsPostgres }, () => {
             NODE_OPTIONS: `--import=${KILLER} --max-old-space-size=200`,
             THREAD_KILLER_FILE: killerFile,
             // Only a batch's thread gets the URL of the database.
-            THREAD_KILLER_KNOWN_BY: 'url',
+            THREAD_KILLER_WORKER_DATA_KEY: 'url',
           };
           const args = [...KNOWN, '--database-url', databaseUrl];
           await withServe(

@@ -7,11 +7,11 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
-import { ASK_EVERY_MS, expectUnwritable, stop, withUser } from './stored-user.ts';
+import { expectUnwritable, POLL_MS, stop, withUser } from './stored-user.ts';
 
 const PAGE_BYTES = 4_096;
 
-/** Overwrites pages of the database behind the server's back. */
+/** Overwrites pages of the database without the server. */
 function overwrite(file: string, pages: Iterable<number>): void {
   const descriptor = openSync(file, 'r+');
   for (const page of pages) {
@@ -20,11 +20,11 @@ function overwrite(file: string, pages: Iterable<number>): void {
   closeSync(descriptor);
 }
 
-/** The numbers of the file's pages, from the first one on that is asked for. */
+/** The numbers of the file's pages, from `first` on. */
 const pagesFrom = (file: string, first: number) =>
   Array.from({ length: statSync(file).size / PAGE_BYTES - first }, (_, index) => first + index);
 
-/** The numbers of the last pages that hold users. */
+/** The numbers of the last pages with users. */
 function pagesOfUsers(file: string): number[] {
   using database = new DatabaseSync(file, { readOnly: true });
   const found = database.prepare(
@@ -40,20 +40,20 @@ describe('a database file that is damaged under a running server', () => {
     ['a truncated file', (file) => truncateSync(file, 0)],
   ];
   for (const [title, damage] of damages) {
-    test(`${title}: requests that read them are answered with 503, and the process lives`, () =>
+    test(`${title}: requests that read the damaged pages are answered with 503, and the process stays alive`, () =>
       withDataDir(undefined, (dataDir) =>
         withUser(dataDir, async (server) => {
           const { request } = server;
           const file = join(dataDir, 'rollcall.db');
-          // The log is folded into the database when nothing is written for a while: reads then meet the damage.
-          while (statSync(`${file}-wal`).size > 0) await setTimeout(ASK_EVERY_MS);
+          // The log is checkpointed into the database when nothing is written for a while: then reads find the damage.
+          while (statSync(`${file}-wal`).size > 0) await setTimeout(POLL_MS);
           damage(file);
           const read = await request('GET', '/v1/users/ada');
           assert.deepEqual([read.status, read.json<{ error: string }>().error], [503, 'error']);
           await expectUnwritable(server, /the store is damaged \(.*run "rollcall doctor"/);
-          // The reader's timer, which renews its snapshot, meets the damage too.
+          // The timer that renews the reader's snapshot finds the damage too.
           for (let count = 0; count < 20; count += 1) {
-            await setTimeout(ASK_EVERY_MS);
+            await setTimeout(POLL_MS);
             assert.equal((await request('GET', '/readyz')).status, 503);
           }
           await stop(server);
@@ -61,7 +61,7 @@ describe('a database file that is damaged under a running server', () => {
       ));
   }
 
-  test('a write that finds the damage first is answered with 503 too', () =>
+  test('a write that finds a damaged page first is answered with 503 too', () =>
     withDataDir(undefined, async (dataDir) => {
       const file = join(dataDir, 'rollcall.db');
       const users = Array.from({ length: 2_000 }, (_, index) => ({

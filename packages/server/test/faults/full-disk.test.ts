@@ -1,4 +1,4 @@
-/** The disk of the data directory fills up under a running server, and gets room again. */
+/** The disk of the data directory becomes full under a running server, and gets free space again. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { type Answer, send } from '../support/http-client.ts';
 import { withDataDir } from '../support/server.ts';
 
-/** A mount namespace of its own lets a test mount a small file system, which is gone with its processes. */
+/** In a mount namespace of its own a test can mount a small file system, which ends with its processes. */
 const IN_NAMESPACE = 'ROLLCALL_TEST_IN_NAMESPACE';
 const unshare = ['--user', '--map-root-user', '--mount'];
 const canMount = spawnSync('unshare', [...unshare, 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0;
@@ -16,7 +16,7 @@ const skip = canMount ? false : 'this system lets no test mount a file system';
 
 const METADATA = { text: 'm'.repeat(16_000) };
 
-test('writes on a full disk are answered with 503 while reads go on, and both go on when there is room', {
+test('writes on a full disk are answered with 503 while reads continue, and both succeed when there is space again', {
   skip,
 }, async () => {
   if (process.env[IN_NAMESPACE] === undefined) {

@@ -1,4 +1,4 @@
-/** Nothing acknowledged is lost by a kill -9, and nothing is there by half. */
+/** A kill -9 loses no acknowledged write, and stores no write in part. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -11,7 +11,7 @@ import { withDataDir } from '../support/server.ts';
 import { Lane } from './lane.ts';
 import { createRegisters } from './register.ts';
 
-/** Where the kills fall. The seed of a failure is in its message; ROLLCALL_TEST_SEED runs another. */
+/** The seed chooses the moments of the kills. A failure prints it; ROLLCALL_TEST_SEED sets another. */
 const SEED = Number(process.env.ROLLCALL_TEST_SEED ?? 1);
 const ROUNDS = 5;
 /** Registers of each kind; all of them are being written at any time. */

@@ -1,4 +1,7 @@
-/** How a test ends a thread of a server: it loads thread-killer.ts into the server, and writes the way into a file. */
+/**
+ * A test ends a thread of a server by loading thread-killer.ts into the server, and by writing the way to end it into a
+ * file.
+ */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

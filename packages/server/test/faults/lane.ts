@@ -1,41 +1,41 @@
 import assert from 'node:assert/strict';
 import type { Call, Register } from './register.ts';
 
-/** What is known of a register: the last number that was acknowledged, and the one that was under way at the kill. */
+/** The expected state of a register: the last acknowledged number, and the number in flight at the kill. */
 export class Lane {
   readonly register: Register;
   #acknowledged = 0;
-  #underWay: number | null = null;
+  #inFlight: number | null = null;
 
   constructor(register: Register) {
     this.register = register;
   }
 
-  /** Writes one number after the other until the server is gone, or `isOver` says so. */
+  /** Writes one number after the other until the server is gone, or `isOver` returns true. */
   async write(call: Call, onAnswer: () => void, isOver: () => boolean = () => false): Promise<void> {
     while (!isOver()) {
       const value = this.#acknowledged + 1;
-      this.#underWay = value;
+      this.#inFlight = value;
       const answer = await this.register.write(call, value).catch(() => null);
       if (answer === null) return;
       assert.equal(answer.status, 200, answer.text);
       this.#acknowledged = value;
-      this.#underWay = null;
+      this.#inFlight = null;
       onAnswer();
     }
   }
 
-  /** The register holds what was acknowledged last, or else all of what was under way. */
+  /** Checks that the register has the last acknowledged number, or the whole number in flight. */
   async check(call: Call): Promise<void> {
-    const { name, read, kept } = this.register;
+    const { name, read, expected } = this.register;
     const found = await read(call);
-    const possible = [this.#acknowledged, ...(this.#underWay === null ? [] : [this.#underWay])];
-    const value = possible.find((candidate) => kept(candidate) === found);
+    const possible = [this.#acknowledged, ...(this.#inFlight === null ? [] : [this.#inFlight])];
+    const value = possible.find((candidate) => expected(candidate) === found);
     assert.ok(
       value !== undefined,
-      `${name} is ${found}; acknowledged ${possible[0]}, under way ${possible[1]}`,
+      `${name} is ${found}; acknowledged ${possible[0]}, in flight ${possible[1]}`,
     );
     this.#acknowledged = value;
-    this.#underWay = null;
+    this.#inFlight = null;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A process commits writes and cannot publish them, because its way to Redis is cut; another process has streams. Within
- * 20 s each open and each new stream equals the reading, ephemeral and durable.
+ * A process commits writes and cannot publish them, because its connection to Redis is cut; another process has
+ * streams. Within 20 s each open and each new stream equals the reading, ephemeral and durable.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -18,7 +18,7 @@ import { type TestServer, withServer } from '../support/server.ts';
 import { SlowProxy } from '../support/slow-proxy.ts';
 import { StreamReader } from '../support/stream-reader.ts';
 
-/** Within which a stream is right again, by the clock of its process. */
+/** The time within which a stream is correct again, by the clock of its process. */
 const RIGHT_WITHIN_S = 20;
 
 const FILTERS: Record<string, string>[] = [
@@ -28,7 +28,7 @@ const FILTERS: Record<string, string>[] = [
 ];
 
 interface World {
-  /** The process whose way to Redis can be cut. */
+  /** The process whose connection to Redis can be cut. */
   readonly writer: Presence;
   /** The process with the streams. */
   readonly reader: Presence;
@@ -70,13 +70,16 @@ function presenceOf({ url, projectId, projectSecret, projectToken }: TestServer)
 
 const pathOf = (filter: Record<string, string>) => `/v1/groups/g/presence?${new URLSearchParams(filter)}`;
 
-/** Waits until the events that are under way make the stream equal to the reading. No time passes on the clock. */
+/** Waits until the events in flight make the stream equal to the reading. The clock does not move. */
 const shows = (stream: StreamReader, users: readonly PresenceEntry[]) =>
   stream.until(JSON.stringify(users), () =>
     isDeepStrictEqual(ReaderModel.of(stream.events).entries(), users),
   );
 
-/** Cuts the writer off, writes, and lets the time pass in which every stream has to be right again. */
+/**
+ * Cuts the writer's connection, writes, and moves the clock by the time within which every stream must be correct
+ * again.
+ */
 async function assertRightAfter(write: (world: World) => Promise<void>): Promise<void> {
   await withWorld(async (world) => {
     const { reader, proxy, clock } = world;

@@ -38,7 +38,7 @@ describe('files that are removed or replaced under a running server', () => {
     ['the index of the log is removed', (dataDir) => rmSync(named(dataDir)('-shm')), /\(rollcall\.db-shm\)/],
   ];
   for (const [title, change, line] of changes) {
-    test(`${title}: no write is acknowledged, /readyz answers 503, and reads go on`, () =>
+    test(`${title}: no write is acknowledged, /readyz answers 503, and reads continue`, () =>
       withDataDir(undefined, (parent) => {
         const dataDir = join(parent, 'data');
         return withUser(dataDir, async (server) => {
@@ -52,7 +52,7 @@ describe('files that are removed or replaced under a running server', () => {
       }));
   }
 
-  test('without a write, /readyz answers 503 within a second', () =>
+  test('/readyz answers 503 within a second after files of the store were replaced, also without a write', () =>
     withDataDir(undefined, (parent) => {
       const dataDir = join(parent, 'data');
       return withUser(dataDir, async ({ request, process: server }) => {
@@ -63,7 +63,7 @@ describe('files that are removed or replaced under a running server', () => {
       });
     }));
 
-  test('under load, every acknowledged write is in the files that were open at that time', () =>
+  test('under load, every acknowledged write is in the files that were open at that time, also when they are replaced', () =>
     withDataDir(undefined, (parent) => {
       const dataDir = join(parent, 'data');
       const moved = join(parent, 'moved');
@@ -90,7 +90,7 @@ describe('files that are removed or replaced under a running server', () => {
       });
     }));
 
-  test('a log that was removed is saved by stopping the server', () =>
+  test('a write-ahead log that was removed is restored by stopping the server', () =>
     withDataDir(undefined, async (dataDir) => {
       await withUser(dataDir, async (server) => {
         rmSync(named(dataDir)('-wal'));
@@ -103,7 +103,7 @@ describe('files that are removed or replaced under a running server', () => {
     }));
 
   test(
-    'a directory that was removed is saved from the files that the process has open',
+    'a data directory that was removed is saved from the files that the process has open',
     { skip: noProc },
     () =>
       withDataDir(undefined, async (parent) => {

@@ -25,7 +25,7 @@ const OPERATIONS: Readonly<Record<string, (roster: Roster) => Promise<unknown>>>
   'transfer.export': ({ store }) => store.transfer.export()[Symbol.asyncIterator]().next(),
 };
 
-/** Rejects as unavailable, and in time. */
+/** Checks that the operation rejects as unavailable, in time. */
 async function assertUnavailable(name: string, running: Promise<unknown>): Promise<void> {
   await assert.rejects(within(LIMIT_MS, running, name), (error: Error) => {
     assert.ok(error instanceof StoreUnavailableError, `${name}: ${error}`);
@@ -60,7 +60,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
     }),
   );
 
-  test('opening a store without a server is rejected with one line that names the address', async () => {
+  test('opening a store without a PostgreSQL is rejected with one line that names the address', async () => {
     const url = 'postgres://postgres@127.0.0.1:1/postgres';
     await assert.rejects(openPostgresStore({ url }), (error: Error) => {
       assert.ok(error instanceof StoreUnavailableError);
@@ -72,21 +72,21 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
     });
   });
 
-  test('while it is stopped every operation is unavailable at once, and back when it is started again', async () => {
+  test('while PostgreSQL is stopped every operation is unavailable at once, and succeeds when it is started again', async () => {
     await server.stop();
     await Promise.all(Object.entries(OPERATIONS).map(([name, run]) => assertUnavailable(name, run(roster))));
     await server.start();
     await assertBack(roster);
   });
 
-  test('after a restart that no operation saw, every operation goes on with new connections', async () => {
+  test('after a restart of PostgreSQL that no operation saw, every operation succeeds with new connections', async () => {
     await Promise.all(Array.from({ length: 20 }, () => store.groups.find(roster.key, 'g')));
     await server.stop();
     await server.start();
     await assertBack(roster);
   });
 
-  test('while it is paused every operation is unavailable within 5 s, and goes on when it is resumed', async () => {
+  test('while PostgreSQL is paused every operation is unavailable within 5 s, and succeeds when it is resumed', async () => {
     const other = await openPostgresStore({ url: server.url });
     await other.ping();
     server.pause();
@@ -94,7 +94,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
       await Promise.all(
         Object.entries(OPERATIONS).map(([name, run]) => assertUnavailable(name, run(roster))),
       );
-      // Also with connections to make.
+      // Also when new connections are needed.
       await assertUnavailable('ping once more', store.ping());
       await assert.rejects(openPostgresStore({ url: server.url }), StoreUnavailableError);
       await within(LIMIT_MS, other.close());
@@ -104,7 +104,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
     await assertBack(roster);
   });
 
-  test('a write that was under way when it was paused is stored whole or not at all', async () => {
+  test('a write that was under way when PostgreSQL was paused is stored whole or not at all', async () => {
     const writes = numbered('both', 60).map((id) =>
       roster.batch({ users: [{ id }], groups: [{ id, name: id, members: [id] }] }),
     );
@@ -121,7 +121,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
     }
   });
 
-  test('a write whose connection is cut leaves nothing of it', async () => {
+  test('a write whose connection to PostgreSQL is cut stores nothing', async () => {
     await withClient(server.url, async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM groups FOR UPDATE');
@@ -162,7 +162,7 @@ describe('when PostgreSQL is away', { skip: skipsOwnPostgres }, () => {
             other.batch({ users: others, groups: [{ id: 'g', name: 'Late' }] }),
           ),
         ]);
-        // Reads go on.
+        // Reads continue.
         assert.ok((await other.members('g')).includes('u000004'));
         await client.query('ROLLBACK');
       });

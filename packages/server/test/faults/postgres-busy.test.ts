@@ -1,4 +1,6 @@
-/** The largest legal batch, on a PostgreSQL that other connections keep busy: a busy server does not count as dead. */
+/**
+ * The largest legal batch, on a PostgreSQL that is busy with other connections: a busy server does not count as dead.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -10,20 +12,20 @@ import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts'
 const GROUPS = 1_000;
 const MEMBERS = 2_500;
 const BODY_LIMIT = 32 * 1_024 ** 2;
-/** Connections that each keep a processor of the server busy, and writers of the store. */
+/** Connections that each use a processor of the server, and writers of the store. */
 const BUSY = 4;
 const WRITERS = 4;
 
 const ids = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-/** Keeps the server busy until `isOver`. */
+/** Loads the server until `isOver`. */
 const keepBusy = (url: string, isOver: () => boolean) =>
   withClient(url, async (client) => {
     while (!isOver()) await client.query('SELECT count(*) FROM generate_series(1, 1000000)');
   });
 
-/** Writes one user after the other until `isOver`; on a busy server some of these are answered that it cannot be done now. */
+/** Writes one user after the other until `isOver`; on a busy server some of these writes are unavailable. */
 async function write(store: Store, roster: View, user: string, isOver: () => boolean): Promise<void> {
   for (let number = 0; !isOver(); number += 1) {
     await store.users.put(roster.key, user, { name: `${number}` }, roster.next()).catch((error) => {

@@ -11,7 +11,7 @@ import { untilWaiting } from '../support/postgres-waiting.ts';
 import { within } from '../support/waiting.ts';
 
 const LIMIT_MS = 5_000;
-/** Of each of two projects: more than have a thread. */
+/** The batches of each of two projects: more than have a thread. */
 const BATCHES = 4;
 const users = numbered('u', 3_000).map((id) => ({ id }));
 
@@ -27,7 +27,7 @@ async function withServer(use: (store: Store, server: OwnPostgres) => Promise<vo
   });
 }
 
-/** Starts them all; how each of them ends. */
+/** Starts all batches, and returns the outcome of each. */
 function applyAll(rosters: readonly Roster[]): Promise<unknown>[] {
   return rosters.flatMap((roster) =>
     Array.from({ length: BATCHES }, (_, index) =>
@@ -57,7 +57,7 @@ const allApplied = (rosters: readonly Roster[]) =>
 describe('more large batches than threads are unavailable in time, and apply when PostgreSQL is back', {
   skip: skipsOwnPostgres,
 }, () => {
-  test('when it is paused before they begin', () =>
+  test('more large batches than threads are unavailable in time when PostgreSQL is paused before they begin', () =>
     withServer(async (store, server) => {
       const rosters = await twoProjects(store);
       server.pause();
@@ -66,7 +66,7 @@ describe('more large batches than threads are unavailable in time, and apply whe
       assert.deepEqual(await Promise.all(applyAll(rosters)), allApplied(rosters));
     }));
 
-  test('when it is paused while some of them are under way', () =>
+  test('more large batches than threads are unavailable in time when PostgreSQL is paused while some are under way', () =>
     withServer(async (store, server) => {
       const rosters = await twoProjects(store);
       await withClient(server.url, async (client) => {

@@ -31,7 +31,7 @@ function startWriter(url: string, key = '', lanes = 0) {
 }
 
 describe('the schema', { skip: skipsPostgres }, () => {
-  test(`the schema is made once when ${PROCESSES} processes start at once`, () =>
+  test(`the schema is created once when ${PROCESSES} processes start at once`, () =>
     withDatabase(async (url) => {
       const started = Array.from({ length: PROCESSES }, () => startWriter(url));
       for (const { exited, errors } of started) {
@@ -46,7 +46,7 @@ describe('the schema', { skip: skipsPostgres }, () => {
       assert.equal(applied.rowCount, latestSchemaVersion + 1);
     }));
 
-  test('a schema of a newer version is rejected, and left as it is', () =>
+  test('a schema of a newer version is rejected, and not changed', () =>
     withDatabase(async (url) => {
       await (await openPostgresStore({ url })).close();
       await withClient(url, (client) => client.query('INSERT INTO schema_migrations (number) VALUES (9999)'));
@@ -73,7 +73,7 @@ describe('a server that is killed while processes write', { skip: skipsOwnPostgr
         const acknowledged = await writeUntilKilled(server, String(key));
         await server.start();
         const reopened = await openPostgresStore({ url: server.url });
-        await assertKept(new Roster(reopened, key), acknowledged);
+        await assertAcknowledgedStored(new Roster(reopened, key), acknowledged);
         await reopened.close();
       }
     }));
@@ -102,8 +102,11 @@ async function writeUntilKilled(server: OwnPostgres, key: string): Promise<Map<n
   return acknowledged;
 }
 
-/** What a lane holds is one batch, the last that was acknowledged or the one that was under way. */
-async function assertKept(roster: Roster, acknowledged: ReadonlyMap<number, number>): Promise<void> {
+/** The data of a lane is one whole batch: the last acknowledged one, or the one in flight. */
+async function assertAcknowledgedStored(
+  roster: Roster,
+  acknowledged: ReadonlyMap<number, number>,
+): Promise<void> {
   assert.equal(acknowledged.size, LANES, 'every lane has written');
   for (const [lane, number] of acknowledged) {
     const { name } = await roster.user(`u${lane}`);
@@ -157,7 +160,7 @@ async function hangInTransaction(child: ChildProcess, client: Client): Promise<v
   }
 }
 
-/** Read while no connection is at work and none was for a while. */
+/** Read when no connection was active for a while. */
 async function isAnyInTransaction(client: Client): Promise<boolean> {
   for (;;) {
     const { rows } = await client.query(`

@@ -1,4 +1,4 @@
-/** How connections are encrypted, and whose certificates are taken, on a server with one of our own. */
+/** The encryption of connections, and the accepted certificates, on a server with a certificate of the test. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chownSync, statSync } from 'node:fs';
@@ -38,7 +38,7 @@ function certify(directory: string): readonly string[] {
 }
 
 describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
-  test('follows sslmode, and a certificate that does not match is rejected', () =>
+  test('encryption of PostgreSQL follows sslmode, and a certificate that does not match is rejected', () =>
     OwnPostgres.with(async (server) => {
       const at = (host: string, parameters: Record<string, string>) =>
         `postgres://postgres@${host}:${server.port}/postgres?${new URLSearchParams(parameters)}`;
@@ -52,18 +52,18 @@ describe('encryption', { skip: skipsOwnPostgres || withoutOpenssl }, () => {
       assert.equal(await isEncrypted(at('127.0.0.1', { sslmode: 'verify-ca', sslrootcert: ours })), true);
       assert.equal(await isEncrypted(at('localhost', { sslmode: 'verify-full', sslrootcert: ours })), true);
 
-      for (const refused of [
+      for (const url of [
         at('127.0.0.1', { sslmode: 'verify-full', sslrootcert: ours }),
         at('localhost', { sslmode: 'verify-full' }),
         at('localhost', { sslmode: 'verify-ca', sslrootcert: others }),
         at('localhost', { sslmode: 'require', sslrootcert: others }),
         at('localhost', { sslmode: 'verify-full', sslrootcert: '/nowhere.crt' }),
       ]) {
-        await assert.rejects(openPostgresStore({ url: refused }), StoreUnavailableError, refused);
+        await assert.rejects(openPostgresStore({ url }), StoreUnavailableError, url);
       }
     }, certify));
 
-  test('that the server does not offer is rejected, unless sslmode only prefers it', () =>
+  test('encryption that PostgreSQL does not offer is rejected, unless sslmode only prefers it', () =>
     OwnPostgres.with(async (server) => {
       const at = (sslmode: string) =>
         `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=${sslmode}`;

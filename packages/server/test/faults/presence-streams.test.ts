@@ -50,7 +50,7 @@ const setPresent = (presence: Presence, location: Location) =>
   until('presence is written again', async () => (await presence.put('end', { location })).status === 200);
 
 describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
-  test('a stream while Redis is away stays open, and goes on with a new snapshot when Redis is back and empty', () =>
+  test('a presence stream while Redis is away stays open, and continues with a new snapshot when Redis is back and empty', () =>
     withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
       const reader = await StreamReader.open(presence.project, path);
@@ -71,7 +71,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
       reader.close();
     }));
 
-  test('a stream while Redis is away goes on with a new snapshot within 5 s when Redis was emptied and no connection broke', async () => {
+  test('a presence stream continues with a new snapshot within 5 s when Redis was emptied and no connection broke', async () => {
     const clock = new MovedClock();
     await withRedis(async (presence, redis) => {
       await presence.set('a', { page: '1' });
@@ -87,7 +87,7 @@ describe('a stream while Redis is away', { skip: skipsOwnRedis }, () => {
     }, clock);
   });
 
-  test('a stream while Redis is away gives a reader that resumes on a Redis that lost its last writes a snapshot, not events of another past', () =>
+  test('a reader that resumes on a Redis that lost its last writes gets a snapshot, not events of another history', () =>
     withRedis(async (presence, redis) => {
       const reader = await StreamReader.open(presence.project, path);
       await reader.snapshot();

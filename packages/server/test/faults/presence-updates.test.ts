@@ -8,7 +8,7 @@ import { skipsRedis } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 
-test('many presence updates without Redis are answered with 503 that says some may be applied, and can be sent again', {
+test('many presence updates without Redis are answered with 503 and the message that some may be applied, and can be sent again', {
   skip: await skipsRedis(),
 }, async (t) => {
   const redis = await OwnRedis.start();
@@ -25,9 +25,9 @@ test('many presence updates without Redis are answered with 503 that says some m
     };
     const put = async () => (await server.request('PUT', '/v1/presence', { body })) as Answer;
     await redis.stop();
-    const refused = await put();
-    expectError(refused, 503, 'error', 'some of the updates may have been applied');
-    assert.match(String(refused.headers['retry-after']), /^\d+$/);
+    const rejected = await put();
+    expectError(rejected, 503, 'error', 'some of the updates may have been applied');
+    assert.match(String(rejected.headers['retry-after']), /^\d+$/);
     await redis.start();
     await until('the updates are applied', async () => (await put()).status === 200);
     const entry = await server.request('GET', '/v1/users/ada/presence?groupID=g');

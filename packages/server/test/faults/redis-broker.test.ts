@@ -1,4 +1,4 @@
-/** The Broker while Redis is ill. */
+/** The Broker while Redis is stopped, paused or disconnected. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Broker, Change } from '../../src/broker/broker.ts';
@@ -43,7 +43,7 @@ async function untilReceived(publisher: Broker, received: readonly string[], nam
 }
 
 describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: true }, () => {
-  test('while Redis is stopped own subscribers are notified and publish rejects; all are notified when it is started again', (t) =>
+  test('while Redis is stopped a Broker notifies its own subscribers and publish rejects; all are notified when it is started again', (t) =>
     withBrokers(t, async ([publisher, other], [own, others], redis) => {
       await redis.stop();
       await assert.rejects(publisher.publish(change('away')), StoreUnavailableError);
@@ -54,7 +54,7 @@ describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: t
       await untilReceived(other, own, 'back there');
     }));
 
-  test('while Redis is paused publish rejects; all subscribers are notified when it goes on', (t) =>
+  test('while Redis is paused publish of a Broker rejects; all subscribers are notified when it is resumed', (t) =>
     withBrokers(t, async ([publisher], [own, others], redis) => {
       redis.signal('SIGSTOP');
       const published = publisher.publish(change('paused'));
@@ -64,13 +64,13 @@ describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: t
       await untilReceived(publisher, others, 'back');
     }));
 
-  test('after the connection was cut subscribers are notified again soon', (t) =>
+  test('after its connection to Redis was cut a Broker notifies subscribers again soon', (t) =>
     withBrokers(t, async ([publisher], [, others], redis) => {
       await redis.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
       await untilReceived(publisher, others, 'back');
     }));
 
-  test('a foreign message on the channel is ignored', (t) =>
+  test('a foreign message on the channel of a Broker is ignored', (t) =>
     withBrokers(t, async ([publisher], [, others], redis) => {
       const [channel] = (await redis.command('PUBSUB', 'CHANNELS')) as [string];
       for (const text of ['', '{', '[]', 'null', '{}', '{"change":{}}'])
@@ -78,7 +78,7 @@ describe('the Broker while Redis is away', { skip: skipsOwnRedis, concurrency: t
       await untilReceived(publisher, others, 'after it');
     }));
 
-  test('opening without a Redis is rejected with one line', async () => {
+  test('opening a Broker without a Redis is rejected with one line', async () => {
     await assert.rejects(openRedisBroker({ url: 'redis://127.0.0.1:1' }), StoreUnavailableError);
   });
 });

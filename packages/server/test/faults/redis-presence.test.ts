@@ -1,4 +1,4 @@
-/** The PresenceStore while Redis is away: no call hangs, no event is wrong, and all goes on soon after its return. */
+/** The PresenceStore while Redis is away: no call hangs, no event is wrong, and calls succeed soon after its return. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
@@ -17,9 +17,9 @@ import {
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { until, within } from '../support/waiting.ts';
 
-/** Later than any sweep may be. */
+/** Later than any sweep. */
 const OVERDUE_MS = 10_000;
-/** Within which every call has failed, and within which all is well again. */
+/** The time within which every call has failed, and within which calls succeed again. */
 const LIMIT_MS = 5_000;
 
 async function withScene(t: TestContext, body: (scene: PresenceScene, redis: OwnRedis) => Promise<void>) {
@@ -81,7 +81,7 @@ async function assertWell(scene: PresenceScene): Promise<void> {
 }
 
 describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurrency: true }, () => {
-  test('opening without a Redis is rejected with one line that names the address', async () => {
+  test('opening a PresenceStore without a Redis is rejected with one line that names the address', async () => {
     await assert.rejects(openRedisPresence({ url: 'redis://127.0.0.1:1' }), (error: Error) => {
       assert.ok(error instanceof StoreUnavailableError);
       assert.equal(error.message, 'Redis does not answer at 127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1');
@@ -89,7 +89,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
     });
   });
 
-  test('while Redis is stopped calls reject and watches are lost; all goes on when it is started again, and empty', (t) =>
+  test('while Redis is stopped presence calls reject and watches are lost; all succeed when it is started again, and empty', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       await scene.set('ann', PAGE_1);
@@ -102,7 +102,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(recorder.events.length, 1);
     }));
 
-  test('while Redis is paused calls reject, also those under way; all goes on when it is resumed', (t) =>
+  test('while Redis is paused presence calls reject, also those under way; all succeed when it is resumed', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       redis.signal('SIGSTOP');
@@ -122,7 +122,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('opening rejects while Redis is paused', (t) =>
+  test('opening a PresenceStore rejects while Redis is paused', (t) =>
     withScene(t, async (_, redis) => {
       redis.signal('SIGSTOP');
       const rejected = assert.rejects(openRedisPresence({ url: redis.url }), StoreUnavailableError);
@@ -130,7 +130,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       redis.signal('SIGCONT');
     }));
 
-  test('calls whose connection is cut reject or were applied, and all goes on', (t) =>
+  test('presence calls whose connection is cut reject or were applied, and later ones succeed', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       for (let round = 0; round < 5; round += 1) {
@@ -147,7 +147,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('a watch is lost when Redis is emptied, and the group goes on in another epoch', (t) =>
+  test('a watch is lost when Redis is emptied, and the group continues in another epoch', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       const { position } = recorder.watch;
@@ -159,7 +159,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(await watch.since(position), null);
     }));
 
-  test('since answers null for a position that a restart from an older snapshot lost', (t) =>
+  test('since returns null for a position that a restart from an older snapshot lost', (t) =>
     withScene(t, async (scene, redis) => {
       const before = await scene.watch();
       await scene.set('ann', PAGE_1);
@@ -182,11 +182,11 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       }
       const { watch } = await scene.watch({ now: START + 1 });
       assert.equal(await watch.since(position), null);
-      const kept = { ...before.watch.position, offset: offset, checksum: before.checksums[0] as string };
-      assert.equal((await watch.since(kept))?.length, 4, 'what was not lost goes on');
+      const known = { ...before.watch.position, offset: offset, checksum: before.checksums[0] as string };
+      assert.equal((await watch.since(known))?.length, 4, 'the remaining events follow');
     }));
 
-  test('watches are lost when the offsets go back under connections that live on', (t) =>
+  test('watches are lost when the offsets go back while connections stay open', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       await scene.set('base', PAGE_1);
@@ -200,7 +200,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal(behind.watch.position.offset, recorder.watch.position.offset + 1);
       await recorder.watch.renew(START);
       await recorder.lost();
-      // As many events as were lost, and one more: each has an offset that was known, but for the last.
+      // As many events as were lost, and one more: only the last has an offset that the watch did not have before.
       const second = await scene.watch();
       for (const user of ['y1', 'y2', 'y3', 'y4']) await scene.set(user, PAGE_1);
       await second.first(4);
@@ -232,7 +232,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.equal((await silent.first(2)).at(-1)?.type, 'departed');
     }));
 
-  test('a foreign message on the channel is ignored', (t) =>
+  test('a foreign message on the channel of a watch is ignored', (t) =>
     withScene(t, async (scene, redis) => {
       const recorder = await scene.watch();
       const [channel] = (await redis.command('PUBSUB', 'CHANNELS')) as [string];
@@ -257,7 +257,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.deepEqual([first.events, second.events], [[], []]);
     }));
 
-  test('scripts are loaded again after Redis has flushed them', (t) =>
+  test('presence scripts are loaded again after Redis has flushed them', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await redis.command('SCRIPT', 'FLUSH');
@@ -265,7 +265,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       assert.deepEqual(await scene.ids(), ['ann', 'bob']);
     }));
 
-  test('an update rejects when the server becomes a replica, and the client connects to the master', (t) =>
+  test('a presence update rejects when the server becomes a replica, and the client connects to the master', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       const connections = async () =>
@@ -286,7 +286,7 @@ describe('the PresenceStore while Redis is away', { skip: skipsOwnRedis, concurr
       await assertWell(scene);
     }));
 
-  test('writes of a full Redis are unavailable, and readings go on', (t) =>
+  test('presence writes to a full Redis are unavailable, and readings continue', (t) =>
     withScene(t, async (scene, redis) => {
       await scene.set('ann', PAGE_1);
       await redis.command('CONFIG', 'SET', 'maxmemory', '1');

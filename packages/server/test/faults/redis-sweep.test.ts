@@ -9,11 +9,11 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { PAGE_1, START, TTL } from '../contract/presence/presence-scene.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { until } from '../support/waiting.ts';
-import type { Order, Word } from './sweeper.ts';
+import type { Order, Report } from './sweeper.ts';
 
 const PROJECT = 'project';
 const GROUPS = Array.from({ length: 60 }, (_, index) => ({ groupId: `g${index}`, users: 30 }));
-/** One that takes many steps of a sweep. */
+/** A group that takes many steps of a sweep. */
 const CROWD = { groupId: 'crowd', users: 3_000 };
 const ALL = [...GROUPS, CROWD].flatMap(({ groupId, users }) =>
   Array.from({ length: users }, (_, index) => ({ groupId, userId: `u${index}` })),
@@ -21,7 +21,7 @@ const ALL = [...GROUPS, CROWD].flatMap(({ groupId, users }) =>
 const PROCESSES = 5;
 const KILLED = 2;
 
-/** A process, and what it has said. */
+/** A process, and the reports that it has sent. */
 class Sweeper {
   readonly expired: string[] = [];
   sweeps = 0;
@@ -32,9 +32,9 @@ class Sweeper {
     t.after(() => child.kill('SIGKILL'));
     const sweeper = new Sweeper(child);
     await once(child, 'message');
-    child.on('message', (word: Word) => {
-      if (word.kind !== 'swept') return;
-      sweeper.expired.push(...word.expired);
+    child.on('message', (report: Report) => {
+      if (report.kind !== 'swept') return;
+      sweeper.expired.push(...report.expired);
       sweeper.sweeps += 1;
     });
     return sweeper;
@@ -53,8 +53,8 @@ class Sweeper {
     await once(this.#child, 'exit');
   }
 
-  async says(kind: Word['kind']): Promise<void> {
-    for await (const [word] of on(this.#child, 'message')) if ((word as Word).kind === kind) return;
+  async reports(kind: Report['kind']): Promise<void> {
+    for await (const [report] of on(this.#child, 'message')) if ((report as Report).kind === kind) return;
   }
 }
 
@@ -75,12 +75,12 @@ async function countEnds(store: PresenceStore): Promise<Map<string, number>> {
 }
 
 describe('presence that ends while processes die', { skip: await skipsRedis() }, () => {
-  test('each departure is published once, though the process that set it is gone and others are killed in a sweep', async (t) => {
+  test('each departure is published once, when the process that set the presence has died and others are killed in a sweep', async (t) => {
     const url = freshRedisUrl();
     const store = await openRedisPresence({ url });
     t.after(() => store.close());
     const setter = await Sweeper.start(t, url);
-    const place = {
+    const update = {
       project: PROJECT,
       incarnation: 1,
       region: PAGE_1,
@@ -88,8 +88,8 @@ describe('presence that ends while processes die', { skip: await skipsRedis() },
       now: START,
       expiresAt: START + TTL,
     };
-    setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...place, ...who })) });
-    await setter.says('set');
+    setter.order({ kind: 'set', updates: ALL.map((who) => ({ ...update, ...who })) });
+    await setter.reports('set');
     await setter.kill();
 
     const ends = await countEnds(store);

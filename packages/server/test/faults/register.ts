@@ -1,6 +1,6 @@
 /**
- * Registers kept in a running server: each is written with a number through the HTTP API and read back as that number.
- * What is written as several values is read from all of them, so that a write of which a part is missing is found.
+ * Registers in a running server: each is written with a number through the HTTP API and read back as that number. A
+ * number that is written as several values is read from all of them, so a partial write is found.
  */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/http-client.ts';
@@ -12,8 +12,8 @@ export interface Register {
   readonly name: string;
   write(call: Call, value: number): Promise<Answer>;
   read(call: Call): Promise<number>;
-  /** The number that is read when `value` was the last one written: some registers hold only a few bits. */
-  kept(value: number): number;
+  /** The number that is read after `value` was written: some registers store only a few bits. */
+  expected(value: number): number;
 }
 
 const BATCH_USERS = 20;
@@ -24,7 +24,7 @@ const whole = (value: number) => value;
 const names = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-/** What has to be there before the registers are used; every register then reads 0. */
+/** Creates the resources of the registers; every register then reads 0. */
 export async function createRegisters(call: Call, copies: number): Promise<Register[]> {
   const kinds = [groupRegister, userRegister, preferencesRegister, membersRegister, batchRegister];
   const registers = kinds.flatMap((make) => names(make.name, copies).map(make));
@@ -41,7 +41,7 @@ function groupRegister(id: string): Register {
       const { name, metadata } = await bodyOf(call('GET', path));
       return theOne([Number(name), metadata.value]);
     },
-    kept: whole,
+    expected: whole,
   };
 }
 
@@ -55,7 +55,7 @@ function userRegister(id: string): Register {
       const { name, email, metadata } = await bodyOf(call('GET', path));
       return theOne([Number(name), Number.parseInt(email, 10), metadata.value]);
     },
-    kept: whole,
+    expected: whole,
   };
 }
 
@@ -78,7 +78,7 @@ function preferencesRegister(id: string): Register {
       );
       return Number(channels.sendViaMessenger) + 2 * Number(channels.sendViaEmail);
     },
-    kept: (value) => value & 3,
+    expected: (value) => value & 3,
   };
 }
 
@@ -111,11 +111,11 @@ function membersRegister(id: string): Register {
       assert.equal(page.pagination.total, members.length);
       return users.reduce((value, user, index) => value | (members.includes(user) ? 1 << index : 0), 0);
     },
-    kept: (value) => value & (2 ** MEMBERS - 1),
+    expected: (value) => value & (2 ** MEMBERS - 1),
   };
 }
 
-/** Many users and groups that one batch sets all to the same number: they must never differ. */
+/** Many users and groups that one batch sets to the same number: they must never differ. */
 function batchRegister(id: string): Register {
   const users = names(`${id}-user`, BATCH_USERS);
   const groups = names(`${id}-group`, BATCH_GROUPS);
@@ -146,7 +146,7 @@ function batchRegister(id: string): Register {
       });
       return theOne(await Promise.all([...ofUsers, ...ofGroups]));
     },
-    kept: whole,
+    expected: whole,
   };
 }
 

@@ -1,10 +1,10 @@
-/** A server on the embedded store, in a process of its own, and what tests of its files ask of it. */
+/** A server on the embedded store in a process of its own, and the requests of tests about its files. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { KNOWN, type Request, requestsTo, type ServeProcess, withServe } from '../cli/cli-process.ts';
 
-export const ASK_EVERY_MS = 50;
+export const POLL_MS = 50;
 
 export interface Served extends ServeProcess {
   readonly request: Request;
@@ -21,7 +21,7 @@ export const withUser = (dataDir: string, use: (server: Served) => Promise<void>
   });
 
 export async function readyStatus(request: Request, status: number): Promise<void> {
-  while ((await request('GET', '/readyz')).status !== status) await setTimeout(ASK_EVERY_MS);
+  while ((await request('GET', '/readyz')).status !== status) await setTimeout(POLL_MS);
 }
 
 /** The one fatal line of the log. */

@@ -1,4 +1,4 @@
-/** The thread that writes the store dies: the process says so and ends, and nothing that it acknowledged is lost. */
+/** The thread that writes the store dies: the process logs it and ends, and no acknowledged write is lost. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -31,13 +31,13 @@ class Caller {
     }
   }
 
-  /** What was acknowledged last is there, or the one that was under way. */
+  /** Checks that the group has the last acknowledged name, or the one in flight. */
   async check(request: Request): Promise<void> {
     const answer = await request('GET', this.#path);
-    const kept = Number(answer.json<{ name: string }>().name);
+    const found = Number(answer.json<{ name: string }>().name);
     assert.ok(
-      kept === this.acknowledged || kept === this.acknowledged + 1,
-      `${this.#path}: ${kept} is there, ${this.acknowledged} was acknowledged`,
+      found === this.acknowledged || found === this.acknowledged + 1,
+      `${this.#path}: ${found} is stored, ${this.acknowledged} was acknowledged`,
     );
   }
 }
@@ -45,14 +45,14 @@ class Caller {
 describe('a server whose writer dies', () => {
   for (const [how, way] of [
     ['by an error', 'throw'],
-    ['without a word', 'exit'],
+    ['without an error', 'exit'],
   ] as const) {
-    test(`${how} ends with one line, and loses no acknowledged write`, () =>
+    test(`a server whose writer dies ${how} ends with one line, and loses no acknowledged write`, () =>
       withDataDir(undefined, async (dataDir) => {
         const killerFile = join(dataDir, 'kill');
         // Only the writer gets the file of the store.
-        const known = { THREAD_KILLER_KNOWN_BY: 'file', THREAD_KILLER_FILE: killerFile };
-        const env = { NODE_OPTIONS: `--import=${KILLER}`, ...known };
+        const killer = { THREAD_KILLER_WORKER_DATA_KEY: 'file', THREAD_KILLER_FILE: killerFile };
+        const env = { NODE_OPTIONS: `--import=${KILLER}`, ...killer };
         const callers = Array.from({ length: CALLERS }, (_, index) => new Caller(index));
         let answers = 0;
         const onAnswer = () => {

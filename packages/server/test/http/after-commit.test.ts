@@ -9,7 +9,7 @@ import { type IdList, packIds } from '../../src/store/packed-ids.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { withApp } from './app-case.ts';
 
-test('presence that cannot be removed after a write is one log line with the count, and rejects nothing', () =>
+test('presence that cannot be removed after a write is one log line with the count, and the write succeeds', () =>
   withApp({}, async ({ engine: { store, presence, broker }, project, clock }) => {
     const lines: { failures?: number }[] = [];
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });

@@ -1,4 +1,4 @@
-/** The API description of a running server, and checks of real answers against it by a validator that is not ours. */
+/** The API description of a running server, and checks of real answers against it by an independent validator. */
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -43,7 +43,7 @@ export class ApiDescription {
     return found;
   }
 
-  /** What a reference stands for, with where it stands; what is none stands where it was found. */
+  /** The target of a reference with its pointer; a value that is no reference is returned with its own pointer. */
   resolve<T extends object>(value: T | { $ref: string }, pointer: string): { value: T; pointer: string } {
     if (!('$ref' in value)) return { value, pointer };
     const found = value.$ref
@@ -62,7 +62,7 @@ export class ApiDescription {
     return operation.parameters.map((parameter) => this.resolve<Parameter>(parameter, pointer).value);
   }
 
-  /** The described answer of a status, and where it stands. */
+  /** The described answer of a status, and its pointer. */
   response({ path, method, operation }: DescribedOperation, status: number) {
     const response = operation.responses[status];
     assert.ok(response !== undefined, `${operation.operationId} does not describe ${status}`);
@@ -79,7 +79,7 @@ export class ApiDescription {
     assert.ok(validate(value), `${what}: ${this.#ajv.errorsText(validate.errors)}`);
   }
 
-  /** Status, content type, headers and body of a real answer are as described. */
+  /** Checks that status, content type, headers and body of a real answer are as described. */
   expectDescribed(described: DescribedOperation, answer: Answer): void {
     const what = `${described.operation.operationId} ${answer.status} ${answer.text.slice(0, 200)}`;
     const { value, pointer } = this.response(described, answer.status);

@@ -12,7 +12,7 @@ const KIB = 1_024;
 const MIB = KIB * KIB;
 
 describe('the account of body memory', () => {
-  test('the account of body memory counts the bytes that arrived, and forgets them when the body is released, once', () => {
+  test('the account of body memory counts the bytes that arrived, and releases them with the body, once', () => {
     const memory = new BodyMemory(MIB);
     const body = new ReceivedBody(memory);
     assert.ok(body.add(Buffer.alloc(10)) && body.add(Buffer.alloc(5_000)));
@@ -22,7 +22,7 @@ describe('the account of body memory', () => {
     assert.equal(memory.bytes, 0);
   });
 
-  test('the account of body memory gives up a body that would exceed it, at once and whole', () => {
+  test('the account of body memory rejects a body that would exceed it, at once and as a whole', () => {
     const memory = new BodyMemory(MIB);
     const other = new ReceivedBody(memory);
     for (let count = 0; count < 3; count += 1) assert.ok(other.add(Buffer.alloc(256 * KIB)));
@@ -34,7 +34,7 @@ describe('the account of body memory', () => {
     assert.equal(memory.bytes, 768 * KIB);
   });
 
-  test('the account of body memory leaves a quarter to bodies of at most 256 KiB', () => {
+  test('the account of body memory reserves a quarter for bodies of at most 256 KiB', () => {
     const memory = new BodyMemory(4 * MIB);
     const large = new ReceivedBody(memory);
     assert.ok(large.add(Buffer.alloc(3 * MIB)));
@@ -46,7 +46,7 @@ describe('the account of body memory', () => {
     assert.ok(new ReceivedBody(memory).add(Buffer.alloc(1)));
   });
 
-  test('a body of many small chunks is stored in few pieces, and read as it was sent', () => {
+  test('a body of many small chunks is stored in few buffers, and read as it was sent', () => {
     const memory = new BodyMemory(MIB);
     const text = Array.from({ length: 30_000 }, (_, index) => String(index)).join(',');
     const sizes = [1, 1, 3, 1, 5_000, 1, 1, 4_096, 4_095, 7, 10_000];
@@ -54,7 +54,7 @@ describe('the account of body memory', () => {
       const chunks: Uint8Array[] = [];
       for (let from = 0; from < text.length; ) {
         const size = sizes[chunks.length] ?? 1;
-        // With a buffer of its own, as Node hands them over.
+        // With a buffer of its own, as Node passes chunks.
         chunks.push(new TextEncoder().encode(text.slice(from, from + size)));
         from += size;
       }
@@ -127,7 +127,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
     });
   }
 
-  test('a server with 1 MiB of memory for bodies answers 503 with Retry-After to a body that exceeds it, and goes on with those that it has', () =>
+  test('a server with 1 MiB of memory for bodies answers 503 with Retry-After to a body that exceeds it, and continues with those that it has', () =>
     withUnfinishedUpload(async (server, unfinished) => {
       const other = upload(server, 'PUT /v1/groups/other', 700 * KIB, 700 * KIB - 1);
       assert.match(await other.received((text) => text.endsWith('}')), UNAVAILABLE);
@@ -136,7 +136,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
       assert.deepEqual(statuses(await unfinished.received((text) => text.endsWith('}'))), [200]);
     }));
 
-  test('a server with 1 MiB of memory for bodies takes small bodies while large ones have their share', () =>
+  test('a server with 1 MiB of memory for bodies accepts small bodies while large ones use their share', () =>
     withUnfinishedUpload(async (server) => {
       for (const path of ['/v1/groups/small', '/v1/users/small']) {
         const answer = await server.request('PUT', path, { body: '{"name":"S"}'.padEnd(200 * KIB) });
@@ -191,7 +191,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
     ['it ends as no JSON', async (_server, unfinished) => unfinished.write('x')],
   ];
   for (const [title, end] of ENDS) {
-    test(`a server with 1 MiB of memory for bodies gives the memory of an upload back when ${title}`, () =>
+    test(`a server with 1 MiB of memory for bodies releases the memory of an upload when ${title}`, () =>
       withUnfinishedUpload(async (server, unfinished) => {
         await end(server, unfinished);
         await untilAccounted(server, 0);
@@ -200,7 +200,7 @@ describe('a server with 1 MiB of memory for bodies', () => {
       }));
   }
 
-  test('a server with 1 MiB of memory for bodies gives memory back after each of many requests that succeed or fail', () =>
+  test('a server with 1 MiB of memory for bodies releases memory after each of many requests that succeed or fail', () =>
     withServer({ settings }, async (server) => {
       const large = (text: string) => text.padEnd(700 * KIB);
       const requests: readonly (readonly [string, string, string, number])[] = [

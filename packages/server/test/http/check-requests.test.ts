@@ -3,51 +3,51 @@ import { suite, test } from 'node:test';
 import { withApp } from './app-case.ts';
 
 suite('path, query and body are checked as one request', () => {
-  const refused = (method: string, url: string, payload: string | object, headers = {}) =>
+  const rejected = (method: string, url: string, payload: string | object, headers = {}) =>
     withApp({}, async ({ call }) => {
       const sent = { payload, headers: { 'content-type': 'application/json', ...headers } };
       const answer = await call(method, url, sent);
       return { status: answer.statusCode, ...answer.json<{ error: string; message: string }>() };
     });
 
-  test('a body that is no JSON object comes before anything else that is wrong', async () => {
-    const { error } = await refused('PUT', '/v1/groups/%00?x=1', '[]');
+  test('a body that is no JSON object is reported before any other error', async () => {
+    const { error } = await rejected('PUT', '/v1/groups/%00?x=1', '[]');
     assert.equal(error, 'invalid_request');
   });
 
-  test('unexpected fields of query and body are named together, before what is missing or invalid', async () => {
-    const { error, message } = await refused('POST', '/v1/groups?page=1', { id: 5, nick: 'n' });
+  test('unexpected fields of query and body are named together, before missing and invalid fields', async () => {
+    const { error, message } = await rejected('POST', '/v1/groups?page=1', { id: 5, nick: 'n' });
     assert.equal(error, 'unexpected_field');
     assert.match(message, /query parameter page .*nick|nick.*query parameter page/);
     assert.match(message, /id, name, status, metadata, members/);
   });
 
-  test('missing fields come before an illegal ID in the path', async () => {
-    const { error, message } = await refused('PUT', '/v1/users/%00/preferences', { value: {} });
+  test('missing fields are reported before an invalid ID in the path', async () => {
+    const { error, message } = await rejected('PUT', '/v1/users/%00/preferences', { value: {} });
     assert.equal(error, 'missing_field');
     assert.match(message, /^missing field key /);
   });
 
-  test('invalid values of path and body are named together', async () => {
-    const { error, message } = await refused('PUT', '/v1/users/%00/preferences', { key: 'k', value: {} });
+  test('invalid fields of path and body are named together', async () => {
+    const { error, message } = await rejected('PUT', '/v1/users/%00/preferences', { key: 'k', value: {} });
     assert.equal(error, 'invalid_field');
     assert.match(message, /^invalid fields /);
     assert.match(message, /key/);
     assert.match(message, /id in the path/);
   });
 
-  test('rules between fields are checked at the step they belong to', async () => {
+  test('rules between fields are checked at the step of their error code', async () => {
     const presence = { location: { page: 1 }, absent: true, durable: true };
-    const missing = await refused('PUT', '/v1/users/u/presence', presence);
+    const missing = await rejected('PUT', '/v1/users/u/presence', presence);
     assert.equal(missing.error, 'missing_field');
     assert.match(missing.message, /groupID/);
-    const invalid = await refused('PUT', '/v1/users/u/presence', { ...presence, groupID: 'g' });
+    const invalid = await rejected('PUT', '/v1/users/u/presence', { ...presence, groupID: 'g' });
     assert.equal(invalid.error, 'invalid_field');
     assert.match(invalid.message, /location/);
     assert.match(invalid.message, /absent/);
   });
 
-  test('a query of a batch is checked with its body, and nothing is applied', () =>
+  test('the query of a batch is checked with its body, and nothing is applied', () =>
     withApp({}, async ({ call }) => {
       const both = await call('POST', '/v1/batch?dry=1', { payload: { users: [{ id: 'u', nick: 'n' }] } });
       assert.equal(both.json().error, 'unexpected_field');
@@ -58,13 +58,13 @@ suite('path, query and body are checked as one request', () => {
       assert.equal((await call('GET', '/v1/users/u')).statusCode, 401);
     }));
 
-  test('a name of any length is not repeated at length', async () => {
-    const { error, message } = await refused('PUT', '/v1/groups/g', { ['n'.repeat(100_000)]: 1 });
+  test('an unexpected field name of any length is not repeated in full in the message', async () => {
+    const { error, message } = await rejected('PUT', '/v1/groups/g', { ['n'.repeat(100_000)]: 1 });
     assert.equal(error, 'unexpected_field');
     assert.ok(message.length < 1_000, `${message.length} characters`);
   });
 
-  test('one request finds nothing of what an earlier one did wrong', () =>
+  test('the errors of one request do not appear in the answer to a later one', () =>
     withApp({}, async ({ call }) => {
       assert.equal((await call('PUT', '/v1/users/u', { payload: { nick: 1 } })).statusCode, 400);
       assert.equal((await call('PUT', '/v1/users/u', { payload: { name: 'U' } })).statusCode, 200);
@@ -72,7 +72,7 @@ suite('path, query and body are checked as one request', () => {
 });
 
 suite('PUT of a group without a name', () => {
-  test('on no group: the missing name comes before invalid values', () =>
+  test('PUT of a new group without a name is missing_field before invalid values', () =>
     withApp({}, async ({ call }) => {
       const absent = await call('PUT', '/v1/groups/g', { payload: { status: 'gone' } });
       assert.equal(absent.json().error, 'missing_field');
@@ -81,7 +81,7 @@ suite('PUT of a group without a name', () => {
       assert.equal(there.json().error, 'invalid_field');
     }));
 
-  test('with If-Match nothing is being created, so no name is missing', () =>
+  test('PUT of a group with If-Match creates nothing, so no name is missing_field', () =>
     withApp({}, async ({ call }) => {
       const headers = { 'if-match': '*' };
       const invalid = await call('PUT', '/v1/groups/g', { headers, payload: { status: 'gone' } });

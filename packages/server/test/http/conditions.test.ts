@@ -3,31 +3,31 @@ import { suite, test } from 'node:test';
 import { isFresh, precondition } from '../../src/http/conditions.ts';
 
 suite('If-Match and If-None-Match', () => {
-  test('none: nothing is required', () => {
+  test('a request without If-Match and If-None-Match has no precondition', () => {
     assert.deepEqual(precondition({}), {});
   });
 
-  test('a star is any state, a list is its revisions', () => {
+  test('If-Match with a star matches any revision, and a list matches the revisions in it', () => {
     assert.deepEqual(precondition({ 'if-match': ' * ' }), { ifMatch: '*' });
     assert.deepEqual(precondition({ 'if-match': '"a", "b"' }), { ifMatch: ['a', 'b'] });
     assert.deepEqual(precondition({ 'if-none-match': '*' }), { ifNoneMatch: '*' });
   });
 
-  test('a quoted star is a revision and not any state', () => {
+  test('If-Match with a quoted star matches that revision alone, not any', () => {
     assert.deepEqual(precondition({ 'if-match': '"*"' }), { ifMatch: ['*'] });
   });
 
-  test('If-Match compares strongly: a weak tag matches nothing', () => {
+  test('If-Match compares strongly: a weak ETag matches no revision', () => {
     assert.deepEqual(precondition({ 'if-match': 'W/"a"' }), { ifMatch: [] });
     assert.deepEqual(precondition({ 'if-none-match': 'W/"a"' }), { ifNoneMatch: ['a'] });
   });
 
-  test('what is no tag matches nothing', () => {
+  test('If-Match with a text that is no ETag matches no revision', () => {
     assert.deepEqual(precondition({ 'if-match': 'a' }), { ifMatch: [] });
     assert.deepEqual(precondition({ 'if-match': '' }), { ifMatch: [] });
   });
 
-  test('a reader with the ETag of the revision, strong or weak, is fresh', () => {
+  test('If-None-Match with the ETag of the revision, strong or weak, is a match', () => {
     assert.ok(isFresh({ 'if-none-match': '"x", W/"r"' }, 'r'));
     assert.ok(isFresh({ 'if-none-match': '*' }, 'r'));
     assert.ok(!isFresh({ 'if-none-match': '"x"' }, 'r'));

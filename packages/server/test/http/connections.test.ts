@@ -75,7 +75,7 @@ describe('a connection whose client does not close its side', () => {
     ]));
 });
 
-test('a second server of the same application answers, and drains, like the first', () =>
+test('a second HTTP server of the same application answers, and drains, like the first', () =>
   withListening({}, async (server, url, connections) => {
     const twin = connections.createServer(answerAll).listen(0, '127.0.0.1');
     await once(twin, 'listening');

@@ -61,7 +61,7 @@ describe('the eligibility cache', () => {
     assert.equal(world.isCached('ada'), false);
   });
 
-  test('never has a user who is not a member, and drops one who no longer is', async () => {
+  test('the eligibility cache stores no user who is not a member, and drops a user who no longer is', async () => {
     const world = new World();
     await world.read('ada');
     world.removed.add('ada');
@@ -81,7 +81,7 @@ describe('the eligibility cache', () => {
     assert.equal(world.isCached('newcomer'), true);
   });
 
-  test('forgets the users whom an invalidation names, and no others', async () => {
+  test('the eligibility cache drops the users whom an invalidation names, and no others', async () => {
     const world = new World();
     await world.crowd(3);
     await world.cache.invalidate(PROJECT, ['user 0', 'user 1']);

@@ -1,4 +1,4 @@
-/** Eligibility is cached for a second: what the cache saves, and when a presence update must be rejected all the same. */
+/** Eligibility is cached for a second: the saved reads, and the updates that must be rejected nevertheless. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,9 +12,9 @@ import { type AppCase, type AppOptions, altered, withApp } from './app-case.ts';
 interface EligibilityCase extends AppCase {
   /** How often the eligibility of one user was read from the store. */
   readonly reads: { single: number };
-  /** Sets the user present in the group, and gives the answer's status. */
-  place(userId: string, groupId?: string): Promise<number>;
-  /** Lets time pass with a presence update of the user after each 100 ms, and gives the statuses of the answers. */
+  /** Sets the user present in the group, and returns the answer's status. */
+  setPresent(userId: string, groupId?: string): Promise<number>;
+  /** Moves the clock with a presence update of the user every 100 ms, and returns the statuses of the answers. */
   live(userId: string, ms: number): Promise<number[]>;
 }
 
@@ -43,7 +43,7 @@ async function withEligibility(
   await withApp(options, async (appCase) => {
     const { call, clock } = appCase;
     let paragraph = 0;
-    const place = async (userId: string, groupId = 'g') => {
+    const setPresent = async (userId: string, groupId = 'g') => {
       paragraph += 1;
       const location = { page: 'intro', paragraph: `${paragraph}` };
       const payload = { groupID: groupId, location, exclusiveWithin: { page: 'intro' } };
@@ -54,7 +54,7 @@ async function withEligibility(
       for (let passed = 0; passed < ms; passed += STEP_MS) {
         clock.move(STEP_MS);
         await tick();
-        statuses.push(await place(userId));
+        statuses.push(await setPresent(userId));
       }
       return statuses;
     };
@@ -62,25 +62,25 @@ async function withEligibility(
     await call('PUT', '/v1/users/bob', { payload: {} });
     for (const id of ['g', 'h'])
       await call('PUT', `/v1/groups/${id}`, { payload: { name: id, members: ['ada', 'bob'] } });
-    await body({ ...appCase, reads, place, live });
+    await body({ ...appCase, reads, setPresent, live });
   });
 }
 
 describe('a user who moves through a document', () => {
   test('a user who moves through a document is read from the store once a second', () =>
-    withEligibility(async ({ place, live, reads }) => {
-      assert.equal(await place('ada'), 200);
+    withEligibility(async ({ setPresent, live, reads }) => {
+      assert.equal(await setPresent('ada'), 200);
       const { single } = reads;
       assert.ok((await live('ada', 5_000)).every((status) => status === 200));
       assert.ok(reads.single - single <= 5, `${reads.single - single} reads in five seconds`);
     }));
 
   test('a user who moves through a document is read again after the clock was set back', () =>
-    withEligibility(async ({ place, clock, reads }) => {
-      await place('ada');
+    withEligibility(async ({ setPresent, clock, reads }) => {
+      await setPresent('ada');
       const { single } = reads;
       clock.jump(-500);
-      await place('ada');
+      await setPresent('ada');
       assert.equal(reads.single, single + 1);
     }));
 });
@@ -113,15 +113,15 @@ describe('a presence update is rejected at once', () => {
   for (const [how, revoke] of ways) {
     test(`a presence update is rejected at once ${how}`, () =>
       withEligibility(async (eligibility) => {
-        assert.equal(await eligibility.place('ada'), 200);
-        assert.equal(await eligibility.place('bob', 'h'), 200);
+        assert.equal(await eligibility.setPresent('ada'), 200);
+        assert.equal(await eligibility.setPresent('bob', 'h'), 200);
         await revoke(eligibility);
-        assert.equal(await eligibility.place('ada'), 401);
-        assert.equal(await eligibility.place('bob', 'h'), 200);
+        assert.equal(await eligibility.setPresent('ada'), 401);
+        assert.equal(await eligibility.setPresent('bob', 'h'), 200);
       }));
   }
 
-  test('a presence update is rejected at once also where the store was read before the change and answered after it', () => {
+  test('a presence update is rejected at once also where the store was read before the change and responded after it', () => {
     const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
     let isDelayed = false;
     const disturb = (store: Store): Partial<EligibilityStore> => ({
@@ -131,21 +131,21 @@ describe('a presence update is rejected at once', () => {
         return eligibility;
       },
     });
-    return withEligibility(async ({ place, call }) => {
+    return withEligibility(async ({ setPresent, call }) => {
       isDelayed = true;
-      const placing = place('ada');
+      const update = setPresent('ada');
       await tick();
       await call('PUT', '/v1/users/ada', { payload: { status: 'deleted' } });
       isDelayed = false;
       release();
-      await placing;
-      assert.equal(await place('ada'), 401);
+      await update;
+      assert.equal(await setPresent('ada'), 401);
     }, disturb);
   });
 
   test('a rejected presence update publishes nothing where another process removed the member and could not publish that', () =>
-    withEligibility(async ({ engine: { store, presence }, project, place, clock }) => {
-      assert.equal(await place('ada'), 200);
+    withEligibility(async ({ engine: { store, presence }, project, setPresent, clock }) => {
+      assert.equal(await setPresent('ada'), 200);
       await store.members.change(project, 'g', { add: [], remove: ['ada'] }, writeContext(clock, BY_TEST));
       await presence.removeUsers({ project, groupId: 'g' }, ['ada'], clock.now());
       const published: string[] = [];
@@ -154,18 +154,18 @@ describe('a presence update is rejected at once', () => {
         onLost() {},
       };
       const watch = await presence.watch({ project, groupId: 'g' }, clock.now(), watcher);
-      for (let times = 0; times < 3; times += 1) assert.equal(await place('ada'), 401);
+      for (let times = 0; times < 3; times += 1) assert.equal(await setPresent('ada'), 401);
       assert.deepEqual(published, ['arrived', 'usersRemoved'], 'the first read drops the cached eligibility');
       watch.close();
     }));
 
   test('a presence update is rejected within a second where another process set the user deleted and could not publish that', () =>
-    withEligibility(async ({ engine, project, place, live, clock }) => {
-      assert.equal(await place('ada'), 200);
+    withEligibility(async ({ engine, project, setPresent, live, clock }) => {
+      assert.equal(await setPresent('ada'), 200);
       assert.ok((await live('ada', 2_000)).every((status) => status === 200));
       await engine.store.users.put(project, 'ada', { status: 'deleted' }, writeContext(clock, BY_TEST));
       const statuses = await live('ada', 1_000);
       assert.notEqual(statuses.at(-1), 200);
-      assert.equal(await place('ada'), 401);
+      assert.equal(await setPresent('ada'), 401);
     }));
 });

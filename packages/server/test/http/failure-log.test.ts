@@ -1,4 +1,4 @@
-/** What the log says of failures that repeat. */
+/** The log lines of failures that repeat. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { pino } from 'pino';
@@ -82,7 +82,7 @@ describe('a failure that repeats', () => {
 });
 
 describe('a line has', () => {
-  test('the causes and no stack where an engine is away', async () => {
+  test('a log line has the causes and no stack where an engine is away', async () => {
     const [line] = await failing(away, async (_case, _lines, request) => void (await request('a')));
     assert.deepEqual(line?.err, {
       type: 'StoreUnavailableError',
@@ -90,7 +90,7 @@ describe('a line has', () => {
     });
   });
 
-  test('the stack of an unexpected error, one line for each stack', async () => {
+  test('a log line has the stack of an unexpected error, in one line for each stack', async () => {
     const defects = [() => new TypeError('x of 1'), () => new TypeError('y of 2')];
     let calls = 0;
     const lines = await failing(
@@ -127,7 +127,7 @@ describe('the log of failures', () => {
     assert.equal(clock.timers, 0);
   });
 
-  test('distinguishes engines, levels and messages, but not numbers in the text', () => {
+  test('the log of failures distinguishes engines, levels and messages, but not numbers in the text', () => {
     const lines: Line[] = [];
     const failures = new FailureLog(collecting(lines), new MovedClock());
     const unavailable = (message: string) => ({ err: new StoreUnavailableError(message) });
@@ -153,7 +153,7 @@ describe('the log of failures', () => {
     assert.deepEqual(counts(lines), ['1 from a1', '2 from a2', '1 from b1']);
   });
 
-  test('the log of failures writes nothing that its level leaves out, and everything else as before', () => {
+  test('the log of failures omits lines below its level, and writes all others', () => {
     const lines: Line[] = [];
     const failures = new FailureLog(collecting(lines, 'error'), new MovedClock());
     failures.log.warn({ err: away() }, 'a warning');

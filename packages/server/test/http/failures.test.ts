@@ -16,7 +16,7 @@ const failingFind =
 const collecting = (lines: string[]) => pino({ level: 'info' }, { write: (line) => void lines.push(line) });
 
 suite('what fails on our side', () => {
-  test('unexpectedly is 500 with a fixed message, and the log has the cause under the request ID', async () => {
+  test('an unexpected failure is 500 with a fixed message, and the log has the cause under the request ID', async () => {
     const lines: string[] = [];
     const options = { disturb: failingFind(new Error(SECRET)), log: collecting(lines) };
     await withApp(options, async ({ call }) => {
@@ -30,7 +30,7 @@ suite('what fails on our side', () => {
     });
   });
 
-  test('because the store is away is 503 with Retry-After', () =>
+  test('a request while the store is away is 503 with Retry-After', () =>
     withApp({ disturb: failingFind(new StoreUnavailableError(SECRET)) }, async ({ call }) => {
       const answer = await call('GET', '/v1/groups/g');
       assert.equal(answer.statusCode, 503);
@@ -39,7 +39,7 @@ suite('what fails on our side', () => {
       assert.doesNotMatch(answer.body, /SELECT/);
     }));
 
-  test('because the project was deleted after its token was checked is that token failure', () => {
+  test('a request whose project was deleted after its token was checked is that token failure', () => {
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
         users: { put: () => Promise.reject(new ProjectGoneError()) },
@@ -67,7 +67,7 @@ suite('what fails on our side', () => {
     });
   }
 
-  test('presence that cannot be cleared after a write does not make the write look failed', async () => {
+  test('a write whose presence cannot be cleared afterwards succeeds', async () => {
     const lines: string[] = [];
     const disturb = ({ presence }: Engine) => {
       const fails = () => Promise.reject(new StoreUnavailableError('away'));

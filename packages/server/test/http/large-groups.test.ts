@@ -5,34 +5,34 @@ import type { Json } from '../../src/values/json.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
-/** The store, with the members of every group in pieces like those of a large one; counts the open snapshots. */
-function inPieces(held: { count: number }) {
+/** The store with the members of every group in pieces, as of a large group; counts the open snapshots. */
+function inPieces(snapshots: { open: number }) {
   return ({ store }: Engine) => ({
     store: altered(store, {
       groups: {
         async find(project, id): Promise<GroupRecord | null> {
           const group = await store.groups.find(project, id);
           if (group === null) return null;
-          held.count += 1;
-          return { ...group, members: pieces(group.members as Json, held) };
+          snapshots.open += 1;
+          return { ...group, members: pieces(group.members as Json, snapshots) };
         },
       },
     }),
   });
 }
 
-async function* pieces(members: Json, held: { count: number }): AsyncGenerator<Json> {
+async function* pieces(members: Json, snapshots: { open: number }): AsyncGenerator<Json> {
   try {
     yield* members;
   } finally {
-    held.count -= 1;
+    snapshots.open -= 1;
   }
 }
 
 suite('a group whose members come in pieces', () => {
   const reading = async (method: string, headers: (etag: string) => Record<string, string>) => {
-    const held = { count: 0 };
-    return await withApp({ disturb: inPieces(held) }, async ({ call }) => {
+    const snapshots = { open: 0 };
+    return await withApp({ disturb: inPieces(snapshots) }, async ({ call }) => {
       await call('PUT', '/v1/users/u', { payload: {} });
       await call('PUT', '/v1/groups/g', { payload: { name: 'G', members: ['u'] } });
       const { headers: first } = await call('GET', '/v1/groups/g');
@@ -40,23 +40,23 @@ suite('a group whose members come in pieces', () => {
         headers: headers(String(first.etag)),
       });
       await new Promise(setImmediate);
-      return { statusCode, body, held: held.count };
+      return { statusCode, body, open: snapshots.open };
     });
   };
 
-  test('reads like any other', async () => {
-    const { body, held } = await reading('GET', () => ({}));
+  test('a group whose members are read in pieces is answered like any other', async () => {
+    const { body, open } = await reading('GET', () => ({}));
     const { members, name } = JSON.parse(body);
-    assert.deepEqual({ members, name, held }, { members: ['u'], name: 'G', held: 0 });
+    assert.deepEqual({ members, name, open }, { members: ['u'], name: 'G', open: 0 });
   });
 
-  test('releases the snapshot of the store when the answer is 304', async () => {
-    const { statusCode, held } = await reading('GET', (etag) => ({ 'if-none-match': etag }));
-    assert.deepEqual({ statusCode, held }, { statusCode: 304, held: 0 });
+  test('a group whose members are read in pieces releases its snapshot when the answer is 304', async () => {
+    const { statusCode, open } = await reading('GET', (etag) => ({ 'if-none-match': etag }));
+    assert.deepEqual({ statusCode, open }, { statusCode: 304, open: 0 });
   });
 
-  test('releases the snapshot of the store after a HEAD', async () => {
-    const { statusCode, held } = await reading('HEAD', () => ({}));
-    assert.deepEqual({ statusCode, held }, { statusCode: 200, held: 0 });
+  test('a group whose members are read in pieces releases its snapshot after a HEAD', async () => {
+    const { statusCode, open } = await reading('HEAD', () => ({}));
+    assert.deepEqual({ statusCode, open }, { statusCode: 200, open: 0 });
   });
 });

@@ -42,7 +42,7 @@ async function fill({ engine, project }: AppCase): Promise<void> {
 const ids = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id);
 
 suite('a list that is long', () => {
-  test('is read in chunks of at most 500 and is one JSON array of all of it', async () => {
+  test('a long list is read in chunks of at most 500 and is one JSON array of all entries', async () => {
     const pages: Page[] = [];
     await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
@@ -55,7 +55,7 @@ suite('a list that is long', () => {
     });
   });
 
-  test('with a limit above a chunk ends at the limit, and Link goes on after it', () =>
+  test('a long list with a limit above a chunk ends at the limit, and Link has the next page', () =>
     withApp({}, async (appCase) => {
       await fill(appCase);
       const first = await appCase.call('GET', '/v1/groups?limit=700');
@@ -67,15 +67,15 @@ suite('a list that is long', () => {
       assert.equal(new Set([...ids(first.body), ...ids(second.body)]).size, GROUPS);
     }));
 
-  test('is not read for a HEAD', async () => {
+  test('a long list is not read for a HEAD', async () => {
     const pages: Page[] = [];
     await withApp(watchingPages(pages), async (appCase) => {
       await fill(appCase);
       const { statusCode, body } = await appCase.call('HEAD', '/v1/groups');
       assert.equal(statusCode, 200);
       assert.equal(body, '');
-      // A reading that went on in the background would read its next chunk within a few ticks.
-      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      // A reading that continued in the background would read its next chunk within a few ticks.
+      for (let tick = 0; tick < 20; tick += 1) await new Promise(setImmediate);
       assert.equal(pages.length, 1);
     });
   });
@@ -97,7 +97,7 @@ const failingSecondChunk = (gate: Promise<void>) => ({
 });
 
 suite('a list that fails', () => {
-  test('at its first chunk has the status of the failure', async () => {
+  test('a list that fails at its first chunk has the status of the failure', async () => {
     const failing = ({ store }: Engine) => ({
       store: altered(store, {
         groups: {
@@ -115,7 +115,7 @@ suite('a list that fails', () => {
     });
   });
 
-  test('on the way breaks the connection, never ends as if it were whole, and is logged', async () => {
+  test('a list that fails after its first chunk breaks the connection, never ends as if it were whole, and is logged', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
     await withApp({ ...failingSecondChunk(Promise.resolve()), log }, async (appCase) => {
@@ -125,12 +125,12 @@ suite('a list that fails', () => {
     });
   });
 
-  test('a client that disconnects ends the reading', async () => {
+  test('a client that disconnects within a long list ends the reading', async () => {
     const pages: Page[] = [];
     let isReleased = false;
-    let letGo = () => {};
+    let release = () => {};
     const gate = new Promise<void>((resolve) => {
-      letGo = resolve;
+      release = resolve;
     });
     const disturb = ({ store }: Engine) => ({
       store: altered(store, {
@@ -152,7 +152,7 @@ suite('a list that fails', () => {
     await withApp({ disturb }, async (appCase) => {
       await fill(appCase);
       await leaveAtFirstPiece(appCase, '/v1/groups');
-      letGo();
+      release();
       await appCase.app.close();
       assert.equal(pages.length, 2);
       assert.ok(isReleased);
@@ -160,7 +160,7 @@ suite('a list that fails', () => {
   });
 });
 
-/** Starts a request and hangs up when the first piece of its answer is there; resolves when the server has noticed. */
+/** Starts a request and disconnects at the first piece of its answer; resolves when the server has noticed. */
 async function leaveAtFirstPiece(appCase: AppCase, path: string): Promise<void> {
   const port = await listen(appCase);
   const noticed = new Promise<void>((resolve) => {

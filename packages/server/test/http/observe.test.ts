@@ -21,7 +21,7 @@ suite('the log of requests', () => {
     return { texts, lines: texts.map((text) => JSON.parse(text) as Line) };
   };
 
-  test('a request is one debug line, without its query, its headers and its token', async () => {
+  test('a request logs one debug line, without its query, its headers and its token', async () => {
     const { texts, lines } = await linesOf('debug', '/v1/groups?limit=5', { 'x-request-id': 'r-1' });
     assert.equal(lines.length, 1);
     const { ms, ...line } = lines[0] as Line;
@@ -35,7 +35,7 @@ suite('the log of requests', () => {
   });
 
   for (const url of ['/v1/nowhere', '/v1/groups/%ZZ']) {
-    test(`${url}, which no route takes, is a line too`, async () => {
+    test(`${url}, which no route matches, logs a debug line too`, async () => {
       const { lines } = await linesOf('debug', url);
       assert.deepEqual(
         lines.map(({ path }) => path),
@@ -44,13 +44,13 @@ suite('the log of requests', () => {
     });
   }
 
-  test('at info there is none', async () => {
+  test('a request logs no line at level info', async () => {
     assert.deepEqual((await linesOf('info', '/v1/groups')).lines, []);
   });
 });
 
 suite('the metrics of requests', () => {
-  test('are counted by method, route and status, never by path', () =>
+  test('requests are counted in /metrics by method, route and status, never by path', () =>
     withApp({}, async ({ app, call }) => {
       await call('GET', '/v1/groups/secret-name');
       await call('PUT', '/v1/users/u', { payload: {} });
@@ -68,7 +68,7 @@ suite('the metrics of requests', () => {
       assert.match(body, /process_resident_memory_bytes \d/);
     }));
 
-  test('a histogram: buckets grow up to the count', () =>
+  test('the durations of requests are a histogram in /metrics, whose buckets grow up to the count', () =>
     withApp({}, async ({ app }) => {
       for (let n = 0; n < 3; n += 1) await send(app, '/healthz');
       const { body } = await send(app, '/metrics');
@@ -91,11 +91,11 @@ suite('x-request-id', () => {
       return String((await send(app, { url, headers })).headers['x-request-id']);
     });
 
-  test('of 1 to 128 visible ASCII characters is taken over', async () => {
+  test('an x-request-id of 1 to 128 visible ASCII characters is returned', async () => {
     for (const id of ['a', '!~', 'x'.repeat(128)]) assert.equal(await answered(id), id);
   });
 
-  test('any other is replaced by one of our own', async () => {
+  test('any other x-request-id is replaced by a new one', async () => {
     for (const id of [undefined, '', 'a b', 'é', 'x'.repeat(129)]) {
       const own = await answered(id);
       assert.match(own, /^[\x21-\x7e]{1,128}$/);
@@ -103,7 +103,7 @@ suite('x-request-id', () => {
     }
   });
 
-  test('is on every answer: unknown paths, wrong methods and malformed paths too', async () => {
+  test('x-request-id is on every answer: unknown paths, wrong methods and malformed paths too', async () => {
     for (const url of ['/nowhere', '/v1/authorize', '/v1/groups/%ZZ']) {
       assert.equal(await answered('mine', url), 'mine');
     }

@@ -29,9 +29,9 @@ const preference = { key: 'notification_channels', value: {} };
 const presence = (overrides: object) => ({ groupID: 'analysts', location: { page: '1' }, ...overrides });
 
 /** A request of the operation, and the error that answers it. */
-type Refused = [operationId: string, expected: [number, string?], request: () => Promise<Answer>];
+type Rejected = [operationId: string, expected: [number, string?], request: () => Promise<Answer>];
 
-const REFUSED: readonly Refused[] = [
+const REJECTED: readonly Rejected[] = [
   ['putGroup', [400, 'invalid_request'], () => project.send('PUT', '/v1/groups/g', '[]')],
   ['putGroup', [400, 'unexpected_field'], () => project.put('/v1/groups/g', { nick: 1 })],
   ['putGroup', [400, 'missing_field'], () => project.put('/v1/groups/g', {})],
@@ -118,8 +118,8 @@ const REFUSED: readonly Refused[] = [
 ];
 
 describe('errors have the described status, code and body', () => {
-  for (const [operationId, expected, request] of REFUSED) {
-    test(`${operationId}: ${expected.join(' ')}`, async () => {
+  for (const [operationId, expected, request] of REJECTED) {
+    test(`the answer of ${operationId} is described: ${expected.join(' ')}`, async () => {
       const answer = await request();
       assert.deepEqual(outcome(answer), expected, answer.text);
       api.expectDescribed(api.operation(operationId), answer);
@@ -137,7 +137,7 @@ describe('errors have the described status, code and body', () => {
     invalid_access_token: () => server.running.customerToken,
   };
   for (const [code, token] of Object.entries(headers)) {
-    test(`of a token: 401 ${code}`, async () => {
+    test(`a token failure is described: 401 ${code}`, async () => {
       const value = token();
       const authorization = value === undefined || value.startsWith('Basic') ? value : `Bearer ${value}`;
       const outgoing = authorization === undefined ? {} : { headers: { authorization } };
@@ -148,14 +148,14 @@ describe('errors have the described status, code and body', () => {
     });
   }
 
-  test('of a project that the customer does not have: 401 project_not_found', async () => {
+  test('a request about a project that the customer does not have is described: 401 project_not_found', async () => {
     const headers = { authorization: `Bearer ${server.running.customerToken}` };
     const answer = await send(project.url, 'GET', '/v1/projects/none', { headers });
     assert.deepEqual(outcome(answer), [401, 'project_not_found']);
     api.expectDescribed(api.operation('getProject'), answer);
   });
 
-  test('of a project token on /v1/projects: 401 invalid_customer_token', async () => {
+  test('a project token on /v1/projects is described: 401 invalid_customer_token', async () => {
     const answer = await project.get('/v1/projects');
     assert.deepEqual(outcome(answer), [401, 'invalid_customer_token']);
     api.expectDescribed(api.operation('listProjects'), answer);
@@ -163,7 +163,7 @@ describe('errors have the described status, code and body', () => {
 });
 
 describe('headers are as described', () => {
-  test('a reading has the ETag with which the next one is 304', async () => {
+  test('the described ETag of a reading answers the next one with 304', async () => {
     const described = api.operation('getGroup');
     const { value } = api.response(described, 200);
     assert.ok(Object.hasOwn(value.headers ?? {}, 'ETag'));
@@ -173,7 +173,7 @@ describe('headers are as described', () => {
     api.expectDescribed(described, answer);
   });
 
-  test('a page of groups links to the next one', async () => {
+  test('the described Link of a page of groups leads to the next page', async () => {
     await project.seed({ groups: [{ id: 'writers', name: 'Writers' }] });
     const answer = await project.get('/v1/groups?limit=1');
     assert.ok(Object.hasOwn(api.response(api.operation('listGroups'), 200).value.headers ?? {}, 'Link'));

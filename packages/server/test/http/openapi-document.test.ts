@@ -22,7 +22,7 @@ function* objectsIn(value: unknown, pointer = ''): Generator<[string, Record<str
 }
 
 describe('the document', () => {
-  test('the document is valid OpenAPI 3.1 to an independent validator, and every $ref resolves', async () => {
+  test('the API description is valid OpenAPI 3.1 to an independent validator, and every $ref resolves', async () => {
     const validator = new Validator();
     const { valid, errors } = await validator.validate({ ...structuredClone(api.document) });
     assert.ok(valid, JSON.stringify(errors));
@@ -32,7 +32,7 @@ describe('the document', () => {
     }
   });
 
-  test('the document names the product, its version and its licence, and is relative to the server that it came from', () => {
+  test('the API description names the product, its version and its licence, and its server is relative', () => {
     const { info, servers } = api.document;
     assert.deepEqual([info.title, info.version], ['Rollcall', manifest.version]);
     assert.equal(info.license.identifier, 'MIT');
@@ -42,18 +42,18 @@ describe('the document', () => {
     );
   });
 
-  test('refers to every component that it has', () => {
+  test('the API description refers to every component that it has', () => {
     const referred = new Set([...objectsIn(api.document)].map(([, { $ref }]) => $ref));
     for (const kind of ['schemas', 'responses', 'parameters', 'examples', 'headers'] as const) {
       for (const name of Object.keys(api.document.components[kind])) {
-        // The one row of the error table that nothing answers yet.
+        // The row of the error table that no operation answers yet.
         if (name === 'message_not_appendable') continue;
         assert.ok(referred.has(`#/components/${kind}/${name}`), `${kind}/${name} is used nowhere`);
       }
     }
   });
 
-  test('refers to Group, User and the other schemas rather than repeating them', () => {
+  test('the API description refers to Group, User and the other schemas instead of repeating them', () => {
     const texts = new Map(
       Object.entries(api.document.components.schemas).map(([name, schema]) => {
         const { description: _description, ...rest } = schema;
@@ -67,7 +67,7 @@ describe('the document', () => {
     }
   });
 
-  test('the document has no keyword that only our own checks understand', () => {
+  test("the API description has no keyword that only the server's validator knows", () => {
     for (const [pointer, object] of objectsIn(api.document)) {
       assert.ok(!Object.hasOwn(object, 'x-text'), pointer);
       assert.notEqual(object.format, 'http-url', pointer);
@@ -75,12 +75,12 @@ describe('the document', () => {
     assert.equal(api.document.components.schemas.Metadata?.['x-maxBytes'], 16_384);
   });
 
-  test('the document has a description of every field of every schema', () => {
+  test('the API description describes every field of every schema', () => {
     for (const [pointer, { properties }] of objectsIn(api.document)) {
       if (typeof properties !== 'object' || /\/(allOf|examples)\//.test(pointer)) continue;
       for (const [name, field] of Object.entries(properties as Record<string, Schema>)) {
         assert.match(field.description ?? '', /^[A-Z`].{4,}\.$/s, `${pointer}: ${name}`);
-        // What only repeats the type is what error messages say of the field.
+        // A description that only repeats the type is that of error messages.
         assert.doesNotMatch(
           field.description ?? '',
           /^(True or false|(A|An) (string|array|object|JSON|whole))/,
@@ -90,13 +90,13 @@ describe('the document', () => {
     }
   });
 
-  test('the document has every code of the error table in Error, and an example of each', () => {
+  test('the API description has every code of the error table in Error, and an example of each', () => {
     const codes = Object.keys(ERRORS);
     assert.deepEqual(api.document.components.schemas.Error?.properties?.error?.enum, codes);
     assert.deepEqual(Object.keys(api.document.components.examples), codes);
   });
 
-  test('the document is made once: the same bytes every time', async () => {
+  test('the API description is built once: every request gets the same bytes', async () => {
     const read = async () => (await server.running.request('GET', '/openapi.json')).text;
     assert.equal(await read(), await read());
   });
@@ -107,12 +107,12 @@ describe('every operation', () => {
     for (const described of api.operations) check(described);
   };
 
-  test('has an ID of its own', () => {
+  test('every operation of the API description has an ID of its own', () => {
     const ids = api.operations.map(({ operation }) => operation.operationId);
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('stands under one tag that is described', () => {
+  test('every operation of the API description has one tag that is described', () => {
     const tags = api.document.tags.map(({ name }) => name);
     for (const { operation } of api.operations) {
       assert.equal(operation.tags.length, 1, operation.operationId);
@@ -123,7 +123,7 @@ describe('every operation', () => {
   });
 
   test(
-    'describes all of its parameters, those of its path among them',
+    'every operation of the API description describes all of its parameters, also those of its path',
     each((described) => {
       const parameters = api.parameters(described);
       for (const { name, description, schema, content } of parameters) {
@@ -136,7 +136,7 @@ describe('every operation', () => {
   );
 
   test(
-    'has a request example, where it takes a body',
+    'every operation of the API description with a body has a request example',
     each(({ operation }) => {
       const media = operation.requestBody?.content['application/json'];
       if (media === undefined) return;
@@ -145,7 +145,7 @@ describe('every operation', () => {
   );
 
   test(
-    'has a success with an example that its schema takes',
+    'every operation of the API description has a success with an example that matches its schema',
     each((described) => {
       const { operation } = described;
       const successes = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
@@ -159,16 +159,16 @@ describe('every operation', () => {
   );
 
   test(
-    'describes refusals in the one shape, each code with its status or in its situation, and when it comes',
+    'describes errors in the one shape, each code with its status or in its situation, and when it comes',
     each((described) => {
-      const refusals = Object.keys(described.operation.responses).filter((status) => status >= '400');
-      assert.ok(refusals.includes('400') && refusals.includes('500'), described.operation.operationId);
-      for (const status of refusals) expectRefusals(described, Number(status));
+      const errors = Object.keys(described.operation.responses).filter((status) => status >= '400');
+      assert.ok(errors.includes('400') && errors.includes('500'), described.operation.operationId);
+      for (const status of errors) expectErrors(described, Number(status));
     }),
   );
 
   test(
-    'says which token opens it, and needs one unless it is open',
+    'every operation of the API description names the token that it needs, unless it is open',
     each(({ path, method, operation }) => {
       const schemes = operation.security.flatMap((requirement) => Object.keys(requirement));
       assert.deepEqual(schemes, tokensOf(path, method), operation.operationId);
@@ -177,7 +177,7 @@ describe('every operation', () => {
     }),
   );
 
-  test('of the organization alias is marked as the older name, and no other is', () => {
+  test('every operation of the organization alias, and no other, is marked as the older name', () => {
     for (const { path, operation } of api.operations) {
       assert.equal(operation.deprecated === true, path.startsWith('/v1/organizations'), path);
       if (operation.deprecated !== true) continue;
@@ -206,7 +206,7 @@ const SITUATIONS: Readonly<Record<number, string>> = {
   503: 'error',
 };
 
-function expectRefusals(described: DescribedOperation, status: number): void {
+function expectErrors(described: DescribedOperation, status: number): void {
   const { value, pointer } = api.response(described, status);
   const media = (value as Response).content?.['application/json'] as MediaType;
   const [error, narrowed] = media.schema.allOf as [Schema, Schema];
@@ -215,7 +215,10 @@ function expectRefusals(described: DescribedOperation, status: number): void {
   assert.ok(codes.length > 0, pointer);
   for (const code of codes) {
     assert.ok(ERRORS[code].status === status || SITUATIONS[status] === code, `${pointer}: ${code}`);
-    assert.ok(value.description.includes(`\`${code}\`: `), `${pointer} does not say when ${code} comes`);
+    assert.ok(
+      value.description.includes(`\`${code}\`: `),
+      `${pointer} does not name the condition of ${code}`,
+    );
   }
   const examples = Object.entries(media.examples ?? {});
   assert.deepEqual(

@@ -16,7 +16,7 @@ before(async () => {
   api = await ApiDescription.of((await server.started).url);
 });
 
-/** A project in the state that the examples speak of. */
+/** A project in the state that the examples assume. */
 async function exampleProject(): Promise<Project> {
   const project = await server.project();
   await project.seed({
@@ -48,7 +48,7 @@ function tokenFor({ operation }: DescribedOperation, project: Project): string |
   return scheme === undefined ? null : project.token;
 }
 
-/** Projects are named, and app tokens signed, by the server that they are of; everything else is sent as it is shown. */
+/** IDs of projects and app tokens are those of this server; everything else is sent as in the description. */
 function sendable(body: unknown, project: Project): unknown {
   const isAuthorization = typeof body === 'object' && body !== null && 'signed_app_token' in body;
   return isAuthorization ? { signed_app_token: appToken(project) } : body;
@@ -58,15 +58,15 @@ function sendable(body: unknown, project: Project): unknown {
 function targetOf(described: DescribedOperation, project: Project, withQuery: boolean): string {
   const query = new URLSearchParams();
   let { path } = described;
-  for (const { name, in: place, required, example, content } of api.parameters(described)) {
+  for (const { name, in: source, required, example, content } of api.parameters(described)) {
     const shown = content?.['application/json']?.examples?.[name] as Example | undefined;
     const value = shown === undefined ? example : JSON.stringify(shown.value);
-    if (place === 'path') {
+    if (source === 'path') {
       path = path.replace(
         `{${name}}`,
         encodeURIComponent(name === 'project_id' ? project.id : String(value)),
       );
-    } else if (place === 'query' && value !== undefined && (withQuery || required === true)) {
+    } else if (source === 'query' && value !== undefined && (withQuery || required === true)) {
       query.set(name, String(value));
     }
   }
@@ -92,7 +92,7 @@ function expectSuccess(described: DescribedOperation, answer: Answer): void {
 }
 
 describe('every described example can be sent, and is answered as described', () => {
-  test('every request example', async () => {
+  test('every request example of the API description can be sent, and is answered as described', async () => {
     for (const described of api.operations) {
       const bodies = described.operation.requestBody?.content['application/json']?.examples ?? {};
       for (const example of Object.values(bodies) as Example[]) {
@@ -101,7 +101,7 @@ describe('every described example can be sent, and is answered as described', ()
     }
   });
 
-  test('every operation without a body, and every one with the examples of its query', async () => {
+  test('every operation without a body, and every one with the examples of its query, is answered as described', async () => {
     for (const described of api.operations) {
       const { requestBody } = described.operation;
       if (requestBody === undefined || !requestBody.required)
@@ -110,12 +110,12 @@ describe('every described example can be sent, and is answered as described', ()
     }
   });
 
-  test('every request example is taken by the schema that stands beside it', () => {
+  test('every request example of the API description is valid against the schema of its operation', () => {
     for (const { path, method, operation } of api.operations) {
       const media = operation.requestBody?.content['application/json'];
-      const place = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
+      const pointer = `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/${method}/requestBody`;
       for (const [name, example] of Object.entries(media?.examples ?? {})) {
-        const at = `${place}/content/application~1json/schema`;
+        const at = `${pointer}/content/application~1json/schema`;
         api.expectValid(at, (example as Example).value, `${operation.operationId}: ${name}`);
       }
     }

@@ -8,7 +8,7 @@ import { send } from '../support/http-client.ts';
 import { withServer } from '../support/server.ts';
 
 describe('the operations and the description', () => {
-  test('the operations and the description are the same, both ways; operations of groups stand there under their older name too', () =>
+  test('the API description has exactly the operations of the server; operations of groups also under their older name', () =>
     withServer({}, async ({ url }) => {
       const document = expectOk<OpenApiDocument>(await send(url, 'GET', '/openapi.json'));
       const described = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -25,7 +25,7 @@ describe('the operations and the description', () => {
       assert.deepEqual(described.sort(), defined.sort());
     }));
 
-  test('a path takes the methods that are described, HEAD where it takes GET, and no other', () =>
+  test('a path accepts the methods that the API description has, HEAD where it accepts GET, and no other', () =>
     withServer({}, async ({ url }) => {
       const { paths } = expectOk<OpenApiDocument>(await send(url, 'GET', '/openapi.json'));
       for (const [path, operations] of Object.entries(paths)) {
@@ -39,7 +39,7 @@ describe('the operations and the description', () => {
 });
 
 describe('/openapi.json and /docs', () => {
-  test('need no token and take GET and HEAD only', async () => {
+  test('/openapi.json and /docs need no token and accept GET and HEAD only', async () => {
     await withServer({}, async ({ url }) => {
       for (const path of ['/openapi.json', '/docs']) {
         const got = await send(url, 'GET', path);
@@ -48,9 +48,9 @@ describe('/openapi.json and /docs', () => {
         assert.deepEqual([head.status, head.text], [200, '']);
         assert.equal(head.headers['content-length'], got.headers['content-length']);
         for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-          const refused = await send(url, method, path);
-          expectError(refused, 405, 'invalid_request');
-          assert.equal(refused.headers.allow, 'GET, HEAD');
+          const rejected = await send(url, method, path);
+          expectError(rejected, 405, 'invalid_request');
+          assert.equal(rejected.headers.allow, 'GET, HEAD');
         }
       }
     });

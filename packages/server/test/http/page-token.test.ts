@@ -12,19 +12,19 @@ const part = fc
 const list = fc.array(part, { minLength: 1, maxLength: 3 });
 
 suite('page tokens', () => {
-  test('any ID comes back from its own list, on every process with the key', () => {
-    const kept = fc.property(list, part, (name, id) => {
+  test('a page token returns its ID for its own list, on every process with the key', () => {
+    const property = fc.property(list, part, (name, id) => {
       assert.equal(new PageTokens(KEY).read(name, tokens.issue(name, id)), id.toWellFormed());
     });
-    fc.assert(kept);
+    fc.assert(property);
   });
 
-  test('no other list takes it', () => {
-    const refused = fc.property(list, list, part, (name, other, id) => {
+  test('a page token of one list is rejected by every other list', () => {
+    const property = fc.property(list, list, part, (name, other, id) => {
       fc.pre(name.join('\0') !== other.join('\0'));
       assert.equal(tokens.read(other, tokens.issue(name, id)), null);
     });
-    fc.assert(refused);
+    fc.assert(property);
   });
 
   test('a page token with any character changed is rejected', () => {

@@ -188,9 +188,9 @@ describe('a presence update', () => {
     let isAway = false;
     const disturb: AppOptions['disturb'] = ({ presence }) => ({
       presence: altered(presence, {
-        set(place) {
+        set(update) {
           if (isAway) return Promise.reject(new StoreUnavailableError('Redis is away'));
-          return presence.set(place);
+          return presence.set(update);
         },
       }),
     });
@@ -223,18 +223,18 @@ describe('a presence update', () => {
 });
 
 describe('a presence update whose client disconnects', () => {
-  test('before its answer is counted once in /metrics', async () => {
+  test('a presence update whose client disconnects before its answer is counted once in /metrics', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
-    const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>();
+    const { promise: called, resolve: onCall } = Promise.withResolvers<void>();
     let isDelayed = false;
     const disturb: AppOptions['disturb'] = ({ presence }) => ({
       presence: altered(presence, {
-        async set(place) {
+        async set(update) {
           if (isDelayed) {
-            isAsked();
+            onCall();
             await stored;
           }
-          return presence.set(place);
+          return presence.set(update);
         },
       }),
     });
@@ -248,7 +248,7 @@ describe('a presence update whose client disconnects', () => {
       connection.write(
         `PUT ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
       );
-      await asked;
+      await called;
       connection.destroy();
       await gone;
       store();

@@ -1,13 +1,13 @@
-/** What the log says while the engine of presence is away. */
+/** The log while the engine of presence is away. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import type { Engine } from '../../src/wiring.ts';
 import { altered, withApp } from './app-case.ts';
 
-/** The lines of the log while the engine answers as `isAway` says, sweep by sweep, for so many seconds. */
+/** The lines of the log during so many seconds in which `isAway` decides for each sweep whether the engine fails. */
 async function linesOf(
   seconds: number,
   isAway: (sweep: number) => boolean,
@@ -22,7 +22,7 @@ async function linesOf(
       async sweep(now) {
         sweeps += 1;
         const until = ticks + sweepTicks - 1;
-        while (ticks < until) await turn();
+        while (ticks < until) await tick();
         if (isAway(sweeps)) throw new StoreUnavailableError('away');
         return presence.sweep(now);
       },
@@ -31,8 +31,8 @@ async function linesOf(
   await withApp({ log, disturb }, async ({ clock }) => {
     for (ticks = 0; ticks < seconds * 4; ticks += 1) {
       clock.move(250);
-      await turn();
-      await turn();
+      await tick();
+      await tick();
     }
   });
   assert.equal(sweeps, (seconds * 4) / sweepTicks, 'each is tried');
@@ -43,23 +43,23 @@ const AWAY = 'expired presence is not dropped';
 const BACK = 'expired presence is dropped again';
 
 describe('a presence engine that is away is logged when that begins, each minute, and after a minute without failure', () => {
-  test('sweeps that fail at once are logged once a minute', async () => {
+  test('sweeps of presence that fail at once are logged once a minute', async () => {
     const isAway = (sweep: number) => sweep > 8 && sweep <= 8 + 150 * 4;
     assert.deepEqual(await linesOf(220, isAway), [AWAY, AWAY, AWAY, BACK]);
   });
 
-  test('sweeps that fail after two seconds are logged once a minute', async () => {
+  test('sweeps of presence that fail after two seconds are logged once a minute', async () => {
     assert.deepEqual(await linesOf(124, () => true, 8), [AWAY, AWAY, AWAY]);
   });
 
   for (const every of [2, 22, 40]) {
-    test(`sweeps of which one in ${every} fails are logged once a minute`, async () => {
+    test(`sweeps of presence of which one in ${every} fails are logged once a minute`, async () => {
       assert.deepEqual(await linesOf(100, (sweep) => sweep % every === 1), [AWAY, AWAY]);
     });
   }
 });
 
-test('a tick that comes during a sweep is made up for right after it, so nothing that expired waits for another', async () => {
+test('a sweep that is due during a sweep follows right after it, so no expired presence waits for another', async () => {
   const times: number[] = [];
   const first = Promise.withResolvers<void>();
   const disturb = ({ presence }: Engine) => ({
@@ -76,7 +76,7 @@ test('a tick that comes during a sweep is made up for right after it, so nothing
     clock.move(250);
     assert.equal(times.length, 1);
     first.resolve();
-    for (let turns = 0; turns < 20; turns += 1) await turn();
+    for (let count = 0; count < 20; count += 1) await tick();
     assert.deepEqual(times, [clock.now() - 250, clock.now()]);
   });
 });

@@ -41,7 +41,7 @@ describe('an answer before a long body', () => {
 });
 
 describe('an answer before a short body', () => {
-  test('an answer before a short body keeps the connection for the next request when the body arrives', () =>
+  test('an answer before a short body leaves the connection open for the next request when the body arrives', () =>
     withServer(async (url) => {
       const connection = new RawConnection(url);
       for (const text of [

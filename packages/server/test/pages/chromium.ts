@@ -14,7 +14,7 @@ export const skipsPages =
     ? `none of ${NAMES.join(', ')} is in the PATH`
     : false;
 
-/** A page as a visitor has it, and all that went on in it. */
+/** A page in the browser, with its requests and messages. */
 export interface Visit {
   readonly page: Page;
   /** URLs of all requests, the page itself first. */

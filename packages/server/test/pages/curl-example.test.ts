@@ -13,7 +13,7 @@ before(async () => {
   api = await ApiDescription.of((await server.started).url);
 });
 
-/** What a shell hands to curl. */
+/** The arguments that a shell passes to curl. */
 function argumentsOf(example: string): string[] {
   const script = `curl() { printf '%s\\0' "$@"; }\nURL=http://host TOKEN=t CUSTOMER_TOKEN=c CLIENT_TOKEN=b\n${example}`;
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
@@ -24,7 +24,7 @@ function argumentsFor({ path, method, operation }: DescribedOperation, body: unk
 }
 
 describe('the curl lines of the page', () => {
-  test('send, pasted into a shell, the described request', () => {
+  test('the curl lines of the page, pasted into a shell, send the described request', () => {
     for (const described of api.operations) {
       const { operation, method } = described;
       const examples = operation.requestBody?.content['application/json']?.examples ?? {};

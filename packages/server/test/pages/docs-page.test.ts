@@ -19,7 +19,7 @@ const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch:
 const onDocs = <Result>(options: BrowserContextOptions, use: (visited: Visit) => Promise<Result>) =>
   visit(`${server.running.url}/docs`, options, use);
 
-/** IDs of the operations that the page shows: with a section each, or a line of what is there for older hosts. */
+/** IDs of the operations that the page shows: each in a section, or in a line for older hosts. */
 const shownOperations = async ({ page }: Visit): Promise<string[]> => {
   const ids = api.operations.map(({ operation }) => operation.operationId);
   const visible = await Promise.all(ids.map((id) => page.locator(`[id="${id}"]`).isVisible()));
@@ -27,7 +27,7 @@ const shownOperations = async ({ page }: Visit): Promise<string[]> => {
 };
 
 describe('/docs in Chromium', { skip: skipsPages }, () => {
-  test('shows the introduction, every operation with its path, every schema and every error code', async () => {
+  test('/docs shows the introduction, every operation with its path, every schema and every error code', async () => {
     await onDocs(DESKTOP, async (visited) => {
       const { page } = visited;
       assert.match(await page.title(), /^Rollcall API \d+\.\d+\.\d+$/);
@@ -46,7 +46,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('requests only itself, and violates no Content-Security-Policy', async () => {
+  test('/docs requests only itself, and violates no Content-Security-Policy', async () => {
     await onDocs(DESKTOP, async ({ page, requests, complaints }) => {
       await page.waitForLoadState('networkidle');
       assert.deepEqual(requests, [`${server.running.url}/docs`]);
@@ -54,7 +54,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('allows no script, style or frame but its own', async () => {
+  test('/docs allows no script, style or frame but its own', async () => {
     const { headers, text } = await server.running.request('GET', '/docs', { token: null });
     const policy = String(headers['content-security-policy']);
     assert.match(policy, /^default-src 'none'; /);
@@ -75,7 +75,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('every link within the page has its target, and every ID is unique', async () => {
+  test('every link within /docs has its target, and every ID is unique', async () => {
     await onDocs(DESKTOP, async ({ page }) => {
       const ids = await page.evaluate<string[]>("[...document.querySelectorAll('[id]')].map(({ id }) => id)");
       const links = await page.locator('a[href^="#"]').all();
@@ -91,7 +91,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     phone: PHONE,
     tablet: { viewport: { width: 800, height: 1000 } },
   })) {
-    test(`fits the width of a ${name}, with every operation`, async () => {
+    test(`/docs fits the width of a ${name}, with every operation`, async () => {
       await onDocs(options, async (visited) => {
         const { page } = visited;
         const [needed, given] = await page.evaluate<[number, number]>(
@@ -106,13 +106,13 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   }
 
-  test('is all there without scripts', async () => {
+  test('/docs is complete without scripts', async () => {
     await onDocs({ ...DESKTOP, javaScriptEnabled: false }, async (visited) => {
       assert.equal((await shownOperations(visited)).length, api.operations.length);
     });
   });
 
-  test('copies an example', async () => {
+  test('/docs copies an example', async () => {
     const options = { ...DESKTOP, permissions: ['clipboard-read', 'clipboard-write'] };
     await onDocs(options, async ({ page }) => {
       const figure = page.locator('#putGroup figure').first();
@@ -123,7 +123,7 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('follows the visitor in light and dark', async () => {
+  test('/docs follows the light or dark scheme of the visitor', async () => {
     const background = (colorScheme: 'light' | 'dark') =>
       onDocs({ ...DESKTOP, colorScheme }, ({ page }) =>
         page.evaluate('getComputedStyle(document.body).backgroundColor'),
@@ -131,12 +131,12 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     assert.notEqual(await background('light'), await background('dark'));
   });
 
-  test('shows the errors of an operation with their codes when they are unfolded', async () => {
+  test('/docs shows the errors of an operation with their codes when they are unfolded', async () => {
     await onDocs(DESKTOP, async ({ page }) => {
-      const refusals = page.locator('#putGroup details');
-      const code = refusals.getByText('user_not_found');
+      const errors = page.locator('#putGroup details');
+      const code = errors.getByText('user_not_found');
       assert.equal(await code.isVisible(), false);
-      await refusals.locator('summary').click();
+      await errors.locator('summary').click();
       assert.equal(await code.isVisible(), true);
     });
   });

@@ -18,13 +18,13 @@ const content: BatchContent = {
 };
 
 describe('the text of a batch', () => {
-  test('a batch is written once for channels that show the same events up to the same offset', () => {
+  test('a batch of events is written once for channels that show the same events up to the same offset', () => {
     const texts = new BatchText();
     const text = texts.of(content);
     assert.equal(texts.of({ ...content, entries: [...content.entries] }), text);
   });
 
-  test('a batch with other events, another offset or another merge has a text of its own', () => {
+  test('a batch with other events, another offset or another merge is written as a separate text', () => {
     for (const other of [
       { to: 4 },
       { idAt: idsOf('f') },

@@ -18,7 +18,7 @@ function randomFilter(random: Random): LocationFilter {
 
 describe('the index of channels', () => {
   for (const seed of [1, 2, 3]) {
-    test(`near a location are all channels whose filter shows it, each once, seed ${seed}`, () => {
+    test(`the index finds all channels whose filter shows a location, each once, seed ${seed}`, () => {
       const random = new Random(seed);
       const index = new ChannelIndex<ReturnType<typeof channelOf>>();
       let channels: ReturnType<typeof channelOf>[] = [];
@@ -42,14 +42,14 @@ describe('the index of channels', () => {
     });
   }
 
-  test('near a location are few of many channels, also where all filters have one pair in common', () => {
+  test('the index finds few of many channels for a location, also where all filters have one pair in common', () => {
     const index = new ChannelIndex<ReturnType<typeof channelOf>>();
     for (let page = 0; page < 1_000; page += 1) {
       index.add(channelOf({ location: canonicalLocation({ doc: 'a', page: `${page}` }), partial: true }));
       index.add(channelOf({ location: canonicalLocation({ page: `${page}` }), partial: false }));
     }
     const near = index.near(canonicalLocation({ doc: 'a', page: '7', line: '1' }));
-    // The first one stands under the pair that all have.
+    // The first channel is indexed by the pair that all have.
     assert.ok(near.size <= 2, `${near.size} channels`);
     assert.equal(index.near(canonicalLocation({ page: '7' })).size, 2);
   });

@@ -16,11 +16,11 @@ function counted(store: Store): { reads: number } {
     [store.eligibility, 'find'],
     [store.eligibility, 'findMany'],
   ] as const) {
-    const ask = Reflect.get(port, name) as (...args: unknown[]) => Promise<never>;
+    const method = Reflect.get(port, name) as (...args: unknown[]) => Promise<never>;
     Object.assign(port, {
       [name]: (...args: unknown[]) => {
         count.reads += 1;
-        return ask(...args);
+        return method(...args);
       },
     });
   }
@@ -52,7 +52,7 @@ describe('the credentials of open streams', () => {
       }
       const count = counted(world.engine.store);
       await changed(world);
-      await world.until('everybody', () => checks.viewers === ids.length && count.reads === 2);
+      await world.until('all checks', () => checks.viewers === ids.length && count.reads === 2);
       await ticks();
       assert.deepEqual(checks, { host: 1, viewers: ids.length });
       assert.equal(count.reads, 2);
@@ -66,17 +66,17 @@ describe('the credentials of open streams', () => {
   test('a rejected token ends all streams that were opened with it, and no others', () =>
     withStreams({}, async (world) => {
       await world.seed(['a']);
-      const refuse = () => {
+      const reject = () => {
         throw new ServiceError('expired_access_token', 'expired');
       };
       const open = (credentials: string, checkCredentials: () => void) =>
         world.open({ credentials, checkCredentials });
-      const refused = [await open('x', refuse), await open('x', refuse)];
+      const rejected = [await open('x', reject), await open('x', reject)];
       const other = await open('y', () => {});
       await changed(world);
-      await world.until('the ends', () => refused.every(({ ended }) => ended !== null));
+      await world.until('the ends', () => rejected.every(({ ended }) => ended !== null));
       await ticks();
-      for (const { parser } of refused)
+      for (const { parser } of rejected)
         assert.equal(parser.events.at(-1)?.data.error, 'expired_access_token');
       assert.equal(other.ended, null);
     }));

@@ -48,12 +48,12 @@ describe('many readers who resume at once', () => {
   }
 });
 
-test('other work of the process runs while all readers get a snapshot', () =>
+test('other work of the process continues while all readers get a snapshot', () =>
   withStreams({}, async (world) => {
     const ids = Array.from({ length: 500 }, (_, index) => `u${index + 1_000}`);
     await world.seed(ids);
     const loseOrder = orderLoss(world.engine.presence);
-    for (const id of ids) await world.move(id, 'x'.repeat(300));
+    await world.moveAll(ids, 'x'.repeat(300));
     const sinks = await Promise.all(Array.from({ length: 200 }, () => world.open()));
     const writes = () => sinks.reduce((sum, { written }) => sum + written.length, 0);
     const pieces = sinks[0]?.written.length ?? 0;
@@ -69,7 +69,7 @@ test('other work of the process runs while all readers get a snapshot', () =>
     assert.ok(most < 256 + 2 * pieces, `${most} writes in one tick, of ${last - before}`);
   }));
 
-test('a snapshot right after another one waits for no timer', () =>
+test('a snapshot right after another snapshot waits for no timer', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);
     const loseOrder = orderLoss(world.engine.presence);
@@ -83,7 +83,7 @@ test('a snapshot right after another one waits for no timer', () =>
     await world.until('all', () => sinks.every((sink) => types(sink).length >= 2));
   }));
 
-test('at most 100 channels without readers are retained for readers who come back', () =>
+test('at most 100 channels without readers are retained for readers who resume', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);
     const { presence, store } = world.engine;

@@ -4,10 +4,7 @@ import { type Logger, pino } from 'pino';
 import { arrived } from '../../src/realtime/events/reader-event.ts';
 import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
 import { BY_TEST } from '../support/origin.ts';
-import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
-
-const changes = ({ parser }: SimulatedSink) => parser.events.filter(({ type }) => type !== 'snapshot');
 
 interface Line {
   readonly level: number;
@@ -20,7 +17,7 @@ function listening(): { log: Logger; lines: Line[] } {
   return { lines, log: pino({ level: 'error' }, { write: (text) => lines.push(JSON.parse(text)) }) };
 }
 
-/** What makes a broken stream throw. */
+/** The causes of an exception in a stream. */
 const OCCASIONS: Readonly<Record<string, (world: StreamWorld) => unknown>> = {
   'an event': (world) => world.move('a', '1'),
   'a heartbeat': ({ clock }) => clock.move(15_000),
@@ -53,7 +50,7 @@ describe('an exception in a stream', () => {
           {},
         );
         await world.move('b', '9');
-        await world.until('what follows', () => changes(host).at(-1)?.data.id === 'b');
+        await world.until('what follows', () => host.changes.at(-1)?.data.id === 'b');
       });
     });
   }
@@ -62,7 +59,7 @@ describe('an exception in a stream', () => {
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const sink = await world.open();
-      // No date is so late, so the text of the event throws.
+      // No Date can have this time, so the text of the event throws.
       const update = {
         type: 'durable',
         userId: 'a',
@@ -75,7 +72,7 @@ describe('an exception in a stream', () => {
       await world.until('a snapshot', () => sink.parser.events.length === 2);
       assert.equal(sink.parser.events[1]?.type, 'snapshot');
       await world.move('b', '1');
-      await world.until('what follows', () => changes(sink).length === 1);
+      await world.until('what follows', () => sink.changes.length === 1);
       assert.equal(sink.ended, null);
     }));
 });

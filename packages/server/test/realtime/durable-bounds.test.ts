@@ -13,7 +13,7 @@ const AT_PAGE_1 = { filter: { location: { location: PAGE_1, partial: false }, ex
 /** Two processes; a second durable location of a user ends the first. */
 const ONE_EACH = { writesPerSecond: [1_000, 1_000], durableBounds: { locations: 1, bytes: 1_000 } };
 
-/** Sets it in the store, and gives the event that says so. */
+/** Sets the location in the store, and returns its event. */
 async function set(world: StreamWorld, location: string): Promise<GroupEvent> {
   const update = { userId: 'a', groupId: 'g', region: location, location };
   const stamp = { now: world.clock.now(), revision: location, ...BY_TEST };
@@ -26,7 +26,7 @@ async function set(world: StreamWorld, location: string): Promise<GroupEvent> {
 const publish = (world: StreamWorld, event: GroupEvent) =>
   world.engine.presence.publish(world.scope, event, world.clock.now());
 
-/** The durable locations that a reader of all of these streams, one after the other, ends with. */
+/** The durable locations of a reader after all of these streams, one after the other. */
 function known(...sinks: readonly SimulatedSink[]): unknown[] {
   const model = new ReaderModel();
   for (const sink of sinks) for (const event of sink.parser.events) model.take(event);

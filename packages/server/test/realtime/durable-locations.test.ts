@@ -8,7 +8,7 @@ const USERS = Array.from({ length: 6 }, (_, index) => `u${index}`);
 const FILTERS = 70;
 const STEPS = 5_000;
 
-/** A map for each filter. */
+/** The naive model: a map for each filter. */
 class Model {
   readonly filters = new Map<number, Map<string, DurableLocation>>();
 

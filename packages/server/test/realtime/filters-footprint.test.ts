@@ -11,15 +11,15 @@ import { type StreamWorld, withStreams } from './stream-world.ts';
 const USERS = Array.from({ length: 1_000 }, (_, index) => `u${index + 1_000}`);
 const FILTERS = 500;
 const MB = 1_048_576;
-/** How many of the users are there durably too: the Store takes its time to read them 500 times. */
+/** The number of users with durable presence too, which the Store reads 500 times. */
 const DURABLE_USERS = USERS.slice(0, 250);
-/** Some 18 MB are used; a copy for each filter of what it shows takes more than 100 MB. */
+/** About 18 MB are used; a copy of the shown locations for each filter takes more than 100 MB. */
 const ADDED_MAX = 30 * MB;
 const MOVES = 300;
 
-/** Each subset of these pairs is a filter that shows everybody. */
+/** Each subset of these pairs is a filter that shows all users. */
 const PAIRS = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`key${index}`, `value ${index}`]));
-const place = (line: string): Location => ({ ...PAIRS, doc: 'a', line });
+const locationAt = (line: string): Location => ({ ...PAIRS, doc: 'a', line });
 const REGION = { doc: 'a' };
 
 function filterOf(index: number): StreamRequest['filter'] {
@@ -28,7 +28,7 @@ function filterOf(index: number): StreamRequest['filter'] {
   return { location: { location, partial: true }, excludeDurable: false };
 }
 
-/** A reader that stores nothing of what it is given, and takes all of it or nothing. */
+/** A reader that stores nothing, and receives all of a text or nothing. */
 class Drain implements StreamSink {
   bytesWritten = 0;
   writableLength = 0;
@@ -56,10 +56,10 @@ class Drain implements StreamSink {
   }
 }
 
-/** Everybody present in the group, some of them durably too. */
+/** All users present in the group, some of them durably too. */
 async function fill(world: StreamWorld): Promise<void> {
   await world.seed(USERS);
-  const body = { groupID: 'g', location: place('0'), exclusiveWithin: REGION };
+  const body = { groupID: 'g', location: locationAt('0'), exclusiveWithin: REGION };
   const { presence } = world.services;
   await Promise.all(
     USERS.map((userId) => presence.put({ project: world.project, ...BY_TEST }, userId, body)),
@@ -101,11 +101,11 @@ describe('500 filters that each show all 1,000 users of a group', () => {
       for (let move = 0; move < MOVES; move += 1) {
         await world.services.presence.put({ project: world.project, ...BY_TEST }, USERS[move] as string, {
           groupID: 'g',
-          location: place(`${move + 1}`),
+          location: locationAt(`${move + 1}`),
           exclusiveWithin: REGION,
         });
       }
-      const eventBytes = MOVES * JSON.stringify(place('1')).length;
+      const eventBytes = MOVES * JSON.stringify(locationAt('1')).length;
       await world.until('all moves', () => bytes() >= snapshots + eventBytes);
       const addedAfter = (await usedBytes()) - before;
       assert.ok(addedAfter <= ADDED_MAX, `${(addedAfter / MB).toFixed(1)} MB after ${MOVES} moves`);

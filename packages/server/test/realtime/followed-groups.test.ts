@@ -10,7 +10,7 @@ import { ReaderModel } from './reader-model.ts';
 import type { SimulatedSink } from './simulated-sink.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
 
-/** What a test sees and bends of the watches of a PresenceStore. */
+/** The watches of a PresenceStore, which a test can read and disturb. */
 interface Watched {
   readonly watchers: PresenceWatcher[];
   readonly watches: PresenceWatch[];
@@ -31,18 +31,18 @@ function watched(presence: PresenceStore): Watched {
   return seen;
 }
 
-/** The next page of presence is answered when the test says so. */
+/** The next page of presence is answered when the test releases it. */
 function delayedReading(presence: PresenceStore): { reads: Promise<void>; answer: () => void } {
   const snapshot = presence.snapshot.bind(presence);
   const reads = Promise.withResolvers<void>();
-  const goesOn = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
   presence.snapshot = async (reading) => {
     presence.snapshot = snapshot;
     reads.resolve();
-    await goesOn.promise;
+    await released.promise;
     return snapshot(reading);
   };
-  return { reads: reads.promise, answer: goesOn.resolve };
+  return { reads: reads.promise, answer: released.resolve };
 }
 
 const present = ({ parser }: SimulatedSink): string[] =>
@@ -76,13 +76,13 @@ describe('reading a group', () => {
       await world.seed(['a']);
       const seen = watched(world.engine.presence);
       const delayed = delayedReading(world.engine.presence);
-      const refused = assert.rejects(world.open(), StoreUnavailableError);
+      const rejected = assert.rejects(world.open(), StoreUnavailableError);
       await delayed.reads;
       seen.watchers[0]?.onLost();
       // The reading has this move, and no watch has its event.
       await world.move('a', '1');
       delayed.answer();
-      await refused;
+      await rejected;
       assert.deepEqual(present(await world.open()), ['a']);
     }));
 });
@@ -106,7 +106,7 @@ describe('following a group', () => {
       assert.equal(snapshots(sink), 2);
     }));
 
-  test('streams of a group that was created again before its removal was published go on', () =>
+  test('streams of a group that was created again before its removal was published continue', () =>
     withStreams({}, async (world) => {
       await world.seed(['a', 'b']);
       const [host, viewer] = [await world.open(), await world.open({ viewer: { userId: 'a' } })];
@@ -136,7 +136,7 @@ describe('following a group', () => {
       await world.engine.store.groups.delete(world.project, 'g', stamp);
       await world.seed(['a']);
       const back = await world.open({}, before.parser.lastEventId, 1);
-      assert.equal(snapshots(back), 0, 'it goes on');
+      assert.equal(snapshots(back), 0, 'the stream continues');
       await world.engine.presence.removeGroup(world.scope, world.clock.now());
       await world.until('that nobody is there', () => snapshots(back) === 1);
       assert.deepEqual(present(back), []);
@@ -262,7 +262,7 @@ describe('an engine that is away from many groups', () => {
         const seen = watched(world.engine.presence);
         const [sink] = await openAll(world, 1);
         const store = world.engine.store[port];
-        const ask: unknown = Reflect.get(store, question);
+        const method: unknown = Reflect.get(store, question);
         const stuck = async () => {
           for (const until = world.clock.now() + 4_500; world.clock.now() < until; ) await nextIteration();
           throw new StoreUnavailableError('away');
@@ -275,7 +275,7 @@ describe('an engine that is away from many groups', () => {
           [40, 1],
           [40, 1],
         ]);
-        Object.assign(store, { [question]: ask });
+        Object.assign(store, { [question]: method });
         await world.pass(10);
         assert.deepEqual(logged().slice(2), [[30, 1]]);
         assert.equal(sink?.ended, null);
@@ -289,19 +289,19 @@ describe('an engine that is away from many groups', () => {
       const sinks = await openAll(world, 100);
       const { presence } = world.engine;
       const watch = presence.watch.bind(presence);
-      const goesOn = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
       let [reads, most] = [0, 0];
       presence.watch = async (...args) => {
         reads += 1;
         most = Math.max(most, reads);
-        await goesOn.promise;
+        await released.promise;
         reads -= 1;
         return watch(...args);
       };
       for (const watcher of [...seen.watchers]) watcher.onLost();
       await world.pass(3);
       assert.equal(reads, 32);
-      goesOn.resolve();
+      released.resolve();
       await world.until('snapshots', () => sinks.every((sink) => snapshots(sink) === 2));
       assert.equal(most, 32);
     }));

@@ -63,7 +63,7 @@ class Changes {
     const userId = this.#random.pick(USERS);
     const there = this.#there.get(userId) as Set<string>;
     const location = this.#random.pick(LOCATIONS);
-    const left = [...there].filter((place) => place !== location);
+    const left = [...there].filter((other) => other !== location);
     const kind = this.#random.below(10);
     if (kind === 0) return durable(userId, location, AT + this.#offset);
     if (kind === 1) return departed(userId, location, 'removed', true);

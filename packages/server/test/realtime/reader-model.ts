@@ -6,11 +6,11 @@ interface Known {
   durable: PresenceEntry['durable'];
 }
 
-/** A reader as docs/api.md describes it: applies events in order, and knows who is where. */
+/** A reader as docs/api.md describes it: it applies events in order, and has the locations of all users. */
 export class ReaderModel {
   readonly #users = new Map<string, Known>();
 
-  /** What a reader knows after these events. */
+  /** The entries of a reader after these events. */
   static of(events: readonly StreamEvent[]): ReaderModel {
     const model = new ReaderModel();
     for (const event of events) model.take(event);

@@ -4,7 +4,7 @@ import { arrived, durable, type Entry } from '../../src/realtime/events/reader-e
 import { RecentEntries } from '../../src/realtime/events/recent-entries.ts';
 import { SharedEntries } from '../../src/realtime/events/shared-entries.ts';
 
-/** What the channels of a group store together. */
+/** The entries that the channels of a group store together. */
 const ENTRIES_MAX = 10_000;
 const TEXT_MAX = 4_000_000;
 

@@ -3,28 +3,38 @@ import { EventParser } from '../support/event-parser.ts';
 
 interface Writing {
   readonly text: string;
-  /** How much of it the network has. */
+  /** The number of its bytes that the network has received. */
   taken: number;
   readonly onTaken: () => void;
 }
 
-/** A socket whose network takes what it is given, or does not for a while. */
+/** A socket whose network receives all bytes, or none for a while. */
 export class SimulatedSink implements StreamSink {
   readonly parser = new EventParser();
-  /** The very bytes that were written. */
+  /** The bytes that were written, as the same objects. */
   readonly written: (Buffer | string)[] = [];
   bytesWritten = 0;
   ended: 'soon' | 'at once' | null = null;
-  /** The most that ever waited. */
+  /** The highest number of waiting bytes. */
   waitedMost = 0;
-  /** To be called when its connection breaks. */
+  /** Called when the connection breaks. */
   onEnd = () => {};
-  /** What throws with the next writing. */
+  /** The error of the next write. */
   defect: Error | null = null;
   #isTaking = true;
   #waiting: Writing[] = [];
 
-  /** As a socket counts: a writing waits whole until its last byte is taken. */
+  /** The events except snapshots. */
+  get changes() {
+    return this.parser.events.filter(({ type }) => type !== 'snapshot');
+  }
+
+  /** The changes as `user line`. */
+  get lines(): string[] {
+    return this.changes.map(({ data }) => `${data.id} ${data.location.line}`);
+  }
+
+  /** As a socket counts: a write waits as a whole until its last byte is sent. */
   get writableLength(): number {
     return this.#waiting.reduce((length, { text }) => length + text.length, 0);
   }
@@ -53,12 +63,12 @@ export class SimulatedSink implements StreamSink {
     this.#waiting = [];
   }
 
-  /** The network takes nothing from now on. */
+  /** From now on the network receives nothing. */
   stop(): void {
     this.#isTaking = false;
   }
 
-  /** The network takes so many of the bytes that wait, and no more. */
+  /** The network receives so many of the waiting bytes, and no more. */
   trickle(bytes: number): void {
     for (let left = bytes; left > 0; ) {
       const [first] = this.#waiting;
@@ -73,7 +83,7 @@ export class SimulatedSink implements StreamSink {
     }
   }
 
-  /** The network takes what waits, and whatever comes. */
+  /** The network receives the waiting bytes, and all later ones. */
   flow(): void {
     this.#isTaking = true;
     const waiting = this.#waiting.splice(0);

@@ -8,27 +8,26 @@ const HEARTBEAT_SECONDS = 15;
 const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
 const WIDE = 'x'.repeat(900);
 
-const changes = ({ parser }: SimulatedSink) => parser.events.filter(({ type }) => type !== 'snapshot');
 const known = ({ parser }: SimulatedSink) => {
   const model = new ReaderModel();
   for (const event of parser.events) model.take(event);
   return model.entries();
 };
 
-/** Half a megabyte of events for a reader who stopped reading and goes on. */
+/** Half a megabyte of events for a reader who stopped reading and continues. */
 async function withMuchMissed(world: StreamWorld): Promise<[slow: SimulatedSink, quick: SimulatedSink]> {
   await world.seed(USERS);
   const [slow, quick] = [await world.open(), await world.open()];
   slow.stop();
   for (const id of USERS) await world.move(id, WIDE);
-  await world.until('all of it', () => changes(quick).length === USERS.length);
+  await world.until('all of it', () => quick.changes.length === USERS.length);
   slow.trickle(slow.writableLength);
   await world.pass(1);
   return [slow, quick];
 }
 
 describe('a slow reader', () => {
-  test('a slow reader who takes something now and then is not disconnected', () =>
+  test('a slow reader who receives a few bytes now and then is not disconnected', () =>
     withStreams({}, async (world) => {
       const [slow, quick] = await withMuchMissed(world);
       let heartbeats = 0;
@@ -42,7 +41,7 @@ describe('a slow reader', () => {
       assert.deepEqual(known(slow), known(quick));
       slow.flow();
       await world.move('u1000', 'y');
-      await world.until('what follows', () => changes(slow).at(-1)?.data.location.line === 'y');
+      await world.until('what follows', () => slow.changes.at(-1)?.data.location.line === 'y');
     }));
 
   test('a slow reader who stops in the middle of a text is disconnected', () =>
@@ -61,10 +60,10 @@ describe('a slow reader', () => {
       await world.seed(USERS);
       const sink = await world.open();
       await world.move('u1000', '0');
-      await world.until('the first', () => changes(sink).length === 1);
+      await world.until('the first', () => sink.changes.length === 1);
       for (const id of USERS) await world.move(id, WIDE);
       sink.stop();
-      // All of it is sent at once, and the reader takes nothing.
+      // All events are sent at once, and the reader receives nothing.
       await world.pass(2);
       const waiting = sink.writableLength;
       assert.ok(waiting > 0 && waiting <= 16_384, `${waiting} bytes`);
@@ -73,7 +72,7 @@ describe('a slow reader', () => {
       assert.equal(sink.writableLength, waiting, 'nothing more is written');
       sink.flow();
       await world.pass(2);
-      await world.until('the rest', () => changes(sink).at(-1)?.data.location.line === '1');
+      await world.until('the rest', () => sink.changes.at(-1)?.data.location.line === '1');
       assert.equal(known(sink).length, USERS.length);
     }));
 

@@ -11,7 +11,7 @@ const MB = 1_048_576;
 
 const largest = ({ written }: SimulatedSink) => Math.max(...written.map((bytes) => Buffer.byteLength(bytes)));
 
-test('an entry that is longer than a piece comes whole, and no character is cut in two', () =>
+test('an entry of a snapshot that is longer than a piece is sent whole, and no character is cut in two', () =>
   withStreams({}, async (world) => {
     await world.seed(['a', 'b', 'c']);
     // Of three and four bytes in UTF-8, so that no bound of a piece falls between two of them by itself.
@@ -33,7 +33,7 @@ test('an entry that is longer than a piece comes whole, and no character is cut 
     );
   }));
 
-test('a snapshot that shows nobody is an empty list', () =>
+test('a snapshot without users is an empty list', () =>
   withStreams({}, async (world) => {
     await world.seed(['a']);
     assert.deepEqual((await world.open()).parser.events[0]?.data, { users: [] });

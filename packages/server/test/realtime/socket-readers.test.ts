@@ -31,7 +31,7 @@ async function connection(): Promise<{ server: Socket; reader: Socket } & AsyncD
   };
 }
 
-/** Some bytes of what has come. */
+/** Reads some of the received bytes. */
 async function readSome(reader: Socket, parser: EventParser): Promise<void> {
   for (;;) {
     const bytes = reader.read();
@@ -40,7 +40,7 @@ async function readSome(reader: Socket, parser: EventParser): Promise<void> {
   }
 }
 
-test('a reader whose socket reports progress late is not disconnected, and one who takes nothing is', () =>
+test('a reader whose socket reports progress late is not disconnected, and one who receives nothing is', () =>
   withStreams({}, async (world) => {
     await world.seedWide(USERS, 32_768, '1');
     await using slow = await connection();

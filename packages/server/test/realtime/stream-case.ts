@@ -13,7 +13,7 @@ export const PARTIAL_PAGE_1 = { location: JSON.stringify(PAGE_1), partial_match:
 /** An event without its ID. */
 export const bare = ({ type, data }: StreamEvent) => ({ type, ...data });
 
-/** A server, and groups `g` and `h` in which everybody is a member, to be watched. */
+/** A server with the groups `g` and `h`, of which all users are members. */
 export class StreamCase {
   readonly clock = new MovedClock();
   readonly server: ClockedServer = clockedServer({ clock: this.clock });
@@ -48,7 +48,7 @@ export class StreamCase {
     return reader;
   }
 
-  /** The same once its snapshot has come. */
+  /** The same, after its snapshot was received. */
   async watch(presence: Presence, query: Record<string, string> = {}): Promise<StreamReader> {
     const reader = await this.open(presence, query);
     await reader.snapshot();

@@ -11,7 +11,7 @@ const SEEDS =
     : [Number(process.env.ROLLCALL_TEST_SEED)];
 const BOUNDED_SEEDS = 4;
 const ROUNDS = 80;
-/** Two processes, with few writes to spend, so that changes are merged now and then. */
+/** Two processes with a small write budget, so that changes are merged now and then. */
 const TWO_BUSY = { writesPerSecond: [40, 40] };
 
 describe('the simulation of streams', () => {
@@ -32,7 +32,7 @@ describe('the simulation of streams', () => {
       ));
   }
 
-  test('enough streams resumed for the simulation to mean something', { skip: SEEDS.length < 2 }, () => {
+  test('the simulation of streams resumes at least some streams', { skip: SEEDS.length < 2 }, () => {
     assert.ok(resumed >= 20, `${resumed}`);
   });
 });

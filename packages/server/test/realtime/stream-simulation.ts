@@ -31,9 +31,9 @@ const FILTERS: readonly PresenceFilter[] = [null, { page: '1' }, { page: '1', li
     ),
 );
 const READERS = 6;
-/** How often presence is swept: at these moments streams have the departures of all that a reading leaves out. */
+/** The interval of sweeps: after each sweep streams have the departures of all presence that a reading omits. */
 const SWEEP_MS = 250;
-const SETTLED_WITHIN = 80;
+const ATTEMPTS_MAX = 80;
 
 interface Reader {
   readonly filter: PresenceFilter;
@@ -43,14 +43,14 @@ interface Reader {
 }
 
 /**
- * Random writes, several at a time, while readers with all kinds of filters come, lag, are cut off and come back to
- * either process: whenever all events were sent, each of them shows what a reading with its filter answers.
+ * Random writes, several at a time, while readers with all kinds of filters connect, lag, are disconnected and resume
+ * on either process: whenever all events were sent, each stream equals a reading with its filter.
  */
 export class StreamSimulation {
   readonly #world: StreamWorld;
   readonly #random: Random;
   #readers: Reader[] = [];
-  /** How many readers went on where they were. */
+  /** The number of readers that resumed without a snapshot. */
   resumed = 0;
 
   constructor(world: StreamWorld, random: Random) {
@@ -74,11 +74,11 @@ export class StreamSimulation {
     for (let step = this.#random.below(8); step >= 0; step -= 1) {
       const writes = Array.from({ length: 1 + this.#random.below(4) }, () => this.#write());
       const reads = this.#random.chance(0.4) ? [this.#disturb()] : [];
-      await Promise.all([...writes.map(refusedIsFine), ...reads]);
+      await Promise.all([...writes.map(ignoringErrors), ...reads]);
       if (this.#random.chance(0.5)) await nextIteration();
       if (this.#random.chance(0.3)) this.#world.clock.move(SWEEP_MS * this.#random.below(30));
     }
-    await this.#settle();
+    await this.#expectAllSent();
   }
 
   async #write(): Promise<unknown> {
@@ -117,7 +117,7 @@ export class StreamSimulation {
     });
   }
 
-  /** Something happens to a reader. */
+  /** A random event of a reader: it connects, lags, or is disconnected. */
   async #disturb(): Promise<void> {
     const kind = this.#random.below(4);
     const reader = this.#readers.length < READERS ? undefined : this.#random.pick(this.#readers);
@@ -133,7 +133,7 @@ export class StreamSimulation {
     this.#readers = this.#readers.filter((other) => other !== reader);
   }
 
-  /** The connection breaks somewhere in the events, and the reader resumes from there. */
+  /** The connection breaks within the events, and the reader resumes from there. */
   async #comeBack(reader: Reader): Promise<void> {
     this.#take(reader, this.#random.below(reader.sink.parser.events.length - reader.taken + 1));
     this.#leave(reader);
@@ -148,7 +148,7 @@ export class StreamSimulation {
     const session = await this.#random
       .pick(hubs)
       .open(request, readPositionId(lastEventId))
-      .catch(ignoreRefusal);
+      .catch(ignoreError);
     if (session === null) return;
     const sink = new SimulatedSink();
     session.start(sink);
@@ -163,11 +163,11 @@ export class StreamSimulation {
     reader.taken += count;
   }
 
-  /** Lets time pass until all events were sent, and checks every reader. */
-  async #settle(): Promise<void> {
+  /** Moves the clock until all events were sent, and checks every reader. */
+  async #expectAllSent(): Promise<void> {
     for (const { sink } of this.#readers) sink.flow();
     let wrong: [expected: unknown, known: unknown] | null = null;
-    for (let attempt = 0; attempt < SETTLED_WITHIN; attempt += 1) {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       this.#world.clock.move(SWEEP_MS);
       for (let tick = 0; tick < 4; tick += 1) await nextIteration();
       wrong = await this.#firstWrong();
@@ -182,7 +182,7 @@ export class StreamSimulation {
       if (reader.sink.ended !== null) {
         this.#leave(reader);
         const isGone = reader.sink.parser.events.at(-1)?.type === 'error';
-        // Cut off because it lagged: it goes on.
+        // Disconnected because it lagged: it resumes.
         if (!isGone) await this.#open(reader.filter, reader.model, reader.sink.parser.events.at(-1)?.id);
         return [null, reader];
       }
@@ -200,7 +200,7 @@ export class StreamSimulation {
       const { entries } = await services.presenceReading.ofGroup({ project, groupId: GROUP }, filter, page);
       return entries.map((entry) => JSON.parse(presentPresence(entry)) as PresenceEntry);
     } catch (error) {
-      ignoreRefusal(error);
+      ignoreError(error);
       return [];
     }
   }
@@ -214,9 +214,9 @@ const sorted = (entries: PresenceEntry[]) =>
     durable === undefined ? null : [canonicalLocation(durable.location), durable.timestamp],
   ]);
 
-function ignoreRefusal(error: unknown): null {
+function ignoreError(error: unknown): null {
   if (error instanceof ServiceError && error.status < 500) return null;
   throw error;
 }
 
-const refusedIsFine = (work: Promise<unknown>) => work.catch(ignoreRefusal);
+const ignoringErrors = (work: Promise<unknown>) => work.catch(ignoreError);

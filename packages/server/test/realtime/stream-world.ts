@@ -21,13 +21,15 @@ import { SimulatedSink } from './simulated-sink.ts';
 
 export interface WorldOptions {
   readonly mergeMs?: number;
-  /** Of each hub; one hub for each. Default: one with as many as a process has. */
+  /** The write budget of each hub; one hub for each number. Default: one hub with the budget of a process. */
   readonly writesPerSecond?: readonly (number | undefined)[];
-  /** Default: silence. */
+  /** Default: no log. */
   readonly log?: Logger;
   /** Default: those of the API. */
   readonly durableBounds?: DurableBounds;
 }
+
+export const manyUsers = (count: number) => Array.from({ length: count }, (_, index) => `u${index + 10_000}`);
 
 /** An engine with a project, the rules on it, and hubs whose streams end in memory instead of sockets. */
 export class StreamWorld {
@@ -68,7 +70,7 @@ export class StreamWorld {
     );
   }
 
-  /** The same, with everybody present for an hour at a location with so long a value. */
+  /** The same, with all users present for an hour at a location with a value of this length. */
   async seedWide(ids: readonly string[], length: number, page: string): Promise<void> {
     await this.seed(ids);
     for (const userId of ids) {
@@ -95,7 +97,12 @@ export class StreamWorld {
     });
   }
 
-  /** A stream of everybody in `g`: with its snapshot, or from where an ID says, on one of the processes. */
+  /** Moves all users to the line, one after the other. */
+  async moveAll(userIds: readonly string[], line: string): Promise<void> {
+    for (const userId of userIds) await this.move(userId, line);
+  }
+
+  /** A stream of all of `g` on one of the processes: with a snapshot, or resumed from an ID. */
   async open(
     request: Partial<StreamRequest> = {},
     lastId?: string,
@@ -121,7 +128,7 @@ export class StreamWorld {
     );
   }
 
-  /** Lets seconds pass one by one, each with time to do what is due in it. */
+  /** Moves the clock second by second, each with ticks for the work that is due in it. */
   async pass(seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       this.clock.move(1_000);
@@ -139,7 +146,7 @@ export class StreamWorld {
   }
 }
 
-/** The embedded engine, with bounds of the test's. */
+/** The embedded engine with the bounds of the test. */
 async function openMemoryEngine(dataDir: string, durableBounds = DURABLE_BOUNDS): Promise<Engine> {
   const store = await openSqliteStore({ dataDir, durableBounds });
   return { store, presence: createMemoryPresence(), broker: createMemoryBroker() };

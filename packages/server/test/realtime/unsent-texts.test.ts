@@ -7,7 +7,7 @@ import { SimulatedSink } from './simulated-sink.ts';
 import { withStreams } from './stream-world.ts';
 
 const MB = 1_048_576;
-/** How many megabytes of outdated texts a process retains. */
+/** The bound on the outdated texts of a process, in megabytes. */
 const OUTDATED_MAX_MB = 64;
 /** A megabyte of snapshot. */
 const USERS = Array.from({ length: 128 }, (_, index) => `u${index + 1_000}`);
@@ -34,7 +34,11 @@ describe('readers who stall in the middle of a snapshot', () => {
       assert.equal(quick.ended, null);
       for (const sink of stalled.slice(-open)) sink.flow();
       await world.pass(2);
-      assert.equal(stalled.at(-1)?.parser.lastEventId, quick.parser.lastEventId, 'the others go on');
+      assert.equal(
+        stalled.at(-1)?.parser.lastEventId,
+        quick.parser.lastEventId,
+        'the other readers continue',
+      );
     }));
 
   test('readers in the middle of the same snapshot count once', () =>
@@ -71,7 +75,7 @@ describe('unsent texts', () => {
     return holder;
   }
 
-  test('a text does not count while it is current, nor after it was sent', () => {
+  test('an unsent text does not count while it is current, nor after it was sent', () => {
     const texts = new UnsentTexts();
     const current = retained(texts, 50, true);
     const first = retained(texts, 30);
@@ -87,7 +91,7 @@ describe('unsent texts', () => {
     assert.deepEqual([current.isDisconnected, first.isDisconnected], [true, false]);
   });
 
-  test('the newest text is sent whole, however long it is', () => {
+  test('the newest snapshot text is sent whole, however long it is', () => {
     const texts = new UnsentTexts();
     const first = retained(texts, 1);
     assert.equal(retained(texts, OUTDATED_MAX_MB + 1).isDisconnected, false);

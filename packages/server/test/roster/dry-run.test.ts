@@ -139,7 +139,16 @@ async function sync(project: Project, items: readonly object[], dryRun: boolean,
   const submit = dryRun ? new LineCheck(connection, limits).submit : applyLines(connection, limits);
   const display = progressDisplay({ write: (text) => notes.push(text) }, clock, true);
   try {
-    const run = { files: [fileOf(items)], submit, limits, concurrency: 3, display, clock };
+    const submitConversation = () => assert.fail('the roster has users and groups alone');
+    const run = {
+      files: [fileOf(items)],
+      submit,
+      submitConversation,
+      limits,
+      concurrency: 3,
+      display,
+      clock,
+    };
     return { ...(await syncRoster(run)), rejectedLines: notes.map((note) => note.split(': ')[0]).sort() };
   } finally {
     connection.close();

@@ -148,7 +148,7 @@ describe('the output of rollcall export', () => {
       ]);
       assert.equal(code, 0);
       assert.equal(stdout.length, 0);
-      assert.match(stderr, /exported 6 users, 4 groups\n$/);
+      assert.match(stderr, /exported 6 users, 4 groups, 0 threads, 0 messages\n$/);
       assert.equal(gunzipSync(await readFile(path)).toString(), jsonLines(everything));
       assert.deepEqual(await readdir(directory), ['roster.jsonl.gz']);
     });

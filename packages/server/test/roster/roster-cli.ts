@@ -65,6 +65,8 @@ export interface SyncJson {
   readonly complete: boolean;
   readonly users: Counts;
   readonly groups: Counts;
+  readonly threads: Counts;
+  readonly messages: Counts;
   readonly refused: number;
   readonly seconds: number;
 }

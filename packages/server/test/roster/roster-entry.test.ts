@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LineError } from '../../src/cli/records/record-line.ts';
-import { readEntry } from '../../src/cli/roster/roster-entry.ts';
+import { type Entry, readEntry } from '../../src/cli/roster/roster-entry.ts';
 
 const read = (text: string | Uint8Array) =>
-  readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl');
+  readEntry({ number: 7, bytes: Buffer.from(text) }, 'roster.jsonl') as Entry | null;
 
 describe('lines of a roster', () => {
   test('a line is sent without its type and otherwise unchanged', () => {
@@ -43,8 +43,12 @@ describe('lines that cannot be sent', () => {
     ['is no object', '["user"]', /not a JSON object/],
     ['is null', 'null', /not a JSON object/],
     ['is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), /not valid UTF-8/],
-    ['has no type', '{"id":"u"}', /type is missing: expected "user" or "group"/],
-    ['has an unknown type', '{"type":"team","id":"u"}', /unknown type: expected "user" or "group"/],
+    ['has no type', '{"id":"u"}', /type is missing: expected "user", "group", "thread" or "message"/],
+    [
+      'has an unknown type',
+      '{"type":"team","id":"u"}',
+      /unknown type: expected "user", "group", "thread" or "message"/,
+    ],
     ['has a type that is no string', '{"type":["user"],"id":"u"}', /unknown type/],
     [
       'has a number that would change',

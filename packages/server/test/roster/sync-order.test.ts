@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type BatchLimits, planBatches } from '../../src/cli/roster/batch-planner.ts';
+import { type Batch, type BatchLimits, planBatches } from '../../src/cli/roster/batch-planner.ts';
 import { RunStopped, runBatches } from '../../src/cli/roster/batch-runner.ts';
 import { type Entry, entryOf, type Kind } from '../../src/cli/roster/roster-entry.ts';
 import {
@@ -52,6 +52,10 @@ async function* streamOf<Item>(items: Iterable<Item>) {
   yield* items;
 }
 
+/** Of users and groups alone. */
+const plan = (entries: AsyncIterable<Entry>, limits: BatchLimits) =>
+  planBatches(entries, limits) as AsyncGenerator<Batch>;
+
 function run(
   entries: readonly Entry[],
   limits: BatchLimits,
@@ -59,7 +63,7 @@ function run(
   submit: Submit,
   report: LineReport,
 ) {
-  return runBatches(planBatches(streamOf(entries), limits), concurrency, ({ entries }) =>
+  return runBatches(plan(streamOf(entries), limits), concurrency, ({ entries }) =>
     submitLines(entries, submit, report),
   );
 }
@@ -127,7 +131,7 @@ const group = (id: string, members: string[], line: number) =>
 const roomy = { users: 10, groups: 10, bytes: 10_000 };
 
 async function batchesOf(entries: readonly Entry[], limits: BatchLimits = roomy): Promise<string[]> {
-  const batches = await Array.fromAsync(planBatches(streamOf(entries), limits));
+  const batches = await Array.fromAsync(plan(streamOf(entries), limits));
   return batches.map((batch) => batch.entries.map(({ id }) => id).join(' '));
 }
 
@@ -157,7 +161,7 @@ test('lines before a failure of the file are still sent', async () => {
     throw new Error('damaged');
   }
   const sent: string[] = [];
-  const running = runBatches(planBatches(failing(), roomy), 2, async ({ entries }) => {
+  const running = runBatches(plan(failing(), roomy), 2, async ({ entries }) => {
     sent.push(...entries.map(({ id }) => String(id)));
   });
   await assert.rejects(running, /damaged/);
@@ -169,16 +173,12 @@ test('after a failure no batch starts, batches under way end, and the error name
   const failing = ['u1', 'u2'];
   const gates = new Map(entries.map(({ id }) => [id, Promise.withResolvers<void>()]));
   const started: (string | null)[] = [];
-  const running = runBatches(
-    planBatches(streamOf(entries), { ...roomy, users: 1 }),
-    3,
-    async ({ entries }) => {
-      const id = entries[0]?.id ?? null;
-      started.push(id);
-      await gates.get(id)?.promise;
-      if (id !== null && failing.includes(id)) throw new Error(`no answer for ${id}`);
-    },
-  );
+  const running = runBatches(plan(streamOf(entries), { ...roomy, users: 1 }), 3, async ({ entries }) => {
+    const id = entries[0]?.id ?? null;
+    started.push(id);
+    await gates.get(id)?.promise;
+    if (id !== null && failing.includes(id)) throw new Error(`no answer for ${id}`);
+  });
   gates.get('u2')?.resolve();
   gates.get('u0')?.resolve();
   setImmediate(() => gates.get('u1')?.resolve());

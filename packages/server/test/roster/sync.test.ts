@@ -196,10 +196,12 @@ describe('the summary of rollcall sync', () => {
       input: jsonLines([ada, analysts, analysts]),
     });
     assert.equal(stderr, '');
-    const [head, users, groups, last] = stdout.toString().trimEnd().split('\n');
-    assert.equal(head, '        created    updated  unchanged');
-    assert.equal(users, 'users         1          0          0');
-    assert.equal(groups, 'groups        1          0          1');
+    const [head, users, groups, threads, messages, last] = stdout.toString().trimEnd().split('\n');
+    assert.equal(head, '          created    updated  unchanged');
+    assert.equal(users, 'users           1          0          0');
+    assert.equal(groups, 'groups          1          0          1');
+    assert.equal(threads, 'threads         0          0          0');
+    assert.equal(messages, 'messages        0          0          0');
     assert.match(last ?? '', /^0 rejected, [\d.]+ s$/);
   });
 });

@@ -20,7 +20,7 @@ interface Authorized {
 const appToken = (project: Project, claims: Claims = {}) =>
   jwt({ app_id: project.id, iat: server.now(), ...claims }, project.secret);
 
-/** What a host does that has an app token and wants an access token. */
+/** A host exchanges an app token for an access token. */
 const authorize = (signed_app_token: unknown) =>
   server.call(null, 'POST', '/v1/authorize', { signed_app_token });
 
@@ -32,7 +32,7 @@ const groupsBy = (token: string) => server.call(token, 'GET', '/v1/groups');
 const revoke = (token: string | null) => server.call(token, 'DELETE', '/v1/authorize');
 
 describe('POST /v1/authorize', () => {
-  test('POST /v1/authorize changes an app token for an access token of 24 hours, without an Authorization header', async () => {
+  test('POST /v1/authorize exchanges an app token for an access token of 24 hours, without an Authorization header', async () => {
     const project = await server.project();
     const authorized = expectOk<Authorized>(await authorize(appToken(project)));
     assert.deepEqual(Object.keys(authorized).sort(), ['access_token', 'expires']);
@@ -69,7 +69,7 @@ describe('POST /v1/authorize', () => {
     expectTokenFailure(await authorize(appToken(project, { app_id: 'no-such' })), 'application_not_found');
   });
 
-  test('POST /v1/authorize takes no token of another kind: not a browser, and not an access token that renews itself', async () => {
+  test('POST /v1/authorize rejects tokens of other kinds: client tokens, and access tokens that would renew themselves', async () => {
     const project = await server.project();
     const iat = server.now();
     const others = [
@@ -82,7 +82,7 @@ describe('POST /v1/authorize', () => {
       expectTokenFailure(await authorize(token), 'invalid_app_token', 'invalid_access_token');
   });
 
-  test('checks its body as every endpoint does', async () => {
+  test('POST /v1/authorize checks its body as every endpoint does', async () => {
     const call = (body: unknown) => server.call(null, 'POST', '/v1/authorize', body);
     expectError(await call({}), 400, 'missing_field', 'signed_app_token');
     expectError(await call({ signed_app_token: 7 }), 400, 'invalid_field', 'signed_app_token');
@@ -129,7 +129,7 @@ describe('an access token', () => {
     assert.equal((await groupsBy(token)).status, 200);
   });
 
-  test('an access token that is revoked is expired_access_token from then on, and no other token is', async () => {
+  test('an access token that is revoked is expired_access_token from then on, and other tokens stay valid', async () => {
     const project = await server.project();
     const [revoked, other] = [await accessToken(project), await accessToken(project)];
     assert.equal((await groupsBy(revoked)).status, 200);
@@ -147,13 +147,13 @@ describe('an access token', () => {
     assert.equal((await groupsBy(token)).status, 200);
     clock.move(32_000);
     expectTokenFailure(await groupsBy(token), 'expired_access_token');
-    // Long after, when what has ended has been forgotten.
+    // Long after, when ended sessions have been removed.
     clock.jump(10 * DAY_MS);
     clock.move(3_600_000);
     expectTokenFailure(await groupsBy(token), 'expired_access_token');
   });
 
-  test('an access token of a deleted project opens nothing', async () => {
+  test('an access token of a deleted project is rejected by every endpoint', async () => {
     const project = await server.project();
     const token = await accessToken(project);
     assert.equal((await groupsBy(token)).status, 200);
@@ -169,7 +169,7 @@ describe('an access token', () => {
 });
 
 describe('DELETE /v1/authorize', () => {
-  test('DELETE /v1/authorize needs the token that it revokes', async () => {
+  test('DELETE /v1/authorize requires the token that it revokes', async () => {
     expectTokenFailure(await revoke(null), 'missing_authorization_header');
   });
 

@@ -1,37 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { applied, batch, type Counts, projectWithBoth } from '../support/batch-client.ts';
 import { buildGroup, buildIds, buildUser } from '../support/build.ts';
 import { expectDone, expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
-import type { Project } from '../support/project-client.ts';
 
 const server = oneServer();
-
-type Counts = { created: number; updated: number; unchanged: number };
-type Done = { success: boolean; message: string; users: Counts; groups: Counts };
 
 const NONE: Counts = { created: 0, updated: 0, unchanged: 0 };
 const counts = (changed: Partial<Counts>): Counts => ({ ...NONE, ...changed });
 
-const batch = (project: Project, body: unknown, query = '') => project.post(`/v1/batch${query}`, body);
-const applied = async (project: Project, body: unknown, query = '') =>
-  expectOk<Done>(await batch(project, body, query));
-
-/** A project with the users u1 and u2, and the group g of both. */
-async function projectWithBoth(): Promise<Project> {
-  const project = await server.project();
-  await project.seed({
-    users: [
-      { id: 'u1', name: 'Ann', email: 'ann@example.com' },
-      { id: 'u2', name: 'Bea' },
-    ],
-    groups: [{ id: 'g', name: 'G', members: ['u1', 'u2'], metadata: { a: 1 } }],
-  });
-  return project;
-}
-
 describe('POST /v1/batch applies', () => {
-  test('new IDs are created, and the answer counts and names them', async () => {
+  test('POST /v1/batch creates new IDs, and the answer counts and names them', async () => {
     const project = await server.project();
     const body = {
       users: [{ id: 'u1', name: 'Ann', email: 'ann@example.com' }, { id: 'u2' }],
@@ -60,8 +40,8 @@ describe('POST /v1/batch applies', () => {
     assert.equal((await applied(project, body)).message, 'batch updated 1 user and 2 groups');
   });
 
-  test('existing IDs are updated with the supplied data alone', async () => {
-    const project = await projectWithBoth();
+  test('POST /v1/batch updates existing IDs with the supplied fields alone', async () => {
+    const project = await projectWithBoth(server);
     const body = { users: [{ id: 'u1', name: 'Anna' }], groups: [{ id: 'g', metadata: { b: 2 } }] };
     const done = await applied(project, body);
     assert.deepEqual([done.users, done.groups], [counts({ updated: 1 }), counts({ updated: 1 })]);
@@ -71,23 +51,23 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([group.name, group.metadata, group.members], ['G', { b: 2 }, ['u1', 'u2']]);
   });
 
-  test('members are exhaustive, and repeated IDs count once', async () => {
-    const project = await projectWithBoth();
+  test('POST /v1/batch replaces the members of a group, and repeated IDs count once', async () => {
+    const project = await projectWithBoth(server);
     await applied(project, { users: [{ id: 'u3' }], groups: [{ id: 'g', members: ['u3', 'u2', 'u3'] }] });
     assert.deepEqual((await project.group('g')).members, ['u2', 'u3']);
     await applied(project, { groups: [{ id: 'g', members: [] }] });
     assert.deepEqual((await project.group('g')).members, []);
   });
 
-  test('groups can name users of the same call, wherever the lists stand in the body', async () => {
+  test('a group of a batch can name users of the same batch, whichever list comes first in the body', async () => {
     const project = await server.project();
     const body = '{"groups": [{"id": "g", "name": "G", "members": ["u"]}], "users": [{"id": "u"}]}';
     expectOk(await project.send('POST', '/v1/batch', body));
     assert.deepEqual((await project.group('g')).members, ['u']);
   });
 
-  test('what is as it was counts as unchanged', async () => {
-    const project = await projectWithBoth();
+  test('items of a batch that change nothing count as unchanged', async () => {
+    const project = await projectWithBoth(server);
     const body = {
       users: [{ id: 'u1', name: 'Ann' }, { id: 'u2', name: 'Beatrice' }, { id: 'u3' }, { id: 'u1' }],
       groups: [
@@ -100,7 +80,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual(done.groups, { created: 1, updated: 0, unchanged: 1 });
   });
 
-  test('the same batch twice is unchanged the second time', async () => {
+  test('the same batch sent twice is unchanged the second time', async () => {
     const project = await server.project();
     const users = buildIds('u', 12).map((id) => ({
       id,
@@ -114,7 +94,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([again.users, again.groups], [counts({ unchanged: 12 }), counts({ unchanged: 1 })]);
   });
 
-  test('items of a list apply in order, and the counts add up to its length', async () => {
+  test('items of a batch apply in order, and the counts add up to the length of its lists', async () => {
     const project = await server.project();
     const body = {
       users: [
@@ -137,7 +117,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([group.name, group.status, group.members], ['Last', 'deleted', []]);
   });
 
-  test('status is taken for users and groups, created or updated, in both directions', async () => {
+  test('POST /v1/batch sets the status of users and groups, created or updated, in both directions', async () => {
     const project = await server.project();
     const statusOf = async () => [(await project.user('u')).status, (await project.group('g')).status];
     for (const status of ['deleted', 'active', 'deleted']) {
@@ -148,7 +128,7 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual(await statusOf(), ['deleted', 'deleted']);
   });
 
-  test('every field of a user is taken, and null clears where it clears', async () => {
+  test('POST /v1/batch sets every field of a user, and null clears the fields that it can clear', async () => {
     const project = await server.project();
     const fields = {
       name: 'Ann',
@@ -167,8 +147,8 @@ describe('POST /v1/batch applies', () => {
     assert.deepEqual([cleared.short_name, cleared.email, cleared.profile_picture_url], [null, null, null]);
   });
 
-  test('{} and empty lists are a batch of nothing', async () => {
-    const project = await projectWithBoth();
+  test('a batch of {} or of empty lists succeeds and changes nothing', async () => {
+    const project = await projectWithBoth(server);
     await project.unchanged(async () => {
       for (const body of [{}, { users: [] }, { groups: [] }, { users: [], groups: [] }]) {
         assert.deepEqual(await applied(project, body), {
@@ -182,195 +162,18 @@ describe('POST /v1/batch applies', () => {
   });
 });
 
-/** What is right in a batch that is wrong elsewhere: none of it may be applied. */
-const GOOD = {
-  users: [{ id: 'u1', name: 'Changed' }, { id: 'new' }],
-  groups: [
-    { id: 'g', members: [], status: 'deleted' },
-    { id: 'newgroup', name: 'New' },
-  ],
-};
-const withUser = (user: unknown) => ({ ...GOOD, users: [...GOOD.users, user] });
-const withGroup = (group: unknown) => ({ ...GOOD, groups: [...GOOD.groups, group] });
-
-describe('POST /v1/batch applies nothing when one item is invalid', () => {
-  const wrong: [
-    code: 'unexpected_field' | 'missing_field' | 'invalid_field',
-    body: unknown,
-    places: string[],
-  ][] = [
-    ['unexpected_field', withUser({ id: 'x', nick: 'y' }), ['users[2].nick', 'id', 'short_name', 'metadata']],
-    ['unexpected_field', withUser({ id: 'x', created_at: 'y' }), ['users[2].created_at']],
-    ['unexpected_field', withGroup({ id: 'x', name: 'X', add: [] }), ['groups[2].add', 'id', 'members']],
-    ['unexpected_field', { ...GOOD, organizations: [] }, ['organizations', 'users', 'groups']],
-    ['missing_field', withUser({ name: 'X' }), ['users[2].id']],
-    ['missing_field', withUser({}), ['users[2].id']],
-    ['missing_field', withGroup({ name: 'X' }), ['groups[2].id']],
-    ['missing_field', withGroup({ id: 'x' }), ['groups[2].name']],
-    ['missing_field', withGroup({ id: 'x', members: ['u1'] }), ['groups[2].name']],
-    ['invalid_field', withUser({ id: 7 }), ['users[2].id']],
-    ['invalid_field', withUser({ id: '' }), ['users[2].id']],
-    ['invalid_field', withUser({ id: 'x', name: null }), ['users[2].name']],
-    ['invalid_field', withUser({ id: 'x', email: 'not an address' }), ['users[2].email']],
-    ['invalid_field', withUser({ id: 'x', status: 'gone' }), ['users[2].status']],
-    ['invalid_field', withUser({ id: 'x', profile_picture_url: '/x' }), ['users[2].profile_picture_url']],
-    ['invalid_field', withUser({ id: 'x', metadata: { k: 'x'.repeat(16_384) } }), ['users[2].metadata']],
-    ['invalid_field', withUser({ id: 'x', name: 'a\u0000' }), ['users[2].name']],
-    ['invalid_field', withUser({ id: 'x', name: 'a\ud83d' }), ['users[2].name']],
-    ['invalid_field', withUser('x'), ['users[2]']],
-    ['invalid_field', withUser(null), ['users[2]']],
-    ['invalid_field', withUser(['x']), ['users[2]']],
-    ['invalid_field', withGroup({ id: 'x', name: '' }), ['groups[2].name']],
-    ['invalid_field', withGroup({ id: 'x', name: null }), ['groups[2].name']],
-    ['invalid_field', withGroup({ id: 'x', name: 'X', members: null }), ['groups[2].members']],
-    ['invalid_field', withGroup({ id: 'x', name: 'X', members: ['u1', 7] }), ['groups[2].members[1]']],
-    ['invalid_field', withGroup({ id: 'x', name: 'X', status: 1 }), ['groups[2].status']],
-    ['invalid_field', withGroup(7), ['groups[2]']],
-    ['invalid_field', { ...GOOD, users: null }, ['users']],
-    ['invalid_field', { ...GOOD, users: {} }, ['users']],
-    ['invalid_field', { ...GOOD, groups: null }, ['groups']],
-    ['invalid_field', { ...GOOD, groups: 'g' }, ['groups']],
-  ];
-  for (const [code, body, places] of wrong) {
-    test(`${code} at ${places[0]}: nothing is applied (${JSON.stringify(body).slice(-48)})`, async () => {
-      const project = await projectWithBoth();
-      const answer = await project.unchanged(() => batch(project, body));
-      expectError(answer, 400, code, ...places);
-    });
-  }
-
-  test('an unknown member names its item: nothing is applied', async () => {
-    const project = await projectWithBoth();
-    const answer = await project.unchanged(() =>
-      batch(project, withGroup({ id: 'x', name: 'X', members: ['u1', 'nobody'] })),
-    );
-    expectNotFound(answer, 'user_not_found', 'groups[2].members', 'nobody');
-  });
-
-  test('malformed JSON after much that is right: nothing is applied', async () => {
-    const project = await projectWithBoth();
-    for (const text of [
-      '',
-      '[]',
-      '7',
-      'null',
-      '"{}"',
-      `${JSON.stringify(GOOD)}}`,
-      JSON.stringify(GOOD).slice(0, -1),
-    ]) {
-      const answer = await project.unchanged(() => project.send('POST', '/v1/batch', text));
-      expectError(answer, 400, 'invalid_request');
-    }
-  });
-
-  test('a name is not missing where the group is there, or was made by an earlier item', async () => {
-    const project = await projectWithBoth();
-    await applied(project, { groups: [{ id: 'g' }, { id: 'h', name: 'H' }, { id: 'h', status: 'deleted' }] });
-    assert.equal((await project.group('h')).status, 'deleted');
-    const late = { groups: [{ id: 'late' }, { id: 'late', name: 'Late' }] };
-    expectError(await batch(project, late), 400, 'missing_field', 'groups[0].name');
-  });
-
-  test('a member whom no item creates is user_not_found even when another item names the ID', async () => {
-    const project = await projectWithBoth();
-    const body = { groups: [{ id: 'h', name: 'H', members: ['g'] }] };
-    expectNotFound(await batch(project, body), 'user_not_found', 'groups[0].members', 'g');
-  });
-});
-
-describe('the steps of a batch run over the whole of it', () => {
-  const unexpected = { id: 'a', nick: 1 };
-  const missing = {};
-  const invalid = { id: 7 };
-
-  test('unexpected in the last group comes before missing and invalid in the first users', async () => {
-    const project = await server.project();
-    const body = {
-      users: [missing, invalid],
-      groups: [
-        { id: 'g', name: 'G' },
-        { ...unexpected, name: 'X' },
-      ],
-    };
-    const message = expectError(await batch(project, body), 400, 'unexpected_field', 'groups[1].nick');
-    assert.doesNotMatch(message, /users\[/);
-  });
-
-  test('missing comes before invalid, also the name of a group that would be created', async () => {
-    const project = await server.project();
-    const body = { users: [invalid], groups: [{ id: 'g' }] };
-    const message = expectError(await batch(project, body), 400, 'missing_field', 'groups[0].name');
-    assert.doesNotMatch(message, /users\[/);
-  });
-
-  test('invalid comes before unknown users', async () => {
-    const project = await server.project();
-    const body = { users: [{ id: 'u', name: 7 }], groups: [{ id: 'g', name: 'G', members: ['nobody'] }] };
-    const message = expectError(await batch(project, body), 400, 'invalid_field', 'users[0].name');
-    assert.doesNotMatch(message, /nobody/);
-  });
-
-  test('every item that failed at the step is named', async () => {
-    const project = await server.project();
-    const body = { users: [invalid, { id: 'u' }, { id: 'v', name: '' }], groups: [{ id: 'g', name: 7 }] };
-    const places = ['users[0].id', 'users[2].name', 'groups[0].name'];
-    expectError(await batch(project, body), 400, 'invalid_field', ...places);
-    const groups = ['x', 'y'].map((id) => ({ id }));
-    const unnamed = await batch(project, { users: [missing], groups });
-    expectError(unnamed, 400, 'missing_field', 'users[0].id', 'groups[0].name', 'groups[1].name');
-    const lost = ['x', 'y'].map((id) => ({ id, name: id, members: [`nobody-${id}`] }));
-    const answer = await batch(project, { groups: lost });
-    expectNotFound(
-      answer,
-      'user_not_found',
-      'groups[0].members',
-      'groups[1].members',
-      'nobody-x',
-      'nobody-y',
-    );
-  });
-
-  const many = Array.from({ length: 25 }, (_, index) => index);
-  const over: [
-    code: 'unexpected_field' | 'missing_field' | 'invalid_field',
-    body: unknown,
-    place: (n: number) => string,
-  ][] = [
-    ['unexpected_field', { users: many.map((n) => ({ id: `u${n}`, nick: n })) }, (n) => `users[${n}].nick`],
-    ['missing_field', { users: many.map(() => ({})) }, (n) => `users[${n}].id`],
-    ['missing_field', { groups: many.map((n) => ({ id: `g${n}` })) }, (n) => `groups[${n}].name`],
-    ['invalid_field', { users: many.map((n) => ({ id: n })) }, (n) => `users[${n}].id`],
-  ];
-  for (const [code, body, place] of over) {
-    test(`${code}: of 25 such as ${place(0)} the first 20 are named and 5 counted`, async () => {
-      const project = await server.project();
-      const named = many.slice(0, 20).map(place);
-      const message = expectError(await batch(project, body), 400, code, ...named, '5 more');
-      assert.ok(!message.includes(place(20)), message);
-    });
-  }
-
-  test('user_not_found: of 25 groups with unknown members the first 20 are named and 5 counted', async () => {
-    const project = await server.project();
-    const groups = many.map((n) => ({ id: `g${n}`, name: 'G', members: ['nobody'] }));
-    const named = many.slice(0, 20).map((n) => `groups[${n}].members`);
-    const message = expectNotFound(await batch(project, { groups }), 'user_not_found', ...named, '5 more');
-    assert.doesNotMatch(message, /groups\[20\]/);
-  });
-});
-
 describe('the limits of a batch', () => {
   const users = (count: number) => buildIds('u', count).map((id) => buildUser({ id }));
   const groups = (count: number) => buildIds('g', count).map((id) => buildGroup({ id }));
 
-  test('10,000 users and 1,000 groups are taken', async () => {
+  test('a batch of 10,000 users and 1,000 groups is applied', async () => {
     const project = await server.project();
     const done = await applied(project, { users: users(10_000), groups: groups(1_000) });
     assert.deepEqual([done.users, done.groups], [counts({ created: 10_000 }), counts({ created: 1_000 })]);
     assert.equal(done.message, 'batch updated 10000 users and 1000 groups');
   });
 
-  test('one user or one group more is invalid_field naming the limit, and nothing is applied', async () => {
+  test('a batch of one user or one group more is invalid_field with the limit, and applies nothing', async () => {
     const project = await server.project();
     await project.unchanged(async () => {
       expectError(await batch(project, { users: users(10_001) }), 400, 'invalid_field', 'users', '10000');
@@ -380,8 +183,8 @@ describe('the limits of a batch', () => {
 });
 
 describe('POST /v1/batch?dry_run=true', () => {
-  test('POST /v1/batch?dry_run=true answers the counts of what it would do, and does nothing', async () => {
-    const project = await projectWithBoth();
+  test('POST /v1/batch?dry_run=true answers the counts of the batch, and applies nothing', async () => {
+    const project = await projectWithBoth(server);
     const body = {
       users: [{ id: 'u1', name: 'Anna' }, { id: 'u2' }, { id: 'u3' }],
       groups: [
@@ -397,8 +200,8 @@ describe('POST /v1/batch?dry_run=true', () => {
     assert.notEqual(dry.message, message, 'the message of a dry run must not claim that something was done');
   });
 
-  test('POST /v1/batch?dry_run=true answers the same checks', async () => {
-    const project = await projectWithBoth();
+  test('POST /v1/batch?dry_run=true answers the errors of the batch', async () => {
+    const project = await projectWithBoth(server);
     const bodies = [
       { users: [{ nick: 1 }] },
       { groups: [{ id: 'x' }] },
@@ -412,8 +215,8 @@ describe('POST /v1/batch?dry_run=true', () => {
     }
   });
 
-  test('dry_run=false applies; another value is invalid_field, another parameter unexpected_field', async () => {
-    const project = await projectWithBoth();
+  test('POST /v1/batch?dry_run=false applies; another value is invalid_field, another parameter unexpected_field', async () => {
+    const project = await projectWithBoth(server);
     await applied(project, { users: [{ id: 'x' }] }, '?dry_run=false');
     assert.deepEqual(await project.userIds(), ['u1', 'u2', 'x']);
     await project.unchanged(async () => {
@@ -428,7 +231,7 @@ describe('POST /v1/batch?dry_run=true', () => {
 });
 
 describe('racing batches', () => {
-  test('batches that name the same users and groups in opposite orders all apply, each as a whole', async () => {
+  test('racing batches that name the same users and groups in opposite orders are all applied, each as a whole', async () => {
     const project = await server.project();
     const ids = buildIds('x', 40);
     const bodyOf = (racer: number) => {
@@ -453,7 +256,7 @@ describe('racing batches', () => {
     assert.equal(new Set(members).size, 1);
   });
 
-  test('a batch that fails among others that do not leaves nothing behind', async () => {
+  test('a batch that fails among racing batches leaves no trace', async () => {
     const project = await server.project();
     const good = (n: number) => ({
       users: [{ id: `u${n}` }],
@@ -475,7 +278,7 @@ describe('racing batches', () => {
     assert.deepEqual(await project.groupIds(), even.map((n) => `g${n}`).sort());
   });
 
-  test('deletions and batches of the same group never leave members of a group that is gone', async () => {
+  test('racing deletions and batches of the same group never leave members of a group that does not exist', async () => {
     const project = await server.project();
     await project.seedUsers('u');
     const body = { groups: [{ id: 'g', name: 'G', members: ['u'] }] };

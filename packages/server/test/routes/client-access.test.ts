@@ -79,7 +79,7 @@ describe('what opens /v1/client', () => {
 });
 
 describe('a client token', () => {
-  test('a client token opens nothing but /v1/client, with whatever other claims it comes', async () => {
+  test('a client token opens no endpoint but /v1/client, whatever other claims it has', async () => {
     const mixed: Claims[] = [
       {},
       { group_id: 'g' },
@@ -99,7 +99,7 @@ describe('a client token', () => {
     expectTokenFailure(await server.call(token({}), 'DELETE', '/v1/authorize'), 'invalid_access_token');
   });
 
-  test('a client token is no app token to exchange for more', async () => {
+  test('a client token is not accepted as an app token by POST /v1/authorize', async () => {
     const signed = jwt({ app_id: project.id, user_id: 'u', iat: server.now() }, project.secret);
     const answer = await server.call(null, 'POST', '/v1/authorize', { signed_app_token: signed });
     expectTokenFailure(answer, 'invalid_app_token', 'invalid_access_token');
@@ -238,7 +238,7 @@ describe('a client token acts', () => {
     expectOk<PresenceEntry>(await of.get(`/v1/users/${userId}/presence?groupID=${groupId}`)).ephemeral
       .locations;
 
-  test('as its own user only', async () => {
+  test('a client token acts as its own user only', async () => {
     for (const field of ['userID', 'user_id', 'id', 'userId']) {
       const answer = await browser().putPresence({ groupID: 'g', [field]: 'v' });
       expectError(answer, 400, 'unexpected_field', field);

@@ -131,6 +131,39 @@ describe('messages with a client token', () => {
     expectError(await v.post(MESSAGES, { content: says('x') }), 404, 'thread_not_found');
   });
 
+  test('a write that loses the race with a deletion of its thread or message is 404, and creates nothing', async () => {
+    const { project, u } = await threeBrowsers();
+    const statuses = new Set<string>();
+    for (let round = 0; round < 30; round += 1) {
+      expectDone(await project.put(threadPath('t'), { groupID: 'g', name: 'T' }));
+      expectDone(await write(project, 't', 'm'));
+      const deleted = round % 2 === 0 ? threadPath('t') : messagePath('t', 'm');
+      const [, put, resolved] = await Promise.all([
+        project.delete(deleted),
+        u.put(`${MESSAGES}/m`, { content: says('edited') }),
+        u.put(THREAD, { resolved: round % 3 === 0 }),
+      ]);
+      for (const answer of [put, resolved]) {
+        statuses.add(`${answer.status}`);
+        assert.ok([200, 404].includes(answer.status), answer.text);
+      }
+      expectError(
+        await project.get(messagePath('t', 'm')),
+        404,
+        round % 2 === 0 ? 'thread_not_found' : 'message_not_found',
+      );
+    }
+    assert.ok(statuses.has('404'), 'a deletion won');
+  });
+
+  test('a mention of an unknown user is user_not_found, also where createThread would make the thread', async () => {
+    const { v } = await threeBrowsers();
+    const content = [{ type: 'mention', user: { id: 'nobody' }, children: [{ text: '@' }] }];
+    const body = { content, createThread: { groupID: 'g', name: 'New' } };
+    expectNotFound(await v.post('/v1/client/threads/new/messages', body), 'user_not_found', 'nobody');
+    expectError(await v.get('/v1/client/threads/new'), 404, 'thread_not_found');
+  });
+
   test('createThread makes the thread in a group of the user, and is ignored where the thread is there', async () => {
     const { project, v } = await threeBrowsers();
     const path = '/v1/client/threads/new/messages';

@@ -33,7 +33,12 @@ const wordsOf = (answer: Answer, name: string) => String(answer.headers[name]).t
 describe('a preflight, which has no token', () => {
   test('a preflight is answered to the pages that ROLLCALL_CORS_ORIGINS names, without a token', async () => {
     for (const origin of [PAGE, 'http://localhost:5173']) {
-      for (const path of ['/v1/client/presence', '/v1/client/viewer', '/v1/client/groups/a%2Fb/members']) {
+      for (const [path, methods] of [
+        ['/v1/client/presence', ['get', 'head', 'put']],
+        ['/v1/client/viewer', ['get', 'head']],
+        ['/v1/client/groups/a%2Fb/members', ['get', 'head']],
+        ['/v1/client/threads', ['get', 'head', 'post']],
+      ] as const) {
         const answer = await preflight(named.running.url, path, origin);
         assert.equal(answer.status, 204, answer.text);
         assert.equal(answer.text, '');
@@ -45,7 +50,7 @@ describe('a preflight, which has no token', () => {
         for (const name of ['authorization', 'content-type', 'last-event-id', 'if-none-match']) {
           assert.ok(headers.includes(name), name);
         }
-        assert.deepEqual(wordsOf(answer, 'access-control-allow-methods'), ['get', 'head', 'put']);
+        assert.deepEqual(wordsOf(answer, 'access-control-allow-methods'), methods);
       }
     }
   });
@@ -88,6 +93,12 @@ describe('a preflight, which has no token', () => {
     assert.equal(answer.status, 405);
     assert.equal(answer.headers.allow, 'GET, HEAD');
     assert.equal(answer.headers['access-control-allow-origin'], PAGE);
+  });
+
+  test('a preflight for a path that does not exist is 404, and a page can read it', async () => {
+    const answer = await preflight(named.running.url, '/v1/clients', PAGE);
+    assert.equal(answer.status, 404);
+    assert.deepEqual(corsOf(answer).sort(), ['access-control-allow-origin', 'access-control-expose-headers']);
   });
 
   test('a preflight is not answered where ROLLCALL_CORS_ORIGINS is not set', async () => {
@@ -146,7 +157,7 @@ describe('an answer of /v1/client', () => {
     const { url } = named.running;
     const origin = { origin: PAGE };
     const { named: browser } = browsers;
-    const refusals: [number, Promise<Answer>][] = [
+    const rejections: [number, Promise<Answer>][] = [
       [401, send(url, 'GET', '/v1/client/viewer', { headers: origin })],
       [401, send(url, 'GET', '/v1/client/viewer', { headers: { ...origin, authorization: 'Bearer x' } })],
       [401, browser.get('/v1/client/presence?groupID=nowhere', origin)],
@@ -162,12 +173,12 @@ describe('an answer of /v1/client', () => {
         }),
       ],
     ];
-    for (const [status, pending] of refusals) {
+    for (const [status, pending] of rejections) {
       const answer = await pending;
       assert.equal(answer.status, status, answer.text);
       assert.equal(answer.headers['access-control-allow-origin'], PAGE, answer.text);
     }
-    const [token] = await Promise.all(refusals.map(([, answer]) => answer));
+    const [token] = await Promise.all(rejections.map(([, answer]) => answer));
     assert.equal(token?.headers['www-authenticate'], 'Bearer');
     assert.ok(wordsOf(token as Answer, 'access-control-expose-headers').includes('www-authenticate'));
   });
@@ -193,7 +204,7 @@ test('an answer to a host has no CORS headers, also for the user whose ID is cli
     assert.deepEqual(corsOf(answer), []);
   }
   const headers = { origin: PAGE, 'access-control-request-method': 'PUT' };
-  const asked = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
-  assert.equal(asked.status, 405);
-  assert.deepEqual(corsOf(asked), []);
+  const answer = await send(any.running.url, 'OPTIONS', '/v1/client/preferences', { headers });
+  assert.equal(answer.status, 405);
+  assert.deepEqual(corsOf(answer), []);
 });

@@ -34,14 +34,14 @@ const DETAILS = {
 };
 
 describe('user_details of a client token', () => {
-  test('create the user at the login', async () => {
+  test('user_details of a client token create the user at the login', async () => {
     const user = await login(browserWith(DETAILS));
     assert.deepEqual({ ...user, ...DETAILS }, user);
     assert.equal(user.status, 'active');
     assert.deepEqual(await project.user('ada'), user);
   });
 
-  test('update the user at the login: only what they have, and clear what is null', async () => {
+  test('user_details of a client token update the user at the login: the supplied fields only, and null clears', async () => {
     await project.seed({ users: [{ id: 'ada', ...DETAILS }] });
     const user = await login(browserWith({ name: 'Ada Lovelace', email: null, metadata: {} }));
     assert.deepEqual(
@@ -50,7 +50,7 @@ describe('user_details of a client token', () => {
     );
   });
 
-  test('user_details of a client token are applied by whichever request is the first', async () => {
+  test('user_details of a client token are applied by the first request, whichever endpoint it is for', async () => {
     await project.seed({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
     expectDone(await browserWith({ name: 'One' }, { group_id: 'g' }).putPresence({}));
     assert.equal((await project.user('ada')).name, 'One');
@@ -60,7 +60,7 @@ describe('user_details of a client token', () => {
     assert.equal((await project.user('ada')).name, 'Three');
   });
 
-  test('write nothing when the user has the same fields, and nothing again with the same token', async () => {
+  test('user_details of a client token write nothing when the user has the same fields, and nothing again with the same token', async () => {
     const first = browserWith(DETAILS);
     await login(first);
     const etag = async () => (await project.get('/v1/users/ada')).headers.etag;
@@ -76,7 +76,7 @@ describe('user_details of a client token', () => {
     assert.equal((await login(browser)).name, 'Of the host');
   });
 
-  test('user_details of a client token are as old as the token: to a server that has not seen it, what was written since is newer', () =>
+  test('user_details of a client token have the time of its iat: a server that has not seen it retains later writes of the host', () =>
     withDataDir(undefined, async (dataDir) => {
       const options = { clock, dataDir };
       const signed = { iat: server.now(), user_id: 'ada', user_details: { name: 'Of the token' } };
@@ -87,7 +87,7 @@ describe('user_details of a client token', () => {
       await withServer(options, async (first) => {
         assert.equal(await nameAt(first), 'Of the token');
         clock.move(30_000);
-        // The clocks of host and server may differ by as much: that this is newer cannot be known.
+        // The clocks of host and server may differ by as much, so the server cannot order the two writes.
         await first.request('PUT', '/v1/users/ada', { body: { name: 'Of the host, maybe before' } });
       });
       await withServer(options, async (second) => {
@@ -110,7 +110,7 @@ describe('user_details of a client token', () => {
     const browser = browserWith({ name: 'Of the token' }, { iat: undefined, exp: server.now() + 60 });
     await login(browser);
     expectDone(await project.put('/v1/users/ada', { name: 'Of the host' }));
-    // The last of 86 letters has four bits that stand for nothing.
+    // The last of 86 letters has four unused bits.
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const respelled = letters[letters.indexOf(browser.token.at(-1) as string) + 1];
     const again = new Browser(project, `${browser.token.slice(0, -1)}${respelled}`);
@@ -151,7 +151,7 @@ describe('user_details of a client token', () => {
     assert.deepEqual(await presence.everyone(), []);
   });
 
-  test('add no user to a group', async () => {
+  test('user_details of a client token add no user to a group', async () => {
     await project.seed({ groups: [{ id: 'g', name: 'G' }] });
     for (const field of ['groups', 'groupID', 'members', 'group_id']) {
       expectError(await browserWith({ [field]: ['g'] }).viewer(), 400, 'unexpected_field', field);
@@ -165,7 +165,7 @@ describe('user_details of a client token', () => {
     assert.deepEqual(new Set(users.map(({ updated_at, name }) => `${name} ${updated_at}`)).size, 1);
   });
 
-  test('user_details of any number of racing tokens are each applied whole', async () => {
+  test('user_details of any number of racing client tokens are each applied as a whole', async () => {
     const names = Array.from({ length: 60 }, (_, index) => `Name ${index}`);
     await Promise.all(names.map((name) => login(browserWith({ name, short_name: name }))));
     const user = await project.user('ada');
@@ -173,11 +173,11 @@ describe('user_details of a client token', () => {
     assert.ok(names.includes(user.name as string));
   });
 
-  const REFUSED: [
+  const REJECTED: [
     what: string,
     details: unknown,
     code: 'unexpected_field' | 'invalid_field',
-    place: string,
+    field: string,
   ][] = [
     ['a field of nobody', { nick: 'x' }, 'unexpected_field', 'user_details.nick'],
     ['an ID', { id: 'bob' }, 'unexpected_field', 'user_details.id'],
@@ -191,10 +191,10 @@ describe('user_details of a client token', () => {
     ['a list', [DETAILS], 'invalid_field', 'user_details'],
     ['null', null, 'invalid_field', 'user_details'],
   ];
-  for (const [what, details, code, place] of REFUSED) {
+  for (const [what, details, code, field] of REJECTED) {
     test(`user_details of a client token with ${what} are rejected, and nothing is written`, async () => {
       const answer = await project.unchanged(() => browserWith(details).viewer());
-      expectError(answer, 400, code, place);
+      expectError(answer, 400, code, field);
     });
   }
 

@@ -36,7 +36,7 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual(await presence.ephemeral('second'), { ada: [{ page: '1' }] });
   });
 
-  test('PUT /v1/client/presence takes the group of the token, which the body may repeat', async () => {
+  test('PUT /v1/client/presence uses the group of the token, which the body may repeat', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     expectDone(await browser.putPresence({}));
     expectDone(await browser.putPresence({ groupID: 'g', location: { page: '2' } }));
@@ -44,7 +44,7 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual(await presence.locationsOf('ada'), [{ page: '1' }, { page: '2' }, { page: '3' }]);
   });
 
-  test('PUT /v1/client/presence moves within a region, remembers durably, and leaves', async () => {
+  test('PUT /v1/client/presence moves the user within a region, sets durable presence, and sets the user absent', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     const at = (n: string) => ({ location: { page: '1', line: n }, exclusiveWithin: { page: '1' } });
     expectDone(await browser.putPresence(at('1')));
@@ -56,7 +56,7 @@ describe('PUT /v1/client/presence', () => {
     assert.deepEqual(await presence.locationsOf('ada'), []);
   });
 
-  test('PUT /v1/client/presence takes a body of 256 KiB, and a longer one is 413 invalid_request', async () => {
+  test('PUT /v1/client/presence accepts a body of 256 KiB, and a longer one is 413 invalid_request', async () => {
     const { token } = Browser.of(project, 'ada', 'g');
     const authorization = `Bearer ${token}`;
     const put = (text: string) => project.send('PUT', '/v1/client/presence', text, { authorization });
@@ -93,7 +93,7 @@ describe('GET /v1/client/presence', () => {
     await presence.set('cleo', { page: '1', line: '7' }, { durable: true });
   });
 
-  test('GET /v1/client/presence is the reading that the host has of the group', async () => {
+  test('GET /v1/client/presence answers as GET /v1/groups/<ID>/presence does to the host', async () => {
     const everyone = await presence.page();
     assert.equal(everyone.users.length, 2);
     assert.deepEqual(expectOk(await read(Browser.of(project, 'ada'), { groupID: 'g' })), everyone);
@@ -102,7 +102,7 @@ describe('GET /v1/client/presence', () => {
     assert.deepEqual(expectOk<PresencePage>(await read(Browser.of(project, 'ada', 'second'))).users, []);
   });
 
-  test('GET /v1/client/presence takes the filters of that reading', async () => {
+  test('GET /v1/client/presence accepts the filters of GET /v1/groups/<ID>/presence', async () => {
     const browser = Browser.of(project, 'ada', 'g');
     const filters: Record<string, string>[] = [
       { location: '{"page":"2"}' },

@@ -1,4 +1,4 @@
-/** How many streams the client tokens of one user have open. */
+/** The bound on the open streams of one user with client tokens. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -47,9 +47,9 @@ describe('the streams of a user', () => {
         assert.equal(stream.status, 200);
       }
       for (const browser of browsers) {
-        const refused = await answerOf(browser, 'g');
-        expectError(refused, 429, 'invalid_request', 'user a', '100');
-        assert.match(String(refused.headers['retry-after']), /^[1-9]\d*$/);
+        const rejected = await answerOf(browser, 'g');
+        expectError(rejected, 429, 'invalid_request', 'user a', '100');
+        assert.match(String(rejected.headers['retry-after']), /^[1-9]\d*$/);
       }
       // Nothing was read for it: not even whether the group is the user's.
       expectError(await answerOf(browsers[0] as Browser, 'nowhere'), 429, 'invalid_request');

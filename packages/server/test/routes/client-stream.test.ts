@@ -33,7 +33,7 @@ const open = (browser: Browser, query: Record<string, string> = {}) =>
   browser.get(`/v1/client/presence?${new URLSearchParams(query)}`, { accept: 'text/event-stream' });
 
 describe('the stream of /v1/client/presence', () => {
-  test('the stream of /v1/client/presence is the snapshot and the events of the group, with the filters of the reading', async () => {
+  test('the stream of /v1/client/presence has the snapshot and the events of the group, with the filters of the reading', async () => {
     await new Presence(project).set('bob', { page: '1' });
     const browser = Browser.of(project, 'ada', 'g');
     await withStream(browser, { location: '{"page":"1"}', partial_match: 'true' }, async (stream) => {
@@ -70,7 +70,7 @@ describe('the stream of /v1/client/presence', () => {
     expectTokenFailure(await open(host, { groupID: 'g' }), 'invalid_access_token');
   });
 
-  const ENDS: [what: string, end: (of: Project) => Promise<unknown>, code: string, said: string][] = [
+  const ENDS: [what: string, end: (of: Project) => Promise<unknown>, code: string, message: string][] = [
     [
       'the user is set deleted',
       (of) => of.put('/v1/users/ada', { status: 'deleted' }),
@@ -104,18 +104,18 @@ describe('the stream of /v1/client/presence', () => {
       'ada',
     ],
   ];
-  for (const [what, end, code, said] of ENDS) {
+  for (const [what, end, code, message] of ENDS) {
     test(`the stream of /v1/client/presence ends at once when ${what}: ${code}`, async () => {
       await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
         await stream.expect('snapshot');
         await end(project);
-        await stream.expectEnd(code, said);
+        await stream.expectEnd(code, message);
       });
       assert.equal((await open(Browser.of(project, 'ada', 'g'))).status, 401);
     });
   }
 
-  test('the stream of /v1/client/presence goes on when another user leaves', async () => {
+  test('the stream of /v1/client/presence continues when another user leaves', async () => {
     const presence = new Presence(project);
     await presence.set('bob', { page: '1' });
     await withStream(Browser.of(project, 'ada', 'g'), {}, async (stream) => {
@@ -139,7 +139,7 @@ describe('an open stream ends with its token', () => {
     await seed(own);
   });
 
-  test('an open stream ends within a minute after the end of its token', async () => {
+  test('an open stream of a client token ends within a minute after the exp of the token', async () => {
     await withStream(browserOf(own, { exp: clocked.now() + 60 }), {}, async (stream) => {
       await stream.expect('snapshot');
       await new Presence(own).pass(clock, 151);
@@ -147,7 +147,7 @@ describe('an open stream ends with its token', () => {
     });
   });
 
-  test('an open stream ends at once when its secret is replaced without overlap, or its project is deleted', async () => {
+  test('an open stream of a client token ends at once when its secret is replaced without overlap, or its project is deleted', async () => {
     const rotate = `/v1/projects/${own.id}/rotate-secret`;
     await withStream(browserOf(own), {}, async (stream) => {
       await stream.expect('snapshot');

@@ -25,12 +25,12 @@ beforeEach(async () => {
 const groupsOf = async (browser: Browser) => expectOk<Viewer>(await browser.viewer()).groups;
 
 describe('GET /v1/client/viewer', () => {
-  test('GET /v1/client/viewer is the user as a read shows it, with the active groups they are in', async () => {
+  test('GET /v1/client/viewer answers the user as GET /v1/users/<ID> does, with the active groups of the user', async () => {
     const viewer = expectOk<Viewer>(await Browser.of(project, 'ada').viewer());
     assert.deepEqual(viewer, { user: await project.user('ada'), groups: [{ id: 'open', name: 'Open' }] });
   });
 
-  test('GET /v1/client/viewer has the one group that the token names, by either word', async () => {
+  test('GET /v1/client/viewer has the one group that the token names, by group_id or organization_id', async () => {
     await project.seed({ groups: [{ id: 'second', name: 'Second', members: ['ada'] }] });
     assert.deepEqual(await groupsOf(Browser.of(project, 'ada', 'second')), [
       { id: 'second', name: 'Second' },
@@ -62,7 +62,7 @@ describe('GET /v1/client/viewer', () => {
     }
   });
 
-  test('streams the groups of a user who is in many, without deleted ones', async () => {
+  test('GET /v1/client/viewer streams the groups of a user who is in many, without deleted ones', async () => {
     const ids = buildIds('many-', 1_100);
     const groups = ids.map((id, index) => ({
       id,
@@ -81,7 +81,7 @@ describe('GET /v1/client/viewer', () => {
     assert.deepEqual(await groupsOf(Browser.of(project, 'loner')), []);
   });
 
-  test('follows what changes, without another login', async () => {
+  test('GET /v1/client/viewer shows changes of the user and the groups, without another login', async () => {
     const browser = Browser.of(project, 'ada');
     assert.deepEqual(await groupsOf(browser), [{ id: 'open', name: 'Open' }]);
     await project.put('/v1/groups/closed', { status: 'active' });
@@ -89,7 +89,7 @@ describe('GET /v1/client/viewer', () => {
     assert.deepEqual(await groupsOf(browser), [{ id: 'closed', name: 'Closed' }]);
   });
 
-  test('GET /v1/client/viewer takes no query and no other method', async () => {
+  test('GET /v1/client/viewer accepts no query parameter and no other method', async () => {
     const browser = Browser.of(project, 'ada');
     expectError(await browser.get('/v1/client/viewer?deep=1'), 400, 'unexpected_field', 'deep');
     const answer = await browser.put('/v1/client/viewer', {});
@@ -99,7 +99,7 @@ describe('GET /v1/client/viewer', () => {
 });
 
 describe('logging in', () => {
-  test('as a deleted or unknown user is user_not_found, also on an open session', async () => {
+  test('a login as a deleted or unknown user is user_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
     expectOk(await browser.viewer());
     expectDone(await project.put('/v1/users/ada', { status: 'deleted' }));
@@ -119,20 +119,20 @@ describe('logging in', () => {
 
   test('a login to a group that is set deleted, removed or left is group_not_found, also on an open session', async () => {
     const browser = Browser.of(project, 'ada', 'open');
-    const refused = async () => {
+    const rejected = async () => {
       expectNotFound(await browser.viewer(), 'group_not_found', 'open');
       expectNotFound(await browser.putPresence({}), 'group_not_found', 'open');
       expectNotFound(await browser.get('/v1/client/groups/open/members'), 'group_not_found', 'open');
     };
     expectOk(await browser.viewer());
     expectDone(await project.put('/v1/groups/open', { status: 'deleted' }));
-    await refused();
+    await rejected();
     expectDone(await project.put('/v1/groups/open', { status: 'active' }));
     expectOk(await browser.viewer());
     expectDone(await project.post('/v1/groups/open/members', { remove: ['ada'] }));
-    await refused();
+    await rejected();
     expectDone(await project.delete('/v1/groups/open'));
-    await refused();
+    await rejected();
   });
 
   test('a login to an organization that does not exist is organization_not_found', async () => {
@@ -153,7 +153,7 @@ describe('GET /v1/client/groups/<ID>/members', () => {
   const list = (browser: Browser, id: string, query = '') =>
     browser.get(`/v1/client/groups/${segment(id)}/members${query}`);
 
-  test('GET /v1/client/groups/<ID>/members is the list that the host sees, in pages', async () => {
+  test('GET /v1/client/groups/<ID>/members answers the members as the host sees them, in pages', async () => {
     const browser = Browser.of(project, 'ada');
     const whole = expectOk(await list(browser, 'open'));
     assert.deepEqual(whole, expectOk(await project.get('/v1/groups/open/members')));

@@ -18,7 +18,7 @@ async function projectWithBoth() {
 }
 
 describe('POST /v1/groups', () => {
-  test('POST /v1/groups creates with all fields: 201 and the message of a creation', async () => {
+  test('POST /v1/groups creates a group with all fields, and answers 201 with the message of a creation', async () => {
     const project = await server.project();
     await project.seedUsers('u');
     const group = { id: '45/6', name: 'Sales', status: 'deleted', members: ['u', 'u'], metadata: { a: 1 } };
@@ -28,7 +28,7 @@ describe('POST /v1/groups', () => {
     assert.deepEqual(await project.group('45/6'), { ...group, members: ['u'], connectedToMessenger: false });
   });
 
-  test('a group that is there, of whatever status, is group_already_exists and is not changed', async () => {
+  test('POST /v1/groups of an existing group, of either status, is group_already_exists and does not change it', async () => {
     const project = await projectWithBoth();
     for (const status of ['active', 'deleted']) {
       expectDone(await project.put('/v1/groups/g', { status }));
@@ -39,13 +39,13 @@ describe('POST /v1/groups', () => {
     }
   });
 
-  test('a group that was removed can be created again', async () => {
+  test('POST /v1/groups creates a group again after its deletion', async () => {
     const project = await projectWithBoth();
     expectDone(await project.delete('/v1/groups/g'));
     expectCreated(await project.post('/v1/groups', { id: 'g', name: 'Again' }), 'created group g');
   });
 
-  test('id and name are required; both are named where both are missing', async () => {
+  test('POST /v1/groups requires id and name: missing_field names each of them', async () => {
     const project = await projectWithBoth();
     await project.unchanged(async () => {
       expectError(await project.post('/v1/groups', { name: 'N' }), 400, 'missing_field', 'id');
@@ -55,13 +55,13 @@ describe('POST /v1/groups', () => {
     });
   });
 
-  test('another field is unexpected_field, and the message lists the expected ones', async () => {
+  test('POST /v1/groups with another field is unexpected_field, and the message lists the expected ones', async () => {
     const project = await projectWithBoth();
     const answer = await project.post('/v1/groups', { id: 'n', name: 'N', nick: 'x' });
     expectError(answer, 400, 'unexpected_field', 'nick', 'id', 'name', 'status', 'members', 'metadata');
   });
 
-  test('a wrong ID is invalid_field', async () => {
+  test('POST /v1/groups with an invalid ID is invalid_field', async () => {
     const project = await projectWithBoth();
     for (const id of [7, null, '', 'x'.repeat(321), 'a\u0000', ['g'], {}]) {
       const answer = await project.unchanged(() => project.post('/v1/groups', { id, name: 'N' }));
@@ -71,7 +71,7 @@ describe('POST /v1/groups', () => {
 });
 
 describe('POST /v1/users', () => {
-  test('creates: only the ID is needed, all fields are taken', async () => {
+  test('POST /v1/users creates a user from an ID alone, or with all fields', async () => {
     const project = await server.project();
     const answer = await project.post('/v1/users', { id: 'u' });
     expectCreated(answer);
@@ -90,7 +90,7 @@ describe('POST /v1/users', () => {
     assert.equal(created_at, updated_at);
   });
 
-  test('an existing user is user_already_exists and is not changed', async () => {
+  test('POST /v1/users of an existing user is user_already_exists and does not change the user', async () => {
     const project = await projectWithBoth();
     for (const body of [{ id: 'u' }, { id: 'u', name: 'Other', status: 'deleted' }]) {
       const answer = await project.unchanged(() => project.post('/v1/users', body));
@@ -98,7 +98,7 @@ describe('POST /v1/users', () => {
     }
   });
 
-  test('a missing ID is missing_field, a wrong one invalid_field, another field unexpected_field', async () => {
+  test('POST /v1/users with a missing ID is missing_field, with an invalid one invalid_field, with another field unexpected_field', async () => {
     const project = await projectWithBoth();
     await project.unchanged(async () => {
       expectError(await project.post('/v1/users', {}), 400, 'missing_field', 'id');
@@ -110,13 +110,13 @@ describe('POST /v1/users', () => {
 });
 
 describe('PUT with If-None-Match: *', () => {
-  test('PUT with If-None-Match: * creates with 200', async () => {
+  test('PUT with If-None-Match: * creates a user or a group with 200', async () => {
     const project = await server.project();
     expectDone(await project.put('/v1/groups/g', { name: 'G' }, ABSENT), 'created group g');
     expectDone(await project.put('/v1/users/u', { name: 'U' }, ABSENT), 'created user u');
   });
 
-  test('what is there is 409 and is not changed', async () => {
+  test('PUT with If-None-Match: * of an existing user or group is 409 and does not change it', async () => {
     const project = await projectWithBoth();
     await project.unchanged(async () => {
       const group = await project.put('/v1/groups/g', { name: 'Other' }, ABSENT);
@@ -128,7 +128,7 @@ describe('PUT with If-None-Match: *', () => {
 });
 
 describe('racing creations', () => {
-  test('sixty creations at once are all applied, and the server answers the next request', async () => {
+  test('sixty groups that are created at once are all applied, and the server answers the next request', async () => {
     const project = await server.project();
     const ids = Array.from({ length: 60 }, (_, index) => `g${index}`);
     const answers = await Promise.all(ids.map((id) => project.put(`/v1/groups/${id}`, { name: id })));
@@ -143,7 +143,7 @@ describe('racing creations', () => {
     ['/v1/groups', 'group_already_exists', 'group'],
     ['/v1/users', 'user_already_exists', 'user'],
   ] as const) {
-    test(`of twenty POSTs of one ${noun} one creates and nineteen conflict`, async () => {
+    test(`of twenty POSTs of one ${noun} one creates it and nineteen are 409`, async () => {
       const project = await server.project();
       const answers = await Promise.all(
         TWENTY.map((racer) => project.post(path, { id: 'x', name: `racer ${racer}` })),
@@ -155,7 +155,7 @@ describe('racing creations', () => {
       assert.equal(read.name, `racer ${winner}`);
     });
 
-    test(`of twenty PUTs of one ${noun} with If-None-Match: * one creates and nineteen conflict`, async () => {
+    test(`of twenty PUTs of one ${noun} with If-None-Match: * one creates it and nineteen are 409`, async () => {
       const project = await server.project();
       const answers = await Promise.all(
         TWENTY.map((racer) => project.put(`${path}/x`, { name: `racer ${racer}` }, ABSENT)),

@@ -12,15 +12,15 @@ const { clock } = streams;
 
 const DURABLE = { durable: true };
 const KIB = 1_024;
-/** So many locations of 8 KiB are all that a user may have. */
+/** The most locations of 8 KiB that a user may have. */
 const FULL = limits.DURABLE_LOCATIONS_MAX_BYTES / (8 * KIB);
 
 /** A location with a text of 8 KiB. */
 function large(page: number): Location {
-  const place: Record<string, string> = { page: String(page).padStart(4, '0'), site: 's' };
-  for (let key = 0; key < 7; key += 1) place[`t${key}`] = 'x'.repeat(KIB);
-  place.t7 = 'x'.repeat(8 * KIB - JSON.stringify({ ...place, t7: '' }).length);
-  return place;
+  const location: Record<string, string> = { page: String(page).padStart(4, '0'), site: 's' };
+  for (let key = 0; key < 7; key += 1) location[`t${key}`] = 'x'.repeat(KIB);
+  location.t7 = 'x'.repeat(8 * KIB - JSON.stringify({ ...location, t7: '' }).length);
+  return location;
 }
 
 const only = (page: number) => ({
@@ -32,7 +32,7 @@ async function fill(p: Presence, userId: string, first: number, count: number): 
   for (let page = first; page < first + count; page += 1) await p.set(userId, large(page), DURABLE);
 }
 
-/** The entries that a reader knows after a snapshot and these events, of durable locations alone. */
+/** The durable locations of a reader after a snapshot and these events. */
 function knownBy(reader: StreamReader): [string, Location][] {
   const known = new Map<string, Location>();
   for (const { type, data } of reader.events) {

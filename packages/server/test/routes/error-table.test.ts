@@ -63,7 +63,7 @@ describe('the error table', () => {
 
   after(() => assert.equal(reached.size, 20, 'every row of the specification is reached'));
 
-  test('group_already_exists and user_already_exists are also what If-None-Match: * gets', async () => {
+  test('group_already_exists and user_already_exists are also the errors of If-None-Match: *', async () => {
     const project = await server.project();
     await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G' }] });
     const once = { 'if-none-match': '*' };

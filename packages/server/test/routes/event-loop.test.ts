@@ -1,4 +1,4 @@
-/** What the event loop does with large bodies: it neither decodes nor parses them. */
+/** The event loop neither decodes nor parses large bodies. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { limits } from '@rollcall/protocol';

@@ -11,7 +11,9 @@ import type { Project } from '../support/project-client.ts';
 const server = oneServer();
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** The text that another user sends first, and the one that follows: texts of the same object but for a key. */
+/**
+ * The text that another user sends first, and the one that follows: the same object with a different spelling of a key.
+ */
 const PAIRS: readonly (readonly [string, string, object])[] = [
   [
     String.raw`{"k":"1","\\u04":"2"}`,
@@ -37,7 +39,7 @@ async function projects(): Promise<{ first: Project; other: Project }> {
 
 describe('keys that are written with escapes', () => {
   for (const [before, text, value] of PAIRS) {
-    test(`${text} after ${before}, in metadata`, async () => {
+    test(`metadata ${text} after ${before} is read back with its own keys`, async () => {
       const { first, other } = await projects();
       for (const id of ['ann', 'bob', 'ann']) await put(first, `/v1/users/${id}`, `{"metadata":${before}}`);
       await put(other, '/v1/users/ann', `{"metadata":${text}}`);
@@ -45,17 +47,17 @@ describe('keys that are written with escapes', () => {
       assert.ok(answer.includes(`"metadata":${JSON.stringify(value)}`), answer);
     });
 
-    test(`${text} after ${before}, in locations`, async () => {
+    test(`a location ${text} after ${before} is read back with its own keys`, async () => {
       const { first, other } = await projects();
-      const place = (location: string, durable: boolean) =>
+      const update = (location: string, durable: boolean) =>
         `{"groupID":"g","location":${location},"durable":${durable}}`;
       for (const durable of [false, true]) {
         for (const id of ['ann', 'bob', 'ann'])
-          await put(first, `/v1/users/${id}/presence`, place(before, durable));
-        await put(other, '/v1/users/ann/presence', place(text, durable));
+          await put(first, `/v1/users/${id}/presence`, update(before, durable));
+        await put(other, '/v1/users/ann/presence', update(text, durable));
       }
       const shown = JSON.stringify(Object.fromEntries(Object.entries(value).sort()));
-      // In whole, and in part: by its last pair.
+      // By an exact filter, and by a partial one with its last pair.
       const [last] = Object.entries(value).slice(-1) as [[string, string]];
       for (const [location, partial] of [
         [shown, 'false'],

@@ -8,7 +8,7 @@ import { jwt } from '../support/jwt.ts';
 import type { Project } from '../support/project-client.ts';
 import { expectInVocabulary } from '../support/vocabulary.ts';
 
-/** Fixed, so that a run repeats; a failure prints it with the path to the smallest example. */
+/** A fixed seed, so that runs repeat; a failure prints it with the path to the smallest example. */
 const SEED = 20_260_115;
 const RUNS = { seed: SEED, numRuns: 60 };
 
@@ -93,7 +93,7 @@ const bodyNear = (body: Record<string, unknown>) => {
 describe('whatever body is sent, the answer is of the vocabulary and never 500', () => {
   for (const { method, path, body } of DATA_ENDPOINTS) {
     if (body === undefined) continue;
-    test(`${method} ${path}`, async () => {
+    test(`${method} ${path} answers any body from the vocabulary, never with 500`, async () => {
       const property = fc.asyncProperty(bodyNear(body), async (fuzzed) => {
         expectInVocabulary(await project.send(method, path, JSON.stringify(fuzzed)));
       });
@@ -103,7 +103,7 @@ describe('whatever body is sent, the answer is of the vocabulary and never 500',
 
   for (const { method, path, body } of projectEndpoints('none')) {
     if (body === undefined || path === '/v1/projects') continue;
-    test(`${method} ${path}`, async () => {
+    test(`${method} ${path} answers any body from the vocabulary, never with 500`, async () => {
       const property = fc.asyncProperty(bodyNear(body), async (fuzzed) => {
         expectInVocabulary(await server.call(server.customerToken(), method, path, fuzzed));
       });
@@ -111,14 +111,14 @@ describe('whatever body is sent, the answer is of the vocabulary and never 500',
     });
   }
 
-  test('POST /v1/authorize', async () => {
+  test('POST /v1/authorize answers any body from the vocabulary, never with 500', async () => {
     const property = fc.asyncProperty(bodyNear({ signed_app_token: 'a.b.c' }), async (fuzzed) => {
       expectInVocabulary(await server.call(null, 'POST', '/v1/authorize', fuzzed));
     });
     await fc.assert(property, RUNS);
   });
 
-  test('bytes that need not be JSON', async () => {
+  test('any bytes as a body are answered from the vocabulary, never with 500', async () => {
     const cut = fc.tuple(fc.json(), fc.nat(50)).map(([json, length]) => Buffer.from(json.slice(0, length)));
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), cut);
     const property = fc.asyncProperty(
@@ -133,7 +133,7 @@ describe('whatever body is sent, the answer is of the vocabulary and never 500',
 });
 
 describe('the answer to any request is of the vocabulary and never 500', () => {
-  /** Anything that can stand in a request line. */
+  /** Any character that a request line can have. */
   const visible = fc.string({
     unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
     maxLength: 30,
@@ -235,6 +235,6 @@ describe('the answer to any request is of the vocabulary and never 500', () => {
   });
 });
 
-test('after all of that the server does what it should', async () => {
+test('the server answers valid requests correctly after all random requests', async () => {
   expectDone(await project.put('/v1/groups/g', { name: 'Still here' }));
 });

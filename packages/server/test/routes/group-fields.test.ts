@@ -12,7 +12,7 @@ const putMetadata = (project: Project, json: string) =>
   project.send('PUT', '/v1/groups/g', `{"name": "G", "metadata": ${json}}`);
 
 describe('name', () => {
-  test('name is 1 to 256 code points; a character beyond the first plane counts once', async () => {
+  test('the name of a group is 1 to 256 code points; a character beyond the first plane counts once', async () => {
     const project = await server.project();
     for (const name of ['x', 'x'.repeat(256), '😀'.repeat(256), `${'é'.repeat(255)}😀`]) {
       expectDone(await project.put('/v1/groups/g', { name }));
@@ -24,7 +24,7 @@ describe('name', () => {
     }
   });
 
-  test('any well-formed text is read back as written', async () => {
+  test('any well-formed text as the name of a group is read back as written', async () => {
     const project = await server.project();
     for (const name of [
       ' spaced ',
@@ -41,14 +41,14 @@ describe('name', () => {
 });
 
 describe('metadata', () => {
-  test('metadata is {} when never set', async () => {
+  test('metadata of a group is {} when never set', async () => {
     const project = await server.project();
     expectDone(await project.put('/v1/groups/g', { name: 'G' }));
     assert.deepEqual((await project.group('g')).metadata, {});
     assert.deepEqual((await project.groups())[0]?.metadata, {});
   });
 
-  test('a write replaces the whole object', async () => {
+  test('a write of metadata replaces the whole object', async () => {
     const project = await server.project();
     expectDone(await project.put('/v1/groups/g', { name: 'G', metadata: { a: 1, b: { c: 2 } } }));
     expectDone(await project.put('/v1/groups/g', { metadata: { b: {} } }));
@@ -57,16 +57,16 @@ describe('metadata', () => {
     assert.deepEqual((await project.group('g')).metadata, {});
   });
 
-  test('any JSON object survives the way there and back', async () => {
+  test('any JSON object as metadata is read back as written', async () => {
     const project = await server.project();
     const metadata = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ noUnicodeString: false }));
-    const kept = fc.asyncProperty(metadata, async (written) => {
+    const property = fc.asyncProperty(metadata, async (written) => {
       const json = JSON.stringify(written);
       fc.pre(Buffer.byteLength(json) <= 16_384);
       expectDone(await putMetadata(project, json));
       assert.deepEqual((await project.group('g')).metadata, JSON.parse(json));
     });
-    await fc.assert(kept, { numRuns: 30 });
+    await fc.assert(property, { numRuns: 30 });
   });
 });
 

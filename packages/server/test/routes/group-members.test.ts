@@ -33,7 +33,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     assert.deepEqual(await membersOf(project), ['b', 'c', 'd']);
   });
 
-  test('add and remove are each optional', async () => {
+  test('add and remove of POST /v1/groups/<ID>/members are each optional', async () => {
     const project = await projectWithMembers();
     expectDone(await change(project, { add: ['c'] }));
     assert.deepEqual(await membersOf(project), ['a', 'b', 'c']);
@@ -58,7 +58,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     assert.deepEqual(await membersOf(project), ['b']);
   });
 
-  test('repeated IDs count once', async () => {
+  test('repeated IDs in add and remove count once', async () => {
     const project = await projectWithMembers();
     expectDone(await change(project, { add: ['c', 'c'], remove: ['a', 'a', 'a'] }));
     assert.deepEqual(await membersOf(project), ['b', 'c']);
@@ -78,7 +78,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     expectNotFound(answer, 'user_not_found', 'x1', 'x2');
   });
 
-  test('of more than 20 unknown users the first 20 are named and the rest counted', async () => {
+  test('of more than 20 unknown users in add the first 20 are named and the rest counted', async () => {
     const project = await projectWithMembers();
     const unknown = buildIds('unknown-', 31);
     const answer = await change(project, { add: unknown });
@@ -86,7 +86,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     assert.ok(!message.includes('unknown-20'), message);
   });
 
-  test('users of either status can be added, and a deleted group still has members', async () => {
+  test('users of either status can be added to a group, and a deleted group still has members', async () => {
     const project = await projectWithMembers();
     await project.seed({ users: [{ id: 'gone', status: 'deleted' }] });
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
@@ -95,7 +95,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     assert.deepEqual([group.status, group.members], ['deleted', ['b', 'gone']]);
   });
 
-  test('a missing group is group_not_found', async () => {
+  test('POST /v1/groups/<ID>/members of a missing group is group_not_found', async () => {
     const project = await projectWithMembers();
     for (const body of [{}, { add: ['a'] }, { remove: ['a'] }]) {
       expectNotFound(await project.post('/v1/groups/nowhere/members', body), 'group_not_found', 'nowhere');
@@ -103,9 +103,9 @@ describe('POST /v1/groups/<ID>/members', () => {
   });
 
   for (const field of ['add', 'remove']) {
-    test(`${field}: null, a wrong type and a wrong ID are invalid_field, and change nothing`, async () => {
+    test(`${field} with null, a wrong type or an invalid ID is invalid_field, and changes no members`, async () => {
       const project = await projectWithMembers();
-      const cases: [value: unknown, place: string][] = [
+      const cases: [value: unknown, path: string][] = [
         [null, field],
         ['c', field],
         [{ c: true }, field],
@@ -116,14 +116,14 @@ describe('POST /v1/groups/<ID>/members', () => {
         [['x'.repeat(321)], `${field}[0]`],
         [['line\nfeed'], `${field}[0]`],
       ];
-      for (const [value, place] of cases) {
+      for (const [value, path] of cases) {
         const answer = await project.unchanged(() => change(project, { [field]: value }));
-        expectError(answer, 400, 'invalid_field', place);
+        expectError(answer, 400, 'invalid_field', path);
       }
     });
   }
 
-  test('another field is unexpected_field, and the message lists the expected ones', async () => {
+  test('POST /v1/groups/<ID>/members with another field is unexpected_field, and the message lists the expected ones', async () => {
     const project = await projectWithMembers();
     const answer = await project.unchanged(() => change(project, { add: ['c'], members: ['d'], set: [] }));
     expectError(answer, 400, 'unexpected_field', 'members', 'set', 'add', 'remove');
@@ -145,7 +145,7 @@ describe('GET /v1/groups/<ID>/members', () => {
     });
   });
 
-  test('an email that was cleared reads null', async () => {
+  test('an email that was cleared is null in the list of members', async () => {
     const project = await server.project();
     const users = ['a', 'b'].map((id) => ({ id, email: `${id}@example.com` }));
     await project.seed({ users, groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }] });
@@ -157,13 +157,13 @@ describe('GET /v1/groups/<ID>/members', () => {
     );
   });
 
-  test('a group without members has an empty list', async () => {
+  test('a group without members has an empty list of members', async () => {
     const project = await server.project();
     await project.seed({ groups: [{ id: 'g', name: 'G' }] });
     assert.deepEqual(await page(project), { users: [], pagination: { token: null, total: 0 } });
   });
 
-  test('members of both statuses are listed, and a deleted group too', async () => {
+  test('GET /v1/groups/<ID>/members lists members of both statuses, also of a deleted group', async () => {
     const project = await projectWithMembers();
     expectDone(await project.put('/v1/users/a', { status: 'deleted' }));
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
@@ -173,7 +173,7 @@ describe('GET /v1/groups/<ID>/members', () => {
     );
   });
 
-  test('the default page is 1,000 members; the token continues, and the total counts all', async () => {
+  test('the default page of GET /v1/groups/<ID>/members is 1,000 members; the token continues, and the total counts all', async () => {
     const project = await server.project();
     const members = buildIds('m', 1_001);
     await project.seed({ users: members.map((id) => ({ id })), groups: [{ id: 'g', name: 'G', members }] });
@@ -188,12 +188,12 @@ describe('GET /v1/groups/<ID>/members', () => {
     assert.equal((await page(project, '?limit=1001')).users.length, 1_001);
   });
 
-  test('a page that ends with the last member has no token', async () => {
+  test('a page of members that ends with the last member has no token', async () => {
     const project = await projectWithMembers();
     assert.deepEqual((await page(project, '?limit=2')).pagination, { token: null, total: 2 });
   });
 
-  test('a missing group is group_not_found', async () => {
+  test('GET /v1/groups/<ID>/members of a missing group is group_not_found', async () => {
     const project = await projectWithMembers();
     expectNotFound(await project.get('/v1/groups/nowhere/members'), 'group_not_found', 'nowhere');
   });
@@ -239,7 +239,7 @@ describe('a group of many members', () => {
     }
   });
 
-  test('pages reach the largest limit of 10,000', async () => {
+  test('a page of members has at most 10,000, the largest limit', async () => {
     const project = await server.project();
     const members = buildIds('m', 10_001);
     for (const part of [members.slice(0, 5_000), members.slice(5_000)]) await project.seedUsers(...part);
@@ -266,7 +266,7 @@ describe('a group of many members', () => {
 });
 
 describe('a user who is removed while being added to a group', () => {
-  test('a user who is removed while being added to a group is a member of nothing afterwards', async () => {
+  test('a user who is deleted while being added to a group is a member of no group afterwards', async () => {
     const project = await projectWithMembers();
     const users = buildIds('racer', 20);
     await project.seedUsers(...users);

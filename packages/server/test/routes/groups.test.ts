@@ -26,14 +26,14 @@ async function projectWithGroup() {
 }
 
 describe('PUT /v1/groups/<ID> creates', () => {
-  test('a group with a new ID is created, and the message is "created group …"', async () => {
+  test('PUT /v1/groups/<ID> with a new ID creates the group, and the message is "created group …"', async () => {
     const project = await server.project();
     const answer = await project.put('/v1/groups/456', { name: 'Sales' });
     expectDone(answer);
     assert.deepEqual(answer.json(), { success: true, message: 'created group 456' });
   });
 
-  test('only the name is needed: the rest is active, empty and not connected', async () => {
+  test('PUT /v1/groups/<ID> needs only the name to create: the group is active, empty and not connected', async () => {
     const project = await server.project();
     expectDone(await project.put('/v1/groups/g', { name: 'Sales' }));
     assert.deepEqual(await project.group('g'), {
@@ -46,7 +46,7 @@ describe('PUT /v1/groups/<ID> creates', () => {
     });
   });
 
-  test('all fields can be supplied at creation', async () => {
+  test('PUT /v1/groups/<ID> accepts all fields at creation', async () => {
     const project = await server.project();
     await project.seedUsers('u1', 'u2');
     const write = { name: 'All', status: 'deleted', members: ['u2', 'u1'], metadata: { a: 1 } };
@@ -55,7 +55,7 @@ describe('PUT /v1/groups/<ID> creates', () => {
     assert.deepEqual(await project.group('g'), group);
   });
 
-  test('a missing name is missing_field, whatever else is supplied, and nothing is created', async () => {
+  test('PUT of a new group without a name is missing_field, whatever else is supplied, and creates nothing', async () => {
     const project = await server.project();
     await project.seedUsers('u1');
     for (const write of [{}, { status: 'active' }, { members: ['u1'] }, { metadata: {}, members: [] }]) {
@@ -65,7 +65,7 @@ describe('PUT /v1/groups/<ID> creates', () => {
     expectNotFound(await project.get('/v1/groups/g'), 'group_not_found', 'g');
   });
 
-  test('two projects have groups with the same ID that know nothing of each other', async () => {
+  test('two projects can have groups with the same ID, which share no data', async () => {
     const [one, other] = await Promise.all([server.project(), server.project()]);
     expectDone(await one.put('/v1/groups/g', { name: 'One' }), 'created');
     expectNotFound(await other.get('/v1/groups/g'), 'group_not_found');
@@ -76,13 +76,13 @@ describe('PUT /v1/groups/<ID> creates', () => {
 });
 
 describe('PUT /v1/groups/<ID> updates', () => {
-  test('the message is "updated group …"', async () => {
+  test('PUT /v1/groups/<ID> of an existing group answers the message "updated group …"', async () => {
     const project = await projectWithGroup();
     const answer = await project.put('/v1/groups/g', { name: 'After' });
     assert.deepEqual(answer.json(), { success: true, message: 'updated group g' });
   });
 
-  test('every field is optional: {} is an update of nothing', async () => {
+  test('PUT /v1/groups/<ID> of an existing group requires no field, and {} changes nothing', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', {}), 'updated group g');
     assert.deepEqual(await project.group('g'), WHOLE);
@@ -95,13 +95,13 @@ describe('PUT /v1/groups/<ID> updates', () => {
     { metadata: { other: [1, 2] } },
   ];
   for (const change of changes) {
-    test(`only the supplied ${Object.keys(change)} changes`, async () => {
+    test(`PUT /v1/groups/<ID> with ${Object.keys(change)} changes only that field`, async () => {
       const project = await projectWithGroup();
       expectDone(await project.put('/v1/groups/g', change));
       assert.deepEqual(await project.group('g'), { ...WHOLE, ...change });
     });
 
-    test(`null is no value for ${Object.keys(change)}, and changes nothing`, async () => {
+    test(`PUT /v1/groups/<ID> with null for ${Object.keys(change)} is invalid_field, and changes nothing`, async () => {
       const project = await projectWithGroup();
       const [field = ''] = Object.keys(change);
       const answer = await project.unchanged(() =>
@@ -111,7 +111,7 @@ describe('PUT /v1/groups/<ID> updates', () => {
     });
   }
 
-  test('a deleted group can still be read, and status active activates it again', async () => {
+  test('a deleted group can still be read, and the status active activates it again', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     assert.deepEqual(await project.group('g'), { ...WHOLE, status: 'deleted' });
@@ -119,7 +119,7 @@ describe('PUT /v1/groups/<ID> updates', () => {
     assert.deepEqual(await project.group('g'), WHOLE);
   });
 
-  test('a deleted group stays deleted when anything else of it is updated', async () => {
+  test('a deleted group stays deleted when another field of it is updated', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     for (const change of [{}, { name: 'New' }, { metadata: { a: 1 } }, { members: ['u3'] }]) {
@@ -130,7 +130,7 @@ describe('PUT /v1/groups/<ID> updates', () => {
 });
 
 describe('members of a group write', () => {
-  test('members is exhaustive: a member who is not in it is removed', async () => {
+  test('members of a group write is exhaustive: a member who is not in it is removed', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { members: ['u2', 'u3'] }));
     assert.deepEqual((await project.group('g')).members, ['u2', 'u3']);
@@ -138,20 +138,20 @@ describe('members of a group write', () => {
     assert.deepEqual((await project.group('g')).members, []);
   });
 
-  test('repeated IDs count once', async () => {
+  test('repeated IDs in members of a group write count once', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { members: ['u3', 'u1', 'u3', 'u1'] }));
     assert.deepEqual((await project.group('g')).members, ['u1', 'u3']);
   });
 
-  test('users of either status can be members', async () => {
+  test('users of either status can be in members of a group write', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/users/gone', { status: 'deleted' }));
     expectDone(await project.put('/v1/groups/g', { members: ['gone', 'u1'] }));
     assert.deepEqual((await project.group('g')).members, ['gone', 'u1']);
   });
 
-  test('all unknown users are named, and nothing changes', async () => {
+  test('all unknown users in members are named with user_not_found, and nothing changes', async () => {
     const project = await projectWithGroup();
     const write = { name: 'After', status: 'deleted', members: ['u1', 'nobody', 'no one'] };
     const answer = await project.unchanged(() => project.put('/v1/groups/g', write));
@@ -166,13 +166,13 @@ describe('members of a group write', () => {
     expectNotFound(answer, 'user_not_found', 'nobody');
   });
 
-  test('a user of another project is unknown', async () => {
+  test('a user of another project in members is user_not_found', async () => {
     const [project, other] = await Promise.all([projectWithGroup(), server.project()]);
     await other.seedUsers('theirs');
     expectNotFound(await project.put('/v1/groups/g', { members: ['theirs'] }), 'user_not_found', 'theirs');
   });
 
-  test('of more than 20 unknown users the first 20 are named and the rest counted', async () => {
+  test('of more than 20 unknown users in members the first 20 are named and the rest counted', async () => {
     const project = await projectWithGroup();
     const unknown = buildIds('unknown-', 25);
     const answer = await project.put('/v1/groups/g', { members: ['u1', ...unknown] });
@@ -180,7 +180,7 @@ describe('members of a group write', () => {
     for (const id of unknown.slice(20)) assert.ok(!message.includes(id), message);
   });
 
-  test('exactly 20 unknown users are all named, and a repeated unknown user counts once', async () => {
+  test('exactly 20 unknown users in members are all named, and a repeated one counts once', async () => {
     const project = await projectWithGroup();
     const unknown = buildIds('unknown-', 20);
     const answer = await project.put('/v1/groups/g', { members: [...unknown, ...unknown] });
@@ -190,7 +190,7 @@ describe('members of a group write', () => {
 });
 
 describe('a group write is rejected', () => {
-  const invalid: [field: string, value: unknown, place?: string][] = [
+  const invalid: [field: string, value: unknown, path?: string][] = [
     ['name', ''],
     ['name', 7],
     ['name', true],
@@ -218,18 +218,18 @@ describe('a group write is rejected', () => {
     ['metadata', 7],
     ['metadata', false],
   ];
-  for (const [field, value, place = field] of invalid) {
-    test(`${field} ${JSON.stringify(value)} is invalid_field, naming ${place}, and changes nothing`, async () => {
+  for (const [field, value, path = field] of invalid) {
+    test(`PUT of a group with ${field} ${JSON.stringify(value)} is invalid_field, names ${path}, and changes nothing`, async () => {
       const project = await projectWithGroup();
       const answer = await project.unchanged(() =>
         project.put('/v1/groups/g', { name: 'After', metadata: { after: true }, [field]: value }),
       );
-      expectError(answer, 400, 'invalid_field', place);
+      expectError(answer, 400, 'invalid_field', path);
     });
   }
 
   for (const field of ['id', 'connectedToMessenger', 'nick', 'Name', '__proto__', 'constructor']) {
-    test(`${field} is unexpected_field, and the message lists the fields that are expected`, async () => {
+    test(`PUT of a group with ${field} is unexpected_field, and the message lists the expected fields`, async () => {
       const project = await projectWithGroup();
       const body = `{"name": "After", ${JSON.stringify(field)}: true}`;
       const answer = await project.unchanged(() => project.send('PUT', '/v1/groups/g', body));
@@ -237,7 +237,7 @@ describe('a group write is rejected', () => {
     });
   }
 
-  test('of more than 20 invalid fields the first 20 are named and the rest counted', async () => {
+  test('of more than 20 invalid fields of a group write the first 20 are named and the rest counted', async () => {
     const project = await projectWithGroup();
     const answer = await project.put('/v1/groups/g', { members: Array.from({ length: 23 }, () => 1) });
     const message = expectError(answer, 400, 'invalid_field', 'members[0]', 'members[19]', '3 more');
@@ -251,12 +251,12 @@ describe('GET /v1/groups/<ID>', () => {
     assert.deepEqual(expectOk(await project.get('/v1/groups/g')), WHOLE);
   });
 
-  test('a missing group is group_not_found, and the message names it', async () => {
+  test('GET of a missing group is group_not_found, and the message names it', async () => {
     const project = await server.project();
     expectNotFound(await project.get('/v1/groups/nowhere'), 'group_not_found', 'nowhere');
   });
 
-  test('an unknown query parameter is unexpected_field', async () => {
+  test('GET of a group with an unknown query parameter is unexpected_field', async () => {
     const project = await projectWithGroup();
     expectError(await project.get('/v1/groups/g?verbose=1'), 400, 'unexpected_field', 'verbose');
   });
@@ -271,7 +271,7 @@ describe('DELETE /v1/groups/<ID>', () => {
     assert.deepEqual(await project.groupIds(), []);
   });
 
-  test('all users are removed from the group; the users themselves stay', async () => {
+  test('DELETE /v1/groups/<ID> removes all users from the group, and does not delete the users', async () => {
     const project = await projectWithGroup();
     expectDone(await project.delete('/v1/groups/g'));
     assert.deepEqual(await project.userIds(), ['u1', 'u2', 'u3']);
@@ -281,7 +281,7 @@ describe('DELETE /v1/groups/<ID>', () => {
     });
   });
 
-  test('a group made again with the ID has nothing of the removed one', async () => {
+  test('a group that is created again with the ID of a deleted one has no data of it', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     expectDone(await project.delete('/v1/groups/g'));
@@ -289,7 +289,7 @@ describe('DELETE /v1/groups/<ID>', () => {
     assert.deepEqual(await project.group('g'), { ...WHOLE, name: 'Again', members: [], metadata: {} });
   });
 
-  test('a group that is not there is group_not_found, also the second time', async () => {
+  test('DELETE of a missing group is group_not_found, also the second time', async () => {
     const project = await projectWithGroup();
     expectDone(await project.delete('/v1/groups/g'));
     const answer = await project.unchanged(() => project.delete('/v1/groups/g'));

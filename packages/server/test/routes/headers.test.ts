@@ -13,7 +13,7 @@ const server = clockedServer({ log, settings: { bodyLimitBytes: 5_000 } });
 
 const json = { 'content-type': 'application/json' };
 
-/** A request of each kind of answer: what it is, the status, and how to get it with these headers. */
+/** A request of each kind of answer: its title, its status, and the request with these headers. */
 const ANSWERS: readonly [
   string,
   number,
@@ -58,7 +58,7 @@ describe('x-request-id', () => {
     });
   }
 
-  test('x-request-id is taken when it is 1 to 128 visible ASCII characters', async () => {
+  test('x-request-id is accepted when it is 1 to 128 visible ASCII characters', async () => {
     for (const id of ['x', 'x'.repeat(128), '!"#$%&()*+,-./:;<=>?@[]^_`{|}~', "'"]) {
       assert.equal(requestIdOf(await server.bare('GET', '/healthz', { 'x-request-id': id })), id);
     }
@@ -136,7 +136,7 @@ describe('the headers of answers', () => {
 });
 
 describe('the log', () => {
-  test('never contains a secret or a token of any request', async () => {
+  test('the log never contains a secret or a token of any request', async () => {
     const project = await projectWithGroup();
     const { url, customerSecret } = server.raw;
     const created = await server.call(server.customerToken(), 'POST', '/v1/projects', { name: 'Logged' });

@@ -115,7 +115,7 @@ describe('GET /metrics', () => {
     assert.ok(!after.some((line) => line.includes('metric-')), 'no ID is a label');
   });
 
-  test('contains no secret and no token', async () => {
+  test('GET /metrics contains no secret and no token', async () => {
     const project = await server.project();
     await project.get('/v1/groups');
     const text = (await metrics()).join('\n');
@@ -124,7 +124,7 @@ describe('GET /metrics', () => {
   });
 });
 
-test('a wrong method on an open path is 405, without a token', async () => {
+test('a wrong method on an open path of the operator is 405, without a token', async () => {
   const answer = await server.bare('POST', '/healthz');
   expectError(answer, 405, 'invalid_request');
 });

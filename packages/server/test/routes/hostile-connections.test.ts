@@ -113,12 +113,12 @@ describe('pipelined requests', () => {
   test('pipelined requests after a rejected body that is not read are not read out of that body', async () => {
     const connection = open();
     const smuggled = head('DELETE /v1/groups/g');
-    const refused = head(
+    const rejected = head(
       'PUT /v1/groups/g',
       'Content-Type: text/plain',
       `Content-Length: ${smuggled.length}`,
     );
-    connection.write(refused + smuggled + head('GET /v1/groups/g', 'Connection: close'));
+    connection.write(rejected + smuggled + head('GET /v1/groups/g', 'Connection: close'));
     const text = await connection.closed();
     connection.destroy();
     assert.ok(!text.includes('deleted group'), text);
@@ -144,7 +144,7 @@ describe('a transfer coding besides chunked', () => {
     assert.notEqual((await project.group('g')).name, 'Coded');
   });
 
-  test('chunked in any case is taken', async () => {
+  test('the transfer coding chunked is accepted in any case', async () => {
     const connection = open();
     const type = 'Content-Type: application/json';
     connection.write(
@@ -154,8 +154,8 @@ describe('a transfer coding besides chunked', () => {
   });
 });
 
-describe('a client that goes on sending after an answer that closes the connection', () => {
-  test('a client that goes on sending after an answer that closes the connection gets that answer whole, and no reset', async () => {
+describe('a client that continues to send after an answer that closes the connection', () => {
+  test('a client that continues to send after an answer that closes the connection gets that answer whole, and no reset', async () => {
     const connection = open({ allowHalfOpen: true });
     connection.write(
       `${head('POST /v1/batch', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}x\r\n`,
@@ -223,7 +223,7 @@ describe('what is not HTTP', () => {
     });
   }
 
-  test('its rejection has the error body', async () => {
+  test('a request that is not HTTP is rejected with the error body', async () => {
     const connection = open();
     connection.write('GET /v1/groups HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n');
     const text = await connection.closed();
@@ -234,14 +234,14 @@ describe('what is not HTTP', () => {
     assert.match(text, /\r\nx-request-id: \S+\r\n/i);
   });
 
-  test('a request for a whole URL, as proxies get it, is answered without failing', async () => {
+  test('a request for an absolute URL, as proxies get it, is answered and does not fail', async () => {
     const connection = open();
     connection.write(head('GET http://elsewhere.example/v1/groups/g', 'Connection: close'));
     const [status = 0] = statuses(await connection.closed());
     assert.ok(status === 200 || (status >= 400 && status < 500), String(status));
   });
 
-  test('a whole URL names its path also where no route takes it', async () => {
+  test('an absolute URL has its path also where no route matches it', async () => {
     for (const [line, expected] of [
       ['PATCH http://elsewhere.example/v1/groups/g', 405],
       ['GET http://elsewhere.example/v1/nowhere', 404],
@@ -253,7 +253,7 @@ describe('what is not HTTP', () => {
     }
   });
 
-  test('what no route takes is answered before its body is there', async () => {
+  test('a request that no route matches is answered before its body has arrived', async () => {
     for (const [line, expected] of [
       ['POST /v1/nowhere', 404],
       ['POST /v1/groups/g', 405],
@@ -266,7 +266,7 @@ describe('what is not HTTP', () => {
     }
   });
 
-  test('Expect: 100-continue is answered', async () => {
+  test('a request with Expect: 100-continue is answered', async () => {
     const connection = open();
     const body = '{"name":"G"}';
     connection.write(

@@ -15,15 +15,15 @@ before(async () => {
   await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
 });
 
-/** Writes metadata as a text, and says what the server makes of it. */
+/** Writes metadata as a text, and returns the answer. */
 const putMetadata = (json: string) =>
   project.send('PUT', '/v1/groups/meta', `{"name":"G","metadata":${json}}`);
 
 /**
- * The metadata as it was sent is what is read, in a single group and in the list. Texts are compared, because
- * `deepEqual` cannot follow what is nested very deep.
+ * Checks that metadata is read back as written, in a single group and in the list. Texts are compared, because
+ * `deepEqual` cannot compare very deep objects.
  */
-async function expectKept(json: string): Promise<void> {
+async function expectUnaltered(json: string): Promise<void> {
   expectDone(await putMetadata(json));
   const sent = JSON.stringify(JSON.parse(json));
   const read = expectOk<{ metadata: unknown }>(await project.get('/v1/groups/meta'));
@@ -58,7 +58,7 @@ describe('deep and large JSON', () => {
     });
   }
 
-  test('10 MB of [ are rejected', async () => {
+  test('a body of 10 MB of [ is rejected', async () => {
     const body = Buffer.alloc(10_000_000, '[');
     for (const path of ['/v1/groups/g', '/v1/batch']) {
       expectError(
@@ -69,7 +69,7 @@ describe('deep and large JSON', () => {
     }
   });
 
-  test('a million unexpected fields and a million wrong members get a short answer', async () => {
+  test('a million unexpected fields and a million invalid members get a short answer', async () => {
     const fields = Array.from({ length: 200_000 }, (_, index) => `"f${index}":0`).join(',');
     const members = `[${'7,'.repeat(999_999)}7]`;
     for (const [body, code] of [
@@ -82,13 +82,13 @@ describe('deep and large JSON', () => {
     }
   });
 
-  test('a long name of an unexpected field is not repeated at length', async () => {
+  test('a long name of an unexpected field is not repeated in full', async () => {
     const answer = await project.send('PUT', '/v1/groups/g', JSON.stringify({ ['x'.repeat(1_000_000)]: 1 }));
     expectError(answer, 400, 'unexpected_field');
     assert.ok(answer.text.length < 20_000, `${answer.text.length} bytes`);
   });
 
-  test('a key that is given twice has one meaning: what the check saw is what is stored', async () => {
+  test('a key that a body has twice has one meaning: the validated value is the stored value', async () => {
     expectDone(await project.send('PUT', '/v1/groups/twice', '{"name":7,"name":"Good"}'));
     assert.equal((await project.group('twice')).name, 'Good');
     expectError(
@@ -103,7 +103,7 @@ describe('deep and large JSON', () => {
 });
 
 describe('metadata is read back as written, or rejected', () => {
-  const KEPT: readonly string[] = [
+  const ACCEPTED: readonly string[] = [
     '{"a":0.1,"b":-0.1,"c":1e-7,"d":1e21,"e":1.5e300,"f":5e-324}',
     '{"a":9007199254740991,"b":-9007199254740991,"c":9007199254740992}',
     '{"a":1.0,"b":1e0,"c":100e-2}',
@@ -119,7 +119,8 @@ describe('metadata is read back as written, or rejected', () => {
     '{"text":"\\u0000 \\ud83d\\ude00 \\/ \\u2028","lone":"\\ud800"}',
     '{"$ref":"#","$where":"1","; DROP TABLE groups; --":"\' OR 1=1"}',
   ];
-  for (const json of KEPT) test(`${json.slice(0, 60)} is read back as written`, () => expectKept(json));
+  for (const json of ACCEPTED)
+    test(`metadata ${json.slice(0, 60)} is read back as written`, () => expectUnaltered(json));
 
   test('a negative zero in metadata is read back as a zero', async () => {
     expectDone(await putMetadata('{"a":-0,"b":-0.0}'));
@@ -127,7 +128,7 @@ describe('metadata is read back as written, or rejected', () => {
     assert.ok(metadata.a === 0 && metadata.b === 0);
   });
 
-  const REFUSED: readonly string[] = [
+  const REJECTED: readonly string[] = [
     '{"a":1e400}',
     '{"a":-1e400}',
     '{"a":-1e999}',
@@ -142,15 +143,15 @@ describe('metadata is read back as written, or rejected', () => {
     '1e400',
     'true',
   ];
-  for (const json of REFUSED) {
-    test(`${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
+  for (const json of REJECTED) {
+    test(`metadata ${json.slice(0, 60)} is invalid_field, for the group and in a batch`, async () => {
       expectError(await putMetadata(json), 400, 'invalid_field', 'metadata');
       const batch = `{"users":[{"id":"u","metadata":${json}}]}`;
       expectError(await project.send('POST', '/v1/batch', batch), 400, 'invalid_field', 'users[0].metadata');
     });
   }
 
-  test('such a number anywhere else is a wrong value like any other', async () => {
+  test('a number too large for JSON readers in any other field is invalid_field like any other value', async () => {
     for (const number of ['1e400', '9007199254740993', '0.12345678901234567890']) {
       expectError(
         await project.send('PUT', '/v1/groups/g', `{"name":${number}}`),
@@ -178,20 +179,20 @@ describe('metadata is read back as written, or rejected', () => {
   for (const depth of [500, 999, 1_001, 2_000, 8_000]) {
     test(`metadata that is nested ${depth} deep within 16 KiB is read back as written`, async () => {
       const json = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-      await expectKept(json);
+      await expectUnaltered(json);
       expectOk(await project.send('POST', '/v1/batch', `{"groups":[{"id":"meta","metadata":${json}}]}`));
       expectDone(await putMetadata('{}'));
     });
   }
 
-  test('a number of a million zeros is read in the time that any body of its length takes', async () => {
+  test('a number of a million zeros is parsed in the time of any body of its length', async () => {
     const zeros = '0'.repeat(1_000_000);
     for (const number of [`1.${zeros}1`, `1${zeros}1`, `1${zeros}`, `0.${zeros}1`, `1e1${zeros}`]) {
       expectError(await putMetadata(`{"a":${number}}`), 400, 'invalid_field', 'metadata');
     }
   });
 
-  test('POST /v1/authorize takes at most 64 KiB, because it needs no token', async () => {
+  test('POST /v1/authorize accepts at most 64 KiB, because it needs no token', async () => {
     const authorize = (digits: number) => {
       const body = `{"signed_app_token":1.${'0'.repeat(digits)}1}`;
       return server.bare('POST', '/v1/authorize', { 'content-type': 'application/json' }, body);
@@ -207,10 +208,10 @@ describe('metadata is read back as written, or rejected', () => {
       return `{"a":"${filler.repeat(Math.floor(room / unit))}${'x'.repeat(room % unit)}"}`;
     };
     for (const filler of ['x', 'ü', '🎉']) {
-      await expectKept(sized(16_384, filler));
+      await expectUnaltered(sized(16_384, filler));
       expectError(await putMetadata(sized(16_385, filler)), 400, 'invalid_field', 'metadata', '16384');
     }
-    await expectKept(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
+    await expectUnaltered(`{"a":"${'x'.repeat(16_000)}"  ,${' '.repeat(10_000)}"b":1}`);
   });
 });
 
@@ -236,7 +237,7 @@ describe('texts that a store cannot store', () => {
       }
       const answer = await putMetadata(`{"a":${text}}`);
       expectInVocabulary(answer);
-      if (answer.status === 200) await expectKept(`{"a":${text}}`);
+      if (answer.status === 200) await expectUnaltered(`{"a":${text}}`);
     }
   });
 });
@@ -300,7 +301,7 @@ describe('query strings and headers without measure', () => {
     assert.equal((await project.get('/v1/groups')).status, 200);
   });
 
-  test('conditions of any form are answered, never 500', async () => {
+  test('If-Match and If-None-Match of any form are answered, never with 500', async () => {
     const values = [
       '',
       '"',
@@ -330,6 +331,6 @@ describe('query strings and headers without measure', () => {
   });
 });
 
-test('the server answers after all hostile input', async () => {
+test('the server answers the next request after all hostile input', async () => {
   assert.equal((await project.get('/v1/groups/g')).status, 200);
 });

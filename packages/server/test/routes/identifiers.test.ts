@@ -87,12 +87,12 @@ describe('any character outside category C is legal in an ID', () => {
     '😀'.repeat(320),
   ];
   for (const id of ids) {
-    test(`${id.length > 40 ? `${id.slice(0, 2)} × 320` : JSON.stringify(id)} goes there and back`, async () => {
+    test(`an ID of ${id.length > 40 ? `${id.slice(0, 2)} × 320` : JSON.stringify(id)} is read back as written`, async () => {
       await roundTrip(await server.project(), id);
     });
   }
 
-  test('a random ID without characters of category C goes there and back', async () => {
+  test('a random ID without characters of category C is read back as written', async () => {
     const project = await server.project();
     const legal = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 12 })
@@ -190,7 +190,7 @@ describe('IDs in a path', () => {
     '%E0%A4%A',
     '%u0041',
   ]) {
-    test(`the malformed escape ${path} is invalid_field on every route`, async () => {
+    test(`the malformed escape ${path} in a path is invalid_field on every route`, async () => {
       const project = await server.project();
       const answers = [
         await project.get(`/v1/groups/${path}`),
@@ -262,7 +262,7 @@ describe('IDs in a body', () => {
     });
   }
 
-  test('320 characters are, of any plane, escaped or not', async () => {
+  test('an ID in a body has up to 320 characters, of any plane, escaped or not', async () => {
     const project = await server.project();
     expectCreated(await project.post('/v1/users', { id: '😀'.repeat(320) }));
     expectCreated(
@@ -273,7 +273,7 @@ describe('IDs in a body', () => {
     expectError(answer, 409, 'user_already_exists');
   });
 
-  test('an ID in a body is not decoded: %2F is three characters', async () => {
+  test('an ID in a body is not percent-decoded: %2F is three characters', async () => {
     const project = await server.project();
     expectCreated(await project.post('/v1/groups', { id: 'a%2Fb', name: 'G' }));
     expectNotFound(await project.get('/v1/groups/a%2Fb'), 'group_not_found', 'a/b');

@@ -1,4 +1,4 @@
-/** Bodies above 256 KiB, which a thread reads: what is answered is the same as for small ones. */
+/** Bodies above 256 KiB, which a thread parses, are answered like small ones. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -20,7 +20,7 @@ before(async () => {
 const PADDING = ' '.repeat(limits.SMALL_BODY_LIMIT_BYTES);
 const enlarge = (text: string) => text + PADDING;
 
-/** How a request is spelled that is to be answered alike in both sizes. */
+/** A request that must be answered alike in both sizes. */
 type Case = readonly [
   title: string,
   method: string,
@@ -75,7 +75,7 @@ describe('a large body that is rejected', () => {
     });
   }
 
-  test('a large body of a caller without a token is missing_authorization_header', async () => {
+  test('a large body without a token is missing_authorization_header', async () => {
     const answer = await server.running.request('PUT', '/v1/groups/g', {
       token: null,
       body: enlarge('{"name":"G"}'),
@@ -106,14 +106,14 @@ describe('a large body that fits', () => {
     assert.deepEqual((await groupOf('large')).members, ['cid']);
   });
 
-  test('a large body is created by POST, and not twice', async () => {
+  test('a large body of POST /v1/groups creates a group, and is 409 the second time', async () => {
     const body = enlarge('{"id":"posted","name":"P","members":["ann"]}');
     expectCreated(await project.send('POST', '/v1/groups', body), 'created group posted');
     expectError(await project.send('POST', '/v1/groups', body), 409, 'group_already_exists', 'posted');
     assert.deepEqual((await groupOf('posted')).members, ['ann']);
   });
 
-  test('honours If-Match and If-None-Match', async () => {
+  test('a large body with If-Match or If-None-Match is checked against the revision', async () => {
     const create = enlarge('{"name":"Tagged","members":["ann"]}');
     const path = '/v1/groups/tagged';
     expectDone(await project.send('PUT', path, create, { 'if-none-match': '*' }));
@@ -134,7 +134,7 @@ describe('a large body that fits', () => {
     assert.ok(text.includes(metadata));
   });
 
-  test('a large body adds and removes members, of an organization too', async () => {
+  test('a large body adds and removes members, also of an organization', async () => {
     expectDone(await project.put('/v1/groups/changed', { name: 'C', members: ['ann'] }));
     const change = enlarge('{"add":["cid","bob","bob"],"remove":["ann","nobody"]}');
     const path = '/v1/organizations/changed/members';

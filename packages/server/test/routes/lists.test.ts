@@ -13,7 +13,7 @@ const SEVEN = buildIds('e', 7);
 
 for (const list of LISTS) {
   describe(`pages of ${list.name}`, () => {
-    test('every page size from 1 to the length and beyond gives each entry once, in one order', async () => {
+    test(`${list.name}: every limit from 1 to the length and beyond gives each entry once, in one order`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       for (let limit = 1; limit <= SEVEN.length + 1; limit += 1) {
@@ -23,27 +23,27 @@ for (const list of LISTS) {
       }
     });
 
-    test('entries added and removed between pages make no other appear twice or vanish', async () => {
+    test(`${list.name}: entries added and removed between pages make no other entry appear twice or vanish`, async () => {
       const project = await server.project();
-      const kept = buildIds('m', 9);
-      const leaving = kept.map((id) => `${id}-leaves`);
-      await list.add(project, [...kept, ...leaving]);
+      const staying = buildIds('m', 9);
+      const leaving = staying.map((id) => `${id}-leaves`);
+      await list.add(project, [...staying, ...leaving]);
       const seen = await readThrough(project, list, 4, async ({ ids }, number) => {
         const last = String(ids.at(-1));
-        // The entry at which the page ended goes, or the one just after it; others come before and after both.
+        // The entry at the end of the page is removed, or the one after it; others are added before and after both.
         const goes = leaving.includes(last) ? last : `${last}-leaves`;
         await list.add(project, [`a-came-${number}`, `${last}-came`, `z-came-${number}`]);
         if (leaving.includes(goes)) expectOk(await list.remove(project, goes));
       });
       const ids = seen.flat();
       assert.deepEqual(
-        ids.filter((id) => kept.includes(id)),
-        kept,
+        ids.filter((id) => staying.includes(id)),
+        staying,
       );
       assert.equal(new Set(ids).size, ids.length, `twice: ${ids}`);
     });
 
-    test('IDs of every kind are paged through in one order', async () => {
+    test(`${list.name}: pages list IDs of every kind in one order`, async () => {
       const project = await server.project();
       const ids = [
         'A',
@@ -92,7 +92,7 @@ for (const list of LISTS) {
       '%D9%A1',
       'NaN',
     ]) {
-      test(`limit=${limit} is invalid_field, and the message has the expected range`, async () => {
+      test(`${list.name}: limit=${limit} is invalid_field, and the message has the expected range`, async () => {
         const project = await server.project();
         await list.add(project, SEVEN);
         const answer = await project.get(`${list.path}?limit=${limit}`);
@@ -100,13 +100,13 @@ for (const list of LISTS) {
       });
     }
 
-    test('the largest limit is 10,000', async () => {
+    test(`${list.name}: the largest limit is 10,000`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       assert.deepEqual(list.read(await project.get(`${list.path}?limit=10000`), list.path).ids, SEVEN);
     });
 
-    test('an unknown query parameter is unexpected_field, and the message lists the expected ones', async () => {
+    test(`${list.name}: an unknown query parameter is unexpected_field, and the message lists the expected ones`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       for (const query of [
@@ -143,7 +143,7 @@ describe('GET /v1/groups', () => {
     ]);
   });
 
-  test('a project without groups has an empty array, and no Link', async () => {
+  test('GET /v1/groups of a project without groups is an empty array, and has no Link', async () => {
     const project = await server.project();
     for (const path of ['/v1/groups', '/v1/groups?limit=5']) {
       const answer = await project.get(path);
@@ -152,7 +152,7 @@ describe('GET /v1/groups', () => {
     }
   });
 
-  test('without a limit several thousand groups come as one array, streamed, each once and in order', async () => {
+  test('GET /v1/groups without a limit streams several thousand groups as one array, each once and in order', async () => {
     const project = await server.project();
     const ids = buildIds('g', 5_000);
     for (let start = 0; start < ids.length; start += 1_000) {
@@ -172,7 +172,7 @@ describe('GET /v1/groups', () => {
     assert.equal(answer.headers.link, undefined);
   });
 
-  test('a client that disconnects within a list does not disturb other requests', async () => {
+  test('a client that disconnects within GET /v1/groups does not disturb other requests', async () => {
     const project = await server.project();
     const metadata = { filler: 'x'.repeat(4_000) };
     await project.seed({ groups: buildIds('g', 1_000).map((id) => ({ id, name: id, metadata })) });
@@ -182,7 +182,7 @@ describe('GET /v1/groups', () => {
       const request = get(`${url}/v1/groups`, { headers }, (incoming) => {
         incoming.once('data', () => request.destroy());
         incoming.once('close', resolve);
-        // Being cut off is what the test does.
+        // The test itself breaks the connection.
         incoming.once('error', () => {});
       });
       request.once('error', reject);
@@ -190,7 +190,7 @@ describe('GET /v1/groups', () => {
     assert.equal((await project.groups()).length, 1_000);
   });
 
-  test('without a limit a list that is read while batches change every group shows exactly one batch', async () => {
+  test('GET /v1/groups without a limit while batches change every group shows exactly one batch', async () => {
     const project = await server.project();
     const ids = buildIds('g', 1_000);
     const batch = (mark: number) =>
@@ -212,13 +212,13 @@ describe('GET /v1/groups', () => {
     await Promise.all([write(), read(), read()]);
   });
 
-  test('a long list that is read while groups come and go has each group that stays, once', async () => {
+  test('GET /v1/groups while groups are created and deleted has each group that stays, once', async () => {
     const project = await server.project();
-    const kept = buildIds('m', 3_000);
+    const staying = buildIds('m', 3_000);
     for (const start of [0, 1_000, 2_000]) {
-      await project.seed({ groups: kept.slice(start, start + 1_000).map((id) => ({ id, name: id })) });
+      await project.seed({ groups: staying.slice(start, start + 1_000).map((id) => ({ id, name: id })) });
     }
-    const leaving = kept.filter((_, index) => index % 100 === 0).map((id) => `${id}-leaves`);
+    const leaving = staying.filter((_, index) => index % 100 === 0).map((id) => `${id}-leaves`);
     await project.seed({ groups: leaving.map((id) => ({ id, name: id })) });
     const [ids] = await Promise.all([
       project.groupIds(),
@@ -227,12 +227,12 @@ describe('GET /v1/groups', () => {
     ]);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual(
-      ids.filter((id) => id.length === kept[0]?.length),
-      kept,
+      ids.filter((id) => id.length === staying[0]?.length),
+      staying,
     );
   });
 
-  test('the next page is in the Link header, whose URL works as it is', async () => {
+  test('the next page of GET /v1/groups is in the Link header, whose URL works as it is', async () => {
     const project = await server.project();
     await project.seed({ groups: SEVEN.map((id) => ({ id, name: id })) });
     const answer = await project.get('/v1/groups?limit=3');
@@ -261,7 +261,7 @@ describe('GET /v1/users', () => {
     assert.deepEqual(pagination, { token: null, total: 2 });
   });
 
-  test('the default page is 1,000 users', async () => {
+  test('the default page of GET /v1/users is 1,000 users', async () => {
     const project = await server.project();
     const ids = buildIds('u', 1_001);
     await project.seedUsers(...ids);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ErrorCode } from '@rollcall/protocol';
 import {
   markdown,
   messageOf,
@@ -129,6 +130,20 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
     expectDone(await project.put(messagePath('t', 'm'), { authorID: 'u', createdTimestamp: PAST }));
   });
 
+  test('deletedTimestamp with deleted: false is invalid_field, and creates nothing', async () => {
+    const project = await projectWithThread(server);
+    const answer = await write(project, 't', 'm', { deleted: false, deletedTimestamp: PAST });
+    expectError(answer, 400, 'invalid_field', 'deletedTimestamp');
+    expectError(await project.get(messagePath('t', 'm')), 404, 'message_not_found');
+    expectDone(await write(project, 't', 'm', { deleted: true, deletedTimestamp: PAST }));
+    expectError(
+      await project.put(messagePath('t', 'm'), { deleted: false, deletedTimestamp: PAST }),
+      400,
+      'invalid_field',
+      'deletedTimestamp',
+    );
+  });
+
   test('messages stay when their author is set deleted or removed for good', async () => {
     const project = await projectWithThread(server);
     expectDone(await write(project, 't', 'm'));
@@ -173,6 +188,35 @@ describe('POST /v1/threads/<ID>/messages', () => {
     const made = await project.post(path, { authorID: 'u', content: says('p') });
     assert.equal((await messageOf(project, 't', made.json<{ id: string }>().id)).plaintext, 'p');
   });
+
+  const FUTURE = '2999-01-02T03:04:05.000Z';
+  const threads: readonly (readonly [thread: object, code: ErrorCode, field: string])[] = [
+    [{ groupID: 'g', name: 'N', createdTimestamp: FUTURE }, 'invalid_field', 'createdTimestamp'],
+    [{ groupID: 'g', name: 'N', resolvedTimestamp: FUTURE }, 'invalid_field', 'resolvedTimestamp'],
+    [
+      { groupID: 'g', name: 'N', resolved: false, resolvedTimestamp: PAST },
+      'invalid_field',
+      'resolvedTimestamp',
+    ],
+    [{ groupID: 'g', name: 'N', createdTimestamp: 'today' }, 'invalid_field', 'createdTimestamp'],
+    [{ groupID: 'g', name: '' }, 'invalid_field', 'name'],
+    [{ groupID: 1, name: 'N' }, 'invalid_field', 'groupID'],
+    [{ groupID: 'g', name: 'N', url: 'ftp://x' }, 'invalid_field', 'url'],
+    [{ groupID: 'g', name: 'N', location: { a: 1 } }, 'invalid_field', 'location'],
+    [{ groupID: 'g', name: 'N', metadata: [] }, 'invalid_field', 'metadata'],
+    [{ groupID: 'g', name: 'N', resolved: null }, 'invalid_field', 'resolved'],
+    [{ name: 'N' }, 'missing_field', 'groupID'],
+    [{ groupID: 'g' }, 'missing_field', 'name'],
+    [{ groupID: 'g', name: 'N', id: 'x' }, 'unexpected_field', 'id'],
+  ];
+  for (const [createThread, code, field] of threads) {
+    test(`createThread ${JSON.stringify(createThread)} is ${code} of createThread.${field}`, async () => {
+      const project = await projectWithThread(server);
+      const body = { authorID: 'u', content: says('x'), createThread };
+      const answer = await project.post('/v1/threads/new/messages', body);
+      expectError(answer, 400, code, `createThread.${field}`);
+    });
+  }
 
   test('createThread makes the thread in the same step when it is missing, and is ignored otherwise', async () => {
     const project = await projectWithThread(server);

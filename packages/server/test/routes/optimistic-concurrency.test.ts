@@ -87,7 +87,7 @@ describe('ETag', () => {
     ],
   ];
   for (const [what, path, change] of changes) {
-    test(`an ETag is another one after a change of ${what}`, async () => {
+    test(`an ETag changes with a change of ${what}`, async () => {
       const project = await projectWithBoth();
       const etag = await etagOf(project, path);
       expectOk(await change(project));
@@ -126,7 +126,7 @@ describe('If-None-Match on GET', () => {
 
 describe('If-Match', () => {
   for (const [name, path, write] of WRITES) {
-    test(`${name} goes on where the ETag is the current one, one of several, or *`, async () => {
+    test(`${name} is applied where If-Match has the current ETag, alone, in a list, or *`, async () => {
       const spellings = [(etag: string) => etag, (etag: string) => `"other", ${etag}`, () => '*'];
       for (const spell of spellings) {
         const project = await projectWithBoth();
@@ -134,7 +134,7 @@ describe('If-Match', () => {
       }
     });
 
-    test(`${name} is 412 where the ETag is stale, and changes nothing`, async () => {
+    test(`${name} with a stale ETag in If-Match is 412, and changes nothing`, async () => {
       const project = await projectWithBoth();
       const stale = await etagOf(project, path);
       expectDone(await project.put(path, { name: 'Newer' }));
@@ -145,7 +145,7 @@ describe('If-Match', () => {
       });
     });
 
-    test(`${name} is 412 where nothing is there, also for *, and creates nothing`, async () => {
+    test(`${name} of a resource that does not exist is 412, also for *, and creates nothing`, async () => {
       const project = await projectWithBoth();
       const old = await etagOf(project, path);
       expectDone(await project.delete(path));
@@ -156,7 +156,7 @@ describe('If-Match', () => {
       });
     });
 
-    test(`${name}: a weak ETag never matches, for a write needs the very same state`, async () => {
+    test(`${name} with a weak ETag in If-Match is always 412`, async () => {
       const project = await projectWithBoth();
       const etag = await etagOf(project, path);
       const answer = await project.unchanged(() => write(project, { 'if-match': `W/${etag}` }));
@@ -188,13 +188,13 @@ describe('If-Match', () => {
     assert.equal((await project.group('g')).name, `racer ${winners[0]}`);
   });
 
-  test('an invalid body is rejected before the ETag is compared', async () => {
+  test('an invalid body is rejected before If-Match is compared', async () => {
     const project = await projectWithBoth();
     const answer = await project.put(GROUP, { nick: 1 }, { 'if-match': '"stale"' });
     expectError(answer, 400, 'unexpected_field', 'nick');
   });
 
-  test('unknown users are user_not_found before the ETag is compared', async () => {
+  test('unknown users are user_not_found before If-Match is compared', async () => {
     const project = await projectWithBoth();
     const stale = { 'if-match': '"stale"' };
     await project.unchanged(async () => {

@@ -7,7 +7,7 @@ import type { Project } from '../support/project-client.ts';
 
 const server = oneServer();
 
-const PLACE = { page: '1' };
+const LOCATION = { page: '1' };
 
 /** A project with the user u in the group g. */
 async function projectWithGroup(): Promise<Project> {
@@ -17,7 +17,7 @@ async function projectWithGroup(): Promise<Project> {
 }
 
 describe('/v1/organizations names groups', () => {
-  test('what is written under one name is read under the other', async () => {
+  test('a group that is written under /v1/organizations is read under /v1/groups, and the reverse', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/organizations/o', { name: 'O', metadata: { a: 1 } }), 'created', 'o');
     expectDone(await project.post('/v1/organizations/o/members', { add: ['u'] }));
@@ -32,7 +32,7 @@ describe('/v1/organizations names groups', () => {
   for (const path of ['', '/g', '/g/members', '/g/presence']) {
     test(`GET /v1/organizations${path} answers what GET /v1/groups${path} does`, async () => {
       const project = await projectWithGroup();
-      expectDone(await project.put('/v1/users/u/presence', { groupID: 'g', location: PLACE }));
+      expectDone(await project.put('/v1/users/u/presence', { groupID: 'g', location: LOCATION }));
       const [named, alias] = await Promise.all(
         ['groups', 'organizations'].map((noun) => project.get(`/v1/${noun}${path}`)),
       );
@@ -41,14 +41,14 @@ describe('/v1/organizations names groups', () => {
     });
   }
 
-  test('POST /v1/organizations only creates', async () => {
+  test('POST /v1/organizations creates, and is 409 for an existing organization', async () => {
     const project = await projectWithGroup();
     expectCreated(await project.post('/v1/organizations', { id: 'o', name: 'O' }), 'o');
     const answer = await project.post('/v1/organizations', { id: 'g', name: 'O' });
     expectError(answer, 409, 'group_already_exists', 'g');
   });
 
-  test('the list pages through the Link header', async () => {
+  test('GET /v1/organizations pages through the Link header', async () => {
     const project = await projectWithGroup();
     await project.seed({ groups: [{ id: 'h', name: 'H' }] });
     const first = await project.get('/v1/organizations?limit=1');
@@ -59,7 +59,7 @@ describe('/v1/organizations names groups', () => {
     assert.equal(last?.id, 'h');
   });
 
-  test('If-Match works under the older name too', async () => {
+  test('If-Match works under /v1/organizations too', async () => {
     const project = await projectWithGroup();
     const stale = { 'if-match': '"stale"' };
     const answer = await project.unchanged(() => project.put('/v1/organizations/g', { name: 'O' }, stale));
@@ -74,17 +74,17 @@ describe('/v1/organizations names groups', () => {
     ['GET …/presence', (project) => project.get('/v1/organizations/nowhere/presence')],
     [
       'PUT presence with organizationID',
-      (project) => project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: PLACE }),
+      (project) => project.put('/v1/users/u/presence', { organizationID: 'nowhere', location: LOCATION }),
     ],
   ];
   for (const [name, send] of missing) {
-    test(`${name}: what is missing is organization_not_found`, async () => {
+    test(`${name} of a missing organization is organization_not_found`, async () => {
       const project = await projectWithGroup();
       expectNotFound(await project.unchanged(() => send(project)), 'organization_not_found', 'nowhere');
     });
   }
 
-  test('a missing user is user_not_found here too', async () => {
+  test('a missing user under /v1/organizations is user_not_found', async () => {
     const project = await projectWithGroup();
     const answer = await project.put('/v1/organizations/g', { members: ['nobody'] });
     expectNotFound(answer, 'user_not_found', 'nobody');
@@ -94,29 +94,29 @@ describe('/v1/organizations names groups', () => {
 describe('organizationID in a presence body', () => {
   test('organizationID in a presence body names the group', async () => {
     const project = await projectWithGroup();
-    expectDone(await project.put('/v1/users/u/presence', { organizationID: 'g', location: PLACE }));
+    expectDone(await project.put('/v1/users/u/presence', { organizationID: 'g', location: LOCATION }));
     const { users } = expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence'));
-    assert.deepEqual(users, [{ id: 'u', ephemeral: { locations: [PLACE] } }]);
-    const absence = { organizationID: 'g', location: PLACE, absent: true };
+    assert.deepEqual(users, [{ id: 'u', ephemeral: { locations: [LOCATION] } }]);
+    const absence = { organizationID: 'g', location: LOCATION, absent: true };
     expectDone(await project.put('/v1/users/u/presence', absence));
     assert.deepEqual(expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence')).users, []);
   });
 
-  test('an organization that is deleted is organization_not_found', async () => {
+  test('a presence update in a deleted organization is organization_not_found', async () => {
     const project = await projectWithGroup();
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
-    const answer = await project.put('/v1/users/u/presence', { organizationID: 'g', location: PLACE });
+    const answer = await project.put('/v1/users/u/presence', { organizationID: 'g', location: LOCATION });
     expectNotFound(answer, 'organization_not_found', 'g');
   });
 
-  test('null and a wrong type are invalid_field; neither of the two names is missing_field', async () => {
+  test('organizationID of null or a wrong type is invalid_field; a body without either name is missing_field', async () => {
     const project = await projectWithGroup();
     for (const organizationID of [null, 7, '']) {
-      const answer = await project.put('/v1/users/u/presence', { organizationID, location: PLACE });
+      const answer = await project.put('/v1/users/u/presence', { organizationID, location: LOCATION });
       expectError(answer, 400, 'invalid_field', 'organizationID');
     }
     expectError(
-      await project.put('/v1/users/u/presence', { location: PLACE }),
+      await project.put('/v1/users/u/presence', { location: LOCATION }),
       400,
       'missing_field',
       'groupID',

@@ -12,7 +12,7 @@ const SEVEN = buildIds('e', 7);
 
 for (const list of LISTS) {
   describe(`a token of ${list.name}`, () => {
-    test('a token goes on where it was even when the entry before it and the one after it are gone', async () => {
+    test(`a page token of ${list.name} continues also when the entries before and after it are gone`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       const token = await tokenOf(project, list);
@@ -20,7 +20,7 @@ for (const list of LISTS) {
       assert.deepEqual(list.read(await withToken(project, list, token), list.path).ids, SEVEN.slice(2, 3));
     });
 
-    test('a token can be used again and with another limit', async () => {
+    test(`a page token of ${list.name} can be used again and with another limit`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       const token = encodeURIComponent(await tokenOf(project, list));
@@ -30,7 +30,7 @@ for (const list of LISTS) {
       }
     });
 
-    test('what is no token is invalid_field', async () => {
+    test(`a text that is no page token of ${list.name} is invalid_field`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       const wrong = [
@@ -59,7 +59,7 @@ for (const list of LISTS) {
       expectError(twice, 400, 'invalid_field', 'token');
     });
 
-    test('a token of another project is invalid_field', async () => {
+    test(`a page token of another project is invalid_field for ${list.name}`, async () => {
       const [project, other] = await Promise.all([server.project(), server.project()]);
       await Promise.all([list.add(project, SEVEN), list.add(other, SEVEN)]);
       const token = await tokenOf(other, list);
@@ -67,7 +67,7 @@ for (const list of LISTS) {
       expectError(await withToken(project, list, token), 400, 'invalid_field', 'token');
     });
 
-    test('a token of another list is invalid_field', async () => {
+    test(`a page token of another list is invalid_field for ${list.name}`, async () => {
       const project = await server.project();
       for (const each of LISTS) await each.add(project, SEVEN);
       for (const other of LISTS.filter((each) => each !== list)) {
@@ -76,7 +76,7 @@ for (const list of LISTS) {
       }
     });
 
-    test('a token of which any character was changed, added or taken is invalid_field', async () => {
+    test(`a page token of ${list.name} with any character changed, added or removed is invalid_field`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
       const token = await tokenOf(project, list);

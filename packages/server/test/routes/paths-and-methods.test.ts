@@ -38,7 +38,7 @@ const ALL_METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'];
 
 describe('405: a known path with a wrong method', () => {
   for (const [path, methods] of METHODS) {
-    test(`${path} takes ${methods.join(', ')}; any other is invalid_request with Allow`, async () => {
+    test(`${path} accepts ${methods.join(', ')}; any other method is invalid_request with Allow`, async () => {
       for (const method of ALL_METHODS.filter((each) => !methods.includes(each))) {
         const token = path.startsWith('/v1/projects') ? server.customerToken() : project.token;
         const answer = await server.call(token, method, path, method === 'GET' ? undefined : {});
@@ -51,7 +51,7 @@ describe('405: a known path with a wrong method', () => {
     });
   }
 
-  test('methods of HTTP that the API does not take are 405, never 500', async () => {
+  test('HTTP methods that the API does not use are 405, never 500', async () => {
     for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'LOCK', 'M-SEARCH', 'QUERY']) {
       for (const path of ['/v1/groups/g', '/v1/nowhere', '/healthz']) {
         const answer = await server.call(project.token, method, path);
@@ -81,7 +81,7 @@ describe('404: a path of the API that does not exist', () => {
     '/v1/groups/../../etc/passwd',
   ];
   for (const path of NOWHERE) {
-    test(`${path} is invalid_request, with a token and without`, async () => {
+    test(`the unknown path ${path} is invalid_request, with a token and without`, async () => {
       expectError(await project.get(path), 404, 'invalid_request');
       expectError(await server.call(null, 'GET', path), 404, 'invalid_request');
       expectError(await project.put(path, {}), 404, 'invalid_request');
@@ -139,7 +139,7 @@ describe('percent escapes', () => {
 });
 
 describe('query parameters', () => {
-  test('one that is unknown is unexpected_field on every endpoint', async () => {
+  test('an unknown query parameter is unexpected_field on every endpoint', async () => {
     for (const { method, path, body } of DATA_ENDPOINTS) {
       const answer = await server.call(
         project.token,
@@ -152,13 +152,13 @@ describe('query parameters', () => {
     }
   });
 
-  test('query parameters are checked before what the path refers to', async () => {
+  test('query parameters are checked before the resources of the path', async () => {
     expectError(await project.get('/v1/groups/nowhere/members?limit=0'), 400, 'invalid_field');
     expectError(await project.get('/v1/groups/nowhere/members?nick=1'), 400, 'unexpected_field');
     expectNotFound(await project.get('/v1/groups/nowhere/members?limit=1'), 'group_not_found');
   });
 
-  test('a parameter with an empty name, and a query of nothing', async () => {
+  test('a query parameter with an empty name is unexpected_field, and an empty query is none', async () => {
     expectOk(await project.get('/v1/groups?'));
     for (const query of ['=', '=1']) {
       const { status } = await project.get(`/v1/groups?${query}`);

@@ -47,13 +47,13 @@ describe('GET /v1/users/<USER_ID>/preferences', () => {
 
 for (const [name, pathOf] of PATHS) {
   describe(name, () => {
-    test('sets a channel, and the message names the user', async () => {
+    test('PUT of preferences sets a channel, and the message names the user', async () => {
       const project = await withUser();
       expectDone(await project.put(pathOf('u'), write({ sendViaMessenger: false })), 'u');
       assert.deepEqual(await preferences(project), channels(false, true));
     });
 
-    test('merges: a channel that is not supplied does not change', async () => {
+    test('PUT of preferences merges: a channel that is not supplied does not change', async () => {
       const project = await withUser();
       expectDone(await project.put(pathOf('u'), write({ sendViaMessenger: false })));
       expectDone(await project.put(pathOf('u'), write({ sendViaEmail: false })));
@@ -62,14 +62,14 @@ for (const [name, pathOf] of PATHS) {
       assert.deepEqual(await preferences(project), channels(true, false));
     });
 
-    test('with an empty value changes nothing and succeeds', async () => {
+    test('PUT of preferences with an empty value changes nothing and succeeds', async () => {
       const project = await withUser();
       expectDone(await project.put(pathOf('u'), write({ sendViaEmail: false })));
       expectDone(await project.put(pathOf('u'), write({})));
       assert.deepEqual(await preferences(project), channels(true, false));
     });
 
-    test('racing writes of the two channels both stay', async () => {
+    test('racing writes of the two notification channels are both stored', async () => {
       const project = await withUser();
       const writes = [{ sendViaMessenger: false }, { sendViaEmail: false }];
       const answers = await Promise.all(
@@ -79,7 +79,7 @@ for (const [name, pathOf] of PATHS) {
       assert.deepEqual(await preferences(project), channels(false, false));
     });
 
-    test('needs key and value', async () => {
+    test('PUT of preferences requires key and value', async () => {
       const project = await withUser();
       expectError(await project.put(pathOf('u'), {}), 400, 'missing_field', 'key', 'value');
       expectError(
@@ -91,7 +91,7 @@ for (const [name, pathOf] of PATHS) {
       expectError(await project.put(pathOf('u'), { value: {} }), 400, 'missing_field', 'key');
     });
 
-    test('takes no other key than notification_channels: invalid_field', async () => {
+    test('PUT of preferences with another key than notification_channels is invalid_field', async () => {
       const project = await withUser();
       for (const key of [
         'other',
@@ -107,7 +107,7 @@ for (const [name, pathOf] of PATHS) {
       }
     });
 
-    test('takes only an object of booleans as value: invalid_field', async () => {
+    test('PUT of preferences with a value that is no object of booleans is invalid_field', async () => {
       const project = await withUser();
       for (const value of [null, true, 'x', 1, []]) {
         expectError(await project.put(pathOf('u'), write(value)), 400, 'invalid_field', 'value');
@@ -119,20 +119,20 @@ for (const [name, pathOf] of PATHS) {
       assert.deepEqual(await preferences(project), channels(true, true));
     });
 
-    test('names an unknown channel with its path, and lists the known ones', async () => {
+    test('PUT of preferences with an unknown channel names its path, and lists the known ones', async () => {
       const project = await withUser();
       const answer = await project.put(pathOf('u'), write({ sendViaPigeon: true, sendViaEmail: false }));
       expectError(answer, 400, 'unexpected_field', 'value.sendViaPigeon', 'sendViaMessenger', 'sendViaEmail');
       assert.deepEqual(await preferences(project), channels(true, true));
     });
 
-    test('of a user who does not exist is user_not_found, after the body has been checked', async () => {
+    test('PUT of preferences of a user who does not exist is user_not_found, after the body has been checked', async () => {
       const project = await server.project();
       expectNotFound(await project.put(pathOf('nobody'), write({})), 'user_not_found', 'nobody');
       expectError(await project.put(pathOf('nobody'), write(7)), 400, 'invalid_field');
     });
 
-    test('takes any legal ID', async () => {
+    test('PUT of preferences accepts any legal user ID', async () => {
       for (const id of ['a/b', 'Ünï 👋', '..', '100%', 'preferences']) {
         const project = await withUser(id);
         expectDone(await project.put(pathOf(id), write({ sendViaEmail: false })), id);
@@ -154,7 +154,7 @@ describe('users whose ID reads like a resource name', () => {
     'preferences',
     'v1',
   ]) {
-    test(`${id}: PUT /v1/users/${id}/preferences is theirs`, async () => {
+    test(`PUT /v1/users/${id}/preferences writes the preferences of the user ${id}`, async () => {
       const project = await withUser(id);
       const path = `/v1/users/${id}/preferences`;
       expectDone(await project.put(path, write({ sendViaMessenger: false })), id);
@@ -162,19 +162,19 @@ describe('users whose ID reads like a resource name', () => {
     });
   }
 
-  test('PUT /v1/groups/preferences is the group "preferences"', async () => {
+  test('PUT /v1/groups/preferences writes the group "preferences"', async () => {
     const project = await withUser('groups');
     expectDone(await project.put('/v1/groups/preferences', { name: 'P' }), 'created group preferences');
     expectError(await project.put('/v1/groups/preferences', write({})), 400, 'unexpected_field', 'key');
     assert.equal((await project.group('preferences')).name, 'P');
   });
 
-  test('PUT /v1/users/preferences is the user "preferences"', async () => {
+  test('PUT /v1/users/preferences writes the user "preferences"', async () => {
     const project = await withUser('users');
     expectDone(await project.put('/v1/users/preferences', { name: 'P' }), 'created user preferences');
   });
 
-  test('PUT /v1/batch/preferences is of the user "batch", for a batch has no parts', async () => {
+  test('PUT /v1/batch/preferences writes the preferences of the user "batch"', async () => {
     const project = await withUser('batch');
     expectDone(await project.put('/v1/batch/preferences', write({ sendViaEmail: false })), 'batch');
     assert.deepEqual(await preferences(project, 'batch'), channels(true, false));

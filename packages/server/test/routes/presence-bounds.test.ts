@@ -1,4 +1,4 @@
-/** How many locations one user can have, and how many of them one answer has. */
+/** The bounds of a user's locations, and of one page of presence. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
@@ -26,15 +26,15 @@ const browserOf = ({ project }: Presence, userId: string) =>
 
 /** A location of so many bytes of JSON, with room for 7,000 at least. */
 function sized(bytes: number, name = ''): Location {
-  const place: Location = { name };
-  for (let left = bytes - Buffer.byteLength(JSON.stringify(place)), key = 0; left > 0; key += 1) {
+  const location: Location = { name };
+  for (let left = bytes - Buffer.byteLength(JSON.stringify(location)), key = 0; left > 0; key += 1) {
     const around = ',"k0":""'.length;
     const length = left < 1_024 + 2 * around ? left - around : 1_000;
-    place[`k${key}`] = 'x'.repeat(length);
+    location[`k${key}`] = 'x'.repeat(length);
     left -= length + around;
   }
-  assert.equal(Buffer.byteLength(JSON.stringify(place)), bytes);
-  return place;
+  assert.equal(Buffer.byteLength(JSON.stringify(location)), bytes);
+  return location;
 }
 
 /** In the group `g` of a new project, each of so many users has 8 of the largest locations. */
@@ -93,7 +93,7 @@ describe('a location has at most 8 KiB of JSON', () => {
     expectError(await p.project.get(path(tooLarge)), 400, 'invalid_field', 'location', '8192 bytes');
   });
 
-  test('as it is written: what is longer in UTF-8 or has to be escaped counts as that', async () => {
+  test('the 8 KiB of a location count UTF-8 bytes and escapes as written', async () => {
     const p = await presence();
     // 3 bytes each, 6 where it is escaped; with `{"k":"","l":""}` around them.
     const euros = (count: number) => ({ k: '\u{20ac}'.repeat(1_024), l: '\u{20ac}'.repeat(count - 1_024) });
@@ -110,7 +110,7 @@ describe('a location has at most 8 KiB of JSON', () => {
 });
 
 describe('a user has at most 100 ephemeral locations in a group', () => {
-  test('one more ends the oldest, and a reader gets departed with the reason removed', async () => {
+  test('one ephemeral location more than 100 ends the oldest, and a reader gets departed with the reason removed', async () => {
     const p = await presence();
     for (let index = 0; index < limits.EPHEMERAL_LOCATIONS_MAX; index += 1) {
       await p.set('a', page(index));
@@ -134,7 +134,7 @@ describe('a user has at most 100 ephemeral locations in a group', () => {
     );
   });
 
-  test('which have at most 64 KiB together', async () => {
+  test('the ephemeral locations of a user have at most 64 KiB together', async () => {
     const p = await presence();
     const browser = browserOf(p, 'a');
     for (let index = 0; index < 20; index += 1) {
@@ -177,7 +177,7 @@ describe('a page of presence', () => {
     assert.deepEqual(expectOk(count), { count: 140 });
   });
 
-  test('a page of presence of users whose durable locations alone are large ends there too', async () => {
+  test('a page of presence also counts the bytes of durable locations towards 4 MiB', async () => {
     const ids = Array.from({ length: 600 }, (_, index) => `u${index + 100}`);
     const project = await server.project();
     await project.seed({

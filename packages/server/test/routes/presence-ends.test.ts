@@ -13,49 +13,49 @@ const presence = (from = server) => Presence.inNewProject(from);
 
 describe('absence', () => {
   const inBook = { exclusiveWithin: { book: 'A' } };
-  const place: Location = { book: 'A', page: '1' };
+  const bookPage: Location = { book: 'A', page: '1' };
 
   test('absence clears the presence at exactly that location', async () => {
     const p = await presence();
-    for (const location of [{ book: 'A' }, place, { ...place, word: '1' }]) await p.set('a', location);
-    await p.setAbsent('a', place);
-    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([{ book: 'A' }, { ...place, word: '1' }]));
+    for (const location of [{ book: 'A' }, bookPage, { ...bookPage, word: '1' }]) await p.set('a', location);
+    await p.setAbsent('a', bookPage);
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([{ book: 'A' }, { ...bookPage, word: '1' }]));
   });
 
-  test('absence clears it whichever region it was set in', async () => {
+  test('absence clears the presence at a location, whichever region it was set in', async () => {
     const p = await presence();
-    await p.set('a', place);
-    await p.set('a', place, inBook);
-    await p.set('a', place, { exclusiveWithin: { page: '1' } });
-    await p.setAbsent('a', place);
+    await p.set('a', bookPage);
+    await p.set('a', bookPage, inBook);
+    await p.set('a', bookPage, { exclusiveWithin: { page: '1' } });
+    await p.setAbsent('a', bookPage);
     assert.deepEqual(await p.everyone(), []);
   });
 
   test('the absence of a user who is not present there succeeds and has no effect', async () => {
     const p = await presence();
-    await p.setAbsent('a', place);
-    await p.set('a', place);
+    await p.setAbsent('a', bookPage);
+    await p.set('a', bookPage);
     await p.setAbsent('a', { book: 'A', page: '2' });
-    await p.setAbsent('b', place);
-    assert.deepEqual(await p.ephemeral(), { a: [place] });
+    await p.setAbsent('b', bookPage);
+    assert.deepEqual(await p.ephemeral(), { a: [bookPage] });
   });
 
-  test('absence does not undo what comes after it', async () => {
+  test('absence does not affect later updates', async () => {
     const p = await presence();
-    await p.set('a', place, inBook);
-    await p.setAbsent('a', place);
-    await p.set('a', place, inBook);
-    assert.deepEqual(await p.locationsOf('a'), [place]);
+    await p.set('a', bookPage, inBook);
+    await p.setAbsent('a', bookPage);
+    await p.set('a', bookPage, inBook);
+    assert.deepEqual(await p.locationsOf('a'), [bookPage]);
   });
 
   test('absence leaves durable presence as it is', async () => {
     const p = await presence();
-    await p.set('a', place, { durable: true });
-    await p.set('a', place);
-    await p.setAbsent('a', place);
+    await p.set('a', bookPage, { durable: true });
+    await p.set('a', bookPage);
+    await p.setAbsent('a', bookPage);
     const [entry] = await p.everyone();
     assert.deepEqual(entry?.ephemeral.locations, []);
-    assert.deepEqual(entry?.durable?.location, place);
+    assert.deepEqual(entry?.durable?.location, bookPage);
   });
 });
 
@@ -107,7 +107,8 @@ describe('durable presence', () => {
     await p.set('a', at('1'), within);
     clock.move(1_000);
     await p.set('a', at('2'), within);
-    const exactly = async (place: Location) => (await p.page({ location: JSON.stringify(place) })).users;
+    const exactly = async (location: Location) =>
+      (await p.page({ location: JSON.stringify(location) })).users;
     assert.deepEqual(await exactly(at('1')), []);
     assert.deepEqual((await exactly(at('2')))[0]?.durable?.location, at('2'));
   });
@@ -144,7 +145,7 @@ describe('a user with status deleted', () => {
     assert.ok(!text.includes('"page"'), text);
   });
 
-  test('reappears, when set active again, where what was there has not expired', async () => {
+  test('a user who is set active again reappears at the locations that have not expired', async () => {
     const p = await presence();
     await p.set('a', page(1));
     clock.move(20_000);
@@ -204,7 +205,7 @@ describe('leaving or deleting a group clears presence in it', () => {
     });
   }
 
-  test('the presence of the other members stays', async () => {
+  test('the presence of other members stays when a member leaves the group', async () => {
     const p = await presence();
     for (const id of ['a', 'b']) await p.set(id, page(1));
     await p.project.put('/v1/groups/g', { members: ['b'] });

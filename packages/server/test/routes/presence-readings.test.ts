@@ -66,8 +66,8 @@ describe('GET /v1/groups/<ID>/presence', () => {
 
   test('GET /v1/groups/<ID>/presence with partial_match also lists users at locations that match', async () => {
     const p = await library();
-    const matching = (place: Location) =>
-      idsOf(p, { location: JSON.stringify(place), partial_match: 'true' });
+    const matching = (location: Location) =>
+      idsOf(p, { location: JSON.stringify(location), partial_match: 'true' });
     assert.deepEqual(await matching(BOOK), ['a', 'b', 'c', 'e']);
     assert.deepEqual(await matching(CHAPTER), ['b', 'c', 'e']);
     assert.deepEqual(await matching(WORD), ['c']);
@@ -77,7 +77,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
 
   test('GET /v1/groups/<ID>/presence shows of each user the locations that pass the filter', async () => {
     const p = await presence('a');
-    for (const place of [BOOK, CHAPTER, WORD, { book: 'B' }]) await p.set('a', place);
+    for (const location of [BOOK, CHAPTER, WORD, { book: 'B' }]) await p.set('a', location);
     const locationsAt = async (query: Record<string, string>) =>
       sorted((await p.page(query)).users[0]?.ephemeral.locations ?? []);
     assert.deepEqual(await locationsAt({}), sorted([BOOK, CHAPTER, WORD, { book: 'B' }]));
@@ -98,7 +98,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await idsOf(p, { exclude_durable: 'false' }), ['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('durable is the latest that matches', async () => {
+  test('durable of an entry is the latest location that matches the filter', async () => {
     const p = await presence('a');
     await p.set('a', CHAPTER, { durable: true });
     clock.move(1_000);
@@ -111,7 +111,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.equal(await durableAt({ location: JSON.stringify(BOOK) }), undefined);
   });
 
-  test('an entry has exactly id, ephemeral and, where there is one, durable', async () => {
+  test('an entry of presence has exactly id, ephemeral and, where the user has one, durable', async () => {
     const p = await library();
     await p.set('a', BOOK, { durable: true });
     for (const entry of await p.everyone()) {
@@ -121,7 +121,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     }
   });
 
-  test('pages through everyone, each once, ephemerally present or durably or both', async () => {
+  test('GET /v1/groups/<ID>/presence pages through all users, each once, ephemerally present or durably or both', async () => {
     const ids = Array.from({ length: 23 }, (_, index) => `u${String(index).padStart(2, '0')}`);
     const p = await presence(...ids);
     for (const [index, id] of ids.entries()) {
@@ -138,7 +138,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     }
   });
 
-  test('no user appears twice or vanishes between pages while others come and go', async () => {
+  test('no user appears twice or vanishes between pages of presence while others arrive and leave', async () => {
     const p = await presence('a', 'b', 'c', 'd', 'e', 'f');
     for (const id of ['b', 'd', 'f']) await p.set(id, CHAPTER);
     const first = await p.page({ limit: '2' });
@@ -164,7 +164,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await readAll(p, { limit: '1' }), ['d']);
   });
 
-  test('a token works only for the group that it came from', async () => {
+  test('a page token of presence is valid only for its group', async () => {
     const p = await presence('a', 'b');
     for (const id of ['a', 'b']) await p.set(id, CHAPTER);
     const { token } = (await p.page({ limit: '1' })).pagination;
@@ -196,12 +196,12 @@ describe('GET /v1/groups/<ID>/presence', () => {
     );
   });
 
-  test('count_only counts more users than one page has', async () => {
+  test('count_only counts more users than one page of presence has', async () => {
     const ids = Array.from({ length: 2_100 }, (_, index) => `u${index}`);
     const p = await presence(...ids);
-    for (const place of [0, 1_000, 2_000]) {
+    for (const start of [0, 1_000, 2_000]) {
       const updates = ids
-        .slice(place, place + 1_000)
+        .slice(start, start + 1_000)
         .map((userID, index) => ({ userID, groupID: 'g', location: BOOK, durable: index % 3 === 0 }));
       expectOk(await p.project.put('/v1/presence', { updates }));
     }
@@ -209,7 +209,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(expectOk(answer), { count: ids.length });
   });
 
-  test('count_only goes with neither limit nor token', async () => {
+  test('count_only together with limit or token is invalid_field', async () => {
     const p = await presence('a', 'b');
     for (const id of ['a', 'b']) await p.set(id, CHAPTER);
     const { token } = (await p.page({ limit: '1' })).pagination;
@@ -224,7 +224,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     expectNotFound(await p.project.get('/v1/groups/nowhere/presence'), 'group_not_found', 'nowhere');
   });
 
-  test('a location that is no location is invalid_field', async () => {
+  test('a location parameter that is no location is invalid_field', async () => {
     const p = await presence('a');
     for (const location of [
       '',
@@ -327,7 +327,7 @@ async function readAll(p: Presence, query: Record<string, string>): Promise<stri
   return ids;
 }
 
-test('the two readings need no body, and ignore one', async () => {
+test('the two presence readings need no body, and ignore one', async () => {
   const p = await presence('a');
   expectOk(await p.project.send('GET', '/v1/groups/g/presence', '{'));
 });

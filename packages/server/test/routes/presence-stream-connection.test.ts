@@ -212,17 +212,17 @@ describe('streams and the server', () => {
     idle.destroy();
   });
 
-  test('presence streams begin whole however long the snapshot is, and go on after it', async () => {
+  test('presence streams have a whole snapshot however long it is, and continue after it', async () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `u${index}`);
     const p = await streams.presence(...ids);
     const keys = Array.from({ length: 8 }, (_, index) => [`key${index}`, 'x'.repeat(1_000)]);
     const location = Object.fromEntries(keys);
-    // A call takes 1 MiB.
+    // The body of a request is at most 1 MiB.
     for (let from = 0; from < ids.length; from += 100) {
       const updates = ids.slice(from, from + 100).map((userID) => ({ userID, groupID: 'g', location }));
       expectOk(await p.project.put('/v1/presence', { updates }));
     }
-    // More than a socket takes at once.
+    // More than a socket sends at once.
     const reader = await streams.open(p);
     await p.set('u0', PAGE_1);
     const { data } = await reader.snapshot();

@@ -8,7 +8,7 @@ import type { StreamReader } from '../support/stream-reader.ts';
 const streams = new StreamCase();
 const { clock } = streams;
 
-/** Opens a stream, leaves it after its snapshot, and comes back with the ID it had. */
+/** Opens a stream, closes it after its snapshot, and resumes with its last ID. */
 async function comeBack(
   p: Presence,
   query: Record<string, string>,
@@ -23,10 +23,10 @@ async function comeBack(
 }
 
 describe('a stream that is resumed', () => {
-  test('a stream that is resumed has every event an ID of an epoch and an offset, ascending, the snapshot too', async () => {
+  test('every event of a presence stream, also the snapshot, has an ID of an epoch and an ascending offset', async () => {
     const p = await streams.presence('a');
     const reader = await streams.watch(p);
-    for (const place of [PAGE_1, PAGE_2, LINE]) await p.set('a', place);
+    for (const location of [PAGE_1, PAGE_2, LINE]) await p.set('a', location);
     await reader.changes(3);
     const ids = reader.events.map(({ id }) => /^([A-Za-z0-9_]+)-(\d+)(?:-[0-9a-f]+)?$/.exec(id));
     const [first] = ids;
@@ -37,7 +37,7 @@ describe('a stream that is resumed', () => {
     );
   });
 
-  test('a stream that is resumed goes on with what it missed, without a snapshot', async () => {
+  test('a resumed presence stream continues with the missed events, without a snapshot', async () => {
     const p = await streams.presence('a', 'b');
     await p.set('b', PAGE_1);
     const back = await comeBack(p, {}, async () => {
@@ -59,12 +59,12 @@ describe('a stream that is resumed', () => {
     assert.equal(back.events.length, 5, 'no snapshot');
   });
 
-  test('a stream that is resumed misses nothing of its filter', async () => {
+  test('a resumed presence stream misses no event of its filter', async () => {
     const p = await streams.presence('a');
     const site = { site: 's' };
     const back = await comeBack(p, PARTIAL_PAGE_1, async () => {
-      for (const place of [PAGE_2, PAGE_1, PAGE_2]) {
-        await p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+      for (const location of [PAGE_2, PAGE_1, PAGE_2]) {
+        await p.set('a', { ...site, ...location }, { exclusiveWithin: site });
       }
     });
     assert.deepEqual((await back.changes(2)).map(bare), [
@@ -73,7 +73,7 @@ describe('a stream that is resumed', () => {
     ]);
   });
 
-  test('a stream that is resumed gets no event where nothing happened, and then the new ones', async () => {
+  test('a resumed presence stream has no event where nothing changed, and then the new ones', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {});
     assert.equal(back.status, 200);
@@ -82,9 +82,9 @@ describe('a stream that is resumed', () => {
     assert.equal(back.events.length, 1);
   });
 
-  test('a stream that is resumed goes on in the middle of what one event of the group made', async () => {
+  test('a resumed presence stream continues within the events of one change of the group', async () => {
     const p = await streams.presence('a', 'b');
-    for (const id of ['a', 'b']) for (const place of [PAGE_1, PAGE_2]) await p.set(id, place);
+    for (const id of ['a', 'b']) for (const location of [PAGE_1, PAGE_2]) await p.set(id, location);
     const reader = await streams.watch(p);
     expectDone(await p.project.post('/v1/groups/g/members', { remove: ['a', 'b'] }));
     const events = await reader.changes(4);
@@ -99,7 +99,7 @@ describe('a stream that is resumed', () => {
     assert.equal((await after.changes(1))[0]?.data.location.line, '1');
   });
 
-  test('a stream that is resumed goes on from the ID of a heartbeat, where its filter showed no event', async () => {
+  test('a resumed presence stream continues from the ID of a heartbeat, where its filter showed no event', async () => {
     const p = await streams.presence('a');
     const query = { location: JSON.stringify(PAGE_1) };
     const reader = await streams.watch(p, query);
@@ -113,7 +113,7 @@ describe('a stream that is resumed', () => {
     assert.equal(reader.parser.lastEventId, here);
   });
 
-  test('a stream that is resumed goes on also when the group had no readers for a while', async () => {
+  test('a resumed presence stream continues also when the group had no readers for a while', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {
       await p.set('a', PAGE_1);
@@ -126,7 +126,7 @@ describe('a stream that is resumed', () => {
     );
   });
 
-  test('a stream that is resumed begins with a snapshot when its history is gone', async () => {
+  test('a resumed presence stream begins with a snapshot when its history is gone', async () => {
     const p = await streams.presence('a');
     const back = await comeBack(p, {}, async () => {
       await p.pass(clock, 120);
@@ -135,7 +135,7 @@ describe('a stream that is resumed', () => {
     assert.deepEqual((await back.snapshot()).data.users.length, 1);
   });
 
-  test('a stream that is resumed begins with a snapshot when it missed more than the history has', async () => {
+  test('a resumed presence stream begins with a snapshot when it missed more than the history has', async () => {
     const p = await streams.presence('a', 'b');
     const updates = (offset: number) =>
       Array.from({ length: 500 }, (_, index) => ({
@@ -154,7 +154,7 @@ describe('a stream that is resumed', () => {
     assert.deepEqual(data.users[0].ephemeral.locations, [{ page: '1', line: '1499' }]);
   });
 
-  test('a stream that is resumed begins with a snapshot for an ID that is none of its group', async () => {
+  test('a resumed presence stream begins with a snapshot for an ID that is not of its group', async () => {
     const p = await streams.presence('a');
     await p.set('a', PAGE_1);
     const reader = await streams.watch(p);

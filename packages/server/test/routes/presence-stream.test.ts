@@ -112,10 +112,10 @@ describe('GET /v1/groups/<ID>/presence as text/event-stream', () => {
     const now = () => new Date(clock.now()).toISOString();
     const times: string[] = [];
     const events = await eventsAfter(p, {}, 3, async () => {
-      for (const place of [PAGE_1, PAGE_1, PAGE_2]) {
+      for (const location of [PAGE_1, PAGE_1, PAGE_2]) {
         clock.move(10);
         times.push(now());
-        await p.set('a', place, { durable: true });
+        await p.set('a', location, { durable: true });
       }
     });
     assert.deepEqual(events, [
@@ -251,7 +251,7 @@ describe('the filters of a stream', () => {
   test('the filters of a stream make a move across their edge a departure, or an arrival from nowhere', async () => {
     const p = await streams.presence('a', 'end');
     const site: Location = { site: 's' };
-    const move = (place: Location) => p.set('a', { ...site, ...place }, { exclusiveWithin: site });
+    const move = (location: Location) => p.set('a', { ...site, ...location }, { exclusiveWithin: site });
     const events = await eventsAfter(p, PARTIAL_PAGE_1, 4, async () => {
       await move(PAGE_2);
       await move(PAGE_1);
@@ -269,16 +269,16 @@ describe('the filters of a stream', () => {
 
   test('the filters of a stream show the latest matching durable location: when it moves away, the one before is shown', async () => {
     const p = await streams.presence('a', 'end');
-    const keep = async (place: Location, exclusiveWithin: Location) => {
+    const setDurable = async (location: Location, exclusiveWithin: Location) => {
       clock.move(1_000);
-      await p.set('a', place, { durable: true, exclusiveWithin });
+      await p.set('a', location, { durable: true, exclusiveWithin });
     };
-    await keep({ ...LINE, r: '1' }, { r: '1' });
+    await setDurable({ ...LINE, r: '1' }, { r: '1' });
     const earlier = (await p.entryOf('a')).durable?.timestamp;
     const events = await eventsAfter(p, PARTIAL_PAGE_1, 3, async () => {
-      await keep({ ...PAGE_1, r: '2' }, { r: '2' });
-      await keep({ ...PAGE_2, r: '2' }, { r: '2' });
-      await keep({ ...PAGE_2, r: '1' }, { r: '1' });
+      await setDurable({ ...PAGE_1, r: '2' }, { r: '2' });
+      await setDurable({ ...PAGE_2, r: '2' }, { r: '2' });
+      await setDurable({ ...PAGE_2, r: '1' }, { r: '1' });
     });
     assert.deepEqual(events[1], {
       type: 'durable',
@@ -316,10 +316,10 @@ describe('the filters of a stream', () => {
     await p.set('a', LINE);
     await p.set('a', PAGE_2);
     await p.set('a', PAGE_1);
-    const places = async (reader: typeof all, count: number) =>
+    const locations = async (reader: typeof all, count: number) =>
       (await reader.changes(count)).map(({ data }) => data.location);
-    assert.deepEqual(await places(all, 3), [LINE, PAGE_2, PAGE_1]);
-    assert.deepEqual(await places(first, 2), [LINE, PAGE_1]);
-    assert.deepEqual(await places(exact, 1), [PAGE_2]);
+    assert.deepEqual(await locations(all, 3), [LINE, PAGE_2, PAGE_1]);
+    assert.deepEqual(await locations(first, 2), [LINE, PAGE_1]);
+    assert.deepEqual(await locations(exact, 1), [PAGE_2]);
   });
 });

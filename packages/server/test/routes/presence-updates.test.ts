@@ -95,10 +95,10 @@ describe('PUT /v1/presence', () => {
         [8, 'loner', 'user_not_found'],
       ],
     );
-    for (const refusal of refused) {
-      const { userID, ...body } = updates[refusal.index] as Record<string, unknown>;
+    for (const rejection of refused) {
+      const { userID, ...body } = updates[rejection.index] as Record<string, unknown>;
       const alone = await project.put(`/v1/users/${userID}/presence`, body);
-      assert.deepEqual(alone.json(), { error: refusal.error, message: refusal.message });
+      assert.deepEqual(alone.json(), { error: rejection.error, message: rejection.message });
     }
     assert.deepEqual(Object.keys(await presence.ephemeral()), ['ada', 'bob']);
   });
@@ -117,7 +117,7 @@ describe('PUT /v1/presence', () => {
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '19' });
   });
 
-  test('PUT /v1/presence takes 1 to 1,000 updates', async () => {
+  test('PUT /v1/presence accepts 1 to 1,000 updates', async () => {
     const ids = buildIds('many-', limits.PRESENCE_UPDATES_MAX);
     await project.seed({
       users: ids.map((id) => ({ id })),
@@ -134,7 +134,7 @@ describe('PUT /v1/presence', () => {
     what: string,
     update: object,
     code: 'unexpected_field' | 'missing_field' | 'invalid_field',
-    place: string,
+    field: string,
   ][] = [
     ['an unknown field', at('bob', '1', { nick: 1 }), 'unexpected_field', 'updates[1].nick'],
     ['no user', { groupID: 'g', location: { page: '1' } }, 'missing_field', 'updates[1].userID'],
@@ -156,14 +156,14 @@ describe('PUT /v1/presence', () => {
       'updates[1].location',
     ],
   ];
-  for (const [what, update, code, place] of INVALID) {
+  for (const [what, update, code, field] of INVALID) {
     test(`PUT /v1/presence rejects the whole request for ${what} in one update, and applies nothing`, async () => {
-      expectError(await put([at('ada', '1'), update]), 400, code, place);
+      expectError(await put([at('ada', '1'), update]), 400, code, field);
       assert.deepEqual(await presence.everyone(), []);
     });
   }
 
-  test('checks each step over the whole request: unexpected before missing before invalid', async () => {
+  test('PUT /v1/presence checks each step over the whole request: unexpected before missing before invalid', async () => {
     const invalid = at('bob', '1', { absent: true, durable: true });
     const missing = { userID: 'bob', location: { page: '1' } };
     const unexpected = at('nobody', '1', { nick: 1 });
@@ -182,7 +182,7 @@ describe('PUT /v1/presence', () => {
     expectError(await project.get('/v1/presence'), 405, 'invalid_request');
   });
 
-  test('PUT /v1/presence reports of too many updates only their number', async () => {
+  test('PUT /v1/presence reports only the number of too many updates', async () => {
     const tooMany = Array.from({ length: limits.PRESENCE_UPDATES_MAX + 1 }, () => ({ userID: 'bob' }));
     expectError(await put(tooMany), 400, 'invalid_field', 'updates', '1 to 1000');
   });

@@ -81,7 +81,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
       expectError(await p.put('a', { location }), 400, 'invalid_field', 'location');
   });
 
-  test('a key named __proto__ or constructor is a key like any other', async () => {
+  test('a location key named __proto__ or constructor is a key like any other', async () => {
     const p = await presence();
     const body = '{"groupID":"g","location":{"__proto__":"1","constructor":"2"}}';
     expectDone(await p.project.send('PUT', '/v1/users/a/presence', body));
@@ -90,7 +90,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     assert.match(text, /"constructor":\s*"2"/);
   });
 
-  test('fields of another type are invalid_field', async () => {
+  test('fields of a presence update with another type are invalid_field', async () => {
     const p = await presence();
     const wrong = { groupID: 7, exclusiveWithin: 'page', durable: 'true', absent: 1 };
     for (const [field, value] of Object.entries(wrong)) {
@@ -102,7 +102,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     }
   });
 
-  test('key order never matters', async () => {
+  test('the order of keys in a location never matters', async () => {
     const p = await presence();
     await p.set('a', { page: '1', paragraph: '2' });
     await p.set('a', { paragraph: '2', page: '1' });
@@ -120,10 +120,10 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
     await p.set('b', page(1), { exclusiveWithin: page(1) });
   });
 
-  test('absent with durable is invalid_field; false is as if it were omitted', async () => {
+  test('a presence update with absent and durable is invalid_field; false is as if omitted', async () => {
     const p = await presence();
-    const refused = await p.put('a', { location: page(1), absent: true, durable: true });
-    expectError(refused, 400, 'invalid_field', 'absent', 'durable');
+    const rejected = await p.put('a', { location: page(1), absent: true, durable: true });
+    expectError(rejected, 400, 'invalid_field', 'absent', 'durable');
     expectDone(await p.put('a', { location: page(1), absent: false, durable: false }));
     assert.deepEqual(await p.locationsOf('a'), [page(1)]);
     expectDone(await p.put('a', { location: page(1), absent: true, durable: false }));
@@ -132,7 +132,7 @@ describe('PUT /v1/users/<USER_ID>/presence', () => {
 });
 
 describe('ephemeral presence', () => {
-  test('lives as long as the TTL after the update, and not a moment longer', async () => {
+  test('ephemeral presence lasts for the TTL after the update, and not a millisecond longer', async () => {
     const p = await presence();
     await p.set('a', page(1));
     clock.move(TTL_MS - 1);
@@ -142,7 +142,7 @@ describe('ephemeral presence', () => {
     assert.deepEqual(await p.entryOf('a'), { id: 'a', ephemeral: { locations: [] } });
   });
 
-  test('lives on from its last update', async () => {
+  test('ephemeral presence lasts for the TTL after its last update', async () => {
     const p = await presence();
     await p.set('a', page(1));
     for (let count = 0; count < 3; count += 1) {
@@ -165,7 +165,7 @@ describe('ephemeral presence', () => {
     assert.deepEqual(await p.ephemeral(), { a: [page(2)], b: [page(1)] });
   });
 
-  test('without exclusiveWithin the location is its own region, so a user can be at several', async () => {
+  test('a presence update without exclusiveWithin has its location as the region, so a user can be at several', async () => {
     const p = await presence();
     await p.set('a', page(1));
     await p.set('a', page(2));
@@ -198,7 +198,7 @@ describe('exclusive presence', () => {
   const inBook = { exclusiveWithin: { book: 'A' } };
   const at = (chapter: number): Location => ({ book: 'A', chapter: String(chapter) });
 
-  test('every update with the same exclusiveWithin moves the user from the previous location inside it', async () => {
+  test('every presence update with the same exclusiveWithin moves the user from the previous location inside it', async () => {
     const p = await presence();
     for (const chapter of [1, 2, 3]) {
       await p.set('a', at(chapter), inBook);
@@ -224,12 +224,12 @@ describe('exclusive presence', () => {
 
   test('exclusive presence moves only within the same value; its key order does not matter', async () => {
     const p = await presence();
-    const place = (word: string): Location => ({ book: 'A', part: '1', word });
-    await p.set('a', place('one'), { exclusiveWithin: { book: 'A' } });
-    await p.set('a', place('two'), { exclusiveWithin: { book: 'A', part: '1' } });
+    const locationAt = (word: string): Location => ({ book: 'A', part: '1', word });
+    await p.set('a', locationAt('one'), { exclusiveWithin: { book: 'A' } });
+    await p.set('a', locationAt('two'), { exclusiveWithin: { book: 'A', part: '1' } });
     assert.equal((await p.locationsOf('a')).length, 2);
-    await p.set('a', place('three'), { exclusiveWithin: { part: '1', book: 'A' } });
-    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([place('one'), place('three')]));
+    await p.set('a', locationAt('three'), { exclusiveWithin: { part: '1', book: 'A' } });
+    assert.deepEqual(sorted(await p.locationsOf('a')), sorted([locationAt('one'), locationAt('three')]));
   });
 
   test('exclusive presence does not touch locations that were set without exclusiveWithin', async () => {

@@ -51,7 +51,7 @@ async function create(name = 'Fresh', by = asCustomer): Promise<Created> {
 const opens = (id: string, secret: string) =>
   server.call(jwt({ project_id: id, iat: server.now() }, secret), 'GET', '/v1/groups');
 
-/** The project as a resource is not there; no new token would help. */
+/** The project does not exist as a resource; a new token would not change that. */
 function expectNoProject(answer: Answer): void {
   expectError(answer, 401, 'project_not_found');
   assert.equal(answer.headers['www-authenticate'], undefined);
@@ -66,7 +66,7 @@ describe('POST /v1/projects', () => {
     assert.ok(created.secret.length >= 32, 'a secret that cannot be guessed');
   });
 
-  test('POST /v1/projects makes projects that differ in ID and secret, also under one name, and each opens at once', async () => {
+  test('POST /v1/projects creates projects that differ in ID and secret, also under one name, and each accepts tokens at once', async () => {
     const [one, two] = [await create('Same'), await create('Same')];
     assert.notEqual(one.id, two.id);
     assert.notEqual(one.secret, two.secret);
@@ -74,7 +74,7 @@ describe('POST /v1/projects', () => {
     expectError(await opens(one.id, two.secret), 401, 'invalid_project_token');
   });
 
-  test('checks its body as every endpoint does', async () => {
+  test('POST /v1/projects checks its body as every endpoint does', async () => {
     expectError(await asCustomer('POST', '/v1/projects', {}), 400, 'missing_field', 'name');
     expectError(
       await asCustomer('POST', '/v1/projects', { name: 'N', id: 'mine' }),
@@ -92,7 +92,7 @@ describe('POST /v1/projects', () => {
 });
 
 describe('GET and PUT of projects', () => {
-  test('the list has exactly id, name and created_at of each, and no secret', async () => {
+  test('GET /v1/projects has exactly id, name and created_at of each project, and no secret', async () => {
     const created = await create('Listed');
     const list = expectOk<object[]>(await asCustomer('GET', '/v1/projects'));
     const { secret, ...shown } = created;
@@ -103,12 +103,12 @@ describe('GET and PUT of projects', () => {
     assert.ok(!JSON.stringify(list).includes(secret));
   });
 
-  test('one project reads like its entry in the list', async () => {
+  test('GET /v1/projects/<ID> answers as its entry in the list', async () => {
     const { secret, ...shown } = await create();
     assert.deepEqual(expectOk(await asCustomer('GET', `/v1/projects/${shown.id}`)), shown);
   });
 
-  test('PUT renames, and only that', async () => {
+  test('PUT /v1/projects/<ID> changes the name, and only the name', async () => {
     const { secret, ...shown } = await create('Before');
     expectDone(await asCustomer('PUT', `/v1/projects/${shown.id}`, { name: 'After' }), shown.id);
     assert.deepEqual(expectOk(await asCustomer('GET', `/v1/projects/${shown.id}`)), {
@@ -118,7 +118,7 @@ describe('GET and PUT of projects', () => {
     assert.equal((await opens(shown.id, secret)).status, 200);
   });
 
-  test('PUT needs a name that is a name', async () => {
+  test('PUT /v1/projects/<ID> requires a valid name', async () => {
     const { id } = await create();
     expectError(await asCustomer('PUT', `/v1/projects/${id}`, {}), 400, 'missing_field', 'name');
     expectError(await asCustomer('PUT', `/v1/projects/${id}`, { name: null }), 400, 'invalid_field', 'name');
@@ -137,7 +137,7 @@ describe('GET and PUT of projects', () => {
     expectNoProject(await asCustomer('POST', '/v1/projects/no-such/rotate-secret', {}));
   });
 
-  test('PUT does not create: the body is checked first, then the project', async () => {
+  test('PUT /v1/projects/<ID> does not create: the body is checked first, then the project', async () => {
     expectError(await asCustomer('PUT', '/v1/projects/no-such', { nick: 'N' }), 400, 'unexpected_field');
     expectNoProject(await asCustomer('PUT', '/v1/projects/no-such', { name: 'N' }));
     expectNoProject(await asCustomer('GET', '/v1/projects/no-such'));
@@ -165,14 +165,14 @@ describe('the projects of another customer', () => {
     assert.equal((await opens(OTHER.projectId, OTHER.projectSecret)).status, 200);
   });
 
-  test("the projects of another customer are not opened by one customer's secret under the other's name", async () => {
+  test("the projects of another customer are not opened by one customer's secret under the other's ID", async () => {
     const forged = jwt({ customer_id: OTHER.customerId, iat: server.now() }, server.raw.customerSecret);
     expectError(await server.call(forged, 'GET', '/v1/projects'), 401, 'invalid_customer_token');
   });
 });
 
 describe('one project and another', () => {
-  test('share no group, user, membership, preference or presence', async () => {
+  test('two projects share no group, user, membership, preference or presence', async () => {
     const [one, two] = [await server.project(), await server.project()];
     await one.seed({ users: [{ id: 'u', name: 'One' }], groups: [{ id: 'g', name: 'One', members: ['u'] }] });
     assert.deepEqual(await two.groups(), []);
@@ -240,10 +240,10 @@ describe('DELETE /v1/projects/<ID>', () => {
   });
 
   test('DELETE /v1/projects/<ID> leaves the other projects alone', async () => {
-    const [gone, kept] = [await server.project(), await server.project()];
-    for (const project of [gone, kept]) await project.seedUsers('u');
-    expectDone(await asCustomer('DELETE', `/v1/projects/${gone.id}`));
-    assert.deepEqual(await kept.userIds(), ['u']);
+    const [deleted, other] = [await server.project(), await server.project()];
+    for (const project of [deleted, other]) await project.seedUsers('u');
+    expectDone(await asCustomer('DELETE', `/v1/projects/${deleted.id}`));
+    assert.deepEqual(await other.userIds(), ['u']);
   });
 });
 
@@ -261,7 +261,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     assert.equal(rotated.previous_valid_until, new Date(clock.now() + 86_400_000).toISOString());
   });
 
-  test('both secrets pass until the overlap ends, then only the new one', async () => {
+  test('both secrets of a project are accepted until the overlap ends, then only the new one', async () => {
     const { id, secret } = await create();
     const rotated = await rotate(id, { overlap_seconds: 600 });
     assert.equal(rotated.previous_valid_until, new Date(clock.now() + 600_000).toISOString());
@@ -283,7 +283,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     expectError(await server.call(token, 'GET', '/v1/groups'), 401, 'invalid_project_token');
   });
 
-  test('an overlap of 0 ends the old secret at once, also for tokens that were just used', async () => {
+  test('a rotation with an overlap of 0 ends the old secret at once, also for tokens that were just used', async () => {
     const { id, secret } = await create();
     const token = jwt({ project_id: id, iat: server.now() }, secret);
     assert.equal((await server.call(token, 'GET', '/v1/groups')).status, 200);
@@ -300,7 +300,7 @@ describe('POST /v1/projects/<ID>/rotate-secret', () => {
     for (const each of [second.secret, third.secret]) assert.equal((await opens(id, each)).status, 200);
   });
 
-  test('app tokens follow the same secrets', async () => {
+  test('app tokens are accepted with the same secrets of a rotation', async () => {
     const { id, secret } = await create();
     await rotate(id, { overlap_seconds: 0 });
     const token = jwt({ app_id: id, iat: server.now() }, secret);

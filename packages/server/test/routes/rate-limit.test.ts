@@ -15,7 +15,7 @@ const rateLimitHeaders = (answer: Answer) =>
 const times = <Value>(count: number, make: () => Promise<Value>) =>
   Promise.all(Array.from({ length: count }, make));
 const allowed = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200);
-const refused = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 429);
+const rejected = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 429);
 
 /** Sends the requests of one caller, and asserts that no more pass than in the windows of the time that they took. */
 async function withinLimit(sendAll: () => Promise<Answer[]>): Promise<Answer[]> {
@@ -35,11 +35,11 @@ describe('the rate limit', () => {
     assert.deepEqual(answers.flatMap(rateLimitHeaders), []);
   });
 
-  test('the rate limit when set answers 429 invalid_request with Retry-After to what is over it', async () => {
+  test('the rate limit, when set, answers 429 invalid_request with Retry-After to requests above it', async () => {
     const project = await limited.project();
     const answers = await withinLimit(() => times(60, () => project.get('/v1/groups')));
-    assert.equal(allowed(answers).length + refused(answers).length, 60);
-    for (const answer of refused(answers)) {
+    assert.equal(allowed(answers).length + rejected(answers).length, 60);
+    for (const answer of rejected(answers)) {
       expectError(answer, 429, 'invalid_request');
       assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
       assert.equal(answer.headers['www-authenticate'], undefined);
@@ -49,7 +49,7 @@ describe('the rate limit', () => {
   test('the rate limit has RateLimit headers on accepted and on rejected requests', async () => {
     const project = await limited.project();
     const answers = await times(20, () => project.get('/v1/groups'));
-    assert.ok(refused(answers).length > 0);
+    assert.ok(rejected(answers).length > 0);
     for (const answer of answers) {
       assert.ok(
         answer.headers['ratelimit-limit'] !== undefined || answer.headers.ratelimit !== undefined,
@@ -59,10 +59,10 @@ describe('the rate limit', () => {
     }
   });
 
-  test('the rate limit is of each project: what one uses up is not missing to another', async () => {
+  test('the rate limit counts each project by itself: one project does not use up that of another', async () => {
     const [greedy, modest] = [await limited.project(), await limited.project()];
     const first = await times(40, () => greedy.get('/v1/groups'));
-    assert.ok(refused(first).length > 0);
+    assert.ok(rejected(first).length > 0);
     assert.equal((await modest.get('/v1/groups')).status, 200);
   });
 
@@ -84,7 +84,7 @@ describe('the rate limit', () => {
     await project.seed({ users: [{ id: 'u' }] });
     const browser = Browser.of(project, 'u');
     const answers = await withinLimit(() => times(40, () => browser.viewer()));
-    for (const answer of refused(answers)) expectError(answer, 429, 'invalid_request');
+    for (const answer of rejected(answers)) expectError(answer, 429, 'invalid_request');
     assert.equal((await project.get('/v1/groups')).status, 200);
   });
 

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { headersOfProject, KNOWN, type ServeProcess, withServe } from '../cli/cli-process.ts';
 import { engineSettings } from '../support/engine.ts';
 import { send } from '../support/http-client.ts';
-import { type ConnectionEnd, sendUntilClosed } from '../support/kept-alive-client.ts';
+import { type ConnectionEnd, sendUntilClosed } from '../support/keep-alive-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { withDataDir } from '../support/server.ts';
 
@@ -20,7 +20,7 @@ function wire(method: string, path: string, body?: unknown): string {
   return `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n${type}\r\n${text}`;
 }
 
-/** Writes to the store, presence updates, reads, and what no route takes. */
+/** Writes to the store, presence updates, reads, and requests that no route matches. */
 const REQUESTS = [
   wire('PUT', '/v1/groups/docs', { name: 'Docs' }),
   wire('PUT', '/v1/users/ada/presence', { groupID: 'docs', location: { page: 'one' } }),
@@ -46,7 +46,7 @@ const withServer = (args: string[], use: (server: ServeProcess) => Promise<void>
     });
   });
 
-/** Loads the server on all connections, stops it in the middle of that, and gives how each connection ended. */
+/** Loads the server on all connections, stops it meanwhile, and returns how each connection ended. */
 async function stopUnderLoad(
   { url, process: server }: ServeProcess,
   depth: number,
@@ -102,7 +102,7 @@ describe('a server that is stopped', () => {
       assert.equal(answer.status, 503);
       assert.equal(answer.json<{ error: string }>().error, 'error');
       assert.equal(answer.headers['retry-after'], '1');
-      // Requests that arrive all the same are served.
+      // Requests that still arrive are served.
       assert.equal((await send(url, 'GET', '/v1/groups/docs', { headers })).status, 200);
       assert.equal((await server.ended).code, 0);
       await assert.rejects(send(url, 'GET', '/readyz'), { code: 'ECONNREFUSED' });

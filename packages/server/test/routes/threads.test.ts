@@ -77,7 +77,27 @@ describe('PUT /v1/threads/<ID>', () => {
     for (const field of ['createdTimestamp', 'resolvedTimestamp']) {
       const body = { groupID: 'g', name: 'N', [field]: future };
       expectError(await project.put(threadPath('new'), body), 400, 'invalid_field', field);
+      const both = { ...body, name: 1 };
+      expectError(await project.post('/v1/threads', both), 400, 'invalid_field', field, 'name');
     }
+  });
+
+  test('a createdTimestamp that is no date and time of a calendar, or before the year 0, is invalid_field', async () => {
+    const project = await projectWithThread(server);
+    for (const createdTimestamp of [
+      '2026-02-30T00:00:00Z',
+      '2025-02-29T00:00:00+01:00',
+      '2026-02-03T24:00:00Z',
+      '2026-02-03T23:59:60Z',
+      '2026-02-03T00:00:00',
+      '0000-01-01T00:00:00+00:01',
+    ]) {
+      const body = { groupID: 'g', name: 'N', createdTimestamp };
+      expectError(await project.put(threadPath('new'), body), 400, 'invalid_field', 'createdTimestamp');
+    }
+    const body = { groupID: 'g', name: 'N', createdTimestamp: '2024-02-29T00:30:00.5+01:00' };
+    expectDone(await project.put(threadPath('new'), body), 'created');
+    assert.equal((await threadOf(project, 'new')).createdTimestamp, '2024-02-28T23:30:00.500Z');
   });
 
   test('an import keeps its createdTimestamp and resolvedTimestamp, which may be repeated and not changed', async () => {

@@ -8,7 +8,7 @@ import { expectTokenFailure } from '../support/token-failure.ts';
 
 const clock = new MovedClock();
 const server = clockedServer({ clock });
-/** The server whose clock moves, while that of the other stands still. */
+/** A server whose clock the test moves; the clock of the other one does not move. */
 const movedOwn = new MovedClock();
 const ownServer = clockedServer({ clock: movedOwn });
 const NOW = Math.floor(clock.now() / 1000);
@@ -48,7 +48,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Whom a token of the kind names, and with what it is signed. */
+/** The ID that a token of the kind names, and the secret that signs it. */
 const holder = ({ claim }: Kind) =>
   claim === 'customer_id'
     ? { id: server.raw.customerId, secret: server.raw.customerSecret }
@@ -56,7 +56,7 @@ const holder = ({ claim }: Kind) =>
 
 const present = (kind: Kind, token: string) => server.call(token, 'GET', kind.opens);
 
-/** A token of the kind with these claims beside its own, rightly signed. */
+/** A validly signed token of the kind, with further claims. */
 function sign(kind: Kind, claims: Claims, shape = {}): string {
   const { id, secret } = holder(kind);
   return jwt({ [kind.claim]: id, ...claims }, secret, shape);
@@ -77,7 +77,7 @@ const ACCEPTED: readonly [string, Claims][] = [
   ],
 ];
 
-const REFUSED: readonly [string, Claims][] = [
+const REJECTED: readonly [string, Claims][] = [
   ['issued 31 s in the future', { iat: NOW + 31 }],
   ['issued an hour in the future', { iat: NOW + 3_600 }],
   ['issued 24 hours and 31 s ago', { iat: NOW - DAY - 31 }],
@@ -108,14 +108,14 @@ for (const kind of KINDS) {
     }
 
     for (const [title, claims] of ACCEPTED) {
-      test(`${title} is accepted`, async () => {
+      test(`a ${kind.name} ${title} is accepted`, async () => {
         const answer = await present(kind, sign(kind, claims));
         assert.equal(answer.status, 200, answer.text);
       });
     }
 
-    for (const [title, claims] of REFUSED) {
-      test(`${title} is ${kind.invalid}`, async () => {
+    for (const [title, claims] of REJECTED) {
+      test(`a ${kind.name} ${title} is ${kind.invalid}`, async () => {
         expectTokenFailure(await present(kind, sign(kind, claims)), kind.invalid);
       });
     }

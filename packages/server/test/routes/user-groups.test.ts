@@ -41,13 +41,13 @@ describe('GET /v1/users/<ID>/groups', () => {
     });
   });
 
-  test('a user of no group has an empty list', async () => {
+  test('GET /v1/users/<ID>/groups of a user of no group is an empty list', async () => {
     const project = await server.project();
     await project.seedUsers('u');
     assert.deepEqual(await groupsOf(project), { groups: [], pagination: { token: null, total: 0 } });
   });
 
-  test('follows every way to join and leave', async () => {
+  test('GET /v1/users/<ID>/groups shows every way to become and stop being a member', async () => {
     const project = await projectWithGroups();
     expectDone(await project.post('/v1/groups/d/members', { add: ['u'] }));
     expectDone(await project.post('/v1/groups/a/members', { remove: ['u'] }));
@@ -59,13 +59,13 @@ describe('GET /v1/users/<ID>/groups', () => {
     assert.deepEqual((await groupsOf(project)).pagination, { token: null, total: 2 });
   });
 
-  test('a user with status deleted still belongs to their groups', async () => {
+  test('a user with status deleted still has groups', async () => {
     const project = await projectWithGroups();
     expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
     assert.deepEqual(idsOf(await groupsOf(project)), ['a', 'b', 'c']);
   });
 
-  test('pages with limit and token', async () => {
+  test('GET /v1/users/<ID>/groups has pages with limit and token', async () => {
     const project = await projectWithGroups();
     const first = await groupsOf(project, '?limit=2');
     assert.deepEqual([idsOf(first), first.pagination.total], [['a', 'b'], 3]);
@@ -74,7 +74,7 @@ describe('GET /v1/users/<ID>/groups', () => {
     assert.deepEqual([idsOf(rest), rest.pagination], [['c'], { token: null, total: 3 }]);
   });
 
-  test('the default page is 1,000 groups', async () => {
+  test('the default page of GET /v1/users/<ID>/groups is 1,000 groups', async () => {
     const project = await server.project();
     const ids = buildIds('g', 1_001);
     const groups = ids.map((id) => buildGroup({ id, members: ['u'] }));
@@ -86,12 +86,12 @@ describe('GET /v1/users/<ID>/groups', () => {
     assert.deepEqual([idsOf(last), last.pagination.token], [ids.slice(1_000), null]);
   });
 
-  test('a missing user is user_not_found', async () => {
+  test('GET /v1/users/<ID>/groups of a missing user is user_not_found', async () => {
     const project = await projectWithGroups();
     expectNotFound(await project.get('/v1/users/nobody/groups'), 'user_not_found', 'nobody');
   });
 
-  test('another query parameter is unexpected_field, and the message lists the expected ones', async () => {
+  test('GET /v1/users/<ID>/groups with an unknown query parameter is unexpected_field, and the message lists the expected ones', async () => {
     const project = await projectWithGroups();
     const answer = await project.get('/v1/users/u/groups?status=active');
     expectError(answer, 400, 'unexpected_field', 'status', 'limit', 'token');

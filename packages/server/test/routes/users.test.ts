@@ -39,31 +39,31 @@ function timeless({ created_at, updated_at, ...rest }: User): Omit<User, 'create
 }
 
 describe('PUT /v1/users/<ID>', () => {
-  test('only the ID is needed to create; every other field is unset', async () => {
+  test('PUT /v1/users/<ID> with {} creates a user, of whom every other field is unset', async () => {
     const project = await server.project();
     const answer = await project.put('/v1/users/u', {});
     assert.deepEqual(answer.json(), { success: true, message: 'created user u' });
     assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...UNSET });
   });
 
-  test('all fields can be supplied, and are read back with id, created_at and updated_at', async () => {
+  test('PUT /v1/users/<ID> accepts all fields, which are read back with id, created_at and updated_at', async () => {
     const project = await projectWithUser();
     assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS });
   });
 
-  test('an existing user is updated, and the message is "updated user …"', async () => {
+  test('PUT /v1/users/<ID> updates an existing user, and the message is "updated user …"', async () => {
     const project = await projectWithUser();
     const answer = await project.put('/v1/users/u', { name: 'Bea' });
     assert.deepEqual(answer.json(), { success: true, message: 'updated user u' });
   });
 
-  test('{} is an update of nothing', async () => {
+  test('PUT /v1/users/<ID> with {} does not change an existing user', async () => {
     const project = await projectWithUser();
     expectDone(await project.put('/v1/users/u', {}));
     assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS });
   });
 
-  test('created_at stays; updated_at never goes back', async () => {
+  test('created_at of a user stays; updated_at never goes back', async () => {
     const project = await projectWithUser();
     const before = await project.user('u');
     expectDone(await project.put('/v1/users/u', { name: 'Bea' }));
@@ -82,13 +82,13 @@ describe('PUT /v1/users/<ID>', () => {
     ['metadata', { other: 1 }, false],
   ];
   for (const [field, value, clears] of changes) {
-    test(`${field}: absent changes nothing, a value replaces, and no other field changes`, async () => {
+    test(`${field} of a user: absent changes nothing, a value replaces it, and no other field changes`, async () => {
       const project = await projectWithUser();
       expectDone(await project.put('/v1/users/u', { [field]: value }));
       assert.deepEqual(timeless(await project.user('u')), { id: 'u', ...FIELDS, [field]: value });
     });
 
-    test(`${field}: null ${clears ? 'clears' : 'is invalid_field and changes nothing'}`, async () => {
+    test(`${field} of a user: null ${clears ? 'clears it' : 'is invalid_field and changes nothing'}`, async () => {
       const project = await projectWithUser();
       const write = () => project.put('/v1/users/u', { [field]: null });
       if (clears) {
@@ -100,7 +100,7 @@ describe('PUT /v1/users/<ID>', () => {
     });
   }
 
-  test('an empty email clears too, and reads null', async () => {
+  test('an empty email of a user clears it too, and is read as null', async () => {
     const project = await projectWithUser();
     expectDone(await project.put('/v1/users/u', { email: '' }));
     assert.equal((await project.user('u')).email, null);
@@ -108,7 +108,7 @@ describe('PUT /v1/users/<ID>', () => {
     assert.equal((await project.user('new')).email, null);
   });
 
-  test('a deleted user can still be read, stays deleted when updated, and status active activates them again', async () => {
+  test('a deleted user can still be read, stays deleted when updated, and the status active activates the user again', async () => {
     const project = await projectWithUser();
     expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
     for (const change of [{}, { name: 'Bea' }, { metadata: {} }, { email: null }]) {
@@ -119,7 +119,7 @@ describe('PUT /v1/users/<ID>', () => {
     assert.equal((await project.user('u')).status, 'active');
   });
 
-  test('a user can be created deleted', async () => {
+  test('PUT /v1/users/<ID> can create a deleted user', async () => {
     const project = await server.project();
     expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
     assert.equal((await project.user('u')).status, 'deleted');
@@ -137,7 +137,7 @@ describe('the values of user fields', () => {
     ['metadata', [{}, { deep: [{ er: null }] }, { k: 'x'.repeat(16_384 - 8) }]],
   ];
   for (const [field, values] of accepted) {
-    test(`${field}: a value within the limits is read back as written`, async () => {
+    test(`${field} of a user: a value within the limits is read back as written`, async () => {
       const project = await server.project();
       for (const value of values) {
         expectDone(await project.put('/v1/users/u', { [field]: value }));
@@ -147,7 +147,7 @@ describe('the values of user fields', () => {
     });
   }
 
-  test('email: 320 characters beyond the first plane count as 320', async () => {
+  test('an email of a user with 320 characters beyond the first plane has a length of 320', async () => {
     const project = await server.project();
     const address = `${'😀'.repeat(308)}@example.com`;
     expectDone(await project.put('/v1/users/u', { email: address }));
@@ -155,7 +155,7 @@ describe('the values of user fields', () => {
   });
 
   const texts = [7, true, [], {}, 'nul \u0000', 'lone \udc00', 'swapped \ude00\ud83d'];
-  const refused: [field: string, values: unknown[]][] = [
+  const rejected: [field: string, values: unknown[]][] = [
     ['name', ['', 'x'.repeat(257), '😀'.repeat(257), ...texts]],
     ['short_name', ['x'.repeat(257), '😀'.repeat(257), ...texts]],
     ['email', ['ann', '@', 'a@', '@b', 'a b@c.example', 'a@b@c', 'a@b\n', email(321), ...texts]],
@@ -177,8 +177,8 @@ describe('the values of user fields', () => {
     ['status', ['', 'inactive', 'Deleted', 0, false, ['active']]],
     ['metadata', [[], 'text', 7, true, { k: 'x'.repeat(16_384 - 7) }]],
   ];
-  for (const [field, values] of refused) {
-    test(`${field}: what is not allowed is invalid_field, names the field and changes nothing (${values.length} values)`, async () => {
+  for (const [field, values] of rejected) {
+    test(`${field} of a user: an invalid value is invalid_field, names the field and changes nothing (${values.length} values)`, async () => {
       const project = await projectWithUser();
       await project.unchanged(async () => {
         for (const value of values) {
@@ -190,7 +190,7 @@ describe('the values of user fields', () => {
   }
 
   for (const field of ['id', 'created_at', 'updated_at', 'groups', 'nick', 'profilePictureUrl']) {
-    test(`${field} is unexpected_field, and the message lists the fields that are expected`, async () => {
+    test(`PUT /v1/users/<ID> with ${field} is unexpected_field, and the message lists the expected fields`, async () => {
       const project = await projectWithUser();
       const answer = await project.unchanged(() => project.put('/v1/users/u', { name: 'Bea', [field]: 'x' }));
       expectError(answer, 400, 'unexpected_field', field, ...Object.keys(FIELDS));
@@ -199,13 +199,13 @@ describe('the values of user fields', () => {
 });
 
 describe('GET and DELETE /v1/users/<ID>', () => {
-  test('a missing user is user_not_found on both, and the message names the user', async () => {
+  test('GET and DELETE of a missing user are user_not_found, and the message names the user', async () => {
     const project = await server.project();
     expectNotFound(await project.get('/v1/users/nobody'), 'user_not_found', 'nobody');
     expectNotFound(await project.delete('/v1/users/nobody'), 'user_not_found', 'nobody');
   });
 
-  test('a deleted resource is gone permanently, and the message is "deleted user …"', async () => {
+  test('DELETE /v1/users/<ID> deletes a user permanently, and the message is "deleted user …"', async () => {
     const project = await projectWithUser();
     const answer = await project.delete('/v1/users/u');
     assert.deepEqual(answer.json(), { success: true, message: 'deleted user u' });
@@ -213,7 +213,7 @@ describe('GET and DELETE /v1/users/<ID>', () => {
     assert.deepEqual(await project.userIds(), []);
   });
 
-  test('memberships, preferences and presence go with the user, and do not come back with the ID', async () => {
+  test('DELETE /v1/users/<ID> removes memberships, preferences and presence, which do not return with the ID', async () => {
     const project = await projectWithUser();
     await project.seed({ groups: [{ id: 'g', name: 'G', members: ['u'] }] });
     const preference = { key: 'notification_channels', value: { sendViaEmail: false } };
@@ -233,7 +233,7 @@ describe('GET and DELETE /v1/users/<ID>', () => {
     assert.deepEqual(expectOk<{ users: unknown[] }>(await project.get('/v1/groups/g/presence')).users, []);
   });
 
-  test('two projects have users with the same ID that know nothing of each other', async () => {
+  test('two projects can have users with the same ID, which share no data', async () => {
     const [one, other] = await Promise.all([projectWithUser(), server.project()]);
     expectNotFound(await other.get('/v1/users/u'), 'user_not_found');
     expectNotFound(await other.delete('/v1/users/u'), 'user_not_found');

@@ -5,8 +5,8 @@ import { changeTexts } from '../contract/store/entries.ts';
 import { shown } from '../support/shown-eligibility.ts';
 
 /**
- * An outcome without what a driver may word or arrange as it likes. Of a batch, a field that only went there and back may
- * be named or not: it is left out where `expected` does not name it.
+ * An outcome without the parts that a driver may choose: wording and order. A field that a batch changed and changed
+ * back may be named or not: it is omitted where `expected` does not name it.
  */
 export function comparableOutcome(outcome: unknown, expected: unknown): unknown {
   if (typeof outcome !== 'object' || outcome === null) return outcome;

@@ -1,4 +1,4 @@
-/** The batch, naively: read it, collect what is wrong step by step, and only then apply it item by item. */
+/** The naive batch: it is parsed, its errors are collected step by step, and then it is applied item by item. */
 
 import {
   Batch,
@@ -42,7 +42,7 @@ export function applyBatch(world: World, batch: BatchRequest, context: Condition
   return { kind: 'applied', ...applyItems(world, items, batch.dryRun, context) };
 }
 
-/** A group is nameless where neither the store nor an item before it has it, and it brings no name itself. */
+/** A group has no name where neither the store nor an earlier item has the group, and the item itself has no name. */
 function findNameless(world: World, groups: unknown, errors: ValidationErrors): void {
   if (!Array.isArray(groups)) return;
   const known = new Set(world.groups.keys());

@@ -24,9 +24,10 @@ import type {
   ThreadPage,
   ThreadRecord,
 } from '../../src/store/ports/threads.ts';
+import { PARTICIPANT_BYTES } from '../../src/store/thread-page-bounds.ts';
 import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
 import type { ShownMessage } from '../contract/store/conversation.ts';
-import { refusal, staleness, unknownAmong, type World } from './model-world.ts';
+import { preconditionError, staleness, unknownAmong, type World } from './model-world.ts';
 
 type Mutable<Value> = { -readonly [Field in keyof Value]: Value[Field] };
 
@@ -67,7 +68,9 @@ const activityOf = (thread: ModelThread) => lastMessageAt(thread) ?? thread.crea
 function shown(thread: ModelThread, viewer: string | null): ThreadRecord {
   const { arrival: _, arrivals: __, messages, seen, ...record } = thread;
   const present = messages.filter(({ deletedAt }) => deletedAt === null);
-  const unread = present.filter(({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? -1)).length;
+  const unread = present.filter(
+    ({ createdAt }) => createdAt > (seen.get(viewer ?? '') ?? Number.NEGATIVE_INFINITY),
+  ).length;
   return {
     ...record,
     userMessages: present.filter(({ type }) => type === 'user_message').length,
@@ -76,7 +79,7 @@ function shown(thread: ModelThread, viewer: string | null): ThreadRecord {
     lastMessageAt: lastMessageAt(thread),
     participants: [...seen]
       .map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }))
-      .sort((a, b) => b.lastSeenAt - a.lastSeenAt || compareCodePoints(a.userId, b.userId))
+      .sort((a, b) => b.lastSeenAt - a.lastSeenAt || compareCodePoints(b.userId, a.userId))
       .slice(0, limits.PARTICIPANTS_SHOWN),
     unread: viewer === null ? null : Math.min(unread, limits.UNREAD_MAX),
   };
@@ -104,8 +107,10 @@ export function listThreads(world: World, { filter, viewer, ...page }: ThreadLis
   const found = [...world.threads.values()]
     .filter((thread) => passes(thread, filter))
     .sort((a, b) => compare(positionOf(b), positionOf(a)));
-  const size = ({ name, url, location, metadata }: ModelThread) =>
-    Buffer.byteLength(name + (url ?? '') + (location ?? '') + metadata);
+  const size = ({ id, name, url, location, metadata, seen }: ModelThread) => {
+    const texts = [id, name, url, location, metadata, ...seen.keys()].join('');
+    return Buffer.byteLength(texts) + seen.size * PARTICIPANT_BYTES;
+  };
   const { taken, last } = cut(found, page, positionOf, -1, size);
   return { threads: taken.map((thread) => shown(thread, viewer)), last };
 }
@@ -201,7 +206,7 @@ export function putThread(
   const missing = missingOf({ groupID: groupId, name: fields.name });
   if (missing.length > 0 && context.ifMatch === undefined) return { kind: 'fieldsRequired', fields: missing };
   if (groupId === undefined) return STALE;
-  const error = unavailable(world, groupId, write.createdAt) ?? refusal(undefined, context);
+  const error = unavailable(world, groupId, write.createdAt) ?? preconditionError(undefined, context);
   if (error !== null) return error;
   const isResolved = resolved ?? resolvedAt !== undefined;
   world.threadsEver += 1;
@@ -228,7 +233,7 @@ function changeThread(
       ['resolvedTimestamp', resolvedAt, thread.resolvedAt],
     ) ??
     unavailable(world, thread.groupId, createdAt) ??
-    refusal(thread.revision, context);
+    preconditionError(thread.revision, context);
   if (error !== null) return error;
   const before = { ...thread };
   Object.assign(thread, fields);
@@ -256,7 +261,7 @@ export function deleteThread(world: World, id: string, context: ConditionalConte
 }
 
 function see(thread: ModelThread, userId: string, at: number): boolean {
-  if ((thread.seen.get(userId) ?? -1) >= at) return false;
+  if ((thread.seen.get(userId) ?? Number.NEGATIVE_INFINITY) >= at) return false;
   thread.seen.set(userId, at);
   return true;
 }
@@ -339,7 +344,7 @@ function putMessageInto(
     unavailable(world, thread.groupId, write.createdAt) ??
     (message === undefined ? authorError(world, thread, write) : null) ??
     unknownUsers(world, write) ??
-    refusal(message?.revision, context);
+    preconditionError(message?.revision, context);
   if (error !== null) return error;
   if (message !== undefined) return changeMessage(thread, message, write, context);
   if (missing.length > 0) return STALE;

@@ -1,4 +1,4 @@
-/** What outlives a model of the store that works on it. */
+/** The data of a model, which outlives each store on it. */
 import { randomBytes } from 'node:crypto';
 import { DURABLE_BOUNDS, type DurableBounds } from '../../src/store/durable-bounds.ts';
 import type { ChangeRecord } from '../../src/store/ports/changes.ts';

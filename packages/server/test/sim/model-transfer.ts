@@ -1,12 +1,9 @@
 /** What the model exports as records, and how it imports them. */
 import { canonicalLocation } from '@rollcall/protocol';
-import {
-  StoreNotEmptyError,
-  ThreadsNotTransferredError,
-  TransferError,
-  withKnownOwners,
-} from '../../src/store/ports/transfer.ts';
-import type { RecordOf, TransferRecord } from '../../src/store/transfer-records.ts';
+import { StoreNotEmptyError, TransferError, withKnownOwners } from '../../src/store/ports/transfer.ts';
+import { messageWriteOf, threadWriteOf } from '../../src/store/transfer-conversation.ts';
+import type { ConversationRecord, RecordOf, TransferRecord } from '../../src/store/transfer-records.ts';
+import type { ModelThread } from './model-conversation.ts';
 import { addProject, type ModelProject, ModelState } from './model-state.ts';
 import type { ModelGroup, ModelUser, World } from './model-world.ts';
 import { ascending } from './model-world.ts';
@@ -15,7 +12,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export async function* exportedOf(state: ModelState): AsyncGenerator<TransferRecord[]> {
   const projects = [...state.projects.values()];
-  if (projects.some(({ world }) => world.threads.size > 0)) throw new ThreadsNotTransferredError();
   const all: TransferRecord[] = [
     ...Array.from(state.customers.values(), ({ createdAt: created_at, ...rest }) =>
       recordOf('customer', { ...rest, created_at }),
@@ -30,6 +26,9 @@ export async function* exportedOf(state: ModelState): AsyncGenerator<TransferRec
     ...projects.flatMap(({ record: { id }, world }) => Array.from(world.groups, groupRecord(id))),
     ...projects.flatMap(({ record: { id }, world }) => membersRecords(id, world)),
     ...projects.flatMap(({ record: { id }, world }) => presenceRecords(id, world)),
+    ...projects.flatMap(({ record: { id }, world }) => Array.from(world.threads.values(), threadRecord(id))),
+    ...projects.flatMap(({ record: { id }, world }) => participantRecords(id, world)),
+    ...projects.flatMap(({ record: { id }, world }) => messageRecords(id, world)),
   ];
   yield [{ type: 'service_key', key: Buffer.from(state.serviceKey).toString('base64') }];
   for (const record of all) yield [record];
@@ -94,6 +93,33 @@ const presenceRecords = (project: string, { presence }: World): TransferRecord[]
     }),
   );
 
+const threadRecord = (project: string) => (thread: ModelThread) =>
+  recordOf('thread', {
+    ...{ project, group: thread.groupId, id: thread.id, name: thread.name, url: thread.url },
+    location: thread.location === null ? null : JSON.parse(thread.location),
+    metadata: thread.metadata === '{}' ? null : JSON.parse(thread.metadata),
+    ...{ created_at: thread.createdAt, resolved_at: thread.resolvedAt, revision: thread.revision },
+  });
+
+const participantRecords = (project: string, { threads }: World): TransferRecord[] =>
+  [...threads.values()].flatMap(({ id: thread, seen }) =>
+    Array.from(seen, ([user, last_seen_at]) =>
+      recordOf('participant', { project, thread, user, last_seen_at }),
+    ),
+  );
+
+const messageRecords = (project: string, { threads }: World): TransferRecord[] =>
+  [...threads.values()].flatMap(({ id: thread, messages }) =>
+    messages.map(({ id, authorId: author, type, content, url, metadata, ...message }) =>
+      recordOf('message', {
+        ...{ project, thread, id, author, message_type: type === 'user_message' ? null : type },
+        ...{ content: JSON.parse(content), url, metadata: metadata === '{}' ? null : JSON.parse(metadata) },
+        ...{ created_at: message.createdAt, updated_at: message.updatedAt, deleted_at: message.deletedAt },
+        revision: message.revision,
+      }),
+    ),
+  );
+
 export async function importInto(
   state: ModelState,
   batches: AsyncIterable<readonly TransferRecord[]>,
@@ -144,10 +170,12 @@ function takeProject(state: ModelState, record: RecordOf<'project'>): void {
   addProject(state, { id, customerId, name, secret, previousSecret, previousValidUntil, createdAt });
 }
 
-function takeWithin(
-  world: World,
-  record: RecordOf<'user'> | RecordOf<'group'> | RecordOf<'members'> | RecordOf<'durable_presence'>,
-): void {
+type ProjectRecord = Exclude<
+  TransferRecord,
+  { readonly type: 'service_key' | 'customer' | 'project' | 'session' }
+>;
+
+function takeWithin(world: World, record: ProjectRecord): void {
   const { status = 'active', metadata = {} } = record as Partial<RecordOf<'group'>>;
   switch (record.type) {
     case 'user': {
@@ -188,6 +216,54 @@ function takeWithin(
       if (isTaken || world.groups.get(groupId)?.members.has(userId) !== true)
         throw new TransferError('the membership is not there, or the region twice', record);
       world.presence.push({ groupId, userId, region, location, at });
+      return;
     }
+    default:
+      takeConversation(world, record);
   }
+}
+
+function takeConversation(world: World, record: ConversationRecord): void {
+  if (record.type === 'thread') {
+    if (!world.groups.has(record.group)) throw new TransferError('the group is not there', record);
+    const {
+      groupId = '',
+      name = '',
+      url = null,
+      location = null,
+      metadata = '{}',
+      ...times
+    } = threadWriteOf(record);
+    const { id, revision } = record;
+    const { createdAt, resolvedAt = null } = times;
+    world.threadsEver += 1;
+    add(world.threads, record, id, {
+      ...{ id, groupId, name, url, location, metadata, createdAt, resolvedAt, revision },
+      ...{ arrival: world.threadsEver, arrivals: 0, messages: [], seen: new Map() },
+    });
+    return;
+  }
+  const thread = world.threads.get(record.thread);
+  if (thread === undefined) throw new TransferError('the thread is not there', record);
+  if (record.type === 'participant') {
+    add(thread.seen, record, record.user, record.last_seen_at);
+    return;
+  }
+  if (thread.messages.some(({ id }) => id === record.id))
+    throw new TransferError('it is there twice', record);
+  const {
+    authorId,
+    content,
+    type = 'user_message',
+    url = null,
+    metadata = '{}',
+    ...times
+  } = messageWriteOf(record);
+  const { createdAt, updatedAt = null, deletedAt = null } = times;
+  const { id, revision } = record;
+  thread.arrivals += 1;
+  thread.messages.push({
+    ...{ id, authorId, type, url, metadata, createdAt, updatedAt, deletedAt, revision },
+    ...{ content: content.json, markdownLength: content.markdownLength, arrival: thread.arrivals },
+  });
 }

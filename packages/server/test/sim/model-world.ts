@@ -1,6 +1,6 @@
 /**
  * One project's data as plain maps, and the store's operations on it in the most obvious way there is: no index, no
- * queue, no SQL. An operation works on a copy that takes the place of the original only when nothing was refused.
+ * queue, no SQL. An operation works on a copy, which replaces the original only when it succeeds.
  */
 import {
   compareCodePoints,
@@ -9,7 +9,6 @@ import {
   type Status,
 } from '@rollcall/protocol';
 import { type Change, membershipChanges, resourceChanges } from '../../src/store/changes.ts';
-import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import {
   type Absent,
   type DeleteOutcome,
@@ -17,11 +16,7 @@ import {
   UNCHANGED,
   type Updated,
 } from '../../src/store/outcomes.ts';
-import type {
-  DurablePresenceOutcome,
-  DurablePresenceUpdate,
-} from '../../src/store/ports/durable-presence.ts';
-import { type Eligibility, isEligible } from '../../src/store/ports/eligibility.ts';
+import type { DurablePresenceUpdate } from '../../src/store/ports/durable-presence.ts';
 import type { PutGroupOutcome } from '../../src/store/ports/groups.ts';
 import type { ChangeMembersOutcome } from '../../src/store/ports/members.ts';
 import type { PutUserOutcome, StoredUserWrite, UserRecord } from '../../src/store/ports/users.ts';
@@ -38,7 +33,7 @@ export interface ModelGroup {
   workspace: string | null;
   revision: Revision;
   members: Set<string>;
-  /** Of the memberships, by user. */
+  /** The incarnations of the memberships, by user. */
   incarnations: Map<string, number>;
 }
 
@@ -54,10 +49,10 @@ export interface World {
   groups: Map<string, ModelGroup>;
   users: Map<string, ModelUser>;
   presence: ModelPresence[];
-  /** How many memberships there have ever been. */
+  /** The number of memberships that were ever created. */
   memberships: number;
   threads: Map<string, ModelThread>;
-  /** How many threads there have ever been. */
+  /** The number of threads that were ever created. */
   threadsEver: number;
 }
 
@@ -75,7 +70,7 @@ export const copyWorld = (world: World): World => structuredClone(world);
 
 type Changed = 'created' | 'updated' | 'unchanged';
 
-/** Runs a write on a copy; where it was not refused, keeps the copy and says what it did to others. */
+/** Runs a write on a copy. When it succeeds, the copy replaces the original, and the outcome has its changes. */
 function commit<Outcome extends object | string>(
   world: World,
   write: (draft: World) => Outcome,
@@ -139,14 +134,14 @@ function changesOfResource<Resource extends { readonly status: Status }>(
   );
 }
 
-/** The first twenty of those who do not exist, in the order of naming; null when all exist. */
+/** The first twenty unknown users in their order; null when all exist. */
 export function unknownAmong(world: World, ids: readonly string[]): IdSample | null {
   const unknown = [...new Set(ids)].filter((id) => !world.users.has(id));
   return unknown.length === 0 ? null : { count: unknown.length, ids: unknown.slice(0, 20) };
 }
 
-/** The refusal that a failed precondition comes to, or null. */
-export function refusal(
+/** The error of a precondition that does not hold, or null. */
+export function preconditionError(
   current: Revision | undefined,
   condition: Precondition,
 ): { kind: 'stale' | 'exists' } | null {
@@ -156,13 +151,13 @@ export function refusal(
   return { kind: ifNoneMatch === '*' ? 'exists' : 'stale' };
 }
 
-function matches(current: Revision | undefined, wanted: '*' | readonly Revision[]): boolean {
-  return current !== undefined && (wanted === '*' || wanted.includes(current));
+function matches(current: Revision | undefined, revisions: '*' | readonly Revision[]): boolean {
+  return current !== undefined && (revisions === '*' || revisions.includes(current));
 }
 
 /** The same where the operation never creates: there is no `exists` among its outcomes. */
 export function staleness(current: Revision | undefined, condition: Precondition): { kind: 'stale' } | null {
-  return refusal(current, condition) === null ? null : { kind: 'stale' };
+  return preconditionError(current, condition) === null ? null : { kind: 'stale' };
 }
 
 export function putGroup(
@@ -178,11 +173,11 @@ export function putGroup(
     }
     const users = unknownAmong(draft, write.members ?? []);
     if (users !== null) return { kind: 'unknownUsers', users } as const;
-    return refusal(current?.revision, context) ?? writeGroup(draft, id, write, context.revision);
+    return preconditionError(current?.revision, context) ?? writeGroup(draft, id, write, context.revision);
   });
 }
 
-/** Applies the fields of a write that is known to be allowed. */
+/** Applies the fields of a valid write. */
 export function writeGroup(draft: World, id: string, write: Stored<GroupWrite>, revision: Revision): Changed {
   const before = draft.groups.get(id);
   const members = new Set(write.members ?? before?.members ?? []);
@@ -202,7 +197,7 @@ export function writeGroup(draft: World, id: string, write: Stored<GroupWrite>, 
   };
   if (before !== undefined && sameGroup(before, after)) return 'unchanged';
   draft.groups.set(id, { ...after, revision });
-  dropPresenceOfStrangers(draft);
+  removePresenceOfNonMembers(draft);
   return before === undefined ? 'created' : 'updated';
 }
 
@@ -237,7 +232,7 @@ export function deleteGroup(world: World, id: string, context: ConditionalContex
     for (const thread of [...draft.threads.values()]) {
       if (thread.groupId === id) draft.threads.delete(thread.id);
     }
-    dropPresenceOfStrangers(draft);
+    removePresenceOfNonMembers(draft);
     return 'deleted';
   });
 }
@@ -250,7 +245,7 @@ export function connectGroup(
 ): Updated | Absent {
   const group = world.groups.get(id);
   if (group === undefined) return { kind: 'absent' };
-  // Only whether there is a workspace can be read, so only that is a change.
+  // Only the existence of a workspace can be read, so only that is a change.
   const isChange = (group.workspace === null) !== (workspace === null);
   if (isChange) group.revision = revision;
   group.workspace = workspace;
@@ -268,11 +263,11 @@ export function putUser(
   context: ConditionalContext,
 ): PutUserOutcome {
   return commit(world, (draft) => {
-    return refusal(draft.users.get(id)?.revision, context) ?? writeUser(draft, id, write, context);
+    return preconditionError(draft.users.get(id)?.revision, context) ?? writeUser(draft, id, write, context);
   });
 }
 
-/** Applies the fields of a write that is known to be allowed. */
+/** Applies the fields of a valid write. */
 export function writeUser(
   draft: World,
   id: string,
@@ -311,7 +306,7 @@ function newUser(id: string, now: number, revision: Revision): ModelUser {
   };
 }
 
-/** Absent keeps, `""` and null clear, anything else is the new value. */
+/** Absent leaves the value, `""` and null clear it, anything else replaces it. */
 function cleared(written: string | null | undefined, before: string | null): string | null {
   return written === undefined ? before : written || null;
 }
@@ -325,55 +320,16 @@ export function deleteUser(world: World, id: string, context: ConditionalContext
     draft.users.delete(id);
     for (const group of draft.groups.values())
       if (group.members.delete(id)) group.revision = context.revision;
-    dropPresenceOfStrangers(draft);
+    removePresenceOfNonMembers(draft);
     return 'deleted';
   });
 }
 
-/** Durable presence goes with the membership that it needs. */
-function dropPresenceOfStrangers(draft: World): void {
+/** Durable presence ends with the membership that it needs. */
+function removePresenceOfNonMembers(draft: World): void {
   draft.presence = draft.presence.filter(
     ({ groupId, userId }) => draft.groups.get(groupId)?.members.has(userId) ?? false,
   );
-}
-
-export function eligibilityOf(world: World, groupId: string, userId: string): Eligibility {
-  const group = world.groups.get(groupId);
-  return {
-    user: world.users.get(userId)?.status ?? null,
-    group: group?.status ?? null,
-    incarnation: group?.members.has(userId) === true ? (group.incarnations.get(userId) ?? 0) : null,
-  };
-}
-
-export function putDurablePresence(
-  world: World,
-  update: DurablePresenceUpdate,
-  { now }: WriteContext,
-  bounds: DurableBounds,
-): DurablePresenceOutcome {
-  const found = eligibilityOf(world, update.groupId, update.userId);
-  if (!isEligible(found)) return { kind: 'rejected', eligibility: found };
-  const isOwn = (entry: DurablePresenceUpdate) =>
-    entry.userId === update.userId && entry.groupId === update.groupId;
-  const own = world.presence.filter(isOwn);
-  const previous = own.find(({ region }) => region === update.region)?.location ?? null;
-  const at = own.reduce((latest, entry) => Math.max(latest, entry.at + 1), now);
-  const others = own.filter(({ region }) => region !== update.region).sort((a, b) => a.at - b.at);
-  const ended: ModelPresence[] = [];
-  while (others.length > 0 && exceeds([...others, update], bounds))
-    ended.push(others.shift() as ModelPresence);
-  world.presence = [...world.presence.filter((entry) => !isOwn(entry)), ...others, { ...update, at }];
-  const { groupId: group, userId: user } = update;
-  const changes: Change[] = [];
-  if (previous !== update.location) changes.push({ type: 'durable_presence.moved', group, user });
-  if (ended.length > 0) changes.push({ type: 'durable_presence.removed', group, user });
-  return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null, changes };
-}
-
-function exceeds(locations: readonly DurablePresenceUpdate[], bounds: DurableBounds): boolean {
-  const bytes = locations.reduce((sum, { location }) => sum + Buffer.byteLength(location), 0);
-  return locations.length > bounds.locations || bytes > bounds.bytes;
 }
 
 export const ascending = (ids: Iterable<string>): string[] => [...ids].sort(compareCodePoints);

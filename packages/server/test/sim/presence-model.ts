@@ -20,7 +20,7 @@ interface Reading extends PresenceScope {
   readonly now: number;
 }
 
-/** A PresenceStore in the plainest way: one list that is searched for everything. */
+/** A naive PresenceStore: one list that every operation searches. */
 export class PresenceModel {
   stored: Stored[] = [];
   /** How many presences the bounds have ended. */
@@ -40,7 +40,7 @@ export class PresenceModel {
     return { arrived, created, departed };
   }
 
-  /** A deadline from this one on that no presence of the user has: of several with one deadline, any may end. */
+  /** The next deadline that no presence of the user has: of several with one deadline, any may end. */
   freeDeadline(who: PresenceScope & { userId: string }, deadline: number): number {
     let free = deadline;
     while (this.stored.some((stored) => isOf(stored, who) && stored.expiresAt === free)) free += 1;

@@ -45,13 +45,13 @@ const PHASE = 1_500;
 interface Followed {
   readonly recorder: WatchRecorder;
   readonly follower: PresenceFollower;
-  /** How many of the recorded events the follower knows. */
+  /** The number of recorded events that the follower has applied. */
   known: number;
 }
 
 /**
- * Random operations on a PresenceStore and on the naive model, which have to agree at every step; and so does, after
- * every sweep, for a follower of all events.
+ * Random operations on a PresenceStore and on the naive model. Both must agree at every step, and after every sweep
+ * with a follower of all events.
  */
 export class PresenceSimulation {
   readonly #store: PresenceStore;
@@ -115,7 +115,9 @@ export class PresenceSimulation {
   }
 
   async #set(): Promise<void> {
-    const { region, location, ...who } = this.#random.chance(0.4) ? this.#someHeld() : this.#somewhere();
+    const { region, location, ...who } = this.#random.chance(0.4)
+      ? this.#storedPresence()
+      : this.#randomPresence();
     const moves = this.#random.chance(0.3);
     await this.#setTo(who, region, moves ? this.#location() : location);
   }
@@ -151,7 +153,7 @@ export class PresenceSimulation {
   }
 
   async #clear(): Promise<void> {
-    const { project, groupId, userId, location } = this.#someHeld();
+    const { project, groupId, userId, location } = this.#storedPresence();
     const absence = { project, groupId, userId, location, now: this.#now };
     assert.equal(await this.#store.clear(absence), this.#model.clear(absence));
   }
@@ -187,7 +189,7 @@ export class PresenceSimulation {
   }
 
   async #locationsOf(): Promise<void> {
-    const { project, groupId, userId } = this.#someHeld();
+    const { project, groupId, userId } = this.#storedPresence();
     const incarnation = this.#incarnationOf({ project, groupId, userId });
     const reading = { project, groupId, userId, incarnation, now: this.#now };
     assert.deepEqual(await this.#store.locationsOf(reading), this.#model.locationsOf(reading));
@@ -236,11 +238,11 @@ export class PresenceSimulation {
   }
 
   /** A user of the model, or a new user where there is none. */
-  #someHeld() {
-    return this.#model.stored.length === 0 ? this.#somewhere() : this.#random.pick(this.#model.stored);
+  #storedPresence() {
+    return this.#model.stored.length === 0 ? this.#randomPresence() : this.#random.pick(this.#model.stored);
   }
 
-  #somewhere(): PresenceScope & { userId: string; region: Json; location: Json } {
+  #randomPresence(): PresenceScope & { userId: string; region: Json; location: Json } {
     const scope = this.#random.chance(0.6) ? CROWD : this.#random.pick(SCOPES);
     const userId = this.#random.pick(scope.groupId === 'team' ? TEAM : USERS);
     const location = this.#location();
@@ -265,7 +267,9 @@ export class PresenceSimulation {
 
   #filter(): LocationFilter {
     if (this.#random.chance(0.2)) return null;
-    const location = this.#random.chance(0.5) ? this.#someHeld().location : this.#part(this.#location());
+    const location = this.#random.chance(0.5)
+      ? this.#storedPresence().location
+      : this.#part(this.#location());
     return { location, partial: this.#random.chance(0.7) };
   }
 

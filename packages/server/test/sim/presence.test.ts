@@ -5,7 +5,7 @@ import { createMemoryPresence } from '../../src/presence/memory/memory-presence.
 import { PresenceSimulation } from './presence-simulation.ts';
 import { Random } from './random.ts';
 
-/** ROLLCALL_TEST_SEED runs one seed of its own: that of a failure, or a new one. */
+/** ROLLCALL_TEST_SEED sets a seed: that of a failure, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2, 3, 4] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const STEPS = 6_000;

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same choices (mulberry32). */
+/** Repeatable random choices: the same seed gives the same choices (mulberry32). */
 export class Random {
   #state: number;
 

@@ -6,7 +6,7 @@ import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { PresenceSimulation } from './presence-simulation.ts';
 import { Random } from './random.ts';
 
-/** ROLLCALL_TEST_SEED runs one seed of its own: that of a failure, or one that nobody has tried. */
+/** ROLLCALL_TEST_SEED sets a seed: that of a failure, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 2] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const STEPS = 6_000;
@@ -15,7 +15,7 @@ describe('random presence operations leave Redis where they leave the naive mode
   skip: await skipsRedis(),
 }, () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, async (t) => {
+    test(`random presence operations lead Redis and the naive model to the same state, seed ${seed}`, async (t) => {
       const store = await openRedisPresence({ url: freshRedisUrl() });
       t.after(() => store.close());
       const simulation = new PresenceSimulation(store, new Random(seed));

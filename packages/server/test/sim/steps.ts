@@ -1,18 +1,18 @@
-/** What random operations of the Store have in common. */
+/** The common parts of random operations of the Store. */
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 
 /** One operation, to be run on the engine and on the model alike. */
 export interface Step {
-  /** What it does, for the report of a failure. */
+  /** The description of the step, for the report of a failure. */
   readonly text: string;
   run(store: Store, project: ProjectKey): Promise<unknown>;
 }
 
-/** In ascending order they alternate between what UTF-16 and code points put first. */
+/** IDs whose order differs between UTF-16 units and code points. */
 export const USERS = ['ann', 'bob', "o'cid", '\u{ff21}', '\u{1f600}', '\u{1f600}x'] as const;
 export const GROUPS = ['g', 'g/h', '\u{fb01}', '\u{1d306}'] as const;
-/** What requests name: the users, and sometimes somebody who is never created. */
+/** The user IDs of requests: the users, and sometimes an ID that is never created. */
 export const NAMED = [...USERS, ...USERS, ...USERS, 'nobody'];
 
 export const NAMES = ['One', 'Two', '"3"'];

@@ -1,4 +1,4 @@
-/** The judge is judged: the naive model obeys the contract that the engines obey. */
+/** The naive model passes the contract of the engines. */
 import { conversationContract, storeContract } from '../contract/store-contract.ts';
 import { ModelState } from './model-state.ts';
 import { StoreModel } from './store-model.ts';

@@ -1,50 +1,37 @@
 /**
- * A naive Store in memory, which the simulation holds the engines against. It obeys the same contract suite as they
- * do (store-model.test.ts), so that a wrong judge is found out. It keeps nothing on disk: "durable" means that another
- * `StoreModel` of the same {@link ModelState} sees it.
+ * A naive Store in memory, with which the simulation compares the engines. It passes the same contract suite
+ * (store-model.test.ts), so an error of the model is found. It stores nothing on disk: data is durable in its
+ * {@link ModelState}, which every `StoreModel` on it reads.
  */
-import { compareCodePoints, type GroupWrite, locationMatches } from '@rollcall/protocol';
+import type { GroupWrite } from '@rollcall/protocol';
 import type { Change } from '../../src/store/changes.ts';
 import { type Absent, UNCHANGED, type Updated } from '../../src/store/outcomes.ts';
 import { unpackIds } from '../../src/store/packed-ids.ts';
-import type { BatchRequest, BatchStore } from '../../src/store/ports/batches.ts';
+import type { BatchStore } from '../../src/store/ports/batches.ts';
 import type { ChangeStore } from '../../src/store/ports/changes.ts';
 import type { ConversationFeedStore } from '../../src/store/ports/conversation-feed.ts';
-import type {
-  DurablePresence,
-  DurablePresenceStore,
-  DurablePresenceUpdate,
-} from '../../src/store/ports/durable-presence.ts';
-import {
-  type EligibilityQuery,
-  type EligibilityStore,
-  isEligible,
-} from '../../src/store/ports/eligibility.ts';
-import type { GroupStore, StoredGroupWrite } from '../../src/store/ports/groups.ts';
-import type { MemberStore, MembershipChange } from '../../src/store/ports/members.ts';
+import type { DurablePresence, DurablePresenceStore } from '../../src/store/ports/durable-presence.ts';
+import { type EligibilityStore, isEligible } from '../../src/store/ports/eligibility.ts';
+import type { GroupStore } from '../../src/store/ports/groups.ts';
+import type { MemberStore } from '../../src/store/ports/members.ts';
 import type { MessageStore } from '../../src/store/ports/messages.ts';
 import type { PreferenceStore } from '../../src/store/ports/preferences.ts';
-import type {
-  CustomerRecord,
-  CustomerStore,
-  ProjectRecord,
-  ProjectStore,
-} from '../../src/store/ports/projects.ts';
+import type { CustomerStore, ProjectRecord, ProjectStore } from '../../src/store/ports/projects.ts';
 import type { SessionStore } from '../../src/store/ports/sessions.ts';
 import type { ThreadStore } from '../../src/store/ports/threads.ts';
 import type { TransferStore } from '../../src/store/ports/transfer.ts';
 import type { UserStore } from '../../src/store/ports/users.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Stored } from '../../src/store/stored-write.ts';
-import type { ConditionalContext, WriteContext } from '../../src/store/write-context.ts';
+import type { WriteContext } from '../../src/store/write-context.ts';
 import { ProjectGoneError } from '../../src/values/engine-errors.ts';
 import type { Incarnation } from '../../src/values/incarnation.ts';
-import type { Json } from '../../src/values/json.ts';
-import type { LocationFilter } from '../../src/values/location-filter.ts';
-import type { Page, PageRequest, TotalPage } from '../../src/values/page.ts';
+import type { Page, PageRequest } from '../../src/values/page.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { applyBatch } from './model-batch.ts';
 import * as conversation from './model-conversation.ts';
+import { eligibilityOf, putDurablePresence } from './model-durable-presence.ts';
+import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
 import { addProject, ModelState } from './model-state.ts';
 import { exportedOf, importInto } from './model-transfer.ts';
 import * as model from './model-world.ts';
@@ -57,36 +44,27 @@ export class StoreModel implements Store {
   readonly #state: ModelState;
 
   readonly customers: CustomerStore = {
-    create: async (customer: CustomerRecord) => {
+    create: async (customer) => {
       if (this.#state.customers.has(customer.id)) return false;
       this.#state.customers.set(customer.id, { ...customer });
       return true;
     },
-    find: async (id: string) => {
-      return this.#state.customers.get(id) ?? null;
-    },
-    list: async () => {
-      return [...this.#state.customers.values()].sort(byId);
-    },
+    find: async (id) => this.#state.customers.get(id) ?? null,
+    list: async () => [...this.#state.customers.values()].sort(byId),
   };
 
   readonly projects: ProjectStore = {
-    create: async (
-      project: Pick<ProjectRecord, 'id' | 'customerId' | 'name' | 'secret' | 'createdAt'>,
-    ): ReturnType<ProjectStore['create']> => {
+    create: async (project) => {
       if (!this.#state.customers.has(project.customerId)) return { kind: 'absent' };
       if (this.#records().some(({ id }) => id === project.id)) return { kind: 'exists' };
       const record = { ...project, previousSecret: null, previousValidUntil: null };
       return { kind: 'created', project: addProject(this.#state, record) };
     },
-    find: async (id: string) => {
-      return this.#records().find((record) => record.id === id) ?? null;
-    },
-    list: async (customerId: string | null) => {
-      return this.#records()
+    find: async (id) => this.#records().find((record) => record.id === id) ?? null,
+    list: async (customerId) =>
+      this.#records()
         .filter((record) => customerId === null || record.customerId === customerId)
-        .sort(byId);
-    },
+        .sort(byId),
     rename: async (key, name, context) => {
       const before = this.#state.projects.get(key)?.record;
       if (before?.name === name) return UNCHANGED;
@@ -100,22 +78,18 @@ export class StoreModel implements Store {
       });
       return this.#changeProject(key, change, 'project.secret_rotated', context);
     },
-    delete: async (key: ProjectKey) => {
-      return this.#state.projects.delete(key);
-    },
+    delete: async (key) => this.#state.projects.delete(key),
   };
 
   readonly sessions: SessionStore = {
-    serviceKey: async () => {
-      return this.#state.serviceKey;
-    },
+    serviceKey: async () => this.#state.serviceKey,
     create: async (project, session, context) => {
       if (!this.#state.projects.has(project)) return { kind: 'absent' };
       this.#state.sessions.set(session.id, { ...session, project, revoked: false });
       const changes = [{ type: 'access_token.issued' } as const];
       return this.#recorded(project, { kind: 'created', changes }, context);
     },
-    find: async (id: string) => {
+    find: async (id) => {
       const session = this.#state.sessions.get(id);
       const project = session && this.#state.projects.get(session.project)?.record;
       return project === undefined || session === undefined ? null : { ...session, project };
@@ -127,7 +101,7 @@ export class StoreModel implements Store {
       const changes = [{ type: 'access_token.revoked' } as const];
       return this.#recorded(project, { kind: 'updated', changes }, context);
     },
-    removeExpired: async (now: number) => {
+    removeExpired: async (now) => {
       for (const { id, expiresAt } of this.#state.sessions.values()) {
         if (expiresAt < now) this.#state.sessions.delete(id);
       }
@@ -135,7 +109,7 @@ export class StoreModel implements Store {
   };
 
   readonly groups: GroupStore = {
-    find: async (key: ProjectKey, id: string) => {
+    find: async (key, id) => {
       const group = this.#read(key).groups.get(id);
       if (group === undefined) return null;
       const { workspace, members, incarnations: _incarnations, ...fields } = group;
@@ -146,42 +120,26 @@ export class StoreModel implements Store {
         members: JSON.stringify(ascending(members)),
       };
     },
-    exists: async (key: ProjectKey, id: string) => {
-      return this.#read(key).groups.has(id);
-    },
-    list: async (key: ProjectKey, request: PageRequest) => {
-      return this.#pageOfGroups(key, request);
-    },
+    exists: async (key, id) => this.#read(key).groups.has(id),
+    list: async (key, request) => this.#pageOfGroups(key, request),
     listAll: (key, request) => this.#allGroups(key, request),
-    put: async (
-      key: ProjectKey,
-      id: string,
-      { members, ...fields }: StoredGroupWrite,
-      context: ConditionalContext,
-    ) => {
+    put: async (key, id, { members, ...fields }, context) => {
       const write: Stored<GroupWrite> =
         members === undefined ? fields : { ...fields, members: [...unpackIds(members)] };
       return this.#recorded(key, model.putGroup(this.#write(key), id, write, context), context);
     },
-    delete: async (key: ProjectKey, id: string, context: ConditionalContext) => {
-      return this.#recorded(key, model.deleteGroup(this.#write(key), id, context), context);
-    },
-    connect: async (key: ProjectKey, id: string, workspace: string | null, context: ConditionalContext) => {
-      return this.#recorded(key, model.connectGroup(this.#write(key), id, workspace, context), context);
-    },
+    delete: async (key, id, context) =>
+      this.#recorded(key, model.deleteGroup(this.#write(key), id, context), context),
+    connect: async (key, id, workspace, context) =>
+      this.#recorded(key, model.connectGroup(this.#write(key), id, workspace, context), context),
   };
 
   readonly members: MemberStore = {
-    change: async (
-      key: ProjectKey,
-      id: string,
-      { add, remove }: MembershipChange,
-      context: ConditionalContext,
-    ) => {
+    change: async (key, id, { add, remove }, context) => {
       const change = { add: unpackIds(add), remove: unpackIds(remove) };
       return this.#recorded(key, model.changeMembers(this.#write(key), id, change, context), context);
     },
-    list: async (key: ProjectKey, id: string, request: PageRequest) => {
+    list: async (key, id, request) => {
       const { groups, users } = this.#read(key);
       const group = groups.get(id);
       if (group === undefined) return null;
@@ -190,7 +148,7 @@ export class StoreModel implements Store {
         return `{${fields({ id: userId, name, email })}}`;
       });
     },
-    listGroups: async (key: ProjectKey, id: string, request: PageRequest) => {
+    listGroups: async (key, id, request) => {
       const { groups, users } = this.#read(key);
       if (!users.has(id)) return null;
       const joined = [...groups].filter(([, group]) => group.members.has(id)).map(([groupId]) => groupId);
@@ -202,28 +160,24 @@ export class StoreModel implements Store {
   };
 
   readonly users: UserStore = {
-    find: async (key: ProjectKey, id: string) => {
+    find: async (key, id) => {
       const user = this.#read(key).users.get(id);
       if (user === undefined) return null;
       const { channels: _, ...record } = user;
       return record;
     },
-    list: async (key: ProjectKey, request: PageRequest) => {
+    list: async (key, request) => {
       const { users } = this.#read(key);
       return totalPageOf([...users.keys()], request, (id) => userEntry(users.get(id) as ModelUser));
     },
-    put: async (...[key, id, write, context]: Parameters<UserStore['put']>) => {
-      return this.#recorded(key, model.putUser(this.#write(key), id, write, context), context);
-    },
-    delete: async (key: ProjectKey, id: string, context: ConditionalContext) => {
-      return this.#recorded(key, model.deleteUser(this.#write(key), id, context), context);
-    },
+    put: async (key, id, write, context) =>
+      this.#recorded(key, model.putUser(this.#write(key), id, write, context), context),
+    delete: async (key, id, context) =>
+      this.#recorded(key, model.deleteUser(this.#write(key), id, context), context),
   };
 
   readonly preferences: PreferenceStore = {
-    find: async (key: ProjectKey, userId: string) => {
-      return this.#read(key).users.get(userId)?.channels ?? null;
-    },
+    find: async (key, userId) => this.#read(key).users.get(userId)?.channels ?? null,
     put: async (key, userId, channels, context) => {
       const user = this.#write(key).users.get(userId);
       if (user === undefined) return { kind: 'absent' };
@@ -240,32 +194,24 @@ export class StoreModel implements Store {
   };
 
   readonly eligibility: EligibilityStore = {
-    find: async (key: ProjectKey, groupId: string, userId: string) => {
-      return model.eligibilityOf(this.#read(key), groupId, userId);
-    },
-    findMany: async (key: ProjectKey, asked: readonly EligibilityQuery[]) => {
-      return asked.map(({ groupId, userId }) => model.eligibilityOf(this.#read(key), groupId, userId));
-    },
-    filter: async (key: ProjectKey, groupId: string, userIds: readonly string[]) => {
+    find: async (key, groupId, userId) => eligibilityOf(this.#read(key), groupId, userId),
+    findMany: async (key, queries) =>
+      queries.map(({ groupId, userId }) => eligibilityOf(this.#read(key), groupId, userId)),
+    filter: async (key, groupId, userIds) => {
       const world = this.#read(key);
-      const found = ascending(new Set(userIds)).filter((id) =>
-        isEligible(model.eligibilityOf(world, groupId, id)),
-      );
-      return new Map(
-        found.map((id) => [id, model.eligibilityOf(world, groupId, id).incarnation as Incarnation]),
-      );
+      const found = ascending(new Set(userIds)).filter((id) => isEligible(eligibilityOf(world, groupId, id)));
+      return new Map(found.map((id) => [id, eligibilityOf(world, groupId, id).incarnation as Incarnation]));
     },
   };
 
   readonly durablePresence: DurablePresenceStore = {
-    put: async (key: ProjectKey, update: DurablePresenceUpdate, context: ConditionalContext) => {
-      return this.#recorded(
+    put: async (key, update, context) =>
+      this.#recorded(
         key,
-        model.putDurablePresence(this.#write(key), update, context, this.#state.durableBounds),
+        putDurablePresence(this.#write(key), update, context, this.#state.durableBounds),
         context,
-      );
-    },
-    list: async (key: ProjectKey, groupId: string, filter: LocationFilter, { after, limit }: PageRequest) => {
+      ),
+    list: async (key, groupId, filter, { after, limit }) => {
       const { presence, users } = this.#read(key);
       const passing = presence.filter((entry) => entry.groupId === groupId && passes(entry.location, filter));
       return ascending(new Set(passing.map(({ userId }) => userId)))
@@ -273,16 +219,15 @@ export class StoreModel implements Store {
         .slice(0, limit)
         .map((id) => latest(passing.filter(({ userId }) => userId === id)) as DurablePresence);
     },
-    find: async (key: ProjectKey, groupId: string, userId: string) => {
+    find: async (key, groupId, userId) => {
       const { presence } = this.#read(key);
       return latest(presence.filter((entry) => entry.groupId === groupId && entry.userId === userId));
     },
   };
 
   readonly batches: BatchStore = {
-    apply: async (key: ProjectKey, batch: BatchRequest, context: ConditionalContext) => {
-      return this.#recorded(key, applyBatch(this.#write(key), batch, context), context);
-    },
+    apply: async (key, batch, context) =>
+      this.#recorded(key, applyBatch(this.#write(key), batch, context), context),
   };
 
   readonly threads: ThreadStore = {
@@ -331,7 +276,7 @@ export class StoreModel implements Store {
     this.#state = state;
   }
 
-  /** A model of the same state that goes its own way. */
+  /** An independent copy of the model. */
   copy(): StoreModel {
     return new StoreModel(structuredClone(this.#state));
   }
@@ -395,47 +340,4 @@ export class StoreModel implements Store {
     if (project === undefined) throw new ProjectGoneError();
     return project.world;
   }
-}
-
-const byId = (a: { readonly id: string }, b: { readonly id: string }) => compareCodePoints(a.id, b.id);
-
-const isAfter = (id: string, after: string | null) => after === null || compareCodePoints(id, after) > 0;
-
-/** The fields of a JSON object, without its braces. */
-const fields = (object: Record<string, unknown>) => JSON.stringify(object).slice(1, -1);
-
-function userEntry({ id, name, shortName, email, profilePictureUrl, status, ...user }: ModelUser): Json {
-  const texts = { id, name, short_name: shortName, email, profile_picture_url: profilePictureUrl, status };
-  const times = {
-    created_at: new Date(user.createdAt).toISOString(),
-    updated_at: new Date(user.updatedAt).toISOString(),
-  };
-  return `{${fields(texts)},"metadata":${user.metadata},${fields(times)}}`;
-}
-
-function pageOf(ids: Iterable<string>, { after, limit }: PageRequest, entry: (id: string) => Json): Page {
-  const rest = ascending(ids).filter((id) => isAfter(id, after));
-  const taken = rest.slice(0, limit);
-  const last = rest.length > taken.length ? (taken.at(-1) ?? null) : null;
-  return { items: taken.map(entry).join(','), count: taken.length, last };
-}
-
-function totalPageOf(ids: readonly string[], request: PageRequest, entry: (id: string) => Json): TotalPage {
-  return { ...pageOf(ids, request, entry), total: ids.length };
-}
-
-function passes(location: Json, filter: LocationFilter): boolean {
-  if (filter === null || location === filter.location) return true;
-  return filter.partial && locationMatches(JSON.parse(location), JSON.parse(filter.location));
-}
-
-/** The entry with the latest time. */
-function latest(entries: readonly model.ModelPresence[]): DurablePresence | null {
-  const [first, ...others] = entries;
-  if (first === undefined) return null;
-  const { userId, location, at } = others.reduce(
-    (best, entry) => (entry.at >= best.at ? entry : best),
-    first,
-  );
-  return { userId, location, at };
 }

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
-import type { MakeStoreSpace } from '../contract/store/store-lab.ts';
+import type { MakeStoreSpace, StoreSpace } from '../contract/store/store-lab.ts';
 import { comparableOutcome } from './comparable-outcome.ts';
 import { ModelState } from './model-state.ts';
 import { Random } from './random.ts';
@@ -29,11 +29,13 @@ export const SMALL_BOUNDS: DurableBounds = { locations: 3, bytes: 60 };
 const CUSTOMER = { id: 'customer', secret: 's', name: 'C', createdAt: 0 };
 const RACE = 0.3;
 const DELETED_PROJECT = 0.01;
-/** Rounds between two comparisons of everything, where nothing raced. */
-const LOOK_EVERY = 8;
+/** Rounds between two comparisons of all data, where no operations raced. */
+const COMPARE_EVERY = 8;
+/** One of so many rounds follows in the store that has imported the simulated one. */
+const ROUNDS_MOVED = 4;
 
 /**
- * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}.
+ * Runs a simulation of a store that is opened with {@link SMALL_BOUNDS}, and of another one that has imported it.
  * @throws Error that names the seed and the last operations, caused by the difference
  */
 export async function simulateStore(
@@ -42,23 +44,35 @@ export async function simulateStore(
   size: SimulationSize,
 ): Promise<number> {
   const space = await makeSpace();
+  const moved = await makeSpace();
   const runs = Array.from({ length: size.projects }, (_, index) => new ProjectRun(seed, index));
-  try {
-    for (let opening = 0; opening < size.openings; opening += 1) {
-      const store = await space.open();
-      try {
-        await Promise.all(runs.map((run) => run.run(store, size.rounds)));
-      } finally {
-        await store.close();
-      }
+  const inStore = async ({ open }: StoreSpace, use: (store: Store) => Promise<void>) => {
+    const store = await open();
+    try {
+      await use(store);
+    } finally {
+      await store.close();
     }
+  };
+  const runAll = async (store: Store, rounds = size.rounds) => {
+    await Promise.all(runs.map((run) => run.run(store, rounds)));
+  };
+  try {
+    for (let opening = 0; opening < size.openings; opening += 1)
+      await inStore(space, (store) => runAll(store));
+    await inStore(moved, async (store) => {
+      await inStore(space, (from) => store.transfer.import(from.transfer.export()));
+      for (const run of runs) await run.moveTo(store);
+      await runAll(store, size.rounds / ROUNDS_MOVED);
+    });
   } finally {
     await space.remove();
+    await moved.remove();
   }
   return runs.reduce((sum, { steps }) => sum + steps, 0);
 }
 
-/** One project of the engine, and the model that it is held against. */
+/** One project of the engine, and the model that it is compared with. */
 class ProjectRun {
   readonly #name: string;
   readonly #random: Random;
@@ -73,6 +87,13 @@ class ProjectRun {
     this.#name = `seed ${seed}, project ${index}`;
     this.#random = new Random(seed * 1_000 + index);
     this.#source = new StepSource(this.#random);
+  }
+
+  /** Finds the project in a store that has imported it, and compares all that can be read. */
+  async moveTo(store: Store): Promise<void> {
+    this.#history.push('the store is moved to another one');
+    this.#engineKey = (await store.projects.find(this.#name))?.key ?? null;
+    await this.#compareAll(store);
   }
 
   async run(store: Store, rounds: number): Promise<void> {
@@ -97,10 +118,10 @@ class ProjectRun {
     const outcomes = await Promise.all(steps.map((step) => step.run(store, this.#key)));
     if (racing > 1) await this.#settleRace(store, steps, outcomes);
     else await this.#compareOutcomes(steps, outcomes, this.#model);
-    if (round % LOOK_EVERY === 0) await this.#compareAll(store);
+    if (round % COMPARE_EVERY === 0) await this.#compareAll(store);
   }
 
-  /** Goes on from the one order of the steps that explains what the engine did. */
+  /** Continues from the order of the steps that leads to the outcomes of the engine. */
   async #settleRace(store: Store, steps: readonly Step[], outcomes: readonly unknown[]): Promise<void> {
     const limit = this.#pageLimit();
     const found = await everything(store, this.#key, limit);
@@ -140,7 +161,7 @@ class ProjectRun {
     assert.deepEqual(await everything(store, this.#key, limit), expected);
   }
 
-  /** Another length each time: where pages are cut must not matter. */
+  /** Another length each time: the boundaries of pages must not matter. */
   #pageLimit(): number {
     return 1 + this.#random.below(4);
   }
@@ -158,7 +179,7 @@ class ProjectRun {
     this.#modelKey = modelled.project.key;
   }
 
-  /** The project goes and comes again under its ID, empty. */
+  /** The project is deleted and created again with its ID, empty. */
   async #deleteProject(store: Store): Promise<void> {
     this.#history.push('the project is deleted and made again');
     assert.equal(await store.projects.delete(this.#key), true);

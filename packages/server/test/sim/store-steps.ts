@@ -1,4 +1,4 @@
-/** Random operations of the Store, over so few IDs and values that they keep meeting each other. */
+/** Random operations of the Store, over few IDs and values, so that they often conflict. */
 
 import type { GroupWrite, Status, UserWrite } from '@rollcall/protocol';
 import type { Precondition } from '../../src/store/precondition.ts';
@@ -32,7 +32,7 @@ export class StepSource {
 
   /** A write, with a context that no other has. */
   write(): Step {
-    if (this.#steps === 0) return this.#everybody();
+    if (this.#steps === 0) return this.#allResources();
     if (this.#random.chance(CONVERSATION)) return this.#conversation.write();
     const draw = this.#random.next() * 100;
     if (draw < 18) return this.#putGroup();
@@ -108,8 +108,8 @@ export class StepSource {
     );
   }
 
-  /** Makes all users and groups: the first step, so that the later ones find something to change. */
-  #everybody(): Step {
+  /** Creates all users and groups: the first step, so that later steps have resources to change. */
+  #allResources(): Step {
     const users = USERS.map((id) => ({ id }));
     const groups = GROUPS.map((id) => ({ id, name: id, members: USERS }));
     const [text, context] = [JSON.stringify({ users, groups }), this.#context({})];
@@ -172,11 +172,11 @@ export class StepSource {
     return { ...condition, now: this.#steps * 1_000 - behindMs, revision: `r${this.#steps}`, ...BY_TEST };
   }
 
-  /** Mostly none; otherwise about revisions of the last few writes, so that some of them hold. */
+  /** Mostly no precondition; otherwise one with revisions of the last few writes, so that some match. */
   #condition(): Precondition {
     if (this.#random.chance(0.7)) return {};
     const wanted = () => (this.#random.chance(0.3) ? '*' : this.#random.some(this.#recentRevisions(), 4));
-    // Together they may fail in two ways at once, and which of them is answered is not settled.
+    // Both together can fail in two ways, and the contract does not define which is the outcome.
     return this.#random.chance(0.6) ? { ifMatch: wanted() } : { ifNoneMatch: wanted() };
   }
 

@@ -17,7 +17,7 @@ const FILTERS: readonly LocationFilter[] = [
   { location: '{"page":"1"}', partial: true },
 ];
 
-/** All that can be read of a project of the simulation, its lists in pages of `limit`. */
+/** All data of a project that can be read, its lists in pages of `limit`. */
 export async function everything(store: Store, key: ProjectKey, limit: number): Promise<unknown> {
   const page = { after: null, limit: 100 };
   const [groups, users, ofGroups, ofUsers, ofThreads, lists] = await Promise.all([
@@ -54,7 +54,7 @@ async function userView(store: Store, key: ProjectKey, id: string, limit: number
   const user = await store.users.find(key, id);
   const first = await store.members.listGroups(key, id, { after: null, limit: 1 });
   return {
-    // The fields of the port: a driver's record may carry more.
+    // The fields of the port: a driver's record may have more.
     user: user && [user.name, user.shortName, user.email, user.profilePictureUrl, user.status, user.metadata],
     times: user && [user.createdAt, user.updatedAt, user.revision],
     preferences: await store.preferences.find(key, id),

@@ -8,7 +8,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { StoreSpace } from '../contract/store/store-lab.ts';
 import { SMALL_BOUNDS, simulateStore } from './store-simulation.ts';
 
-/** The seed of a failure is in its message; ROLLCALL_TEST_SEED runs that one, or one more that nobody has tried. */
+/** A failure prints its seed; ROLLCALL_TEST_SEED sets that one, or a new one. */
 const SEEDS =
   process.env.ROLLCALL_TEST_SEED === undefined ? [1, 8, 10] : [Number(process.env.ROLLCALL_TEST_SEED)];
 const SIZE = { projects: 20, rounds: 40, openings: 2 };
@@ -23,7 +23,7 @@ async function sqliteSpace(): Promise<StoreSpace> {
 
 describe('random operations leave SQLite where they leave the naive model', () => {
   for (const seed of SEEDS) {
-    test(`seed ${seed}`, async () => {
+    test(`random operations lead SQLite and the naive model to the same state, seed ${seed}`, async () => {
       assert.ok((await simulateStore(sqliteSpace, seed, SIZE)) > 2_000, 'enough was done to mean something');
     });
   }

@@ -1,4 +1,4 @@
-/** Assertions that hold for every response of the contract. */
+/** Assertions about responses of the contract. */
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '@rollcall/protocol';
 import type { Answer } from './http-client.ts';

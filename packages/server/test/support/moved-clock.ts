@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /**
- * A clock that stands still until a test moves it. As on a real machine, timers follow elapsed time, not the time of day,
+ * A clock that a test moves. As on a real machine, timers follow elapsed time, not the time of day,
  * which can jump.
  */
 export class MovedClock implements Clock {

@@ -8,7 +8,7 @@ import { type Project, segment } from './project-client.ts';
 
 export type { Location };
 
-/** With fewer round trips than these, a process does all that is due in a second. */
+/** A process does all work that is due in a second within fewer round trips than these. */
 const READINGS_A_SECOND = 4;
 
 type Entry = PresenceEntry;
@@ -84,8 +84,8 @@ export class Presence {
   }
 
   /**
-   * Moves the clock of the server second by second. What is due in a second is done before the next one begins, however busy the
-   * machine is: readings go the same ways to both engines.
+   * Moves the clock of the server second by second. The work that is due in a second is done before the next second
+   * begins, however busy the machine is: the readings use both engines.
    */
   async pass(clock: MovedClock, seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {

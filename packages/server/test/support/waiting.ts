@@ -1,4 +1,4 @@
-/** Waiting, without limits that a busy machine would miss. */
+/** Waits whose limits a busy machine does not exceed. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long a test waits for what must come, in milliseconds: long enough for a machine that is busy with other tests. */
@@ -52,11 +52,11 @@ export async function until(
   }
 }
 
-/** What a test waits for: a condition is checked again whenever something came. */
+/** Waits for a condition, which is checked again at every signal. */
 export class Arrivals {
   #wake: () => void = () => {};
 
-  /** Something came. */
+  /** Checks the waiting conditions again. */
   notify(): void {
     this.#wake();
   }

@@ -18,10 +18,12 @@ interface ExportFlags extends ConnectionFlags {
   readonly quiet?: true;
 }
 
-/** `rollcall export`: the users and groups of a project in the format that `rollcall sync` reads. */
+/** `rollcall export`: the users, groups, threads and messages of a project in the format that `rollcall sync` reads. */
 export function exportCommand(): RollcallCommand {
   return new RollcallCommand('export')
-    .description('Write the users and groups of a project as JSON Lines, for "rollcall sync" to read.')
+    .description(
+      'Write the users, groups, threads and messages of a project as JSON Lines, for "rollcall sync" to read.',
+    )
     .with(addConnectionOptions)
     .option('--output <file>', 'write to a file (default: standard output)')
     .option('--gzip', 'compress')
@@ -39,12 +41,16 @@ async function exportAll(flags: ExportFlags): Promise<void> {
   // Where the roster itself goes to the terminal, progress would be written into it.
   const quiet = flags.quiet === true || (path === null && process.stdout.isTTY === true);
   const display = progressDisplay(process.stderr, systemClock, quiet);
-  const counts = { users: 0, groups: 0 };
+  const counts = { users: 0, groups: 0, threads: 0, messages: 0, deletedMessages: 0 };
   await withConnection(flags, display.note, (connection) => {
     const text = exportRoster(connection, flags.concurrency, counts);
     return writeRecords(shown(text, counts, display), { path, gzip: flags.gzip === true });
   }).finally(display.close);
-  if (!quiet) display.note(`exported ${amounts(counts)}`);
+  if (quiet) return;
+  display.note(`exported ${amounts(counts)}`);
+  const left = counts.deletedMessages.toLocaleString('en-US');
+  if (counts.deletedMessages > 0)
+    display.note(`left out ${left} deleted messages: their content cannot be read over HTTP`);
 }
 
 /** The text, with progress shown as it passes. */
@@ -55,5 +61,7 @@ async function* shown(text: AsyncIterable<string>, counts: ExportCounts, display
   }
 }
 
-const amounts = ({ users, groups }: ExportCounts) =>
-  `${users.toLocaleString('en-US')} users, ${groups.toLocaleString('en-US')} groups`;
+const amounts = ({ deletedMessages: _, ...counts }: ExportCounts) =>
+  Object.entries(counts)
+    .map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`)
+    .join(', ');

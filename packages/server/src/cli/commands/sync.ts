@@ -5,7 +5,8 @@ import { printJson, printLine } from '../output.ts';
 import { progressDisplay } from '../progress-display.ts';
 import { openRecordFile } from '../records/record-file.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
-import { batchLimits } from '../roster/batch-planner.ts';
+import type { ApiConnection } from '../roster/api-connection.ts';
+import { type BatchLimits, batchLimits } from '../roster/batch-planner.ts';
 import { applyLines } from '../roster/batch-request.ts';
 import { LineCheck } from '../roster/check-lines.ts';
 import {
@@ -14,6 +15,8 @@ import {
   readConcurrency,
   withConnection,
 } from '../roster/connection-options.ts';
+import { applyConversation, checkConversation } from '../roster/conversation-request.ts';
+import { noKnownIds } from '../roster/known-ids.ts';
 import { jsonSummary, textSummary } from '../roster/sync-report.ts';
 import { type SyncSummary, syncRoster } from '../roster/sync-roster.ts';
 
@@ -24,11 +27,16 @@ interface SyncFlags extends ConnectionFlags {
   readonly json?: true;
 }
 
-/** `rollcall sync FILE…`: creates and updates the users and groups of a project from files. */
+/** `rollcall sync FILE…`: creates and updates the users, groups, threads and messages of a project from files. */
 export function syncCommand(): RollcallCommand {
   return new RollcallCommand('sync')
-    .description('Create and update users and groups from files, through the API of a running server.')
-    .argument('<file...>', 'JSON Lines, plain or gzip: one user or group a line; - is standard input')
+    .description(
+      'Create and update users, groups, threads and messages from files, through the API of a running server.',
+    )
+    .argument(
+      '<file...>',
+      'JSON Lines, plain or gzip: one user, group, thread or message a line; - is standard input',
+    )
     .with(addConnectionOptions)
     .option('--dry-run', 'report what would be done, and do nothing')
     .option('--concurrency <requests>', 'requests under way at once', readConcurrency, 4)
@@ -48,12 +56,24 @@ async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
   const display = progressDisplay(process.stderr, systemClock, flags.quiet === true);
   const limits = batchLimits();
   const summary = await withConnection(flags, display.note, (connection) => {
-    const submit = dryRun ? new LineCheck(connection, limits).submit : applyLines(connection, limits);
-    return syncRoster({ files, submit, limits, concurrency: flags.concurrency, display, clock: systemClock });
+    const { concurrency } = flags;
+    const submit = dryRun ? dryRunOf(connection, limits) : writesOf(connection, limits);
+    return syncRoster({ files, ...submit, limits, concurrency, display, clock: systemClock });
   });
   if (flags.json === true) printJson(jsonSummary(summary, dryRun));
   else printLine(textSummary(summary, dryRun));
   throwIfIncomplete(summary, dryRun);
+}
+
+const writesOf = (connection: ApiConnection, limits: BatchLimits) => ({
+  submit: applyLines(connection, limits),
+  submitConversation: applyConversation(connection),
+});
+
+function dryRunOf(connection: ApiConnection, limits: BatchLimits) {
+  const known = noKnownIds();
+  const { submit } = new LineCheck(connection, limits, known);
+  return { submit, submitConversation: checkConversation(connection, known) };
 }
 
 function throwIfIncomplete({ stopped, rejected }: SyncSummary, dryRun: boolean): void {

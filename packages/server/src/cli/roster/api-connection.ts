@@ -107,6 +107,13 @@ export function errorOf(json: unknown): { readonly error: string; readonly messa
   };
 }
 
+/** @throws ApiError unless the answer is 200 */
+export function expectOk(answer: ApiAnswer): ApiAnswer {
+  if (answer.status === 200) return answer;
+  const { error, message } = errorOf(answer.json);
+  throw new ApiError(`the server answers ${answer.status} ${error}: ${message}`);
+}
+
 function reasonOf({ body }: Answer): string {
   let json: unknown = null;
   try {

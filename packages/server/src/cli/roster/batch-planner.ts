@@ -1,4 +1,5 @@
 import { limits } from '@rollcall/protocol';
+import { type ConversationEntry, conversationConflict } from './conversation-line.ts';
 import type { Entry } from './roster-entry.ts';
 
 /** What one request may have. */
@@ -50,7 +51,8 @@ export class Batch {
   }
 
   /** Whether it matters which of the two is applied first: both write an ID, or one writes users whom the other names. */
-  conflictsWith(other: Batch): boolean {
+  conflictsWith(other: Unit): boolean {
+    if (!(other instanceof Batch)) return true;
     return !(
       this.#users.isDisjointFrom(other.#users) &&
       this.#groups.isDisjointFrom(other.#groups) &&
@@ -60,15 +62,47 @@ export class Batch {
   }
 }
 
-/** Packs entries into batches, in order. Where the source fails, the entries before are still passed on. */
+/** A line about a thread or a message, which needs the users and groups of all lines before it. */
+export class ConversationUnit {
+  readonly entry: ConversationEntry;
+
+  constructor(entry: ConversationEntry) {
+    this.entry = entry;
+  }
+
+  get entries(): readonly [ConversationEntry] {
+    return [this.entry];
+  }
+
+  conflictsWith(other: Unit): boolean {
+    return other instanceof Batch || conversationConflict(this.entry, other.entry);
+  }
+}
+
+/** What is sent at once. */
+export type Unit = Batch | ConversationUnit;
+
+const isOfConversation = (entry: Entry | ConversationEntry): entry is ConversationEntry =>
+  entry.kind === 'thread' || entry.kind === 'message';
+
+/**
+ * Packs users and groups into batches, in order, and passes on threads and messages one by one. Where the source fails, the
+ * entries before are still passed on.
+ */
 export async function* planBatches(
-  entries: AsyncIterable<Entry>,
+  entries: AsyncIterable<Entry | ConversationEntry>,
   limits: BatchLimits,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<Unit> {
   let batch = new Batch();
   let failure: { readonly error: unknown } | null = null;
   try {
     for await (const entry of entries) {
+      if (isOfConversation(entry)) {
+        if (batch.entries.length > 0) yield batch;
+        batch = new Batch();
+        yield new ConversationUnit(entry);
+        continue;
+      }
       if (!batch.admits(entry, limits)) {
         yield batch;
         batch = new Batch();

@@ -1,4 +1,4 @@
-import type { Batch } from './batch-planner.ts';
+import type { Unit } from './batch-planner.ts';
 import type { Origin } from './roster-entry.ts';
 
 /** A run that ended early: every line before the origin was applied or rejected, later ones may or may not be applied. */
@@ -16,10 +16,10 @@ export class RunStopped extends Error {
  * it have started and none that it conflicts with is under way. No batch starts after a failure.
  * @throws RunStopped when a batch failed; what the source throws, after the batches under way have ended
  */
-export async function runBatches(
-  batches: AsyncIterable<Batch>,
+export async function runBatches<Sent extends Unit>(
+  batches: AsyncIterable<Sent>,
   concurrency: number,
-  submit: (batch: Batch) => Promise<void>,
+  submit: (batch: Sent) => Promise<void>,
 ): Promise<void> {
   const running = new BatchesUnderWay(submit);
   let sourceFailure: { readonly error: unknown } | null = null;
@@ -37,13 +37,13 @@ export async function runBatches(
   if (sourceFailure !== null) throw sourceFailure.error;
 }
 
-class BatchesUnderWay {
-  readonly #submit: (batch: Batch) => Promise<void>;
-  readonly #running = new Map<Batch, Promise<void>>();
-  readonly #failures: { readonly position: number; readonly batch: Batch; readonly error: unknown }[] = [];
+class BatchesUnderWay<Sent extends Unit> {
+  readonly #submit: (batch: Sent) => Promise<void>;
+  readonly #running = new Map<Unit, Promise<void>>();
+  readonly #failures: { readonly position: number; readonly batch: Unit; readonly error: unknown }[] = [];
   #started = 0;
 
-  constructor(submit: (batch: Batch) => Promise<void>) {
+  constructor(submit: (batch: Sent) => Promise<void>) {
     this.#submit = submit;
   }
 
@@ -55,11 +55,11 @@ class BatchesUnderWay {
     return this.#failures.length > 0;
   }
 
-  conflictWith(batch: Batch): boolean {
+  conflictWith(batch: Unit): boolean {
     return this.#running.keys().some((other) => other.conflictsWith(batch));
   }
 
-  start(batch: Batch): void {
+  start(batch: Sent): void {
     const position = this.#started++;
     const ended = this.#submit(batch)
       .catch((error: unknown) => void this.#failures.push({ position, batch, error }))

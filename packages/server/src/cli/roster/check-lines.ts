@@ -2,6 +2,7 @@ import type { ChangeCounts } from '@rollcall/protocol';
 import type { ApiConnection } from './api-connection.ts';
 import type { BatchLimits } from './batch-planner.ts';
 import { batchBody, type Context, NO_CONTEXT, verdictOf } from './batch-request.ts';
+import { type KnownIds, noKnownIds } from './known-ids.ts';
 import { type Entry, entryOf } from './roster-entry.ts';
 import type { Changes, Submit, Verdict } from './submit-lines.ts';
 
@@ -17,12 +18,12 @@ const ANY_NAME = '-';
 export class LineCheck {
   readonly #connection: ApiConnection;
   readonly #limits: BatchLimits;
-  readonly #users = new Set<string>();
-  readonly #groups = new Set<string>();
+  readonly #known: KnownIds;
 
-  constructor(connection: ApiConnection, limits: BatchLimits) {
+  constructor(connection: ApiConnection, limits: BatchLimits, known = noKnownIds()) {
     this.#connection = connection;
     this.#limits = limits;
+    this.#known = known;
   }
 
   readonly submit: Submit = async (entries) => {
@@ -32,7 +33,7 @@ export class LineCheck {
   };
 
   #store({ kind, id }: Entry): void {
-    if (id !== null) (kind === 'user' ? this.#users : this.#groups).add(id);
+    if (id !== null) this.#known[`${kind}s`].add(id);
   }
 
   #check(entries: readonly Entry[]): Promise<Verdict> {
@@ -47,10 +48,10 @@ export class LineCheck {
     const users = new Set<string>();
     const groups = new Map<string, string>();
     for (const { kind, id, members, item } of entries) {
-      for (const member of members) if (this.#users.has(member)) users.add(member);
+      for (const member of members) if (this.#known.users.has(member)) users.add(member);
       if (id === null) continue;
-      if (kind === 'user' && this.#users.has(id)) users.add(id);
-      if (kind === 'group' && this.#groups.has(id)) groups.set(id, nameOf(item.name));
+      if (kind === 'user' && this.#known.users.has(id)) users.add(id);
+      if (kind === 'group' && this.#known.groups.has(id)) groups.set(id, nameOf(item.name));
     }
     return {
       users: Array.from(users, (id) => JSON.stringify({ id })),

@@ -3,7 +3,9 @@ import type { Line } from '../records/line-reader.ts';
 import { RecordFileError } from '../records/record-file.ts';
 import { LineError, readRecordLine } from '../records/record-line.ts';
 import { STORE_HEADER } from '../transfer/store-file.ts';
+import { type ConversationEntry, conversationEntry } from './conversation-line.ts';
 
+/** What a batch has. */
 export type Kind = 'user' | 'group';
 
 /** Where a line is. */
@@ -28,13 +30,15 @@ export interface Entry {
 }
 
 /** Reads a line; null where it is blank. @throws LineError */
-export function readEntry(line: Line, file: string): Entry | null {
+export function readEntry(line: Line, file: string): Entry | ConversationEntry | null {
   const record = readRecordLine(line);
   if (record === null) return null;
   const { type, ...item } = record;
   if (type === STORE_HEADER)
     throw new RecordFileError(`${file} is a backup of a whole store: read it with "rollcall restore"`);
-  return entryOf(kindOf(type), item, { file, line: line.number });
+  const origin = { file, line: line.number };
+  if (type === 'thread' || type === 'message') return conversationEntry(type, item, origin);
+  return entryOf(kindOf(type), item, origin);
 }
 
 /** @throws LineError where the item cannot be written as JSON again with nothing altered */
@@ -53,7 +57,7 @@ export function entryOf(kind: Kind, item: JsonObject, origin: Origin): Entry {
 
 function kindOf(type: unknown): Kind {
   if (type === 'user' || type === 'group') return type;
-  const expected = 'expected "user" or "group"';
+  const expected = 'expected "user", "group", "thread" or "message"';
   throw new LineError(type === undefined ? `type is missing: ${expected}` : `unknown type: ${expected}`);
 }
 

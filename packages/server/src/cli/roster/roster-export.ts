@@ -1,20 +1,22 @@
 import { Readable } from 'node:stream';
 import type { Group, GroupEntry, Static, User } from '@rollcall/protocol';
-import { type ApiAnswer, type ApiConnection, ApiError, errorOf } from './api-connection.ts';
+import { type ApiAnswer, type ApiConnection, errorOf, expectOk } from './api-connection.ts';
+import { pagePath, pathSegment } from './api-path.ts';
+import { type ConversationCounts, exportConversations } from './conversation-export.ts';
 
 /** How many entries a page has. */
 const PAGE = 1_000;
 
 /** What has been written so far. */
-export interface ExportCounts {
+export interface ExportCounts extends ConversationCounts {
   users: number;
   groups: number;
 }
 
 /**
- * A project as the text of a roster file: users, then groups, each in order of ID. Read page by page: what is created
- * or removed in the meantime may be missing.
- * @param concurrency how many groups are read at once
+ * A project as the text of a roster file: users, then groups, each in order of ID, then threads with their messages.
+ * Read page by page: what is created or removed in the meantime may be missing.
+ * @param concurrency how many groups, and threads, are read at once
  */
 export async function* exportRoster(
   connection: ApiConnection,
@@ -31,12 +33,13 @@ export async function* exportRoster(
     counts.groups += 1;
     yield groupLine(group);
   }
+  yield* exportConversations(connection, concurrency, counts);
 }
 
 async function* userPages(connection: ApiConnection): AsyncGenerator<User[]> {
   let token: string | null = null;
   do {
-    const answer = expectOk(await connection.request('GET', pagePath('/v1/users', token)));
+    const answer = expectOk(await connection.request('GET', pagePath('/v1/users', PAGE, token)));
     const page = answer.json as { users: User[]; pagination: { token: string | null } };
     yield page.users;
     token = page.pagination.token;
@@ -46,14 +49,11 @@ async function* userPages(connection: ApiConnection): AsyncGenerator<User[]> {
 async function* groupIds(connection: ApiConnection): AsyncGenerator<string> {
   let token: string | null = null;
   do {
-    const answer = expectOk(await connection.request('GET', pagePath('/v1/groups', token)));
+    const answer = expectOk(await connection.request('GET', pagePath('/v1/groups', PAGE, token)));
     for (const { id } of answer.json as Static<typeof GroupEntry>[]) yield id;
     token = nextToken(answer);
   } while (token !== null);
 }
-
-const pagePath = (path: string, token: string | null) =>
-  `${path}?limit=${PAGE}${token === null ? '' : `&token=${encodeURIComponent(token)}`}`;
 
 /** The token of the page that a `Link` header (RFC 8288) names as the next one. */
 function nextToken({ headers }: ApiAnswer): string | null {
@@ -66,15 +66,6 @@ async function readGroup(connection: ApiConnection, id: string): Promise<Group[]
   const answer = await connection.request('GET', `/v1/groups/${pathSegment(id)}`);
   if (answer.status === 401 && errorOf(answer.json).error === 'group_not_found') return [];
   return [expectOk(answer).json as Group];
-}
-
-/** `.` and `..` are IDs too, which proxies would resolve. */
-const pathSegment = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
-
-function expectOk(answer: ApiAnswer): ApiAnswer {
-  if (answer.status === 200) return answer;
-  const { error, message } = errorOf(answer.json);
-  throw new ApiError(`the server answers ${answer.status} ${error}: ${message}`);
 }
 
 /** What is at its default is left out, so that what came from a file goes back as it was. */

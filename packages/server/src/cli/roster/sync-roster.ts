@@ -4,8 +4,10 @@ import type { ProgressDisplay } from '../progress-display.ts';
 import { readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
 import { LineError } from '../records/record-line.ts';
-import { type BatchLimits, planBatches } from './batch-planner.ts';
+import { Batch, type BatchLimits, planBatches } from './batch-planner.ts';
 import { RunStopped, runBatches } from './batch-runner.ts';
+import type { ConversationEntry } from './conversation-line.ts';
+import type { LineOutcome, SubmitConversation } from './conversation-request.ts';
 import { type Entry, type Origin, readEntry } from './roster-entry.ts';
 import { type Changes, type LineReport, type Submit, submitLines } from './submit-lines.ts';
 
@@ -13,6 +15,8 @@ import { type Changes, type LineReport, type Submit, submitLines } from './submi
 export interface SyncSummary {
   readonly users: ChangeCounts;
   readonly groups: ChangeCounts;
+  readonly threads: ChangeCounts;
+  readonly messages: ChangeCounts;
   readonly rejected: number;
   readonly seconds: number;
   /** Why it ended before the end of the files, in one line; null where it did not. */
@@ -22,6 +26,7 @@ export interface SyncSummary {
 export interface SyncRun {
   readonly files: readonly RecordFile[];
   readonly submit: Submit;
+  readonly submitConversation: SubmitConversation;
   readonly limits: BatchLimits;
   readonly concurrency: number;
   readonly display: ProgressDisplay;
@@ -34,8 +39,11 @@ export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   const tally = new SyncTally(run);
   let stopped: string | null = null;
   try {
-    await runBatches(planBatches(entriesOf(run.files, tally), run.limits), run.concurrency, ({ entries }) =>
-      tally.tracked(() => submitLines(entries, run.submit, tally)),
+    await runBatches(planBatches(entriesOf(run.files, tally), run.limits), run.concurrency, (unit) =>
+      tally.tracked(async () => {
+        if (unit instanceof Batch) await submitLines(unit.entries, run.submit, tally);
+        else tally.ended(unit.entry, await run.submitConversation(unit.entry));
+      }),
     );
   } catch (error) {
     stopped = reasonToStop(error);
@@ -45,7 +53,10 @@ export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   return { ...tally.counts(), stopped, seconds: Math.round((run.clock.now() - startedAt) / 100) / 10 };
 }
 
-async function* entriesOf(files: readonly RecordFile[], tally: SyncTally): AsyncGenerator<Entry> {
+async function* entriesOf(
+  files: readonly RecordFile[],
+  tally: SyncTally,
+): AsyncGenerator<Entry | ConversationEntry> {
   for (const file of files) {
     let number = 0;
     try {
@@ -61,7 +72,7 @@ async function* entriesOf(files: readonly RecordFile[], tally: SyncTally): Async
   }
 }
 
-function sendable(read: () => Entry | null, origin: Origin, tally: SyncTally): Entry | null {
+function sendable<Read>(read: () => Read | null, origin: Origin, tally: SyncTally): Read | null {
   try {
     return read();
   } catch (error) {
@@ -83,8 +94,7 @@ class SyncTally implements LineReport {
   readonly #display: ProgressDisplay;
   /** Bytes of all files; null where that is not known. */
   readonly #size: number | null;
-  readonly #users = { created: 0, updated: 0, unchanged: 0 };
-  readonly #groups = { created: 0, updated: 0, unchanged: 0 };
+  readonly #counts = { users: noCounts(), groups: noCounts(), threads: noCounts(), messages: noCounts() };
   #rejected = 0;
   #bytesRead = 0;
   #bytesDone = 0;
@@ -110,9 +120,15 @@ class SyncTally implements LineReport {
   }
 
   applied(_entries: readonly Entry[], { users, groups }: Changes): void {
-    addTo(this.#users, users);
-    addTo(this.#groups, groups);
+    addTo(this.#counts.users, users);
+    addTo(this.#counts.groups, groups);
     this.#show();
+  }
+
+  /** Counts a line about a thread or a message. */
+  ended({ kind, origin }: ConversationEntry, outcome: LineOutcome): void {
+    if (typeof outcome === 'object') this.rejectedLine(origin, outcome.rejected);
+    else this.#counts[`${kind}s`][outcome] += 1;
   }
 
   rejected({ origin }: Entry, reason: string): void {
@@ -125,19 +141,23 @@ class SyncTally implements LineReport {
   }
 
   counts() {
-    return { users: this.#users, groups: this.#groups, rejected: this.#rejected };
+    return { ...this.#counts, rejected: this.#rejected };
   }
 
   #show(): void {
-    const amount = (counts: ChangeCounts) =>
-      (counts.created + counts.updated + counts.unchanged).toLocaleString('en-US');
+    const amounts = Object.entries(this.#counts)
+      .map(([name, counts]) => [name, counts.created + counts.updated + counts.unchanged] as const)
+      .filter(([name, amount]) => amount > 0 || name === 'users' || name === 'groups')
+      .map(([name, amount]) => `${amount.toLocaleString('en-US')} ${name}`);
     const rejected = this.#rejected === 0 ? '' : `, ${this.#rejected.toLocaleString('en-US')} lines rejected`;
     this.#display.update({
-      state: `${amount(this.#users)} users, ${amount(this.#groups)} groups${rejected}`,
+      state: `${amounts.join(', ')}${rejected}`,
       fraction: this.#size === null || this.#size === 0 ? null : Math.min(1, this.#bytesDone / this.#size),
     });
   }
 }
+
+const noCounts = () => ({ created: 0, updated: 0, unchanged: 0 });
 
 function addTo(sum: { created: number; updated: number; unchanged: number }, counts: ChangeCounts): void {
   sum.created += counts.created;

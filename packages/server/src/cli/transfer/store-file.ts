@@ -9,6 +9,7 @@ import {
   TRANSFER_BATCH_ROWS,
   type TransferRecord,
 } from '../../store/transfer-records.ts';
+import { complaintOf } from '../records/complaint.ts';
 import { type Line, readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
 import { LineError, readRecordLine } from '../records/record-line.ts';
@@ -17,6 +18,8 @@ import { LineError, readRecordLine } from '../records/record-line.ts';
 export const STORE_HEADER = 'rollcall_store';
 const VERSION = 1;
 const END = 'end';
+/** A batch ends with the line that makes it as large as this. */
+const BATCH_BYTES = 1_024 * 1_024;
 
 /** The text of a file with these records. */
 export async function* storeFileText(
@@ -53,6 +56,7 @@ export class StoreFileReader {
     const { size } = this.#file;
     let bytesRead = 0;
     let batch: TransferRecord[] = [];
+    let batchBytes = 0;
     const state: FileState = { hasHeader: false, records: 0, end: null };
     const chunks = this.#file.read((bytes) => {
       bytesRead += bytes;
@@ -63,9 +67,11 @@ export class StoreFileReader {
       if (record === null) continue;
       this.#lines.set(record, line.number);
       batch.push(record);
-      if (batch.length < TRANSFER_BATCH_ROWS) continue;
+      batchBytes += line.bytes?.byteLength ?? 0;
+      if (batch.length < TRANSFER_BATCH_ROWS && batchBytes < BATCH_BYTES) continue;
       yield batch;
       batch = [];
+      batchBytes = 0;
     }
     if (batch.length > 0) yield batch;
     if (state.end !== state.records)
@@ -133,11 +139,4 @@ function toRecord(object: JsonObject): TransferRecord {
   validate(fields, errors);
   if (!errors.clean) throw new LineError(`the ${type} record ${complaintOf(errors)}`);
   return object as unknown as TransferRecord;
-}
-
-function complaintOf({ unexpected, missing, invalid }: ValidationErrors): string {
-  const [extra, absent, wrong] = [unexpected.named[0], missing.named[0], invalid.named[0]];
-  if (extra !== undefined) return `has an unexpected field ${extra.path}: expected ${extra.expected}`;
-  if (absent !== undefined) return `has no ${absent.path}: expected ${absent.expected}`;
-  return `has a wrong ${wrong?.path}: expected ${wrong?.expected}`;
 }

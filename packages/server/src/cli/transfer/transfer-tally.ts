@@ -10,6 +10,9 @@ const NAMES: Readonly<Partial<Record<RecordType, string>>> = {
   group: 'groups',
   members: 'memberships',
   durable_presence: 'durable_presence',
+  thread: 'threads',
+  participant: 'participants',
+  message: 'messages',
 };
 
 /** Counts what a transfer passes on, and shows it. */
@@ -43,8 +46,9 @@ export class TransferTally {
 
   /** In one line. */
   words(): string {
-    const [users, groups, memberships] = ['users', 'groups', 'memberships'].map((name) => this.#shown(name));
-    return `${users} users, ${groups} groups, ${memberships} memberships`;
+    return ['users', 'groups', 'memberships', 'messages']
+      .map((name) => `${this.#shown(name)} ${name}`)
+      .join(', ');
   }
 
   /** As scripts read it. */

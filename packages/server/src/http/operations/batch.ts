@@ -1,11 +1,17 @@
-import { Batch, BatchDone } from '@rollcall/protocol';
+import { Batch, BatchDone, exactly, Flag, maybe, meaning } from '@rollcall/protocol';
 import { presentBatch } from '../../wire/presenters.ts';
 import { operationsOf } from '../operation.ts';
-import { BatchQuery } from '../schemas.ts';
 
 const operation = operationsOf('project', {
   name: 'batch',
   description: 'Many users and groups in one atomic call.',
+});
+
+const BatchQuery = exactly({
+  dry_run: meaning(maybe(Flag), 'Check and count, and apply nothing.', {
+    default: false,
+    'x-example': true,
+  }),
 });
 
 const NO_BODY = new Uint8Array();

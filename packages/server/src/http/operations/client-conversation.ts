@@ -58,7 +58,6 @@ const UNREAD_EXAMPLE = { ...THREAD_EXAMPLE, unread: 0 };
 type ClientExchange<Query = unknown, Body = unknown> = Exchange<AuthenticatedClient, Query, Body>;
 
 /** The caller of a write. */
-const writerOf = (exchange: ClientExchange) => ({ ...exchange.caller, requestId: exchange.id });
 
 /** The group may be left out where the token names it. */
 function requireGroup(
@@ -95,17 +94,17 @@ const listClientThreads = operation('GET /v1/client/threads', {
     requireGroup(exchange.query, exchange, 'query parameter groupID', errors);
   },
   async handle(exchange, services) {
-    const { caller, query } = exchange;
+    const { writer, query } = exchange;
     if (asksForStream(exchange)) {
       return asViewer(exchange, services, async (watching) => {
-        const groupId = await services.conversation.enterGroup(caller, query.groupID ?? null);
+        const groupId = await services.conversation.enterGroup(writer, query.groupID ?? null);
         return streamThreads(exchange, services, { ...threadFilter(query, groupId), groupId }, watching);
       });
     }
-    const page = await services.conversation.listThreads(caller, query.groupID ?? null, (groupId) => ({
+    const page = await services.conversation.listThreads(writer, query.groupID ?? null, (groupId) => ({
       ...threadPageOf(exchange),
       filter: threadFilter(query, groupId),
-      viewer: caller.userId,
+      viewer: writer.userId,
     }));
     return threadListBody(page, exchange, services);
   },
@@ -133,7 +132,7 @@ const createClientThread = operation('POST /v1/client/threads', {
   rule: (exchange, errors) => requireGroup(exchange.body, exchange, 'groupID', errors),
   async handle(exchange, { conversation }) {
     const { id = randomUUID(), ...write } = exchange.body;
-    await conversation.createThread(writerOf(exchange), id, write);
+    await conversation.createThread(exchange.writer, id, write);
     return created(`created thread ${id}`, id);
   },
 });
@@ -143,8 +142,8 @@ const getClientThread = operation('GET /v1/client/threads/:id', {
   summary: "Get a thread of one of the user's groups",
   answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: UNREAD_EXAMPLE },
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
-  async handle({ caller, pathId }, { conversation }) {
-    return presentThread(await conversation.findThread(caller, pathId));
+  async handle({ writer, pathId }, { conversation }) {
+    return presentThread(await conversation.findThread(writer, pathId));
   },
 });
 
@@ -157,7 +156,7 @@ const putClientThread = operation('PUT /v1/client/threads/:id', {
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
   async handle(exchange, { conversation }) {
     const { pathId, body, headers } = exchange;
-    await conversation.resolveThread(writerOf(exchange), pathId, body.resolved, precondition(headers));
+    await conversation.resolveThread(exchange.writer, pathId, body.resolved, precondition(headers));
     return done(`updated thread ${pathId}`);
   },
 });
@@ -174,7 +173,7 @@ const markClientThreadSeen = operation('PUT /v1/client/threads/:id/seen', {
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
   async handle(exchange, { conversation }) {
     const { pathId, body } = exchange;
-    await conversation.markSeen(writerOf(exchange), pathId, body.messageID ?? null);
+    await conversation.markSeen(exchange.writer, pathId, body.messageID ?? null);
     return done(`marked thread ${pathId} as seen`);
   },
 });
@@ -194,7 +193,7 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
   rule: checkStream,
   async handle(exchange, services) {
-    const { groupId } = await services.conversation.findThread(exchange.caller, exchange.pathId);
+    const { groupId } = await services.conversation.findThread(exchange.writer, exchange.pathId);
     if (!asksForStream(exchange)) return messageListBody(exchange, services);
     return asViewer(exchange, services, (watching) => streamMessages(exchange, services, groupId, watching));
   },
@@ -235,7 +234,7 @@ const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
   rule: requireGroupOfThread,
   async handle(exchange, { conversation }) {
     const { id = randomUUID(), ...write } = exchange.body;
-    await conversation.createMessage(writerOf(exchange), exchange.pathId, id, write);
+    await conversation.createMessage(exchange.writer, exchange.pathId, id, write);
     return created(`created message ${id}`, id);
   },
 });
@@ -247,8 +246,8 @@ const getClientMessage = operation('GET /v1/client/threads/:id/messages/:message
   conditions: 'read',
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
   async handle(exchange, { conversation }) {
-    const { caller, pathId: threadId, messageId, headers } = exchange;
-    const { message, groupId } = await conversation.findMessage(caller, threadId, messageId);
+    const { writer, pathId: threadId, messageId, headers } = exchange;
+    const { message, groupId } = await conversation.findMessage(writer, threadId, messageId);
     exchange.setHeader('etag', etag(message.revision));
     return isFresh(headers, message.revision) ? NOT_MODIFIED : presentMessage(message, { threadId, groupId });
   },
@@ -273,7 +272,7 @@ const putClientMessage = operation('PUT /v1/client/threads/:id/messages/:message
   },
   async handle(exchange, { conversation }) {
     const { pathId, messageId, body, headers } = exchange;
-    await conversation.changeMessage(writerOf(exchange), pathId, messageId, body, precondition(headers));
+    await conversation.changeMessage(exchange.writer, pathId, messageId, body, precondition(headers));
     return done(`updated message ${messageId}`);
   },
 });

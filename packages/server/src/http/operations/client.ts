@@ -1,19 +1,31 @@
 /** What a browser may do with a client token. */
-import { ClientPresenceWrite, limits, MemberList, type ValidationErrors, Viewer } from '@rollcall/protocol';
+import {
+  ClientPresenceWrite,
+  exactly,
+  Id,
+  limits,
+  MemberList,
+  maybe,
+  meaning,
+  type Static,
+  type ValidationErrors,
+  Viewer,
+} from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { chunks } from '../../core/paging.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { presentUser } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
-import { readGroupId } from '../older-names.ts';
+import { nounOfToken, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { ClientPresenceQuery, PageQuery } from '../schemas.ts';
+import { PageQuery } from '../schemas.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
 import {
   checkPresenceReading,
+  GroupPresenceQuery,
   PRESENCE_ANSWER,
   PRESENCE_DESCRIPTION,
   presenceList,
@@ -43,9 +55,9 @@ const getViewer = operation('GET /v1/client/viewer', {
     example: { user: { ...USER_EXAMPLE, metadata: {} }, groups: [{ id: 'analysts', name: 'Analysts' }] },
   },
   async handle(exchange, { clients }) {
-    const { caller } = exchange;
-    nameGroupLikeToken(exchange);
-    const user = await clients.user(caller);
+    const { caller, writer } = exchange;
+    exchange.groupNoun = nounOfToken(caller);
+    const user = await clients.user(writer);
     const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
     return listBody(groups, { head: `{"user":${presentUser(user)},"groups":[`, tail: () => ']}' });
   },
@@ -60,16 +72,20 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
   answer: { schema: MemberList, description: 'A page of members.', example: MEMBERS_EXAMPLE },
   async handle(exchange, { clients, memberships, pageTokens }) {
     const { caller, pathId } = exchange;
-    const groupId = await clients.enter(caller, pathId);
+    const groupId = await clients.enter(exchange.writer, pathId);
     const read = (chunk: PageRequest) => memberships.list(caller.project, groupId, chunk);
     return totalListBody('users', exchange, pageTokens, read);
   },
 });
 
-/** An error about a group that the token alone names uses the token's name for it. */
-function nameGroupLikeToken(exchange: Exchange<AuthenticatedClient>): void {
-  exchange.groupNoun = exchange.caller.usesOlderName ? 'organization' : 'group';
-}
+/** The query of a group's presence, with the group itself. */
+const ClientPresenceQuery = exactly({
+  groupID: meaning(maybe(Id), 'The group. Left out where the token names one.', {
+    'x-example': 'analysts',
+  }),
+  ...GroupPresenceQuery.properties,
+});
+type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
 
 /** The ID of the group that the query names, or the token; null where neither does. */
 const groupAsked = ({ query, caller }: Exchange<AuthenticatedClient, ClientPresenceQuery>) =>
@@ -95,7 +111,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
     if (Object.hasOwn(query, 'groupID')) exchange.groupNoun = 'group';
     else if (caller.group === null)
       errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
-    else nameGroupLikeToken(exchange);
+    else exchange.groupNoun = nounOfToken(caller);
     checkPresenceReading(exchange, errors);
   },
   async handle(exchange, services) {
@@ -104,7 +120,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
     // Before anything is read, so that one stream too many costs next to nothing.
     const permit = asksForStream(exchange) ? services.streams.permits.take(caller) : null;
     try {
-      const groupId = await services.clients.enter(caller, query.groupID ?? null);
+      const groupId = await services.clients.enter(exchange.writer, query.groupID ?? null);
       return await readPresence(services, exchange, groupId, {
         viewer: { userId: caller.userId, ...(permit !== null && { permit }) },
         credentials: authorization,
@@ -126,7 +142,7 @@ function checkClientPresence(
   const write = body as Record<string, unknown>;
   exchange.groupNoun = readGroupId(write, errors);
   if (write.groupID === undefined && caller.group !== null) {
-    nameGroupLikeToken(exchange);
+    exchange.groupNoun = nounOfToken(caller);
     inspectPresence({ ...write, groupID: caller.group }, errors);
   } else inspectPresence(write, errors);
 }
@@ -147,9 +163,9 @@ const putClientPresence = operation('PUT /v1/client/presence', {
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
   },
   rule: checkClientPresence,
-  async handle({ caller, body, id }, { clients }) {
-    await clients.putPresence(caller, body, id);
-    return presenceUpdated(caller.userId);
+  async handle({ writer, body }, { clients }) {
+    await clients.putPresence(writer, body);
+    return presenceUpdated(writer.userId);
   },
 });
 

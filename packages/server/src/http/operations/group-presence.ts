@@ -1,9 +1,15 @@
 import {
   canonicalLocation,
+  exactly,
+  Flag,
   isJsonObject,
+  Location,
   limits,
+  maybe,
+  meaning,
   PresenceCount,
   PresenceList,
+  type Static,
   type ValidationErrors,
 } from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
@@ -20,11 +26,34 @@ import { operationsOf } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { asksForStream, openPresenceStream, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
-import { GroupPresenceQuery } from '../schemas.ts';
+import { PageQuery } from '../schemas.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
 import { PRESENCE_TAG } from './presence.ts';
 
 const operation = operationsOf('project', PRESENCE_TAG);
+
+export const GroupPresenceQuery = exactly({
+  location: meaning(
+    maybe(Location),
+    'Only who is exactly there. JSON, percent-encoded. Absent: everyone who is present.',
+    { 'x-example': { page: 'q3-report' } },
+  ),
+  partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
+    default: false,
+    'x-example': true,
+  }),
+  exclude_durable: meaning(maybe(Flag), 'Leave durable presence out.', {
+    default: false,
+    'x-example': false,
+  }),
+  count_only: meaning(
+    maybe(Flag),
+    'Answer `{"count": …}`: how many all pages would list. Not together with `limit` and `token`.',
+    { default: false, 'x-example': false },
+  ),
+  ...PageQuery.properties,
+});
+export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
 
 const STREAM_EXAMPLE = `retry: 1811
 

@@ -14,6 +14,7 @@ import {
   oneOf,
   type Static,
 } from '@rollcall/protocol';
+import { checkMessageTimes } from '../../core/conversation-times.ts';
 import type { MessagePage } from '../../store/ports/messages.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
 import { appended, created, done } from '../../wire/json-answer.ts';
@@ -164,6 +165,7 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
     user_not_found: NO_AUTHOR,
     message_already_exists: 'The thread has a message of this ID.',
   },
+  rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
   async handle({ writer, pathId, body, headers }, { messages }) {
     const { id = randomUUID(), ...write } = body;
     await messages.put(writer, pathId, id, write, { ...precondition(headers), ifNoneMatch: '*' });
@@ -215,6 +217,7 @@ const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
     user_not_found: NO_AUTHOR,
     message_already_exists: 'The message exists, and the request has `If-None-Match: *`.',
   },
+  rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
   rejectInvalid({ caller, pathId, messageId, body, headers }, errors, { messages }) {
     const { project } = caller;
     return messages.rejectInvalid(project, pathId, messageId, body, precondition(headers), errors);

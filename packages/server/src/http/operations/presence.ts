@@ -1,5 +1,8 @@
 import {
+  exactly,
+  Id,
   limits,
+  meaning,
   PresenceEntry,
   type PresenceUpdate,
   PresenceUpdates,
@@ -12,9 +15,8 @@ import type { PresenceChange } from '../../core/presence-service.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
-import { inWordsOf, readGroupId } from '../older-names.ts';
+import { inWordsOf, nounOfBody, OLDER_NAME_ERROR, OLDER_NAME_EXAMPLE, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
-import { UserPresenceQuery } from '../schemas.ts';
 import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, NO_SUCH_USER, PRESENT_EXAMPLE } from './examples.ts';
 
 export const PRESENCE_TAG = {
@@ -22,6 +24,10 @@ export const PRESENCE_TAG = {
   description: 'Who is where right now.',
 };
 const operation = operationsOf('project', PRESENCE_TAG);
+
+const UserPresenceQuery = exactly({
+  groupID: meaning(Id, 'The group.', { 'x-example': 'analysts' }),
+});
 
 const getUserPresence = operation('GET /v1/users/:id/presence', {
   id: 'getUserPresence',
@@ -69,10 +75,7 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
         value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '9' }, durable: true },
       },
       absent: ABSENT_EXAMPLE,
-      organization: {
-        summary: 'The older name of groupID',
-        value: { organizationID: 'analysts', location: { page: 'q3-report' } },
-      },
+      ...OLDER_NAME_EXAMPLE,
     },
   },
   answer: doneAnswer('The presence was updated.', 'updated presence of user ada'),
@@ -82,7 +85,7 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
     user_not_found: 'The user does not exist, is set `deleted`, or is not a member of the group.',
     group_not_found: 'The group does not exist or is set `deleted`.',
-    organization_not_found: 'The same, where the request names it as `organizationID`.',
+    ...OLDER_NAME_ERROR,
   },
   rule: checkPresence,
   handle({ writer, pathId, body }, { presence }) {
@@ -142,10 +145,9 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
     }));
     const { updated, rejected } = await presence.putMany(writer, changes);
     const refused = rejected.map(({ index, error }) => {
-      const { userID, organizationID } = updates[index] as PresenceUpdate;
-      const noun = organizationID === undefined ? 'group' : 'organization';
-      const { code, message } = inWordsOf(noun, error);
-      return { index, userID, error: code, message };
+      const update = updates[index] as PresenceUpdate;
+      const { code, message } = inWordsOf(nounOfBody(update), error);
+      return { index, userID: update.userID, error: code, message };
     });
     return presentUpdatesApplied(updated, refused);
   },

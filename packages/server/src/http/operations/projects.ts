@@ -72,8 +72,8 @@ const renameProject = operation('PUT /v1/projects/:id', {
   body: { schema: ProjectWrite, examples: { rename: { value: { name: 'Acme staging' } } } },
   answer: doneAnswer('The project was renamed.', `updated project ${PROJECT_ID}`),
   errors: { project_not_found: NO_SUCH_PROJECT },
-  async handle({ caller, pathId, body, id }, { projects }) {
-    await projects.rename(caller, pathId, body.name, id);
+  async handle({ writer, pathId, body }, { projects }) {
+    await projects.rename(writer, pathId, body.name);
     return done(`updated project ${pathId}`);
   },
 });
@@ -109,8 +109,8 @@ const rotateProjectSecret = operation('POST /v1/projects/:id/rotate-secret', {
     example: { secret: SECRET, previous_valid_until: '2026-03-01T10:00:00.000Z' },
   },
   errors: { project_not_found: NO_SUCH_PROJECT },
-  async handle({ caller, pathId, body, id }, { projects }) {
-    return presentNewSecret(await projects.rotateSecret(caller, pathId, body.overlap_seconds, id));
+  async handle({ writer, pathId, body }, { projects }) {
+    return presentNewSecret(await projects.rotateSecret(writer, pathId, body.overlap_seconds));
   },
 });
 

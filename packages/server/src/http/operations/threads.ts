@@ -16,6 +16,7 @@ import {
   ThreadList,
   ThreadWrite,
 } from '@rollcall/protocol';
+import { checkThreadTimes } from '../../core/conversation-times.ts';
 import type { ListName } from '../../core/page-token.ts';
 import type { ThreadFilter, ThreadPage } from '../../store/ports/threads.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
@@ -204,6 +205,7 @@ const createThread = operation('POST /v1/threads', {
     group_not_found: NO_ACTIVE_GROUP,
     thread_already_exists: 'A thread of this ID exists in the project.',
   },
+  rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
   async handle({ writer, body, headers }, { threads }) {
     const { id = randomUUID(), ...write } = body;
     await threads.put(writer, id, write, { ...precondition(headers), ifNoneMatch: '*' });
@@ -250,6 +252,7 @@ const putThread = operation('PUT /v1/threads/:id', {
     group_not_found: NO_ACTIVE_GROUP,
     thread_already_exists: 'The thread exists, and the request has `If-None-Match: *`.',
   },
+  rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
   rejectInvalid({ caller, pathId, body, headers }, errors, { threads }) {
     return threads.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
   },

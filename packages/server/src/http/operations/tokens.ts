@@ -46,8 +46,8 @@ const revoke = operationsOf('project', tag)('DELETE /v1/authorize', {
   summary: 'Revoke the access token in use',
   description: 'Takes an access token only, the one to revoke.',
   answer: doneAnswer('The token opens nothing any more.', 'revoked the access token'),
-  async handle({ caller, id }, { tokens }) {
-    await tokens.revoke(caller, id);
+  async handle({ writer }, { tokens }) {
+    await tokens.revoke(writer);
     return done('revoked the access token');
   },
 });

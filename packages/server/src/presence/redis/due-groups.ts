@@ -19,8 +19,6 @@ export interface Expired {
   readonly deadline: number;
 }
 
-/** How much earlier than its first deadline a group is swept, so that clocks which differ need no second entry. */
-const EARLY_MS = PROCESS_CLOCK_TOLERANCE_MS;
 /** How long a sweep claims a due group, in milliseconds. If its process dies, another one sweeps the group then. */
 const CLAIM_MS = 500;
 const CLAIMED_MAX = 32;
@@ -57,7 +55,8 @@ export class DueGroups {
     const group = this.#engine.keys.channel(scope);
     const making = this.#making.get(group);
     if (making !== undefined && making.due <= deadline) return making.entry;
-    const due = deadline - EARLY_MS;
+    // Earlier than the first deadline, so that clocks which differ need no second entry.
+    const due = deadline - PROCESS_CLOCK_TOLERANCE_MS;
     const entry = this.#make(scope, due, now);
     this.#making.set(group, { due, entry });
     try {
@@ -69,7 +68,7 @@ export class DueGroups {
 
   /** An entry that is due now, for a group whose entry was lost. To be used at once. See lua/overdue.lua. */
   registerAgain(scope: PresenceScope, now: number): Promise<DueEntry> {
-    return this.register(scope, now + EARLY_MS, now);
+    return this.register(scope, now + PROCESS_CLOCK_TOLERANCE_MS, now);
   }
 
   /** Ends what is due by now in all groups. Groups that cannot be reached are left to the next sweep. */

@@ -1,59 +1,57 @@
 import type { Broker, Change } from '../../broker/broker.ts';
-import type { Caller } from '../../core/caller.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
-import { ServiceError } from '../../core/service-error.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { EventPosition } from '../../wire/conversation-events.ts';
-import { CredentialChecks } from '../sessions/credential-checks.ts';
+import { OpenStreams } from '../sessions/open-streams.ts';
 import type { WatchRequest } from '../sessions/stream-request.ts';
-import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
+import { requireAccess } from '../sessions/watch-access.ts';
+import { AccessChecks } from './access-checks.ts';
 import { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
-import { MessageFeed } from './message-feed.ts';
-import { ThreadListFeed } from './thread-list-feed.ts';
+import { FeedReads } from './feed-reads.ts';
+import type { MessageFeed } from './message-feed.ts';
+import { MessageFeeds } from './message-feeds.ts';
+import type { ThreadListFeed } from './thread-list-feed.ts';
+import { ThreadListFeeds } from './thread-list-feeds.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 /** How often who may read is checked, in milliseconds: the end of a membership can be missed. */
 const ACCESS_CHECKED_EVERY_MS = 8_000;
-/** How long a feed without readers is kept, so that a reader who comes back resumes, in milliseconds. */
-const IDLE_MAX_MS = 60_000;
 
-interface Parts extends Omit<FeedParts, 'ended'> {
+interface Parts extends Omit<FeedParts, 'ended' | 'reads'> {
   readonly broker: Broker;
 }
 
-type Feed = MessageFeed | ThreadListFeed;
-
 /** All streams of threads and messages of this process. */
 export class ConversationHub {
-  readonly #parts: Parts;
-  readonly #feedParts: FeedParts;
-  readonly #feeds = new Map<string, Feed>();
-  readonly #sessions = new Set<EventSession>();
-  readonly #credentials: CredentialChecks;
+  readonly #parts: FeedParts;
+  readonly #messages: MessageFeeds;
+  /** By project and group. */
+  readonly #lists = new Map<string, ThreadListFeeds>();
+  readonly #streams: OpenStreams<EventSession>;
+  readonly #access: AccessChecks;
   readonly #stops: readonly (() => void)[];
   #accessCheckedAt: number;
-  #isClosed = false;
 
   constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#feedParts = { ...parts, ended: (session) => this.#ended(session) };
-    this.#credentials = new CredentialChecks(parts, this.#sessions);
-    this.#accessCheckedAt = parts.clock.now();
+    const { store, clock, broker } = parts;
+    this.#streams = new OpenStreams(parts);
+    this.#parts = { ...parts, reads: new FeedReads(), ended: (session) => this.#streams.ended(session) };
+    this.#messages = new MessageFeeds(this.#parts);
+    this.#access = new AccessChecks(store, this.#streams);
+    this.#accessCheckedAt = clock.now();
     this.#stops = [
-      parts.clock.every(TICK_MS, () => this.#tick()),
-      parts.clock.every(HEARTBEAT_MS, () => {
-        for (const feed of this.#feeds.values()) feed.heartbeat();
-      }),
-      parts.broker.subscribe((change) => this.#onChange(change)),
+      clock.every(TICK_MS, () => this.#tick()),
+      clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
+      broker.subscribe((change) => this.#onChange(change)),
     ];
   }
 
   /** The number of open streams. */
   get streamCount(): number {
-    return this.#sessions.size;
+    return this.#streams.size;
   }
 
   /** Adds a reader of a thread's messages. @throws ServiceError `thread_not_found`, or when the reader may not watch */
@@ -72,8 +70,7 @@ export class ConversationHub {
       const at = positions.get(threadId);
       // One of this ID that was made again in another group is another thread.
       if (thread?.groupId !== request.groupId || at === undefined) throw threadNotFound(threadId);
-      const key = `${messagesPrefix(project, threadId)}${at.epoch}`;
-      return this.#feed(key, () => new MessageFeed(project, thread, at, this.#feedParts));
+      return this.#messages.feed(project, thread, at);
     });
   }
 
@@ -84,37 +81,36 @@ export class ConversationHub {
     listName: readonly (string | number)[],
     from: EventPosition | null,
   ): Promise<EventSession> {
-    const { project } = request.caller;
-    const own = { ...filter, groupId: request.groupId };
-    const key = JSON.stringify(['threads', project, own]);
-    return this.#open(request, from, async () =>
-      this.#feed(key, () => new ThreadListFeed(project, own, listName, this.#feedParts)),
-    );
+    const { groupId, caller } = request;
+    return this.#open(request, from, async () => {
+      const key = listsKey(caller.project, groupId);
+      const lists = this.#lists.get(key) ?? new ThreadListFeeds(caller.project, groupId, this.#parts);
+      this.#lists.set(key, lists);
+      return lists.feed(filter, listName);
+    });
   }
 
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
-    this.#isClosed = true;
-    for (const session of [...this.#sessions]) session.stop();
+    this.#streams.stop();
   }
 
   /** Releases everything. Idempotent. */
   close(): void {
-    this.stop();
+    this.#streams.close();
     for (const stop of this.#stops) stop();
-    this.#feeds.clear();
   }
 
   async #open(
     request: WatchRequest,
     from: EventPosition | null,
-    findFeed: () => Promise<Feed>,
+    findFeed: () => Promise<MessageFeed | ThreadListFeed>,
   ): Promise<EventSession> {
     await requireAccess(this.#parts.store, request);
     const feed = await findFeed();
-    if (this.#isClosed) throw stopping();
+    this.#streams.requireOpen();
     const session = new EventSession(request, feed);
-    this.#sessions.add(session);
+    this.#streams.add(session);
     try {
       await feed.join(session, from);
     } catch (error) {
@@ -123,71 +119,34 @@ export class ConversationHub {
     }
     // The reader may have lost access while it joined.
     await requireAccess(this.#parts.store, request).catch((error) => session.end(error));
-    if (session.ending === null) return session;
-    throw session.ending === 'closed' ? stopping() : session.ending;
-  }
-
-  #feed(key: string, newFeed: () => Feed): Feed {
-    const feed = this.#feeds.get(key) ?? newFeed();
-    this.#feeds.set(key, feed);
-    return feed;
-  }
-
-  #ended(session: EventSession): void {
-    this.#sessions.delete(session);
-    session.request.viewer?.permit?.release();
+    return this.#streams.requireGoing(session);
   }
 
   #tick(): void {
     const now = this.#parts.clock.now();
-    for (const [key, feed] of this.#feeds) {
-      if (feed.idleSince !== null && Math.abs(now - feed.idleSince) > IDLE_MAX_MS) this.#feeds.delete(key);
-      else feed.revalidate(now);
+    this.#messages.tick(now);
+    for (const [key, lists] of this.#lists) {
+      lists.tick(now);
+      if (lists.isEmpty) this.#lists.delete(key);
     }
-    this.#credentials.tick();
+    this.#streams.tick();
     if (Math.abs(now - this.#accessCheckedAt) < ACCESS_CHECKED_EVERY_MS) return;
     this.#accessCheckedAt = now;
-    this.#checkAccess();
+    this.#access.requestAll();
   }
 
-  /** Ends streams of callers who may no longer read; where the store is away, the next check does. */
-  #checkAccess(concerns: (caller: Caller) => boolean = () => true): void {
-    const sessions = [...this.#sessions].filter(({ request }) => concerns(request.caller));
-    endWithoutAccess(this.#parts.store, sessions).catch(() => {});
+  #heartbeat(): void {
+    this.#messages.heartbeat();
+    for (const lists of this.#lists.values()) lists.heartbeat();
   }
 
   #onChange(change: Change): void {
-    if (change.type === 'eligibility') return;
-    if (change.type === 'conversation') {
-      const { project, groupId, threadId } = change;
-      if (threadId === null || groupId === null) this.#checkAccess((caller) => caller.project === project);
-      else this.#changed(project, groupId, threadId);
-    } else {
-      const concerned = [...this.#sessions].filter(({ request: { caller } }) =>
-        change.type === 'project'
-          ? caller.projectId === change.projectId
-          : caller.sessionId === change.sessionId,
-      );
-      void this.#credentials.check(concerned);
-    }
-  }
-
-  #changed(project: ProjectKey, groupId: string, threadId: string): void {
-    const own = messagesPrefix(project, threadId);
-    const lists = listPrefix(project);
-    for (const [key, feed] of this.#feeds) {
-      const isList = feed.groupId === groupId && key.startsWith(lists);
-      if (isList || key.startsWith(own)) feed.changed(threadId);
-    }
+    if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
+    if (change.type !== 'conversation') return;
+    const { project, groupId, threadId, only } = change;
+    if (only !== 'messages') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
+    if (only !== 'threads') this.#messages.changed(project, threadId);
   }
 }
 
-const messagesPrefix = (project: ProjectKey, threadId: string) =>
-  JSON.stringify(['messages', project, threadId]);
-const listPrefix = (project: ProjectKey) => `["threads",${JSON.stringify(project)},`;
-
-const stopping = () =>
-  new ServiceError('error', 'the server is stopping; nothing was opened, try again', {
-    status: 503,
-    headers: { 'Retry-After': '1' },
-  });
+const listsKey = (project: ProjectKey, groupId: string) => JSON.stringify([project, groupId]);

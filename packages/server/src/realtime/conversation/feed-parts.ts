@@ -3,10 +3,12 @@ import type { Clock } from '../../core/clock.ts';
 import type { ListName } from '../../core/page-token.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventSession } from './event-session.ts';
+import type { FeedReads } from './feed-reads.ts';
 
 /** What the feeds of a process share. */
 export interface FeedParts {
   readonly store: Store;
+  readonly reads: FeedReads;
   readonly clock: Clock;
   readonly log: Logger;
   /** Makes the token of a list's next page. */
@@ -15,33 +17,9 @@ export interface FeedParts {
   readonly ended: (session: EventSession) => void;
 }
 
-/** Runs a task over and over while it is asked for, one at a time. */
-export class Repeated {
-  readonly #task: () => Promise<void>;
-  #next: PromiseWithResolvers<void> | null = null;
-  #isRunning = false;
+/** How long a feed without readers is kept, so that a reader who comes back resumes, in milliseconds. */
+const IDLE_MAX_MS = 60_000;
 
-  /** `task` never rejects. */
-  constructor(task: () => Promise<void>) {
-    this.#task = task;
-  }
-
-  /** Resolves when the first run that began after this call has ended, whatever is requested meanwhile. */
-  request(): Promise<void> {
-    this.#next ??= Promise.withResolvers();
-    const { promise } = this.#next;
-    if (!this.#isRunning) void this.#run();
-    return promise;
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    while (this.#next !== null) {
-      const { resolve } = this.#next;
-      this.#next = null;
-      await this.#task();
-      resolve();
-    }
-    this.#isRunning = false;
-  }
-}
+/** Whether a feed that has had no reader since `idleSince` (null: it has one) is no longer needed. */
+export const isExpired = (idleSince: number | null, now: number): boolean =>
+  idleSince !== null && Math.abs(now - idleSince) > IDLE_MAX_MS;

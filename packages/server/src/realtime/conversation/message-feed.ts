@@ -1,5 +1,6 @@
+import { Repeated } from '../../concurrency/repeated.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
-import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
+import type { ThreadChanges, ThreadPosition } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
@@ -13,9 +14,9 @@ import {
   threadEvent,
 } from '../../wire/conversation-events.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
-import type { ConversationFeed } from './conversation-feed.ts';
 import type { EventSession, EventSource } from './event-session.ts';
-import { type FeedParts, Repeated } from './feed-parts.ts';
+import type { FeedParts } from './feed-parts.ts';
+import { ThreadTexts } from './thread-texts.ts';
 
 /** Messages of a snapshot: as many as a page has by default, and fewer where they are long. */
 const SNAPSHOT = { order: 'descending', after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
@@ -37,6 +38,8 @@ interface FeedEvent {
   readonly text: string;
   /** The same for a reader who does not have the state before it; only of an append. */
   readonly whole?: string;
+  /** The thread's own: readers with client tokens get their `unread` with it. */
+  readonly isThread?: true;
 }
 
 /**
@@ -44,12 +47,13 @@ interface FeedEvent {
  * reads what came after its position whenever it is notified of a change, so every process sends the same events in the same
  * order, and a lost notification only delays them.
  */
-export class MessageFeed implements ConversationFeed, EventSource {
+export class MessageFeed implements EventSource {
   readonly sessions = new Set<EventSession>();
+  readonly project: ProjectKey;
+  readonly threadId: string;
   readonly groupId: string;
+  /** Since when nobody reads it, in milliseconds since the epoch; null while somebody does. */
   idleSince: number | null;
-  readonly #project: ProjectKey;
-  readonly #threadId: string;
   readonly #parts: FeedParts;
   readonly #remembered = new Map<string, Remembered>();
   readonly #update = new Repeated(() => this.#read());
@@ -61,8 +65,8 @@ export class MessageFeed implements ConversationFeed, EventSource {
     at: EventPosition,
     parts: FeedParts,
   ) {
-    this.#project = project;
-    this.#threadId = thread.id;
+    this.project = project;
+    this.threadId = thread.id;
     this.groupId = thread.groupId;
     this.#at = at;
     this.#parts = parts;
@@ -86,13 +90,19 @@ export class MessageFeed implements ConversationFeed, EventSource {
     this.#parts.ended(session);
   }
 
+  /** Reads and sends what came after the feed's position. */
   changed(): void {
     void this.#update.request();
   }
 
-  revalidate(): void {
+  /** Whether the thread is where the feed is. */
+  isAt(at: ThreadPosition | undefined): boolean {
+    return at?.epoch === this.#at.epoch && at.position === this.#at.position;
+  }
+
+  /** Readers who lag get what they missed once the network takes more. */
+  tick(): void {
     for (const session of this.sessions) session.resume();
-    void this.#update.request();
   }
 
   heartbeat(): void {
@@ -115,16 +125,16 @@ export class MessageFeed implements ConversationFeed, EventSource {
 
   /** Sends a bounded piece of what came after the reader's position. */
   async #sendMissed(session: EventSession): Promise<void> {
-    const { conversationFeed } = this.#parts.store;
-    const changes = await conversationFeed.changesSince(this.#project, this.#threadId, session.position);
-    if (changes.kind === 'threadAbsent') session.end(threadNotFound(this.#threadId));
-    else if (changes.epoch !== this.#at.epoch) session.end(threadNotFound(this.#threadId));
-    else if (changes.kind === 'gone') {
+    const changes = await this.#changesSince(session.position);
+    if (changes.kind === 'threadAbsent' || changes.epoch !== this.#at.epoch) {
+      session.end(threadNotFound(this.threadId));
+    } else if (changes.kind === 'gone') {
       session.write(await this.#snapshot(session));
     } else {
-      const events = this.#eventsOf(changes, session.position).map(({ text, whole = text }) => whole);
+      const events = this.#eventsOf(changes, session.position);
+      const text = this.#textFor(session, events, NOWHERE, await this.#threadTexts(changes, [session]));
       session.position = changes.position;
-      session.write(Buffer.from(events.join('')));
+      session.write(text);
     }
   }
 
@@ -140,28 +150,14 @@ export class MessageFeed implements ConversationFeed, EventSource {
   async #readOnce(): Promise<boolean> {
     if (this.sessions.size === 0) return false;
     const { position, epoch } = this.#at;
-    const { conversationFeed } = this.#parts.store;
-    const changes = await conversationFeed.changesSince(this.#project, this.#threadId, position);
-    if (changes.kind === 'threadAbsent') {
-      this.#endAll();
-      return false;
-    }
-    // The thread is another one of the same ID.
-    if (changes.epoch !== epoch) {
+    const changes = await this.#changesSince(position);
+    // With another epoch, the thread is another one of the same ID.
+    if (changes.kind === 'threadAbsent' || changes.epoch !== epoch) {
       this.#endAll();
       return false;
     }
     if (changes.kind === 'gone') {
-      this.#remembered.clear();
-      const positions = await conversationFeed.positions(this.#project, [this.#threadId]);
-      const at = positions.get(this.#threadId);
-      if (at?.epoch !== epoch) this.#endAll();
-      else {
-        this.#at = at;
-        for (const session of this.sessions)
-          if (session.isBehind) session.position = NOWHERE;
-          else session.write(await this.#snapshot(session));
-      }
+      await this.#beginAgain();
       return false;
     }
     if (changes.position === position) return false;
@@ -173,9 +169,34 @@ export class MessageFeed implements ConversationFeed, EventSource {
     return true;
   }
 
+  /** Each reader gets a snapshot: what came after the feed's position is not stored, or the store came back older. */
+  async #beginAgain(): Promise<void> {
+    const { store, reads } = this.#parts;
+    const ids = [this.threadId];
+    const positions = await reads.run(this.project, () =>
+      store.conversationFeed.positions(this.project, ids),
+    );
+    const at = positions.get(this.threadId);
+    if (at?.epoch !== this.#at.epoch) return this.#endAll();
+    this.#remembered.clear();
+    this.#at = at;
+    for (const session of this.sessions) {
+      session.position = NOWHERE;
+      session.fallBehind();
+      session.resume();
+    }
+  }
+
+  #changesSince(position: number) {
+    const { store, reads } = this.#parts;
+    return reads.run(this.project, () =>
+      store.conversationFeed.changesSince(this.project, this.threadId, position),
+    );
+  }
+
   #eventsOf({ epoch, messages, removed, thread, threadPosition }: ThreadChanges, after: number): FeedEvent[] {
     const id = (position: number) => eventId({ epoch, position });
-    const owner = { threadId: this.#threadId, groupId: this.groupId };
+    const owner = { threadId: this.threadId, groupId: this.groupId };
     const events: FeedEvent[] = messages.map((message) => {
       const { position } = message;
       const whole = messageEvent(message, owner, id(position));
@@ -191,7 +212,11 @@ export class MessageFeed implements ConversationFeed, EventSource {
       events.push({ position, text: removedEvent(messageId, id(position)) });
     }
     if (threadPosition > after)
-      events.push({ position: threadPosition, text: threadEvent(thread, id(threadPosition)) });
+      events.push({
+        position: threadPosition,
+        text: threadEvent(thread, id(threadPosition)),
+        isThread: true,
+      });
     return events.sort((a, b) => a.position - b.position);
   }
 
@@ -211,58 +236,61 @@ export class MessageFeed implements ConversationFeed, EventSource {
     this.#remembered.delete(oldest as string);
   }
 
-  /** Readers who have everything up to `from` are sent the same bytes. */
-  async #send(events: readonly FeedEvent[], from: number, { position, threadPosition }: ThreadChanges) {
+  /** Readers who have everything up to `from` are sent the same bytes, unless the thread's `unread` is among them. */
+  async #send(events: readonly FeedEvent[], from: number, changes: ThreadChanges): Promise<void> {
+    const { position } = changes;
     const level = Buffer.from(events.map(({ text }) => text).join(''));
+    const hasThread = events.some(({ isThread }) => isThread);
+    const texts = hasThread ? await this.#threadTexts(changes, this.sessions) : null;
     for (const session of [...this.sessions]) {
       if (session.isBehind || session.position >= position) continue;
-      const viewer = session.request.viewer?.userId;
-      if (viewer !== undefined && threadPosition > from) {
-        const text = await this.#threadFor(
-          viewer,
-          eventId({ epoch: this.#at.epoch, position: threadPosition }),
-        );
-        const own = events.map((event) =>
-          event.position === threadPosition ? { ...event, text: text ?? event.text } : event,
-        );
-        session.send(this.#textFor(session, own, from), position);
-      } else session.send(session.position === from ? level : this.#textFor(session, events, from), position);
+      const isAlike = session.position === from && (texts === null || texts.unreadOf(session) === null);
+      session.send(isAlike ? level : this.#textFor(session, events, from, texts), position);
     }
   }
 
-  /** A reader who began in between has a part of the events: an append to what it has is sent as the whole message. */
-  #textFor(session: EventSession, events: readonly FeedEvent[], from: number): Buffer {
-    const due = events.filter((event) => event.position > session.position);
-    const texts = due.map(({ text, whole = text }) => (session.position > from ? whole : text));
-    return Buffer.from(texts.join(''));
+  #threadTexts({ thread, epoch, threadPosition: position }: ThreadChanges, sessions: Iterable<EventSession>) {
+    return ThreadTexts.of(this.#parts, this.project, thread, eventId({ epoch, position }), sessions);
   }
 
-  async #threadFor(viewer: string, id: string): Promise<string | null> {
-    const thread = await this.#parts.store.threads.find(this.#project, this.#threadId, viewer);
-    return thread === null ? null : threadEvent(thread, id);
+  /** A reader who began in between has a part of the events: an append to what it has is sent as the whole message. */
+  #textFor(
+    session: EventSession,
+    events: readonly FeedEvent[],
+    from: number,
+    texts: ThreadTexts | null,
+  ): Buffer {
+    const due = events.filter((event) => event.position > session.position);
+    const own = due.map(({ isThread, text, whole = text }) => {
+      if (isThread === true && texts !== null) return texts.for(session);
+      return session.position > from ? whole : text;
+    });
+    return Buffer.from(own.join(''));
   }
 
   /** The newest messages, for one reader, who has everything up to the position that they are of. */
   async #snapshot(session: EventSession): Promise<Buffer> {
-    const { store, pageTokens } = this.#parts;
+    const { store, reads, pageTokens } = this.#parts;
     const viewer = session.request.viewer?.userId ?? null;
-    const [page, thread] = await Promise.all([
-      store.messages.list(this.#project, this.#threadId, SNAPSHOT),
-      store.threads.find(this.#project, this.#threadId, viewer),
-    ]);
+    const [page, thread] = await reads.run(this.project, () =>
+      Promise.all([
+        store.messages.list(this.project, this.threadId, SNAPSHOT),
+        store.threads.find(this.project, this.threadId, viewer),
+      ]),
+    );
     if (page === null || thread === null || page.at.epoch !== this.#at.epoch) {
-      session.end(threadNotFound(this.#threadId));
+      session.end(threadNotFound(this.threadId));
       return Buffer.alloc(0);
     }
     session.position = page.at.position;
     if (page.at.position === this.#at.position) for (const message of page.messages) this.#remember(message);
-    const list = [this.#project, 'messages', this.#threadId, 'descending'];
+    const list = [this.project, 'messages', this.threadId, 'descending'];
     const token = page.last === null ? null : pageTokens.issue(list, page.last);
     return Buffer.from(messagesSnapshot(thread, page.messages, token, eventId(page.at)));
   }
 
   #endAll(): void {
-    for (const session of [...this.sessions]) session.end(threadNotFound(this.#threadId));
+    for (const session of [...this.sessions]) session.end(threadNotFound(this.threadId));
   }
 
   /** Where the store is away, the next revalidation goes on; another failure ends the streams, which come back. */
@@ -272,7 +300,7 @@ export class MessageFeed implements ConversationFeed, EventSource {
       for (const session of sessions) if (session.position < this.#at.position) session.fallBehind();
       return;
     }
-    this.#parts.log.error({ err, threadId: this.#threadId }, 'a stream of messages failed');
+    this.#parts.log.error({ err, threadId: this.threadId }, 'a stream of messages failed');
     for (const session of [...sessions]) session.disconnect();
   }
 }

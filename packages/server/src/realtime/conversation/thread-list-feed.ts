@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
-import { groupNotFound } from '../../core/errors.ts';
+import { Repeated } from '../../concurrency/repeated.ts';
+import { slices } from '../../core/slices.ts';
 import type { ThreadFilter, ThreadPage, ThreadRecord } from '../../store/ports/threads.ts';
+import type { Revision } from '../../store/precondition.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
@@ -12,20 +15,21 @@ import {
   threadsSnapshot,
 } from '../../wire/conversation-events.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
-import type { ConversationFeed } from './conversation-feed.ts';
 import type { EventSession, EventSource } from './event-session.ts';
-import { type FeedParts, Repeated } from './feed-parts.ts';
+import type { FeedParts } from './feed-parts.ts';
+import type { Differences } from './revision-walk.ts';
+import { ThreadTexts } from './thread-texts.ts';
 
-/** Threads of a snapshot, and bytes of their texts at most. */
+/** Threads of a snapshot, and bytes of their texts at most. A reader who missed more threads gets a snapshot. */
 const SNAPSHOT = { after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
-/** How often the latest threads are compared with what was sent, in milliseconds: a notification can be lost. */
-const COMPARED_EVERY_MS = 8_000;
 /** Of how many threads the feed remembers what was sent, or that the filter hides them. */
 const REMEMBERED_MAX = 1_000;
 /** How many events a reader who comes back can have missed: more than one reading finds. */
 const STORED_EVENTS_MAX = 2_000;
 /** Most changed threads that wait to be read; after more, each reader begins again with a snapshot. */
 const WAITING_MAX = 1_000;
+/** How many readers are written to in one event-loop tick. */
+const WRITTEN_AT_ONCE = 50;
 
 /** The position of a reader who needs a snapshot. */
 const NOWHERE = -1;
@@ -40,39 +44,39 @@ interface ListEvent {
  * The threads of one group that pass a filter, for all of its streams on this process. Changes are collected for up to a second
  * (the hub's tick), then each changed thread is read once.
  */
-export class ThreadListFeed implements ConversationFeed, EventSource {
+export class ThreadListFeed implements EventSource {
   readonly sessions = new Set<EventSession>();
-  readonly groupId: string;
+  /** Since when nobody reads it, in milliseconds since the epoch; null while somebody does. */
   idleSince: number | null;
   readonly #project: ProjectKey;
   readonly #filter: ThreadFilter;
   readonly #listName: readonly (string | number)[];
   readonly #parts: FeedParts;
+  readonly #beginComparison: () => Promise<void>;
   #epoch = newEpoch();
   #position = 0;
-  #comparedAt: number;
   #waiting = new Set<string>();
-  #isComparisonDue = true;
   /** The revision that was sent last; null: the filter hides the thread. */
-  readonly #sent = new Map<string, string | null>();
+  readonly #sent = new Map<string, Revision | null>();
   readonly #events: ListEvent[] = [];
   /** Null until the feed has begun, and after changes were dropped: then each reader begins again with a snapshot. */
   #beginning: Promise<void> | null = null;
   readonly #update = new Repeated(() => this.#read());
 
+  /** `beginComparison` resolves when each later change of the group's threads will be found. */
   constructor(
     project: ProjectKey,
-    filter: ThreadFilter & { readonly groupId: string },
+    filter: ThreadFilter,
     listName: readonly (string | number)[],
     parts: FeedParts,
+    beginComparison: () => Promise<void>,
   ) {
     this.#project = project;
     this.#filter = filter;
     this.#listName = listName;
     this.#parts = parts;
-    this.groupId = filter.groupId;
+    this.#beginComparison = beginComparison;
     this.idleSince = parts.clock.now();
-    this.#comparedAt = this.idleSince;
   }
 
   async join(session: EventSession, from: EventPosition | null): Promise<void> {
@@ -91,20 +95,22 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
     this.#parts.ended(session);
   }
 
+  /** The thread is read with the next tick. */
   changed(threadId: string): void {
     if (this.#waiting.size < WAITING_MAX) this.#waiting.add(threadId);
     else if (!this.#waiting.has(threadId)) this.#beginning = null;
   }
 
+  /** Reads those threads that were not sent as they are now. */
+  compare(differences: Differences): void {
+    for (const [threadId, revision] of differences)
+      if (this.#sent.get(threadId) !== revision) this.changed(threadId);
+  }
+
   /** Call it once a second. */
-  revalidate(now: number): void {
-    const age = now - this.#comparedAt;
-    if (age < 0 || age >= COMPARED_EVERY_MS) {
-      this.#comparedAt = now;
-      this.#isComparisonDue = true;
-    }
+  tick(): void {
     for (const session of this.sessions) session.resume();
-    if (this.#waiting.size > 0 || this.#isComparisonDue) void this.#update.request();
+    if (this.#waiting.size > 0 || this.#beginning === null) void this.#update.request();
   }
 
   heartbeat(): void {
@@ -115,12 +121,9 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
 
   async catchUp(session: EventSession): Promise<void> {
     try {
-      if (this.#covers(session.position)) {
-        const [missed, position] = [this.#after(session.position), this.#position];
-        const text = await this.#textFor(session, missed);
-        session.position = position;
-        session.write(text);
-      } else session.write(await this.#snapshot(session));
+      const missed = this.#covers(session.position) ? this.#after(session.position) : null;
+      if (missed === null || missed.length > SNAPSHOT.limit) session.write(await this.#snapshot(session));
+      else await this.#sendMissed(session, missed);
       if (session.position >= this.#position) session.caughtUp();
     } catch (error) {
       this.#failed(error, [session]);
@@ -130,55 +133,35 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
   async #read(): Promise<void> {
     // What changes meanwhile is read for the next reader, who may resume.
     if (this.sessions.size === 0) return;
+    let changed: ReadonlySet<string> = new Set();
     try {
       await this.#begin();
-    } catch (error) {
-      return this.#failed(error, this.sessions);
-    }
-    const changed = this.#waiting;
-    this.#waiting = new Set();
-    const isComparisonDue = this.#isComparisonDue;
-    this.#isComparisonDue = false;
-    try {
-      const first = this.#position;
-      if (isComparisonDue) await this.#compare(changed);
+      changed = this.#waiting;
+      this.#waiting = new Set();
+      const from = this.#position;
       const threads = new Map<string, ThreadRecord | null>();
       for (const threadId of changed) {
         const thread = await this.#find(threadId, null);
         threads.set(threadId, thread);
         this.#add(threadId, thread?.revision ?? null);
       }
-      const events = this.#after(first);
-      if (events.length > 0) await this.#send(events, first, threads);
+      const events = this.#after(from);
+      if (events.length > 0) await this.#send(events, threads);
     } catch (error) {
       for (const threadId of changed) this.changed(threadId);
-      this.#isComparisonDue ||= isComparisonDue;
       this.#failed(error, this.sessions);
     }
   }
 
-  /** Adds the threads at the head of the list that are not as they were sent, and those that should be there and are not. */
-  async #compare(changed: Set<string>): Promise<void> {
-    const { store } = this.#parts;
-    if (!(await store.groups.exists(this.#project, this.groupId))) {
-      for (const session of [...this.sessions]) session.end(groupNotFound(this.groupId));
-      return;
-    }
-    const { threads } = await this.#head(null);
-    const head = new Set(threads.map(({ id }) => id));
-    for (const { id, revision } of threads) if (this.#sent.get(id) !== revision) changed.add(id);
-    for (const [id, revision] of this.#sent)
-      if (revision !== null && !head.has(id) && this.#sent.size <= SNAPSHOT.limit) changed.add(id);
-  }
-
   /** The thread with the `unread` of a client token's user, where the filter shows it. */
   async #find(threadId: string, viewer: string | null): Promise<ThreadRecord | null> {
-    const thread = await this.#parts.store.threads.find(this.#project, threadId, viewer);
+    const { store, reads } = this.#parts;
+    const thread = await reads.run(this.#project, () => store.threads.find(this.#project, threadId, viewer));
     return thread !== null && passes(thread, this.#filter) ? thread : null;
   }
 
   /** Adds an event, unless the thread is as it was sent, or was never within the filter. */
-  #add(threadId: string, revision: string | null): void {
+  #add(threadId: string, revision: Revision | null): void {
     const sent = this.#sent.get(threadId);
     this.#sent.delete(threadId);
     this.#sent.set(threadId, revision);
@@ -189,30 +172,52 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
     if (this.#events.length > STORED_EVENTS_MAX) this.#events.shift();
   }
 
+  /** Sends the threads of these events as they were read. Readers whose texts are alike get the same bytes. */
   async #send(
     events: readonly ListEvent[],
-    from: number,
     threads: ReadonlyMap<string, ThreadRecord | null>,
   ): Promise<void> {
-    const position = this.#position;
-    const level = Buffer.from(
-      events.map((event) => this.#text(event, threads.get(event.threadId) ?? null)).join(''),
-    );
-    for (const session of [...this.sessions]) {
-      if (session.isFull) session.fallBehind();
-      if (session.isBehind) continue;
-      const isAlike = session.request.viewer === undefined && session.position === from;
-      const text = isAlike ? level : await this.#textFor(session, this.#after(session.position));
-      session.send(text, position);
+    const [from, position] = [(events[0]?.position ?? 0) - 1, this.#position];
+    const texts: (ThreadTexts | null)[] = [];
+    for (const event of events) {
+      const thread = threads.get(event.threadId) ?? null;
+      texts.push(thread === null ? null : await this.#textsOf(thread, event, this.sessions));
+    }
+    const made = new Map<string, Buffer>();
+    const bytesFor = (session: EventSession): Buffer => {
+      const key = `${session.position} ${texts.map((text) => text?.unreadOf(session))}`;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const own = events.map((event, index) =>
+        event.position > session.position ? (texts[index]?.for(session) ?? this.#text(event, null)) : '',
+      );
+      const bytes = Buffer.from(own.join(''));
+      made.set(key, bytes);
+      return bytes;
+    };
+    for (const some of slices([...this.sessions], WRITTEN_AT_ONCE)) {
+      for (const session of some) {
+        if (session.isFull || session.position < from) session.fallBehind();
+        if (!session.isBehind && session.position < position) session.send(bytesFor(session), position);
+      }
+      await nextIteration();
     }
   }
 
-  /** The events as the threads are now, for one reader. */
-  async #textFor(session: EventSession, events: readonly ListEvent[]): Promise<Buffer> {
+  #textsOf(thread: ThreadRecord, { position }: ListEvent, sessions: Iterable<EventSession>) {
+    return ThreadTexts.of(this.#parts, this.#project, thread, this.#id(position), sessions);
+  }
+
+  /** Sends the events as the threads are now. */
+  async #sendMissed(session: EventSession, events: readonly ListEvent[]): Promise<void> {
+    const [epoch, position] = [this.#epoch, this.#position];
     const viewer = session.request.viewer?.userId ?? null;
     const texts: string[] = [];
     for (const event of events) texts.push(this.#text(event, await this.#find(event.threadId, viewer)));
-    return Buffer.from(texts.join(''));
+    // Where the feed has begun again, the reader begins with a snapshot.
+    if (epoch !== this.#epoch) return;
+    session.position = position;
+    session.write(Buffer.from(texts.join('')));
   }
 
   #text({ position, threadId }: ListEvent, thread: ThreadRecord | null): string {
@@ -232,8 +237,11 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
     return Buffer.from(threadsSnapshot(threads, token, this.#id(position)));
   }
 
+  /** The last event of each thread after a position. */
   #after(start: number): ListEvent[] {
-    return this.#events.filter(({ position }) => position > start);
+    const events = this.#events.filter(({ position }) => position > start);
+    const latest = new Map(events.map((event) => [event.threadId, event]));
+    return events.filter((event) => latest.get(event.threadId) === event);
   }
 
   /** Takes the head of the list as what is known, from which each reader's snapshot goes on. Idempotent. */
@@ -246,6 +254,7 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
   }
 
   async #readBeginning(): Promise<void> {
+    await this.#beginComparison();
     this.#waiting.clear();
     const { threads } = await this.#head(null);
     this.#epoch = newEpoch();
@@ -259,7 +268,9 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
   }
 
   #head(viewer: string | null): Promise<ThreadPage> {
-    return this.#parts.store.threads.list(this.#project, { ...SNAPSHOT, filter: this.#filter, viewer });
+    const { store, reads } = this.#parts;
+    const request = { ...SNAPSHOT, filter: this.#filter, viewer };
+    return reads.run(this.#project, () => store.threads.list(this.#project, request));
   }
 
   #covers(position: number): boolean {
@@ -277,7 +288,7 @@ export class ThreadListFeed implements ConversationFeed, EventSource {
       for (const session of sessions) if (session.position < this.#position) session.fallBehind();
       return;
     }
-    this.#parts.log.error({ err, groupId: this.groupId }, 'a stream of threads failed');
+    this.#parts.log.error({ err, groupId: this.#filter.groupId }, 'a stream of threads failed');
     for (const session of [...sessions]) session.disconnect();
   }
 }

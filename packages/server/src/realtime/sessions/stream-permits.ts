@@ -1,4 +1,5 @@
 import { limits } from '@rollcall/protocol';
+import { Semaphore } from '../../concurrency/semaphore.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 
@@ -17,27 +18,22 @@ export interface StreamPermit {
  * with a stream.
  */
 export class StreamPermits {
-  readonly #counts = new Map<string, number>();
+  readonly #semaphore = new Semaphore({
+    permits: Number.POSITIVE_INFINITY,
+    permitsPerKey: limits.USER_STREAMS_MAX,
+  });
 
   /** @throws ServiceError `invalid_request` with status 429 when the user has the maximum of streams */
   take({ project, userId }: { readonly project: ProjectKey; readonly userId: string }): StreamPermit {
     const key = JSON.stringify([project, userId]);
-    const count = this.#counts.get(key) ?? 0;
-    if (count >= limits.USER_STREAMS_MAX) throw tooMany(userId);
-    this.#counts.set(key, count + 1);
-    let isTaken = true;
+    if (!this.#semaphore.tryAcquire(key)) throw tooMany(userId);
+    let isOpen = true;
     return {
       release: () => {
-        if (isTaken) this.#release(key);
-        isTaken = false;
+        if (isOpen) this.#semaphore.release(key);
+        isOpen = false;
       },
     };
-  }
-
-  #release(key: string): void {
-    const left = (this.#counts.get(key) as number) - 1;
-    if (left === 0) this.#counts.delete(key);
-    else this.#counts.set(key, left);
   }
 }
 

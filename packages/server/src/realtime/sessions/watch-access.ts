@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { clientAccessError } from '../../core/client-access.ts';
 import { groupNotFound } from '../../core/errors.ts';
 import { slices } from '../../core/slices.ts';
@@ -33,7 +34,11 @@ export async function endWithoutAccess(store: Store, sessions: Iterable<Watcher>
     const hosts = own.filter(({ request }) => request.viewer === undefined);
     await endHosts(store, project, hosts);
     const viewers = own.filter(({ request }) => request.viewer !== undefined);
-    for (const some of slices(viewers, READ_MAX)) await endViewers(store, project, some);
+    for (const some of slices(viewers, READ_MAX)) {
+      await endViewers(store, project, some);
+      // The embedded store answers within the tick.
+      await nextIteration();
+    }
   }
 }
 

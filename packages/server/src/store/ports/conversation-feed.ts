@@ -1,4 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
+import type { Revision } from '../precondition.ts';
 import type { MessageRecord, ThreadAbsent } from './messages.ts';
 import type { ThreadRecord } from './threads.ts';
 
@@ -27,7 +28,19 @@ export interface ThreadChanges extends ThreadPosition {
   readonly removed: readonly RemovedMessage[];
 }
 
-/** What streams of messages are made from. */
+export interface ThreadRevision {
+  readonly id: string;
+  readonly revision: Revision;
+}
+
+/** A part of a group's threads. */
+export interface RevisionPage {
+  readonly threads: readonly ThreadRevision[];
+  /** An opaque text of the driver; null when nothing follows. */
+  readonly last: string | null;
+}
+
+/** What streams of messages and threads are made from. */
 export interface ConversationFeedStore {
   /** The positions of these threads (1,000 at most), by ID; those that do not exist are left out. */
   positions(project: ProjectKey, threadIds: readonly string[]): Promise<Map<string, ThreadPosition>>;
@@ -41,4 +54,14 @@ export interface ConversationFeedStore {
     threadId: string,
     position: number,
   ): Promise<ThreadChanges | ThreadAbsent | { readonly kind: 'gone'; readonly epoch: string }>;
+  /**
+   * The messages of a thread that each of these users (1,000 at most) has not seen, as `ThreadRecord.unread` counts them; of
+   * no user where there is no such thread. Costs about as much as the user with the most of them, and a look-up for each.
+   */
+  unread(project: ProjectKey, threadId: string, userIds: readonly string[]): Promise<Map<string, number>>;
+  /**
+   * The threads of a group with their revisions, 2,000 at most, in an order of the driver: where that follows the activity,
+   * a thread that changes during a walk over the pages may be missed, or come twice.
+   */
+  revisions(project: ProjectKey, groupId: string, after: string | null): Promise<RevisionPage>;
 }

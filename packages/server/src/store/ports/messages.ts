@@ -91,6 +91,8 @@ export interface StoredMessageWrite {
   readonly createThread?: StoredThreadWrite;
   /** The only group whose thread is written to: one of another group counts as absent, and is not made again. */
   readonly inGroup?: string;
+  /** The message must be there, by this author: else it is absent, and is not created. */
+  readonly ofAuthor?: string;
 }
 
 /** The author of a new message does not exist, or is deleted or no member of the group (and the write is no import). */
@@ -105,6 +107,7 @@ export type PutMessageOutcome =
   | FieldsRequired
   | FixedField
   | ThreadAbsent
+  | Absent
   | GroupUnavailable
   | AuthorUnavailable
   | UnknownUsers
@@ -145,7 +148,8 @@ export interface MessageStore {
   /** A page of the thread's messages; null where there is no such thread. Costs the same however deep it is. */
   list(project: ProjectKey, threadId: string, request: MessageListRequest): Promise<MessagePage | null>;
   /**
-   * Creates or updates: only what is supplied changes. Errors come in this order: fields required (`authorID`, `content`;
+   * Creates or updates: only what is supplied changes. Errors come in this order: a thread of another group than `inGroup`,
+   * thread or message absent where `ofAuthor` is given, fields required (`authorID`, `content`;
    * a missing message is `stale` instead, after the thread, where `ifMatch` is given), fixed fields (`authorID`, and the
    * three times once the message is there), thread, group, author, mentioned users, the precondition. Where it is rejected,
    * no thread is made. Deleted groups take imports, and updates that repeat `createdAt`.

@@ -29,7 +29,7 @@ export interface ThreadRecord {
   readonly lastMessageAt: number | null;
   /** Changes with everything that is shown of the thread, its counts and participants included. */
   readonly revision: Revision;
-  /** Those who have seen it most recently, at most `PARTICIPANTS_SHOWN`, the most recent first. */
+  /** Those who have seen it most recently, at most `PARTICIPANTS_SHOWN`: the most recent first, then by descending ID. */
   readonly participants: readonly Participant[];
   /**
    * For the viewer of the reading: messages that are not deleted and were created after the viewer's last seen time, at
@@ -76,6 +76,8 @@ export interface StoredThreadWrite {
   /** Makes the creation an import, which works in a deleted group too. */
   readonly createdAt?: number;
   readonly resolvedAt?: number;
+  /** The thread must be there, in this group: else it is absent, and is not created. */
+  readonly inGroup?: string;
 }
 
 /** The thread would be created and the write lacks `groupID` or `name`. */
@@ -94,6 +96,7 @@ export type PutThreadOutcome =
   | FieldsRequired
   | FixedField
   | GroupUnavailable
+  | Absent
   | AlreadyExists
   | Stale;
 
@@ -114,7 +117,7 @@ export interface ThreadStore {
    */
   list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage>;
   /**
-   * Creates or updates: only what is supplied changes. Errors come in this order: fields required (a missing thread is
+   * Creates or updates: only what is supplied changes. Errors come in this order: absent, fields required (a missing thread is
    * `stale` instead where `ifMatch` is given), fixed fields (`groupID`, and the two times once the thread is there), the
    * group, the precondition. `resolved: true` sets the time of resolution to `resolvedAt` (on creation) or `now`, false
    * clears it; a new thread with `resolvedAt` and without `resolved` is resolved. Deleted groups take imports, and updates

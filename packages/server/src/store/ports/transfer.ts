@@ -3,15 +3,15 @@ import type { TransferRecord } from '../transfer-records.ts';
 /** The whole store as a stream of records, for another store of either engine. */
 export interface TransferStore {
   /**
-   * All that the store holds, of one state, while writes go on: what a record names comes before it. Deleted projects and
-   * the log of changes are left out. A caller that stops early calls `return()` of the iterator.
-   * @throws ThreadsNotTransferredError before the first record, where the store has threads
+   * All that the store has, of one state, while writes go on: what a record names comes before it. Deleted projects, the
+   * log of changes and what is still to be purged are left out. A caller that stops early calls `return()` of the iterator.
    */
   export(): AsyncIterable<readonly TransferRecord[]>;
   /**
    * Writes the records into a store without customers and projects, all or nothing: where the stream or a record fails,
-   * the store stays empty. Times, revisions and secrets are those of the records; memberships are new ones. No
-   * server may use the store meanwhile.
+   * the store stays empty. Times, revisions and secrets are those of the records; memberships are new ones,
+   * and so are the epochs and positions of threads. Authors, participants and mentioned users need not exist, since
+   * messages stay without them. No server may use the store meanwhile.
    * @throws StoreNotEmptyError; TransferError for a record that contradicts the others; what the stream throws
    */
   import(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void>;
@@ -21,15 +21,6 @@ export interface TransferStore {
 export class StoreNotEmptyError extends Error {
   constructor() {
     super('the target store is not empty: name an empty database, or a directory without a store');
-  }
-}
-
-/** Threads and messages are not part of a transfer: a store that has some is not exported in part. */
-export class ThreadsNotTransferredError extends Error {
-  constructor() {
-    super(
-      'the store has threads, which are not part of a transfer yet: copy the store with the tools of its engine, see "Backup and restore" in docs/operations.md',
-    );
   }
 }
 

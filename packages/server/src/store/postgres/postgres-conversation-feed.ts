@@ -1,15 +1,27 @@
-import type { ConversationFeedStore, RemovedMessage, ThreadPosition } from '../ports/conversation-feed.ts';
+import { limits } from '@rollcall/protocol';
+import { toMessage } from '../conversation-columns.ts';
+import type {
+  ConversationFeedStore,
+  RemovedMessage,
+  ThreadPosition,
+  ThreadRevision,
+} from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
+import type { Row } from './connections/postgres-connection.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
-import { MESSAGE_COLUMNS, toMessage } from './postgres-messages-columns.ts';
+import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
-import { threadColumns, toThread } from './postgres-threads-columns.ts';
+import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
 /** What one reading has at most: messages, and the bytes of their content. */
 const MESSAGES_MAX = 200;
 const BYTES_MAX = 256 * 1_024;
+/** Threads of a page of revisions. */
+const REVISIONS_MAX = 2_000;
+const BEFORE_ALL = '-9223372036854775808';
+const AFTER_ALL = ['true', '9223372036854775807', '9223372036854775807'] as const;
 /** Removed messages of a thread that are stored. */
 export const REMOVED_MAX = 1_000;
 
@@ -37,8 +49,40 @@ const CHANGES = `
   FROM (SELECT t.epoch, t.position, t.fields_position, t.removed_to, (
       SELECT json_agg(json_build_array(x.position, x.id) ORDER BY x.position)::text FROM removed_messages x
       WHERE x.project_id = $1 AND x.thread_no = t.thread_no AND x.position > $3::bigint),
-    (SELECT count(*) FROM changed), ${threadColumns('NULL')}
-    FROM thread AS t OFFSET 0) AS state LEFT JOIN changed AS m ON m.bytes_before <= ${BYTES_MAX} ORDER BY m.position`;
+    (SELECT count(*) FROM changed), ${THREAD_COLUMNS}
+    FROM thread AS t ${threadParts('NULL::text')} OFFSET 0) AS state LEFT JOIN changed AS m ON m.bytes_before <= ${BYTES_MAX} ORDER BY m.position`;
+
+/**
+ * Of the users $3, how many messages of the thread $2 are newer than what each has seen. Messages and users are put into one
+ * order of time, so that one pass over the newest messages counts for all users.
+ */
+const UNREAD = `
+  WITH thread AS MATERIALIZED (SELECT t.thread_no ${FOUND_THREAD}),
+  viewers AS MATERIALIZED (
+    SELECT wanted.id, coalesce((
+      SELECT p.last_seen_at FROM participants p
+      WHERE p.project_id = $1 AND p.thread_no = thread.thread_no AND p.user_id = wanted.id), ${BEFORE_ALL}) AS at
+    FROM thread CROSS JOIN unnest($3::text[]) AS wanted(id)),
+  newest AS MATERIALIZED (
+    SELECT m.created_at AS at FROM messages m
+    WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM thread) AND NOT m.deleted
+      AND m.created_at > (SELECT min(at) FROM viewers)
+    ORDER BY m.created_at DESC, m.seq DESC LIMIT ${limits.UNREAD_MAX})
+  SELECT id, unread FROM (
+    SELECT id, sum(is_message) OVER (ORDER BY at DESC, is_message ROWS UNBOUNDED PRECEDING) AS unread FROM (
+      SELECT id, at, 0 AS is_message FROM viewers UNION ALL SELECT NULL, at, 1 FROM newest) AS both_kinds) AS counted
+  WHERE id IS NOT NULL`;
+
+/** The threads of the group $2 after the position ($3, $4, $5) in the list of all of them, backwards. */
+const REVISIONS = `
+  SELECT t.id, t.revision, entry.resolved, entry.activity, entry.thread_no FROM (
+    SELECT l.resolved, l.activity, l.thread_no FROM thread_lists l
+    WHERE l.project_id = $1 AND l.location_key = 0 AND l.conversation_no = (
+        SELECT conversation_no FROM conversations WHERE project_id = $1 AND group_id = $2)
+      AND (l.resolved, l.activity, l.thread_no) < ($3::boolean, $4::bigint, $5::bigint)
+    ORDER BY l.resolved DESC, l.activity DESC, l.thread_no DESC LIMIT ${REVISIONS_MAX}) AS entry
+    ${rowOf('threads', 't', 'r.id, r.revision', 'r.thread_no = entry.thread_no')}
+  ORDER BY entry.resolved DESC, entry.activity DESC, entry.thread_no DESC`;
 
 /** Columns before those of the thread, and those of the thread. */
 const HEAD = 6;
@@ -74,6 +118,16 @@ export function conversationFeedStore({ database }: PostgresEngine): Conversatio
         .map(([at, id]) => ({ id, position: at }));
       const thread = toThread(first.slice(HEAD, HEAD + THREAD));
       return { kind: 'changes', epoch, position, thread, threadPosition, messages, removed };
+    },
+    async unread(project, threadId, userIds) {
+      const rows = await database.read(UNREAD, project, threadId, textArray(userIds));
+      return new Map(rows.map(([id, count]) => [id as string, count as number]));
+    },
+    async revisions(project, groupId, after) {
+      const [resolved, activity, threadNo] = after?.split(' ') ?? AFTER_ALL;
+      const rows = await database.read(REVISIONS, project, groupId, resolved, activity, threadNo);
+      const last = rows.length < REVISIONS_MAX ? null : (rows.at(-1) as Row).slice(2).join(' ');
+      return { threads: rows.map(([id, revision]) => ({ id, revision }) as ThreadRevision), last };
     },
   };
 }

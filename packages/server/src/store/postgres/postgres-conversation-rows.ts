@@ -1,6 +1,5 @@
 /** How threads are found and locked. $1 is the project, $2 the ID of the thread. */
-import type { Json } from '../../values/json.ts';
-import type { ThreadFields } from '../conversation-writes.ts';
+import { type ThreadRow, toThreadRow } from '../conversation-columns.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { ListPosition } from './postgres-conversation-lists.ts';
 import { rowOf } from './postgres-lists.ts';
@@ -26,32 +25,28 @@ export const foundMessage = (threadNo: string, id: string, lock: 'OFFSET 0' | 'F
     SELECT r.* FROM messages AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no
       AND r.created_at = named.created_at AND r.seq = named.seq ${lock}) AS m`;
 
+/** What is read of the row of the thread `t`, for `toThreadRow`. */
+export const ROW_COLUMNS = `
+  t.id, t.group_id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at, t.user_messages,
+  t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;
+
 /**
  * Locks a thread until the commit, so that its writes are applied one after the other; and its conversation, so that the
  * group is not deleted meanwhile. The order of locks is: group, conversation or thread, message.
  */
 export const LOCK_THREAD = `
-  SELECT t.thread_no, t.conversation_no, t.group_id, t.location, t.resolved_at, t.created_at, t.last_message_at,
-    t.user_messages, t.action_messages, t.deleted_messages, t.next_seq, t.revision, t.name, t.url, t.metadata,
-    t.position
+  SELECT ${ROW_COLUMNS}, t.thread_no, t.conversation_no, t.next_seq, t.position
   FROM (${THREAD_NO} OFFSET 0) AS named
     CROSS JOIN LATERAL (
       SELECT r.* FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no FOR UPDATE) AS t
     CROSS JOIN LATERAL (
       SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND ${OF_CONVERSATION} FOR KEY SHARE) AS c`;
 
-export interface LockedThread extends ThreadFields {
+export interface LockedThread extends ThreadRow {
   readonly threadNo: number;
   readonly conversationNo: number;
-  readonly groupId: string;
-  readonly createdAt: number;
-  readonly lastMessageAt: number | null;
-  readonly userMessages: number;
-  readonly actionMessages: number;
-  readonly deletedMessages: number;
   /** The number of the next message in the order of arrival. */
   readonly nextSeq: number;
-  readonly revision: string;
   /** How many writes of the thread and its messages there were. */
   readonly position: number;
 }
@@ -59,24 +54,8 @@ export interface LockedThread extends ThreadFields {
 /** The thread of {@link LOCK_THREAD}; null where there is none. */
 export function toLockedThread([row]: readonly Row[]): LockedThread | null {
   if (row === undefined) return null;
-  return {
-    threadNo: row[0] as number,
-    conversationNo: row[1] as number,
-    groupId: row[2] as string,
-    location: row[3] as Json | null,
-    resolvedAt: row[4] as number | null,
-    createdAt: row[5] as number,
-    lastMessageAt: row[6] as number | null,
-    userMessages: row[7] as number,
-    actionMessages: row[8] as number,
-    deletedMessages: row[9] as number,
-    nextSeq: row[10] as number,
-    revision: row[11] as string,
-    name: row[12] as string,
-    url: row[13] as string | null,
-    metadata: row[14] as Json,
-    position: row[15] as number,
-  };
+  const [threadNo, conversationNo, nextSeq, position] = row.slice(13) as [number, number, number, number];
+  return { ...toThreadRow(row), threadNo, conversationNo, nextSeq, position };
 }
 
 /** Where a thread stands in its lists. */

@@ -1,6 +1,7 @@
 import type { DurableBounds } from '../durable-bounds.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
+import type { Purge } from './postgres-purge.ts';
 import type { LargeWrites } from './threads/postgres-large-writes.ts';
 
 /** What the ports of this engine share. */
@@ -11,6 +12,6 @@ export interface PostgresEngine {
   /** For writes that would block the event loop. */
   readonly largeWrites: LargeWrites;
   readonly durableBounds: DurableBounds;
-  /** Called when a deletion has left rows to remove. */
-  readonly startPurge: () => void;
+  /** Removes what deletions leave. */
+  readonly purge: Purge;
 }

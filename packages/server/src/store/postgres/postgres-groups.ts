@@ -32,7 +32,7 @@ const LIST = pageSql({
 });
 
 /** Groups (see the port). */
-export function groupStore({ database, longReads, largeWrites, startPurge }: PostgresEngine): GroupStore {
+export function groupStore({ database, longReads, largeWrites, purge }: PostgresEngine): GroupStore {
   const list = async (project: ProjectKey, { after, limit }: PageRequest): Promise<Page> => {
     const [row] = await database.read(LIST, project, after ?? '', limit);
     return toEndlessPage(row as Row);
@@ -60,7 +60,7 @@ export function groupStore({ database, longReads, largeWrites, startPurge }: Pos
     async delete(project, id, context) {
       const run = (attempt: Attempt) => deleteGroup(attempt, project, id, context);
       const outcome = await database.operation(run, groupRow(project, id));
-      if (outcome.kind === 'deleted') startPurge();
+      if (outcome.kind === 'deleted') purge.start();
       return outcome;
     },
     connect: (project, id, workspace, context) =>

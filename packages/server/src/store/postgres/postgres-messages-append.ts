@@ -16,20 +16,24 @@ const PIECE_BYTES = 2_048;
 /**
  * Appends the text $4 of $5 code points and $6 bytes to the message $3, which is locked, where it has the length $7, if that
  * is not null, and all conditions hold. What is written does not grow with the content: a piece, and the row of the message.
- * (Whether the project is there, the group, its status, the message before, the length afterwards.)
+ * A thread that was created after {@link LOCK_THREAD} is found here and is not locked: its row has another `xmax`.
+ * (Whether the project is there, the group, whether the thread is locked, the status of the group, the message before, the
+ * length afterwards.)
  */
 const APPEND = `
   WITH thread AS MATERIALIZED (
-    SELECT t.thread_no, t.group_id, (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status
+    SELECT t.thread_no, t.group_id, (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status,
+      (SELECT r.xmax FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = t.thread_no)
+        = pg_current_xact_id()::xid AS is_locked
     ${FOUND_THREAD}),
   found AS (
     SELECT m.created_at, m.seq, m.markdown_length, m.content_bytes, m.deleted, m.revision, m.position
-    ${foundMessage('(SELECT thread_no FROM thread)', '$3', 'FOR UPDATE')}),
+    ${foundMessage('(SELECT thread_no FROM thread WHERE is_locked)', '$3', 'FOR UPDATE')}),
   allowed AS MATERIALIZED (
     SELECT thread.thread_no, before.created_at, before.seq, before.position FROM thread
       CROSS JOIN found AS before
     WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
-      AND coalesce(markdown_length = $7::integer, markdown_length IS NOT NULL)
+      AND coalesce(markdown_length = $7::bigint, markdown_length IS NOT NULL)
       AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
       AND ${meetsPrecondition(9)}),
   advanced AS (
@@ -56,7 +60,7 @@ const APPEND = `
       || ',"message":' || to_json($3::text)::text || '}]' FROM thread CROSS JOIN appended WHERE $5::integer > 0`,
     12,
   )}
-  SELECT ${ALIVE}, thread.group_id, thread.status, found.markdown_length, found.content_bytes, found.deleted,
+  SELECT ${ALIVE}, thread.group_id, thread.is_locked, thread.status, found.markdown_length, found.content_bytes, found.deleted,
     found.revision, (SELECT markdown_length FROM appended)
   FROM (SELECT 1) AS one LEFT JOIN thread ON TRUE LEFT JOIN found ON TRUE`;
 
@@ -89,12 +93,13 @@ interface Asked {
 }
 
 function toOutcome(
-  [alive, groupId, status, before, contentBytes, deleted, revision, after]: Row,
+  [alive, groupId, isLocked, status, before, contentBytes, deleted, revision, after]: Row,
   { threadId, id, bytes, length, offset }: Asked,
   context: ConditionalContext,
 ): AppendOutcome {
   assertAlive(alive);
   if (groupId === null) return { kind: 'threadAbsent' };
+  if (isLocked !== true) throw new LostRaceError('the thread was created meanwhile');
   if (revision === null) return { kind: 'absent' };
   const group = { groupId: groupId as string };
   if ((status as Status) !== 'active') {

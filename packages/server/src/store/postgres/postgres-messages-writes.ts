@@ -2,13 +2,13 @@ import type { Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import {
+  absentForMessage,
   authorError,
   changedMessage,
   changedMessageFields,
   contentColumns,
   fixedOfMessage,
   groupError,
-  isOfAnotherGroup,
   newMessage,
   recounted,
   requiredOfMessage,
@@ -91,7 +91,8 @@ function errorOf(
   write: StoredMessageWrite,
   context: ConditionalContext,
 ): Exclude<PutMessageOutcome, { readonly changes: unknown }> | null {
-  if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
+  const absent = absentForMessage(thread, message, write);
+  if (absent !== null) return absent;
   const required = context.ifMatch === undefined ? requiredOfMessage(write) : null;
   const error = message === null ? required : fixedOfMessage(message, write, context);
   if (error !== null) return error;

@@ -1,10 +1,11 @@
 import type { ProjectKey } from '../../values/project-key.ts';
+import { toMessage } from '../conversation-columns.ts';
 import type { MessageListRequest, MessagePage, MessageStore } from '../ports/messages.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { appendToMessage } from './postgres-messages-append.ts';
-import { MESSAGE_COLUMNS, toMessage } from './postgres-messages-columns.ts';
+import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { deleteMessage } from './postgres-messages-removal.ts';
 import { putMessage } from './postgres-messages-writes.ts';
 import { threadRow } from './postgres-threads.ts';

@@ -70,7 +70,7 @@ const DELETE_PROJECT = `
   SELECT 1 FROM gone`;
 
 /** Projects (see the port). */
-export function projectStore({ database, startPurge }: PostgresEngine): ProjectStore {
+export function projectStore({ database, purge }: PostgresEngine): ProjectStore {
   /** Runs a statement that answers whether the project is there, and whether it was changed. */
   const update = async (
     type: 'project.renamed' | 'project.secret_rotated',
@@ -109,7 +109,7 @@ export function projectStore({ database, startPurge }: PostgresEngine): ProjectS
       update('project.secret_rotated', [ROTATE_SECRET, project, secret], context, previousValidUntil),
     async delete(project) {
       const isDeleted = await database.changesRows(DELETE_PROJECT, project);
-      if (isDeleted) startPurge();
+      if (isDeleted) purge.start();
       return isDeleted;
     },
   };

@@ -1,27 +1,15 @@
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import type { Store } from '../store.ts';
-import { batchStore } from './batch/postgres-batch.ts';
 import { PostgresConnection } from './connections/postgres-connection.ts';
 import { PostgresDatabase } from './connections/postgres-database.ts';
 import { toStoreFailure } from './connections/postgres-errors.ts';
 import { LongReads } from './connections/postgres-snapshots.ts';
 import { type PostgresSettings, parsePostgresUrl } from './connections/postgres-url.ts';
-import { changeStore } from './postgres-changes.ts';
-import { conversationFeedStore } from './postgres-conversation-feed.ts';
-import { durablePresenceStore } from './postgres-durable-presence.ts';
-import { eligibilityStore } from './postgres-eligibility.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { groupStore } from './postgres-groups.ts';
-import { memberStore } from './postgres-members.ts';
-import { messageStore } from './postgres-messages.ts';
 import { migrate } from './postgres-migrate.ts';
-import { preferenceStore } from './postgres-preferences.ts';
-import { customerStore, projectStore } from './postgres-projects.ts';
+import * as ports from './postgres-ports.ts';
 import { Purge } from './postgres-purge.ts';
-import { sessionStore } from './postgres-sessions.ts';
-import { threadStore } from './postgres-threads.ts';
 import { postgresTransfer } from './postgres-transfer.ts';
-import { userStore } from './postgres-users.ts';
 import { LargeWrites } from './threads/postgres-large-writes.ts';
 
 export interface PostgresStoreOptions {
@@ -45,8 +33,7 @@ export async function openPostgresStore({
   const longReads = new LongReads(settings);
   const largeWrites = new LargeWrites({ url });
   const purge = new Purge(database);
-  const startPurge = () => purge.start();
-  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds, startPurge };
+  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds, purge };
   let closing: Promise<void> | null = null;
 
   const close = async () => {
@@ -56,21 +43,8 @@ export async function openPostgresStore({
 
   return {
     isInProcess: false,
-    customers: customerStore(engine),
-    projects: projectStore(engine),
-    sessions: sessionStore(engine),
-    users: userStore(engine),
-    preferences: preferenceStore(engine),
-    groups: groupStore(engine),
-    members: memberStore(engine),
-    eligibility: eligibilityStore(engine),
-    durablePresence: durablePresenceStore(engine),
-    threads: threadStore(engine),
-    messages: messageStore(engine),
-    conversationFeed: conversationFeedStore(engine),
-    batches: batchStore(engine),
+    ...portsOf(engine),
     transfer: postgresTransfer(settings, longReads),
-    changes: changeStore(engine),
 
     async ping() {
       await database.read('SELECT 1');
@@ -90,3 +64,9 @@ async function prepare(settings: PostgresSettings): Promise<void> {
     throw toStoreFailure(error);
   }
 }
+
+/** A port of each name. */
+type Ports = { readonly [Name in keyof typeof ports]: ReturnType<(typeof ports)[Name]> };
+
+const portsOf = (engine: PostgresEngine) =>
+  Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, port(engine)])) as Ports;

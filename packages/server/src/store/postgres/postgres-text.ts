@@ -1,5 +1,7 @@
 /** How JSON and lists are put into, and made by, SQL. */
 
+import type { Column } from '../transfer-records.ts';
+
 const SPECIAL = /["\\]/;
 
 /** A `text[]`, as PostgreSQL writes it. */
@@ -27,3 +29,12 @@ export const jsonText = (column: string) => `coalesce(to_json(${column})::text, 
 /** An SQL expression: milliseconds in `column` as ISO 8601 text in JSON. */
 export const jsonTime = (column: string) =>
   `'"' || to_char(timestamp 'epoch' + ${column} * interval '1 millisecond', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"'`;
+
+/** The columns of rows, as an array literal each. */
+export function arraysOf(rows: readonly (readonly Column[])[]): string[] {
+  return (rows[0] ?? []).map((first, index) => {
+    const column = rows.map((row) => row[index] as Column);
+    if (first instanceof Uint8Array) return bytesArray(column as Buffer[]);
+    return textArray(column.map((value) => (value === null ? null : String(value))));
+  });
+}

@@ -2,17 +2,13 @@ import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ThreadListRequest, ThreadPage } from '../ports/threads.ts';
+import { COUNTED_MAX, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { bigintArray, locationKey, locationPairKeys } from './postgres-conversation-lists.ts';
 import { GROUP_OF_THREAD } from './postgres-conversation-rows.ts';
 import { rowOf } from './postgres-lists.ts';
-import { PARTICIPANTS, threadColumns, toThread } from './postgres-threads-columns.ts';
-
-/** Most entries of a list that a page searches. */
-const SEARCHED_MAX = 5_000;
-/** Entries that are counted to find the rarest of several pairs. */
-const COUNTED = 1_000;
+import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
 /** The conversation of the lists: that of the group $2, or 0 for all groups. */
 const CONVERSATION = `CASE WHEN $2::text IS NULL THEN 0 ELSE (
@@ -26,9 +22,9 @@ const ofList = (location: string, resolved: string) => `
 const RAREST = `
   SELECT wanted.key FROM unnest($8::bigint[]) AS wanted(key)
   ORDER BY (SELECT count(*) FROM (
-    SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'FALSE')} LIMIT ${COUNTED}) AS counted)
+    SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'FALSE')} LIMIT ${COUNTED_MAX}) AS counted)
     + (SELECT count(*) FROM (
-      SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'TRUE')} LIMIT ${COUNTED}) AS counted)
+      SELECT 1 FROM thread_lists l WHERE ${ofList('wanted.key', 'TRUE')} LIMIT ${COUNTED_MAX}) AS counted)
   LIMIT 1`;
 
 /** The entries of one list before the position ($5, $6), the latest first. */
@@ -49,34 +45,41 @@ const THREAD = rowOf(
     AND ($8::bigint[] IS NULL OR r.list_keys @> $8)`,
 );
 
-/** How large the thread `found` is. */
-const BYTES = `octet_length(id) + octet_length(name) + coalesce(octet_length(url), 0)
-  + coalesce(octet_length(location), 0) + octet_length(metadata) + coalesce(octet_length(participants), 0)`;
+/** How large the thread `t` is. */
+const BYTES = `octet_length(t.id) + octet_length(t.name) + coalesce(octet_length(t.url), 0)
+  + coalesce(octet_length(t.location), 0) + octet_length(t.metadata) + parts.bytes`;
+
+const NEXT = rowOf('threads', 't', 'r.*', 'r.thread_no = (SELECT list[page.place + 1] FROM numbers)');
 
 /**
- * A page: $9 threads at most, and the one with which their texts exceed $10 bytes is the last. (How many were found, and
- * one more; the last entry that was searched where the search ended before the list; the position, and the thread.)
+ * A page: $9 threads at most, and the one with which they exceed $10 bytes, or too many rows are counted, is the last. Each
+ * step of the recursion reads one thread, so nothing is counted after that. (How many were found, and one more; the last
+ * entry that was searched where the search ended before the list; the position, and the thread. The first row has none.)
  */
 const listSql = (location: string, more = '') => `
-  WITH chosen AS MATERIALIZED (SELECT ${CONVERSATION} AS conversation_no),
+  WITH RECURSIVE chosen AS MATERIALIZED (SELECT ${CONVERSATION} AS conversation_no),
   ${more}
   found AS MATERIALIZED (
-    SELECT entry.activity, t.*, ${PARTICIPANTS} AS participants
+    SELECT entry.activity, entry.thread_no
     FROM (${entriesOf(location)}) AS entry ${THREAD} ${GROUP_OF_THREAD}
     ORDER BY entry.activity DESC, entry.thread_no DESC LIMIT $9::bigint + 1),
+  numbers AS MATERIALIZED (
+    SELECT count(*) AS count, array_agg(thread_no ORDER BY activity DESC, thread_no DESC) AS list FROM found),
   page AS (
-    SELECT * FROM (
-      SELECT found.*, row_number() OVER earlier AS place, coalesce(sum(${BYTES}) OVER before, 0) AS bytes_before
-      FROM found
-      WINDOW earlier AS (ORDER BY activity DESC, thread_no DESC),
-        before AS (ORDER BY activity DESC, thread_no DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS summed
-    WHERE place <= $9::bigint AND bytes_before <= $10::bigint)
-  SELECT (SELECT count(*) FROM found),
-    CASE WHEN (SELECT count(*) FROM found) <= $9::bigint THEN (
+    SELECT 0 AS place, 0::bigint AS bytes, 0::bigint AS work, NULL::text AS participants, NULL::bigint AS unread
+    UNION ALL
+    SELECT page.place + 1, page.bytes + ${BYTES}, page.work + parts.work, parts.participants, parts.unread
+    FROM (
+      SELECT * FROM page WHERE place < $9::bigint AND bytes <= $10::bigint AND work <= ${WORK_MAX}) AS page
+      ${NEXT} ${threadParts('$11::text')})
+  SELECT (SELECT count FROM numbers),
+    CASE WHEN (SELECT count FROM numbers) <= $9::bigint THEN (
       SELECT activity || '.' || thread_no FROM (${entriesOf(location)}) AS searched OFFSET ${SEARCHED_MAX - 1} LIMIT 1) END,
-    t.activity || '.' || t.thread_no, ${threadColumns('$11', 't.participants')}
-  FROM (SELECT 1) AS one LEFT JOIN page AS t ON TRUE
-  ORDER BY t.place`;
+    coalesce(t.last_message_at, t.created_at) || '.' || t.thread_no, ${THREAD_COLUMNS}
+  FROM page AS parts LEFT JOIN LATERAL (
+    SELECT r.* FROM threads AS r
+    WHERE r.project_id = $1 AND r.thread_no = (SELECT list[parts.place] FROM numbers) OFFSET 0) AS t ON TRUE
+  ORDER BY parts.place`;
 
 /** By the key $3. */
 const LIST = listSql('$3::bigint');

@@ -5,6 +5,7 @@ import {
   changedThread,
   fixedOfThread,
   groupError,
+  isThreadAbsent,
   newThread,
   requiredOfThread,
   type ThreadFields,
@@ -57,6 +58,7 @@ export function putThread(
     assertAlive(alive);
     const stored = toLockedThread(locked);
     assertLocked(stored, threadNo as number | null);
+    if (isThreadAbsent(stored, write)) return { kind: 'absent' };
     const error =
       stored === null ? requiredUnlessMatched(write, context) : fixedOfThread(stored, write, context);
     if (error !== null) return error;
@@ -176,7 +178,7 @@ export async function createThread(
     throw new LostRaceError('the group was deleted, or the thread created, meanwhile');
   const [threadNo, conversationNo] = inserted as readonly [number, number];
   const thread = {
-    ...{ threadNo, conversationNo, groupId, ...fields, createdAt, lastMessageAt: null },
+    ...{ id, threadNo, conversationNo, groupId, ...fields, createdAt, lastMessageAt: null },
     ...{ userMessages: 0, actionMessages: 0, deletedMessages: 0, nextSeq: 1, revision, position: 0 },
   };
   return { thread, change: { type: 'thread.created', group: groupId, thread: id } };

@@ -3,17 +3,17 @@ import type { ThreadStore } from '../ports/threads.ts';
 import type { Attempt, WriteTarget } from './connections/postgres-database.ts';
 import { FOUND_THREAD } from './postgres-conversation-rows.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { threadColumns, toThread } from './postgres-threads-columns.ts';
+import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 import { listThreads } from './postgres-threads-list.ts';
 import { deleteThread, markThreadSeen, putThread } from './postgres-threads-writes.ts';
 
-const FIND = `SELECT ${threadColumns('$3')} ${FOUND_THREAD}`;
+const FIND = `SELECT ${THREAD_COLUMNS} ${FOUND_THREAD} ${threadParts('$3::text')}`;
 
 /** The row of a thread: its writes, and those of its messages, are applied one after the other. */
 export const threadRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `thread ${id}` });
 
 /** Threads (see the port). */
-export function threadStore({ database, startPurge }: PostgresEngine): ThreadStore {
+export function threadStore({ database, purge }: PostgresEngine): ThreadStore {
   return {
     async find(project, id, viewer) {
       const [row] = await database.read(FIND, project, id, viewer);
@@ -28,7 +28,7 @@ export function threadStore({ database, startPurge }: PostgresEngine): ThreadSto
     async delete(project, id, context) {
       const run = (attempt: Attempt) => deleteThread(attempt, project, id, context);
       const outcome = await database.operation(run, threadRow(project, id));
-      if (outcome.kind === 'deleted') startPurge();
+      if (outcome.kind === 'deleted') purge.start();
       return outcome;
     },
     markSeen: (project, id, userId, messageId, context) =>

@@ -1,22 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { DatabaseError } from 'pg';
+import { StoreNotEmptyError, TransferError, type TransferStore, withKnownOwners } from '../ports/transfer.ts';
 import {
-  StoreNotEmptyError,
-  ThreadsNotTransferredError,
-  TransferError,
-  type TransferStore,
-  withKnownOwners,
-} from '../ports/transfer.ts';
-import {
+  batchRows,
   type Column,
+  type ConversationRecord,
   columnsOf,
   isInProject,
+  isOfConversation,
   RECORD_TYPES,
   type RecordType,
   recordsOf,
   TABLES,
   type TableType,
-  TRANSFER_BATCH_ROWS,
   type TransferRecord,
   tableColumns,
 } from '../transfer-records.ts';
@@ -25,7 +21,12 @@ import { toStoreFailure } from './connections/postgres-errors.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import type { PostgresSettings } from './connections/postgres-url.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
-import { bytesArray, textArray } from './postgres-text.ts';
+import { arraysOf, bytesArray } from './postgres-text.ts';
+import {
+  CONVERSATION_ROWS,
+  ConversationImport,
+  DERIVE_CONVERSATIONS,
+} from './postgres-transfer-conversation.ts';
 
 /** How long a transfer may take, in milliseconds: a day, for a large store and a slow reader. */
 const TIME_LIMIT_MS = 24 * 3_600_000;
@@ -49,6 +50,7 @@ const ROWS: Readonly<Record<RecordType, string>> = {
     ORDER BY m.project_id, m.group_id, m.user_id`,
   durable_presence: `SELECT p.id, d.group_id, d.user_id, d.region, d.location, d.updated_at
     FROM durable_presence d JOIN projects p USING (project_id)`,
+  ...CONVERSATION_ROWS,
 };
 
 const SQL_TYPES: Readonly<Record<string, string>> = { integer: 'bigint', boolean: 'boolean' };
@@ -116,6 +118,7 @@ const DERIVE: readonly Call[] = [
     WHERE g.project_id = m.project_id AND g.id = m.group_id`,
   ],
   ['INSERT INTO user_counts (project_id, slot, users) SELECT project_id, 0, count(*) FROM users GROUP BY 1'],
+  ...DERIVE_CONVERSATIONS,
 ];
 
 /** The store's own settings are for statements that find rows by their keys; here all rows are read. */
@@ -138,27 +141,35 @@ export const postgresTransfer = (settings: PostgresSettings, longReads: LongRead
 
 async function* exportRecords(longReads: LongReads): AsyncGenerator<TransferRecord[]> {
   using snapshot = await longReads.snapshot(null, TIME_LIMIT_MS);
-  if ((await snapshot.read('SELECT 1 FROM thread_ids LIMIT 1')).length > 0)
-    throw new ThreadsNotTransferredError();
   for (const type of RECORD_TYPES) {
     await snapshot.read(`DECLARE export_${type} NO SCROLL CURSOR FOR ${ROWS[type]}`);
     for (;;) {
-      const rows = await snapshot.read(`FETCH ${TRANSFER_BATCH_ROWS} FROM export_${type}`);
+      const rows = await snapshot.read(`FETCH ${batchRows(type)} FROM export_${type}`);
       if (rows.length > 0) yield recordsOf(type, rows);
-      if (rows.length < TRANSFER_BATCH_ROWS) break;
+      if (rows.length < batchRows(type)) break;
     }
   }
 }
+
+/** The records that are written as they are, in any order. */
+type WrittenRecord = Exclude<TransferRecord, ConversationRecord>;
+type WrittenType = WrittenRecord['type'];
+const isRow = (record: TransferRecord): record is WrittenRecord => !isOfConversation(record);
 
 /** One transaction on a connection of its own. */
 class PostgresImport {
   readonly #connection: PostgresConnection;
   readonly #until = performance.now() + TIME_LIMIT_MS;
   readonly #projects = new Map<string, string>();
+  readonly #conversation: ConversationImport;
   #customers = 0;
 
   constructor(connection: PostgresConnection) {
     this.#connection = connection;
+    this.#conversation = new ConversationImport(
+      (call) => this.#run(call),
+      (record) => this.#keyOf(record),
+    );
   }
 
   async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
@@ -198,18 +209,19 @@ class PostgresImport {
   }
 
   async #insert(batch: readonly TransferRecord[]): Promise<void> {
-    const calls = [...Map.groupBy(batch, ({ type }) => type)].flatMap(([type, records]) =>
+    const calls = [...Map.groupBy(batch.filter(isRow), ({ type }) => type)].flatMap(([type, records]) =>
       this.#callsFor(type, records),
     );
     try {
       await Promise.all(calls.map((call) => this.#run(call)));
+      await this.#conversation.insert(batch.filter(isOfConversation));
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code !== '23505') throw error;
       throw new TransferError(`a record is there twice: ${error.detail}`, undefined, error);
     }
   }
 
-  #callsFor(type: RecordType, records: readonly TransferRecord[]): Call[] {
+  #callsFor(type: WrittenType, records: readonly WrittenRecord[]): Call[] {
     const rows = records.flatMap((record) => this.#rowsOf(record));
     if (type !== 'durable_presence') return [[INSERTS[type], ...arraysOf(rows)]];
     return [
@@ -218,9 +230,14 @@ class PostgresImport {
     ];
   }
 
+  /** The key of a record's project, whose record came before. */
+  #keyOf({ project }: { readonly project: string }): string {
+    return this.#projects.get(project) as string;
+  }
+
   /** The rows of a record, with the project's key instead of its ID. */
-  #rowsOf(record: TransferRecord): Column[][] {
-    const key = 'project' in record ? (this.#projects.get(record.project) as string) : '';
+  #rowsOf(record: WrittenRecord): Column[][] {
+    const key = 'project' in record ? this.#keyOf(record) : '';
     if (record.type === 'members') return record.users.map((user) => [key, record.group, user]);
     const columns = columnsOf(record);
     switch (record.type) {
@@ -261,13 +278,4 @@ function pairRows(row: Column[]): Column[][] {
   const pairs = pairKeys(location);
   const all = bytesArray(pairs);
   return pairs.map((pair) => [project, group, user, locationKey(region), pair, all, at]);
-}
-
-/** The columns of rows, as an array literal each. */
-function arraysOf(rows: readonly Column[][]): string[] {
-  return (rows[0] ?? []).map((first, index) => {
-    const column = rows.map((row) => row[index] as Column);
-    if (first instanceof Uint8Array) return bytesArray(column as Buffer[]);
-    return textArray(column.map((value) => (value === null ? null : String(value))));
-  });
 }

@@ -1,13 +1,24 @@
+import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { ConversationFeedStore, RemovedMessage, ThreadPosition } from '../ports/conversation-feed.ts';
+import { toMessage } from '../conversation-columns.ts';
+import type {
+  ConversationFeedStore,
+  RemovedMessage,
+  ThreadPosition,
+  ThreadRevision,
+} from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
-import { MESSAGE_COLUMNS, toMessage } from './sqlite-messages.ts';
+import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
 /** What one reading has at most: messages, and the bytes of their content. */
 const MESSAGES_MAX = 200;
 const BYTES_MAX = 256 * 1_024;
+
+/** Threads of a page of revisions. */
+const REVISIONS_MAX = 2_000;
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER;
 
 /** Reads of what streams of messages show, on the main thread. */
 export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>): ConversationFeedStore {
@@ -20,6 +31,18 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
     SELECT position, id FROM removed_messages WHERE thread_no = ? AND position > ? AND position <= ?
     ORDER BY position`);
   const thread = readThread({ prepare });
+  const lastSeen = prepare<[number]>(
+    'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
+  );
+  const newest = prepare<[number]>(`
+    SELECT created_at FROM messages INDEXED BY messages_by_time
+    WHERE thread_no = ? AND created_at > ? AND is_deleted = 0
+    ORDER BY created_at DESC LIMIT ${limits.UNREAD_MAX}`);
+  const revisions = prepare<[threadNo: number, id: string, revision: string]>(`
+    SELECT t.thread_no, t.id, t.revision
+    FROM groups g CROSS JOIN conversations c ON c.group_no = g.group_no
+      CROSS JOIN threads t INDEXED BY threads_by_conversation ON t.conversation_no = c.conversation_no
+    WHERE g.project_no = ? AND g.id = ? AND t.thread_no > ? ORDER BY t.thread_no LIMIT ${REVISIONS_MAX}`);
 
   return {
     async positions(project: ProjectKey, threadIds: readonly string[]) {
@@ -51,6 +74,25 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
         .all(threadNo, after, to)
         .map(([at, id]) => ({ id, position: at }));
       return { kind: 'changes', epoch, position: to, thread: record, threadPosition, messages, removed };
+    },
+    async unread(project: ProjectKey, threadId: string, userIds: readonly string[]) {
+      const [threadNo] = position.get(project, threadId) ?? [];
+      if (threadNo === undefined) return new Map();
+      const seenAt = (userId: string) => lastSeen.get(threadNo, userId)?.[0] ?? BEFORE_ALL;
+      const seen = userIds.map((id) => ({ id, at: seenAt(id) })).sort((a, b) => b.at - a.at);
+      const times = newest.all(threadNo, seen.at(-1)?.at ?? 0);
+      let count = 0;
+      // Both are the latest first, so one pass over the messages counts for all users.
+      const counts = seen.map(({ id, at }): [string, number] => {
+        while (count < times.length && (times[count]?.[0] as number) > at) count += 1;
+        return [id, count];
+      });
+      return new Map(counts);
+    },
+    async revisions(project: ProjectKey, groupId: string, after: string | null) {
+      const rows = revisions.all(project, groupId, Number(after ?? 0));
+      const threads = rows.map(([, id, revision]): ThreadRevision => ({ id, revision }));
+      return { threads, last: rows.length < REVISIONS_MAX ? null : String(rows.at(-1)?.[0]) };
     },
   };
 }

@@ -1,12 +1,12 @@
-import { limits } from '@rollcall/protocol';
+import { limits, type MessageType } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
+  absentForMessage,
   authorError,
   changedMessage,
   changedMessageFields,
   fixedOfMessage,
   groupError,
-  isOfAnotherGroup,
   type MessageFields,
   newMessage,
   recounted,
@@ -28,7 +28,7 @@ import type { ConditionalContext } from '../write-context.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
 import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
-import { CONTENT, typeOf } from './sqlite-messages.ts';
+import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import { MessagePieces } from './sqlite-messages-pieces.ts';
 import { RollBack } from './sqlite-roll-back.ts';
 import type { StoredThread, ThreadWrites } from './sqlite-threads-writes.ts';
@@ -49,7 +49,7 @@ function toStored(row: Row): StoredMessage {
   return {
     seq: row[0] as number,
     authorId: row[1] as string,
-    type: typeOf(row[2] as number),
+    type: row[2] as MessageType,
     url: row[3] as string | null,
     metadata: row[4] as string,
     createdAt: row[5] as number,
@@ -81,8 +81,8 @@ export class MessageWrites {
     this.#pieces = new MessagePieces(connection);
     const prepare = (sql: string) => connection.prepare(sql);
     this.#find = prepare(`
-      SELECT seq, author_id, is_action, url, metadata, created_at, updated_at, deleted_at, revision,
-        markdown_length, content_bytes FROM messages WHERE thread_no = ? AND id = ?`);
+      SELECT seq, author_id, ${MESSAGE_TYPE}, url, metadata, created_at, updated_at, deleted_at, revision,
+        markdown_length, content_bytes FROM messages m WHERE thread_no = ? AND id = ?`);
     this.#content = prepare(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`);
     this.#user = prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?');
     this.#eligibility = connection.prepare<EligibilityRow>(ELIGIBILITY);
@@ -114,8 +114,9 @@ export class MessageWrites {
     context: ConditionalContext,
   ): PutMessageOutcome {
     const thread = this.#threads.find(project, threadId);
-    if (isOfAnotherGroup(thread, write)) return { kind: 'threadAbsent' };
     const message = thread === null ? null : this.#read(thread, id);
+    const absent = absentForMessage(thread, message, write);
+    if (absent !== null) return absent;
     if (thread !== null && message !== null) {
       return this.#change(project, { thread, message, id }, write, context);
     }
@@ -222,7 +223,7 @@ export class MessageWrites {
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);
-    this.#insertMessage(thread, id, { ...write, authorId, content, createdAt }, context);
+    this.insert(thread, id, { ...write, authorId, content, createdAt }, context);
     const activity = {
       ...recounted(thread, null, newMessage(write, context.now)),
       lastMessageAt: Math.max(latest ?? createdAt, createdAt),
@@ -238,11 +239,12 @@ export class MessageWrites {
     return { kind: 'created', changes: [change] };
   }
 
-  #insertMessage(
+  /** Inserts a message, and leaves the thread's counts and activity to the caller. */
+  insert(
     thread: StoredThread,
     id: string,
     write: StoredMessageWrite & Required<Pick<StoredMessageWrite, 'authorId' | 'content' | 'createdAt'>>,
-    { now, revision }: ConditionalContext,
+    { now, revision }: Pick<ConditionalContext, 'now' | 'revision'>,
   ): void {
     const { type, url, metadata, deletedAt } = newMessage(write, now);
     const { authorId, content, createdAt, updatedAt = null } = write;

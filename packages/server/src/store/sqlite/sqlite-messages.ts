@@ -1,5 +1,5 @@
-import type { MessageType } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { toMessage } from '../conversation-columns.ts';
 import type { Absent } from '../outcomes.ts';
 import {
   type FoundMessage,
@@ -9,7 +9,6 @@ import {
   type MessageRecord,
   type ThreadAbsent,
 } from '../ports/messages.ts';
-import type { Row } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { THREAD_BY_ID } from './sqlite-threads.ts';
 
@@ -19,28 +18,10 @@ export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
     SELECT text FROM message_pieces p WHERE p.message_no = m.message_no ORDER BY p.piece_no)), '')
   || '${MARKDOWN_END}' END`;
 
-export const MESSAGE_COLUMNS = `m.id, m.author_id, m.is_action, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
-  m.deleted_at, m.revision, m.seq, m.position, m.written_position, m.markdown_length`;
+export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 'user_message' END`;
 
-export const typeOf = (isAction: number): MessageType => (isAction === 1 ? 'action_message' : 'user_message');
-
-export function toMessage(row: Row): MessageRecord {
-  return {
-    id: row[0] as string,
-    authorId: row[1] as string,
-    type: typeOf(row[2] as number),
-    content: row[3] as string,
-    url: row[4] as string | null,
-    metadata: row[5] as string,
-    createdAt: row[6] as number,
-    updatedAt: row[7] as number | null,
-    deletedAt: row[8] as number | null,
-    revision: row[9] as string,
-    position: row[11] as number,
-    writtenPosition: row[12] as number,
-    markdownLength: row[13] as number | null,
-  };
-}
+export const MESSAGE_COLUMNS = `m.id, m.author_id, ${MESSAGE_TYPE}, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
+  m.deleted_at, m.revision, m.position, m.written_position, m.markdown_length, m.seq`;
 
 /** Reads of messages, on the main thread. */
 export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
@@ -83,7 +64,7 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
         const message = toMessage(row);
         messages.push(message);
         bytes += Buffer.byteLength(message.content) + Buffer.byteLength(message.metadata);
-        last = `${message.createdAt} ${row[10]}`;
+        last = `${message.createdAt} ${row[13]}`;
       }
       return { groupId, messages, last: null, total, at };
     },

@@ -3,17 +3,12 @@ import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ThreadListRequest, ThreadPage, ThreadRecord } from '../ports/threads.ts';
+import { COUNTED_MAX, PARTICIPANT_BYTES, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
 import { ALL, ofConversation, within } from './sqlite-conversation-lists.ts';
 import { locationKey, pairKeys } from './sqlite-location-keys.ts';
 import { UNPEEKED } from './sqlite-pages.ts';
 import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 
-/** Threads of a list that are searched for one page. */
-const SEARCHED_MAX = 5_000;
-/** Participants and unread messages that are read for one page, in some 15 ms; the thread that exceeds it ends the page. */
-const WORK_MAX = 20_000;
-/** Threads that are counted to find the rarest of several pairs. */
-const COUNTED_MAX = 1_000;
 /** After every activity and every number of a thread. */
 const LAST = Number.MAX_SAFE_INTEGER;
 
@@ -120,5 +115,8 @@ function startOf(after: string | null): readonly [activity: number, threadNo: nu
   return [activity, threadNo];
 }
 
-const bytesOf = ({ name, url, location, metadata }: ThreadRecord): number =>
-  Buffer.byteLength(name + (url ?? '') + (location ?? '') + metadata);
+const bytesOf = ({ id, name, url, location, metadata, participants }: ThreadRecord): number => {
+  const users = participants.map(({ userId }) => userId);
+  const texts = [id, name, url, location, metadata, ...users].join('');
+  return Buffer.byteLength(texts) + users.length * PARTICIPANT_BYTES;
+};

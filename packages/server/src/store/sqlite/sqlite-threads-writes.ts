@@ -4,6 +4,7 @@ import {
   changedThread,
   fixedOfThread,
   groupError,
+  isThreadAbsent,
   type MessageCounts,
   newThread,
   requiredOfThread,
@@ -124,6 +125,7 @@ export class ThreadWrites {
     context: ConditionalContext,
   ): PutThreadOutcome {
     const thread = this.find(project, id);
+    if (isThreadAbsent(thread, write)) return { kind: 'absent' };
     return thread === null
       ? this.#create(project, id, write, context)
       : this.#change(project, thread, write, context);

@@ -1,12 +1,13 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { toThreadRow } from '../conversation-columns.ts';
 import type { ThreadRecord } from '../ports/threads.ts';
 import type { Row } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { threadListReads } from './sqlite-threads-list.ts';
 
-export const THREAD_COLUMNS = `t.thread_no, t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
-  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;
+export const THREAD_COLUMNS = `t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
+  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision, t.thread_no`;
 const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
   CROSS JOIN groups g ON g.group_no = c.group_no`;
 /** A thread by project and ID; nothing where its group is gone. */
@@ -14,28 +15,14 @@ export const THREAD_BY_ID = `FROM threads t ${OF_GROUP} WHERE t.project_no = ? A
 
 type FoundThread = ThreadRecord & { readonly threadNo: number };
 
-export function toThread(row: Row): FoundThread {
-  return {
-    threadNo: row[0] as number,
-    id: row[1] as string,
-    groupId: row[2] as string,
-    name: row[3] as string,
-    url: row[4] as string | null,
-    location: row[5] as string | null,
-    metadata: row[6] as string,
-    resolvedAt: row[7] as number | null,
-    createdAt: row[8] as number,
-    userMessages: row[9] as number,
-    actionMessages: row[10] as number,
-    deletedMessages: row[11] as number,
-    lastMessageAt: row[12] as number | null,
-    revision: row[13] as string,
-    participants: [],
-    unread: null,
-  };
-}
+export const toThread = (row: Row): FoundThread => ({
+  ...toThreadRow(row),
+  threadNo: row[13] as number,
+  participants: [],
+  unread: null,
+});
 
-/** A thread and what it took to read it: its participants and unread messages. */
+/** A thread, and how many participants and unread messages were counted to read it. */
 interface ReadThread {
   readonly thread: ThreadRecord;
   readonly work: number;
@@ -45,29 +32,31 @@ interface ReadThread {
 function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
   const mostRecent = prepare<[userId: string, lastSeenAt: number]>(`
     SELECT user_id, last_seen_at FROM participants INDEXED BY participants_by_time WHERE thread_no = ?
-    ORDER BY last_seen_at DESC, user_id LIMIT ${limits.PARTICIPANTS_SHOWN}`);
+    ORDER BY last_seen_at DESC, user_id DESC LIMIT ${limits.PARTICIPANTS_SHOWN}`);
   const lastSeen = prepare<[number]>(
     'SELECT last_seen_at FROM participants WHERE thread_no = ? AND user_id = ?',
   );
   const countAfter = prepare<[number]>(`
     SELECT count(*) FROM (
-      SELECT 1 FROM messages INDEXED BY messages_by_time
+      SELECT 1 FROM messages INDEXED BY messages_unread
       WHERE thread_no = ? AND created_at > ? AND is_deleted = 0 LIMIT ${limits.UNREAD_MAX})`);
 
-  const unreadOf = (thread: FoundThread, viewer: string): number => {
-    const seen = lastSeen.get(thread.threadNo, viewer)?.[0];
-    // Who has never seen a thread may be the reader of very many messages: the thread has their number.
-    if (seen === undefined) return Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);
-    if (seen >= (thread.lastMessageAt ?? 0)) return 0;
-    return countAfter.get(thread.threadNo, seen)?.[0] as number;
+  /** The messages after what the viewer has seen. Null for a viewer who is no participant. */
+  const counted = ({ threadNo, lastMessageAt }: FoundThread, viewer: string): number | null => {
+    const seen = lastSeen.get(threadNo, viewer)?.[0];
+    if (seen === undefined) return null;
+    return seen >= (lastMessageAt ?? 0) ? 0 : (countAfter.get(threadNo, seen)?.[0] ?? 0);
   };
   return (row: Row | undefined, viewer: string | null): ReadThread | null => {
     if (row === undefined) return null;
     const found = toThread(row);
     const { threadNo, ...thread } = found;
     const participants = mostRecent.all(threadNo).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
-    const unread = viewer === null ? null : unreadOf(found, viewer);
-    return { thread: { ...thread, participants, unread }, work: participants.length + (unread ?? 0) };
+    const after = viewer === null ? null : counted(found, viewer);
+    // A viewer who is no participant has seen nothing, and the thread has the number of its messages.
+    const all = Math.min(thread.userMessages + thread.actionMessages, limits.UNREAD_MAX);
+    const unread = viewer === null ? null : (after ?? all);
+    return { thread: { ...thread, participants, unread }, work: participants.length + (after ?? 0) };
   };
 }
 

@@ -2,29 +2,27 @@ import type { SQLInputValue } from 'node:sqlite';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { DurableBounds } from '../durable-bounds.ts';
+import { StoreNotEmptyError, TransferError, type TransferStore, withKnownOwners } from '../ports/transfer.ts';
 import {
-  StoreNotEmptyError,
-  ThreadsNotTransferredError,
-  TransferError,
-  type TransferStore,
-  withKnownOwners,
-} from '../ports/transfer.ts';
-import {
+  batchRows,
   columnsOf,
   isInProject,
+  isOfConversation,
   RECORD_TYPES,
   type RecordOf,
   type RecordType,
   recordsOf,
   TABLES,
   type TableType,
-  TRANSFER_BATCH_ROWS,
   type TransferRecord,
   tableColumns,
 } from '../transfer-records.ts';
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 import { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
+import { SEQ_BITS } from './sqlite-message-numbers.ts';
+import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
 import type { SnapshotPool } from './sqlite-snapshots.ts';
+import { ConversationImport } from './sqlite-transfer-conversation.ts';
 
 const selectRows = (type: TableType) => {
   const columns = tableColumns(type).map(({ name }) => `r.${name}`);
@@ -32,6 +30,10 @@ const selectRows = (type: TableType) => {
     ? `SELECT p.id, ${columns.join(', ')} FROM projects p CROSS JOIN ${TABLES[type]} r USING (project_no)`
     : `SELECT ${columns.join(', ')} FROM ${TABLES[type]} r`;
 };
+
+/** Threads `t` in the order of their creation, without those that are still to be purged. */
+const THREADS = `threads t CROSS JOIN conversations c USING (conversation_no) CROSS JOIN groups g USING (group_no)
+  CROSS JOIN projects p ON p.project_no = t.project_no`;
 
 /** The rows of each type of record, in the order of their keys; those of deleted projects are not among them. */
 export const TRANSFER_ROWS: Readonly<Record<RecordType, string>> = {
@@ -45,9 +47,16 @@ export const TRANSFER_ROWS: Readonly<Record<RecordType, string>> = {
     FROM memberships m CROSS JOIN groups g USING (group_no) CROSS JOIN projects p USING (project_no)`,
   durable_presence: `SELECT p.id, g.id, d.user_id, d.region, d.location, d.updated_at
     FROM durable_presence d CROSS JOIN groups g USING (group_no) CROSS JOIN projects p USING (project_no)`,
+  thread: `
+    SELECT p.id, g.id, t.id, t.name, t.url, t.location, t.metadata, t.created_at, t.resolved_at, t.revision FROM ${THREADS}`,
+  participant: `
+    SELECT p.id, t.id, s.user_id, s.last_seen_at FROM ${THREADS} CROSS JOIN participants s ON s.thread_no = t.thread_no`,
+  message: `
+    SELECT p.id, t.id, m.id, m.author_id, ${MESSAGE_TYPE}, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
+      m.deleted_at, m.revision
+    FROM ${THREADS} CROSS JOIN messages m
+      ON m.message_no >= (t.thread_no << ${SEQ_BITS}) AND m.message_no < ((t.thread_no + 1) << ${SEQ_BITS})`,
 };
-
-export const ANY_THREAD = 'SELECT 1 FROM threads WHERE conversation_no IS NOT NULL LIMIT 1';
 
 /** Inserts a row from the columns of a record, ?1 to ?n; none where its project is not there. */
 function insertRow(type: TableType): string {
@@ -60,7 +69,7 @@ function insertRow(type: TableType): string {
     SELECT project_no, ${values(2)}${zero} FROM projects WHERE id = ?1`;
 }
 
-const INSERTS: Readonly<Record<Exclude<RecordType, 'durable_presence'>, string>> = {
+const INSERTS = {
   service_key: `
     INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
@@ -76,6 +85,7 @@ const INSERTS: Readonly<Record<Exclude<RecordType, 'durable_presence'>, string>>
       CROSS JOIN json_each(?3) CROSS JOIN users u ON u.project_no = p.project_no AND u.id = json_each.value
     WHERE p.id = ?1`,
 };
+type InsertedType = keyof typeof INSERTS;
 
 /** What follows from the other rows. */
 const DERIVE = `
@@ -115,12 +125,11 @@ export const sqliteTransfer = (
 async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord[]> {
   const snapshot = await pool.acquire();
   try {
-    if (snapshot.statement(ANY_THREAD).get() !== undefined) throw new ThreadsNotTransferredError();
     for (const type of RECORD_TYPES) {
       let rows: Row[] = [];
       for (const row of snapshot.statement(TRANSFER_ROWS[type]).iterate()) {
         rows.push(row);
-        if (rows.length < TRANSFER_BATCH_ROWS) continue;
+        if (rows.length < batchRows(type)) continue;
         yield recordsOf(type, rows);
         rows = [];
         await new Promise(setImmediate);
@@ -139,18 +148,20 @@ async function* exportRecords(pool: SnapshotPool): AsyncGenerator<TransferRecord
 class SqliteImport {
   readonly #connection: SqliteConnection;
   readonly #presence: DurablePresenceWrites;
+  readonly #conversation: ConversationImport;
   readonly #findProject;
-  readonly #inserts = new Map<RecordType, Statement>();
+  readonly #inserts = new Map<InsertedType, Statement>();
 
   constructor(connection: SqliteConnection, durableBounds: DurableBounds) {
     this.#connection = connection;
     connection.database.exec(`PRAGMA temp_store = FILE; PRAGMA cache_size = -${CACHE_KIB}`);
     this.#presence = new DurablePresenceWrites(connection, durableBounds);
+    this.#conversation = new ConversationImport(connection);
     this.#findProject = connection.prepare<[projectNo: number]>(
       'SELECT project_no FROM projects WHERE id = ?',
     );
     for (const [type, sql] of Object.entries(INSERTS))
-      this.#inserts.set(type as RecordType, connection.prepare(sql));
+      this.#inserts.set(type as InsertedType, connection.prepare(sql));
   }
 
   async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
@@ -159,6 +170,7 @@ class SqliteImport {
     const account = this.#connection.prepare('SELECT id FROM customers UNION ALL SELECT id FROM projects');
     if (account.get() !== undefined) throw new StoreNotEmptyError();
     for await (const batch of withKnownOwners(batches)) for (const record of batch) this.#insert(record);
+    this.#conversation.finish();
     database.exec(DERIVE);
     database.exec('COMMIT');
   }
@@ -179,22 +191,30 @@ class SqliteImport {
         throw new TransferError('the group, or one of the users, has no earlier record', record);
       return;
     }
+    if (isOfConversation(record)) {
+      this.#conversation.insert(this.#projectOf(record), record);
+      return;
+    }
     const columns = columnsOf(record).map((value) => (typeof value === 'boolean' ? Number(value) : value));
     if (record.type === 'durable_presence') this.#insertPresence(record, columns);
     else this.#run(record.type, ...columns);
   }
 
-  #run(type: RecordType, ...parameters: SQLInputValue[]): number {
+  #run(type: InsertedType, ...parameters: SQLInputValue[]): number {
     return (this.#inserts.get(type) as Statement).run(...parameters);
   }
 
   #insertPresence(record: RecordOf<'durable_presence'>, columns: readonly unknown[]): void {
     const [region, location] = columns.slice(3, 5) as [Json, Json];
     const { group: groupId, user: userId, updated_at: at } = record;
-    const project = this.#findProject.get(record.project)?.[0] as number;
-    const outcome = this.#presence.import(project, { groupId, userId, region, location, at });
+    const outcome = this.#presence.import(this.#projectOf(record), { groupId, userId, region, location, at });
     if (outcome === 'exists') throw new TransferError('an earlier record is about the same region', record);
     if (outcome === 'noMember')
       throw new TransferError('there is no earlier record of the membership', record);
+  }
+
+  /** The project is there: its record came before. */
+  #projectOf({ project }: { readonly project: string }): number {
+    return this.#findProject.get(project)?.[0] as number;
   }
 }

@@ -63,7 +63,7 @@ const arrived = (location: Json, from: Json | null = null): PresenceEvent => ({
   from,
 });
 
-/** All parts of a reading. */
+/** All parts of one reading. */
 async function partsOf(scene: PresenceScene, reading: Parameters<PresenceScene['part']>[0] = {}) {
   const parts: FoundUsers[] = [];
   for (let after: string | null = null; ; ) {
@@ -77,7 +77,7 @@ async function partsOf(scene: PresenceScene, reading: Parameters<PresenceScene['
 const bytesOf = ({ users }: FoundUsers) =>
   users.flatMap(({ locations }) => locations).reduce((sum, location) => sum + Buffer.byteLength(location), 0);
 
-/** How much a user can have, and how much one reading gives. */
+/** The bounds of a user's locations, and of one reading. */
 export function boundsContract(rule: Rule): void {
   rule(
     'one location too many ends the one with the earliest deadline, and readers get the event',
@@ -153,7 +153,7 @@ export function boundsContract(rule: Rule): void {
     await setAll(scene, small.toReversed(), -MOST);
     await scene.set('ann', PAGE_1, { region: SITE });
     const recorder = await scene.watch();
-    // It exceeds the bound by what all of the small ones but one have.
+    // It exceeds the bound by the bytes of all small locations but one.
     const moved = sized('moved', LARGEST - 130);
     await scene.set('ann', moved, { region: SITE, until: START + 2 * TTL });
     const ended = small.toReversed().slice(0, -1);
@@ -251,7 +251,7 @@ export function boundsContract(rule: Rule): void {
     const snapshot = await scene.store.snapshot({ ...SCOPE, after: null, limit: 1_000, now: START });
     assert.deepEqual(snapshot.users.map(withoutIncarnation), parts[0]?.users);
     assert.equal(snapshot.next, parts[0]?.next);
-    // Of several pairs, and so merged from those of each location that has all of them.
+    // A filter of several pairs is an intersection over the locations that have each pair.
     const one = await partsOf(scene, { location: large(3), partial: true });
     assert.deepEqual(
       one.flatMap((part) => part.users),
@@ -302,7 +302,7 @@ export function boundsContract(rule: Rule): void {
       const others = many.map((userId) => scene.set(userId, at({ page: '1', role: 'reader', of: userId })));
       await Promise.all(others);
       const editors = ['a', 'u19999x', 'u20499x', 'z'];
-      // More locations with the pair than are merged one by one.
+      // More locations with the pair than the driver merges one by one.
       for (const userId of editors)
         for (let index = 0; index < 20; index += 1)
           await scene.set(userId, at({ page: '1', role: 'editor', of: `${userId} ${index}` }));

@@ -13,7 +13,7 @@ import {
 
 const LATER = START + 10 * TTL;
 
-/** Presence that ends before its deadline: absence, leaving, and what is deleted. */
+/** Presence that ends before its deadline: by absence, by leaving a group, and by deletions. */
 export function endingContract(rule: Rule): void {
   rule(
     'clear ends presence at exactly this location, and returns whether the user was there',
@@ -57,7 +57,7 @@ export function endingContract(rule: Rule): void {
   });
 
   rule('removed users have no presence in the group, and no sweep reports them', async (scene) => {
-    await everybody(scene);
+    await setUsers(scene);
     await scene.store.removeUsers(SCOPE, ['ann', 'cid', 'nobody', 'ann'], START);
     assert.deepEqual(await scene.ids(), ['bob']);
     assert.deepEqual(await scene.locationsOf('ann'), []);
@@ -65,7 +65,7 @@ export function endingContract(rule: Rule): void {
   });
 
   rule('removing an empty list of users changes nothing', async (scene) => {
-    await everybody(scene);
+    await setUsers(scene);
     await scene.store.removeUsers(SCOPE, [], START);
     await scene.store.removeUsers({ ...SCOPE, groupId: 'nowhere' }, ['ann'], START);
     assert.deepEqual(await scene.ids(), ['ann', 'bob', 'cid']);
@@ -79,8 +79,8 @@ export function endingContract(rule: Rule): void {
   });
 
   rule('a removed group has no presence, and no sweep reports it', async (scene) => {
-    await everybody(scene);
-    await everybody(scene, 'another');
+    await setUsers(scene);
+    await setUsers(scene, 'another');
     await scene.store.removeGroup(SCOPE, START);
     await scene.store.removeGroup({ ...SCOPE, groupId: 'nowhere' }, START);
     assert.deepEqual(await scene.ids(), []);
@@ -91,9 +91,9 @@ export function endingContract(rule: Rule): void {
   });
 
   rule('a removed project has no presence in any group, and no sweep reports it', async (scene) => {
-    await everybody(scene);
-    await everybody(scene, 'another');
-    await scene.set('ann', PAGE_1, { project: 'kept' });
+    await setUsers(scene);
+    await setUsers(scene, 'another');
+    await scene.set('ann', PAGE_1, { project: 'other' });
     await scene.store.removeProject(SCOPE.project, START);
     await scene.store.removeProject('nowhere', START);
     assert.deepEqual(await scene.ids(), []);
@@ -103,7 +103,7 @@ export function endingContract(rule: Rule): void {
 }
 
 /** Three users, one of them at two locations. */
-async function everybody(scene: PresenceScene, groupId = SCOPE.groupId): Promise<void> {
+async function setUsers(scene: PresenceScene, groupId = SCOPE.groupId): Promise<void> {
   for (const id of ['ann', 'bob', 'cid']) await scene.set(id, PAGE_1, { groupId });
   await scene.set('ann', PAGE_2, { groupId });
 }

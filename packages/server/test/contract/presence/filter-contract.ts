@@ -24,7 +24,7 @@ const HOSTILE = [
 ];
 const SEED = 20_260;
 
-/** Which locations a reading is about. */
+/** The filters of a reading by location. */
 export function filterContract(rule: Rule): void {
   rule('a reading without a filter has every present user of the group', async (scene) => {
     await scene.set('ann', PAGE_1);
@@ -53,12 +53,12 @@ export function filterContract(rule: Rule): void {
 
   rule('a partial filter with two frequent pairs finds the few locations that have both', async (scene) => {
     const ids = Array.from({ length: 300 }, (_, index) => `u${index + 100}`);
-    const place = (index: number): Location => ({
+    const locationAt = (index: number): Location => ({
       half: `${index % 2}`,
       third: `${index % 3}`,
       own: `${index}`,
     });
-    await Promise.all(ids.map((id, index) => scene.set(id, at(place(index)))));
+    await Promise.all(ids.map((id, index) => scene.set(id, at(locationAt(index)))));
     await scene.set('ann', at({ half: '1', third: '3' }));
     const both = await scene.ids({ location: at({ half: '1', third: '2' }), partial: true });
     assert.deepEqual(
@@ -83,8 +83,8 @@ export function filterContract(rule: Rule): void {
     const locations = Array.from({ length: 120 }, () => hostileLocation(random));
     await Promise.all(locations.map((location, index) => scene.set(`u${index + 100}`, at(location))));
     for (const pattern of [...locations, ...locations.map((location) => part(location, random))]) {
-      const matching = locations.flatMap((place, index) =>
-        locationMatches(place, pattern) ? `u${index + 100}` : [],
+      const matching = locations.flatMap((location, index) =>
+        locationMatches(location, pattern) ? `u${index + 100}` : [],
       );
       const found = await scene.ids({ location: at(pattern), partial: true });
       assert.deepEqual(found, matching, `${canonicalLocation(pattern)}, seed ${SEED}`);

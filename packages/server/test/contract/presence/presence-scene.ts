@@ -9,12 +9,12 @@ import type {
 import type { Json } from '../../../src/values/json.ts';
 import { WatchRecorder } from './watch-recorder.ts';
 
-/** Two handles on one engine in which nothing is: the same handle twice where the engine lives in one process. */
+/** Two handles on one empty engine: the same handle twice where the engine lives in one process. */
 export type MakePresenceStores = () => Promise<readonly [PresenceStore, PresenceStore]>;
 
-/** When a test begins, in milliseconds: a whole second, so that tests can say what lies within one. */
+/** The start of a test, in milliseconds: a whole second, so that tests can choose times within one second. */
 export const START = 1_900_000_000_000;
-/** How long a presence lives where a test does not say otherwise. */
+/** The default lifetime of a presence, in milliseconds. */
 export const TTL = 30_000;
 
 export const SCOPE: PresenceScope = { project: 'project', groupId: 'group' };
@@ -25,7 +25,7 @@ export const PAGE_2 = at({ page: '2' });
 export const PAGE_3 = at({ page: '3' });
 export const SITE = at({ site: 's' });
 
-/** The membership of every user, where a test does not say otherwise. */
+/** The default membership of every user. */
 export const INCARNATION = 7;
 
 interface Setting extends Partial<PresenceScope> {
@@ -44,10 +44,10 @@ interface Reading extends Partial<PresenceScope> {
 }
 
 interface Watching extends Partial<PresenceScope> {
-  /** Where it is watched; where scenes write, that is the other one. */
+  /** The handle of the watch; scenes write with the other one. */
   readonly handle?: PresenceStore;
   readonly now?: number;
-  /** Called in the call, when the event has been recorded. */
+  /** Called within the callback, after the event was recorded. */
   readonly onEvent?: (offset: number) => void;
 }
 
@@ -58,10 +58,10 @@ export interface FoundUsers {
   readonly next: string | null;
 }
 
-/** A user as most rules are about them: whose membership it is has rules of its own. */
+/** A present user without the incarnation, which has rules of its own. */
 export const withoutIncarnation = ({ userId, locations }: PresentUser): FoundUser => ({ userId, locations });
 
-/** Two handles and short ways to use them: what one writes, the other reads. */
+/** Two handles with short methods: one handle writes, the other reads. */
 export class PresenceScene {
   readonly store: PresenceStore;
   readonly other: PresenceStore;
@@ -88,7 +88,7 @@ export class PresenceScene {
     return this.other.clear({ ...scope, userId, location, now });
   }
 
-  /** One part of a reading: see {@link PresentUsers}. */
+  /** One part of a reading; see {@link PresentUsers}. */
   async part(reading: Reading = {}): Promise<FoundUsers> {
     const { location, partial = false, after = null, limit = 10_000, now = START, ...scope } = reading;
     const filter = location === undefined ? null : { location, partial };
@@ -96,7 +96,7 @@ export class PresenceScene {
     return { users: users.map(withoutIncarnation), next };
   }
 
-  /** The first `limit` users, in as many parts as that takes. */
+  /** The first `limit` users, read in as many parts as needed. */
   async find(reading: Reading = {}): Promise<FoundUser[]> {
     const { limit = 10_000 } = reading;
     const found: FoundUser[] = [];

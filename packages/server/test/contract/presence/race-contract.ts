@@ -27,7 +27,7 @@ export function raceContract(rule: Rule): void {
     assert.deepEqual(
       [...departed, ...left].sort(),
       [PAGE_1, ...locations].sort(),
-      'every place was left once, but the last',
+      'every location was left once, except the last',
     );
   });
 

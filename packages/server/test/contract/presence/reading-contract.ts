@@ -19,7 +19,7 @@ const ORDERED = [
   '\u{1f600}',
 ];
 
-async function everybodyTo(scene: PresenceScene, ids: readonly string[], location = PAGE_1): Promise<void> {
+async function setUsers(scene: PresenceScene, ids: readonly string[], location = PAGE_1): Promise<void> {
   await Promise.all(ids.map((id) => scene.set(id, location)));
 }
 
@@ -45,7 +45,7 @@ export function readingContract(rule: Rule): void {
   });
 
   rule('a reading has users in ascending order of ID by code point', async (scene) => {
-    await everybodyTo(scene, ORDERED.toReversed());
+    await setUsers(scene, ORDERED.toReversed());
     assert.deepEqual(await scene.ids(), ORDERED);
     assert.deepEqual(await scene.ids({ location: PAGE_1 }), ORDERED);
     assert.deepEqual(await scene.ids({ location: PAGE_1, partial: true }), ORDERED);
@@ -62,7 +62,7 @@ export function readingContract(rule: Rule): void {
   });
 
   rule('a page has at most limit users, and starts after an ID that need not exist', async (scene) => {
-    await everybodyTo(scene, ['ann', 'bob', 'cid', 'dan']);
+    await setUsers(scene, ['ann', 'bob', 'cid', 'dan']);
     assert.deepEqual(await scene.ids({ limit: 2 }), ['ann', 'bob']);
     assert.deepEqual(await scene.ids({ limit: 2, after: 'bob' }), ['cid', 'dan']);
     assert.deepEqual(await scene.ids({ limit: 2, after: 'bo' }), ['bob', 'cid']);
@@ -72,8 +72,8 @@ export function readingContract(rule: Rule): void {
   });
 
   rule('the pages of a large group have every present user once', async (scene) => {
-    await everybodyTo(scene, CROWD);
-    await everybodyTo(scene, CROWD.slice(0, 40), at({ page: '1', paragraph: '7' }));
+    await setUsers(scene, CROWD);
+    await setUsers(scene, CROWD.slice(0, 40), at({ page: '1', paragraph: '7' }));
     for (const limit of [10_000, 1_500, 700, 64]) assert.deepEqual((await pages(scene, limit)).flat(), CROWD);
     assert.deepEqual((await pages(scene, 400, { location: PAGE_1 })).flat(), CROWD);
     assert.deepEqual((await pages(scene, 400, { location: PAGE_1, partial: true })).flat(), CROWD);
@@ -85,10 +85,10 @@ export function readingContract(rule: Rule): void {
   rule(
     'a user who arrives or departs between pages makes no other user appear twice or vanish',
     async (scene) => {
-      await everybodyTo(scene, CROWD);
+      await setUsers(scene, CROWD);
       const first = await scene.ids({ limit: 500 });
       await scene.store.removeUsers({ project: 'project', groupId: 'group' }, CROWD.slice(300, 510), START);
-      await everybodyTo(scene, ['u0100a', 'u0505a']);
+      await setUsers(scene, ['u0100a', 'u0505a']);
       const second = await scene.ids({ after: first.at(-1) as string });
       assert.deepEqual([...first, ...second], [...CROWD.slice(0, 500), 'u0505a', ...CROWD.slice(510)]);
     },
@@ -97,7 +97,7 @@ export function readingContract(rule: Rule): void {
   rule(
     'the remaining users are in order after departures at the front, the middle and the end',
     async (scene) => {
-      await everybodyTo(scene, CROWD);
+      await setUsers(scene, CROWD);
       let left = CROWD;
       for (const [from, to] of [
         [0, 300],
@@ -111,13 +111,13 @@ export function readingContract(rule: Rule): void {
           assert.deepEqual(await scene.ids(location === undefined ? {} : { location }), left);
         }
       }
-      await everybodyTo(scene, CROWD);
+      await setUsers(scene, CROWD);
       assert.deepEqual((await pages(scene, 400)).flat(), CROWD);
     },
   );
 
   rule('a page starts with the next user when the first one has departed', async (scene) => {
-    await everybodyTo(scene, CROWD);
+    await setUsers(scene, CROWD);
     for (const [index, id] of CROWD.slice(0, 200).entries()) {
       await scene.clear(id, PAGE_1);
       assert.deepEqual(await scene.ids({ limit: 1, after: 'a' }), [CROWD[index + 1]]);
@@ -127,7 +127,7 @@ export function readingContract(rule: Rule): void {
   rule(
     'users whom the filter or their deadline excludes do not count towards the limit of a page',
     async (scene) => {
-      await everybodyTo(scene, CROWD);
+      await setUsers(scene, CROWD);
       for (const id of CROWD.slice(0, 900)) await scene.set(id, PAGE_1, { until: START + 1 });
       await scene.set('u1200', PAGE_2);
       assert.deepEqual(await scene.ids({ limit: 3, now: START + 1 }), ['u0900', 'u0901', 'u0902']);
@@ -152,7 +152,7 @@ export function readingContract(rule: Rule): void {
       at({ page: '1', paragraph }),
     );
     for (const location of locations) await scene.set('ann', location);
-    await everybodyTo(scene, CROWD.slice(0, 30));
+    await setUsers(scene, CROWD.slice(0, 30));
     assert.deepEqual(await scene.locationsOf('ann'), locations);
     assert.deepEqual(await scene.ids({ location: locations[50] as string }), ['ann']);
     assert.deepEqual(await scene.find({ location: PAGE_1, partial: true, limit: 1 }), [

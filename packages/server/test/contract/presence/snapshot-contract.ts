@@ -23,7 +23,7 @@ const LOCATIONS = Array.from({ length: 6 }, (_, index) => at({ page: `${index}` 
 const read = (store: PresenceStore, after: string | null = null, limit = 10_000, now = START) =>
   store.snapshot({ ...SCOPE, after, limit, now });
 
-/** One random change. Their deadlines are so that a sweep at the end of the test's second ends some of them. */
+/** One random change. A sweep at the end of the test's second ends some of them. */
 function change(scene: PresenceScene, random: Random): Promise<unknown> {
   const store = random.pick([scene.store, scene.other]);
   const userId = random.pick(USERS);
@@ -44,7 +44,7 @@ function change(scene: PresenceScene, random: Random): Promise<unknown> {
   });
 }
 
-/** All that is present, with the position of the events at which it was. */
+/** All present users, with the position of the events at that state. */
 export function snapshotContract(rule: Rule): void {
   rule(
     'a snapshot has all present users with their locations, in order, without expired ones',
@@ -105,7 +105,7 @@ export function snapshotContract(rule: Rule): void {
       const { offset } = recorder.watch.position;
       for (const snapshot of [{ users: [], next: null, offset }, ...(await Promise.all(snapshots))]) {
         const follower = new PresenceFollower();
-        follower.learn(snapshot.users);
+        follower.apply(snapshot.users);
         for (const event of events.slice(snapshot.offset - offset)) follower.follow(event);
         assert.deepEqual(follower.users(), last.users, `from ${snapshot.offset}, seed ${SEED}`);
       }
@@ -119,7 +119,7 @@ export function snapshotContract(rule: Rule): void {
       const recorder = await scene.watch();
       await Promise.all(Array.from({ length: 100 }, () => change(scene, random)));
       const follower = new PresenceFollower();
-      /** For each user, the position of the page on which they were, or would have been. */
+      /** For each user, the position of the page that covers the user's ID. */
       const known = new Map<string, number>();
       const changes: Promise<unknown>[] = [];
       for (let after: string | null = null, isLast = false; !isLast; ) {
@@ -127,7 +127,7 @@ export function snapshotContract(rule: Rule): void {
         const { users, next, offset }: PresenceSnapshot = await read(scene.other, after, 2);
         isLast = next === null;
         after = next;
-        follower.learn(users);
+        follower.apply(users);
         for (const userId of USERS) {
           if (!known.has(userId) && (isLast || userId <= (after as string))) known.set(userId, offset);
         }

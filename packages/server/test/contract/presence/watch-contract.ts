@@ -16,7 +16,7 @@ import type { WatchRecorder } from './watch-recorder.ts';
 const USERS = Array.from({ length: 20 }, (_, index) => `u${index + 10}`);
 const page = (number: number) => at({ page: `${number}` });
 
-/** Changes of one kind each that several make at once, on both handles. Gives how many events they make. */
+/** Racing changes of each kind, on both handles. Returns the number of their events. */
 async function stir(scene: PresenceScene, rounds: number): Promise<number> {
   const handles = [scene.store, scene.other];
   const changes: Promise<unknown>[] = [];
@@ -38,7 +38,7 @@ async function stir(scene: PresenceScene, rounds: number): Promise<number> {
   return changes.length;
 }
 
-/** Watching: one order for all watchers, while there is one. */
+/** All watchers of a group get its events in one order. */
 export function watchContract(rule: Rule): void {
   rule('a watch begins at a position, and the first event has the next offset', async (scene) => {
     const first = await scene.watch();

@@ -32,7 +32,10 @@ const departed = (userId: string, location: string, reason: 'absent' | 'expired'
   reason,
 });
 
-/** The events of all changes that were awaited before. A last change ends them, so that no test waits for silence. */
+/**
+ * The events of all changes that were awaited before. A last change marks their end, so no test waits for a time
+ * without events.
+ */
 async function received(scene: PresenceScene, recorder: WatchRecorder): Promise<PresenceEvent[]> {
   const location = at({ end: `${recorder.events.length}` });
   await scene.set('the end', location, LATER);
@@ -193,9 +196,9 @@ export function watchEventContract(rule: Rule): void {
     async (scene) => {
       await scene.set('ann', PAGE_1);
       const recorders = [await scene.watch(), await scene.watch({ groupId: 'empty' })];
-      const elsewhere = await scene.watch({ project: 'kept' });
+      const elsewhere = await scene.watch({ project: 'other' });
       await scene.store.removeProject(SCOPE.project, START);
-      await scene.set('ann', PAGE_1, { project: 'kept' });
+      await scene.set('ann', PAGE_1, { project: 'other' });
       for (const recorder of recorders) assert.deepEqual(await recorder.first(1), [{ type: 'groupRemoved' }]);
       assert.deepEqual(await elsewhere.first(1), [arrived('ann', PAGE_1)]);
     },

@@ -15,7 +15,7 @@ async function move(scene: PresenceScene, count: number, now = START): Promise<v
   }
 }
 
-/** What can be read again of a group's events, and for how long. */
+/** The history of a group's events, and its lifetime. */
 export function watchHistoryContract(rule: Rule): void {
   rule('since returns the events after a position in order, on every handle', async (scene) => {
     const recorder = await scene.watch();
@@ -61,13 +61,13 @@ export function watchHistoryContract(rule: Rule): void {
     assert.equal((await since(0))?.length, HISTORY_LENGTH);
     await move(scene, 3);
     const events = await recorder.first(HISTORY_LENGTH + 3);
-    assert.equal(await since(0), null, 'not all are kept any more');
+    assert.equal(await since(0), null, 'the history no longer has all events');
     // An engine may store a few more, without a gap.
     for (const known of [1, 2, 3]) {
-      const kept = await since(known);
-      if (known < 3 && kept === null) continue;
+      const stored = await since(known);
+      if (known < 3 && stored === null) continue;
       const after = events.map((event, index) => [recorder.offsets[index], event]).slice(known);
-      assert.deepEqual(kept, after);
+      assert.deepEqual(stored, after);
     }
     const checksum = recorder.checksums[2];
     const position = { epoch, offset: offset + 3, ...(checksum !== undefined && { checksum }) };

@@ -38,13 +38,13 @@ export class WatchRecorder {
     return recorder;
   }
 
-  /** The first `count` events, once they have come. */
+  /** Resolves with the first `count` events. */
   async first(count: number): Promise<PresenceEvent[]> {
     await this.#until(() => this.events.length >= count, `${count} events`);
     return this.events.slice(0, count);
   }
 
-  /** All events up to this offset, once they have come. */
+  /** Resolves with all events up to this offset. */
   async upTo(offset: number): Promise<PresenceEvent[]> {
     return this.first(offset - this.watch.position.offset);
   }

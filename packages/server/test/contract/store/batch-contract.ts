@@ -25,7 +25,7 @@ export function batchContract(lab: StoreLab): void {
     assert.equal((await roster.group('old')).metadata, '{"a":1}');
   });
 
-  test('a batch of nothing applies', async () => {
+  test('a batch without users and groups is applied and changes nothing', async () => {
     const roster = await lab.project();
     for (const items of [{}, { users: [] }, { groups: [] }, { users: [], groups: [] }]) {
       const outcome = await roster.applied(items);
@@ -33,7 +33,7 @@ export function batchContract(lab: StoreLab): void {
     }
   });
 
-  test('users are applied first: a group can name users of the same batch, wherever they stand in the body', async () => {
+  test('a batch applies users first: a group can name users of the same batch, whichever list comes first in the body', async () => {
     const roster = await lab.project();
     const body =
       '{"groups":[{"id":"g","name":"G","members":["zed","ann"]}],"users":[{"id":"zed"},{"id":"ann"}]}';
@@ -41,7 +41,7 @@ export function batchContract(lab: StoreLab): void {
     assert.deepEqual(await roster.members('g'), ['ann', 'zed']);
   });
 
-  test('only what an item supplies changes', async () => {
+  test('a batch changes only the fields that an item supplies', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putUser('ann', { name: 'Ann', email: 'ann@example.org', metadata: { a: 1 } });
@@ -53,7 +53,7 @@ export function batchContract(lab: StoreLab): void {
     assert.deepEqual(await roster.members('g'), ['ann']);
   });
 
-  test('items apply in order: the later one of the same ID sees the earlier', async () => {
+  test('items of a batch apply in order: a later item with the same ID sees the earlier one', async () => {
     const roster = await lab.project();
     const outcome = await roster.applied({
       users: [
@@ -62,7 +62,7 @@ export function batchContract(lab: StoreLab): void {
         { id: 'ann', name: 'Two' },
       ],
       groups: [
-        { id: 'g', name: 'One', members: ['ann'], metadata: { kept: true } },
+        { id: 'g', name: 'One', members: ['ann'], metadata: { unchanged: true } },
         { id: 'g', members: [] },
         { id: 'g', name: 'Two' },
         { id: 'g', members: ['ann', 'ann'] },
@@ -73,11 +73,11 @@ export function batchContract(lab: StoreLab): void {
     const user = await roster.user('ann');
     assert.deepEqual([user.name, user.shortName], ['Two', 'A']);
     assert.equal((await roster.group('g')).name, 'Two');
-    assert.equal((await roster.group('g')).metadata, '{"kept":true}');
+    assert.equal((await roster.group('g')).metadata, '{"unchanged":true}');
     assert.deepEqual(await roster.members('g'), ['ann']);
   });
 
-  test('a status in a batch is honoured, for those it creates too', async () => {
+  test('a batch applies the status of a user or group, also of those it creates', async () => {
     const roster = await lab.project();
     await roster.users('old');
     await roster.applied({
@@ -98,7 +98,7 @@ export function batchContract(lab: StoreLab): void {
     assert.equal((await roster.group('g')).status, 'active');
   });
 
-  test('deleted stays deleted in a batch that names no status', async () => {
+  test('a deleted user or group stays deleted in a batch that does not supply its status', async () => {
     const roster = await lab.project();
     await roster.putUser('ann', { status: 'deleted' });
     await roster.putGroup('g', { name: 'G', status: 'deleted' });
@@ -119,7 +119,7 @@ export function batchContract(lab: StoreLab): void {
     assert.equal((await roster.membersOf('g')({ after: null, limit: 5 })).total, 1);
   });
 
-  test('all that a batch writes has its time', async () => {
+  test('every user that a batch writes has the time of the batch', async () => {
     const roster = await lab.project();
     const context = roster.next();
     const body = Buffer.from(JSON.stringify({ users: [{ id: 'ann' }, { id: 'bob', name: 'B' }] }));
@@ -130,7 +130,7 @@ export function batchContract(lab: StoreLab): void {
     }
   });
 
-  test('a dry run answers the same counts and applies nothing', async () => {
+  test('a dry run of a batch answers the same counts and applies nothing', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     const before = await roster.everything();
@@ -149,7 +149,7 @@ export function batchContract(lab: StoreLab): void {
     assert.deepEqual([dry.users, dry.groups], [real.users, real.groups]);
   });
 
-  test('the largest batch applies whole', async () => {
+  test('the largest batch is applied as a whole', async () => {
     const roster = await lab.project();
     const users = numbered('u', 10_000);
     const groups = numbered('g', 1_000).map((id, index) => ({

@@ -4,7 +4,7 @@ import type { BatchItems, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 export function batchErrorContract(lab: StoreLab): void {
-  /** A project with one user and one group; whatever the batch is rejected for, they stay as they are. */
+  /** A project with one user and one group, which no rejected batch may change. */
   const rejected = async (items: BatchItems | Uint8Array, dryRun = false) => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
@@ -96,7 +96,7 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('a missing name is found also where other items are invalid: missing comes before invalid', async () => {
+  test('a missing group name is found also where other items of the batch are invalid: missing comes before invalid', async () => {
     const outcome = await rejected({ users: [{ id: 'ann', email: 'nowhere' }], groups: [{ id: 'new' }] });
     assert.ok(outcome.kind === 'invalid');
     assert.deepEqual(
@@ -105,19 +105,19 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('a missing name is found also where a field is unexpected: each step is over the whole request', async () => {
+  test('a missing group name is found also where a field is unexpected: each step checks the whole batch', async () => {
     const outcome = await rejected({
       users: [{ id: 'ann', nick: 'A' }],
       groups: [{ id: 'new' }, { id: 'g' }],
     });
     assert.ok(outcome.kind === 'invalid');
-    const places = (problems: { readonly named: readonly { readonly path: string }[] }) =>
+    const paths = (problems: { readonly named: readonly { readonly path: string }[] }) =>
       problems.named.map(({ path }) => path);
-    assert.deepEqual(places(outcome.errors.unexpected), ['users[0].nick']);
-    assert.deepEqual(places(outcome.errors.missing), ['groups[0].name']);
+    assert.deepEqual(paths(outcome.errors.unexpected), ['users[0].nick']);
+    assert.deepEqual(paths(outcome.errors.missing), ['groups[0].name']);
   });
 
-  test('a missing name is reported before unknown users', async () => {
+  test('a missing group name is reported before unknown users of a batch', async () => {
     const outcome = await rejected({ groups: [{ id: 'g', members: ['nobody'] }, { id: 'new' }] });
     assert.equal(outcome.kind, 'invalid');
   });
@@ -140,11 +140,11 @@ export function batchErrorContract(lab: StoreLab): void {
       'groups',
       () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `g${index}`, name: 'N' })) }),
     ],
-    // Whether they have names is no question any more.
+    // Names are not checked at this step.
     ['groups', () => ({ groups: Array.from({ length: 1_001 }, (_, index) => ({ id: `new${index}` })) })],
   ];
   for (const [path, items] of tooMany) {
-    test(`more ${path} than a batch takes are \`invalid\`, as ${JSON.stringify(items()).slice(0, 40)}…`, async () => {
+    test(`more ${path} than the limit of a batch are \`invalid\`, as ${JSON.stringify(items()).slice(0, 40)}…`, async () => {
       const outcome = await rejected(items());
       assert.ok(outcome.kind === 'invalid');
       assert.deepEqual(
@@ -154,7 +154,7 @@ export function batchErrorContract(lab: StoreLab): void {
     });
   }
 
-  test('unknown users are named item by item, each with its JSON path', async () => {
+  test('unknown users of a batch are named item by item, each with its JSON path', async () => {
     const outcome = await rejected({
       users: [{ id: 'new' }],
       groups: [
@@ -173,7 +173,7 @@ export function batchErrorContract(lab: StoreLab): void {
     });
   });
 
-  test('unknown users are named in every item of a group that the batch would make, not only in the first', async () => {
+  test('unknown users are named in every item of a group that the batch would create, not only in the first', async () => {
     const outcome = await rejected({
       groups: [
         { id: 'h', name: 'H', members: ['zed'] },
@@ -188,7 +188,7 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('of many items with unknown users the first twenty are named and all are counted', async () => {
+  test('of many items of a batch with unknown users the first twenty are named and all are counted', async () => {
     const groups = Array.from({ length: 30 }, (_, index) => ({
       id: `h${index}`,
       name: 'H',
@@ -203,14 +203,14 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('of many unknown users in one item the first twenty are named and all are counted', async () => {
+  test('of many unknown users in one item of a batch the first twenty are named and all are counted', async () => {
     const members = Array.from({ length: 100 }, (_, index) => `u${100 - index}`);
     const outcome = await rejected({ groups: [{ id: 'g', members }] });
     assert.ok(outcome.kind === 'unknownUsers');
     assert.deepEqual(outcome.references[0]?.users, { count: 100, ids: members.slice(0, 20) });
   });
 
-  test('an error in the last item undoes everything before it', async () => {
+  test('an error in the last item of a batch rolls back all items before it', async () => {
     const users = Array.from({ length: 500 }, (_, index) => ({ id: `u${index}`, name: 'N' }));
     const groups = Array.from({ length: 100 }, (_, index) => ({
       id: `h${index}`,
@@ -233,11 +233,11 @@ export function batchErrorContract(lab: StoreLab): void {
     { groups: [{ id: 'new' }] },
     { users: [{ id: 'new' }], groups: [{ id: 'g', members: ['new', 'nobody'] }] },
   ];
-  test('a dry run has the errors of the batch itself', async () => {
+  test('a dry run of a batch has the errors of the batch itself', async () => {
     for (const items of faults) assert.deepEqual(await rejected(items, true), await rejected(items, false));
   });
 
-  test('a rejected batch does not affect one that waits beside it', async () => {
+  test('a rejected batch does not affect a batch that waits at the same time', async () => {
     const roster: Roster = await lab.project();
     const outcomes = await Promise.all([
       roster.batch({ users: [{ id: 'one' }] }),

@@ -7,8 +7,8 @@ import type { StoreLab } from './store-lab.ts';
 type Run = (roster: Roster) => Promise<object>;
 type Case = readonly [what: string, run: Run, expected: readonly string[]];
 
-const PLACE = { userId: 'ann', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
-const MOVED = { ...PLACE, location: '{"p":"1","s":"2"}' };
+const UPDATE = { userId: 'ann', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+const MOVED = { ...UPDATE, location: '{"p":"1","s":"2"}' };
 
 /** Group `g` has ann, bob and cid, `h` has ann; dan is in no group; user `off` and group `shut` are deleted. */
 async function stock(lab: StoreLab): Promise<Roster> {
@@ -21,7 +21,7 @@ async function stock(lab: StoreLab): Promise<Roster> {
   return roster;
 }
 
-const placed = async (roster: Roster, update: typeof PLACE) =>
+const setDurable = async (roster: Roster, update: typeof UPDATE) =>
   roster.store.durablePresence.put(roster.key, update, roster.next());
 
 const WRITES: readonly Case[] = [
@@ -111,11 +111,15 @@ const WRITES: readonly Case[] = [
     (r) => r.store.preferences.put(r.key, 'ann', { sendViaEmail: true }, r.next()),
     [],
   ],
-  ['a durable location', (r) => placed(r, PLACE), ['durable_presence.moved g ann']],
-  ['a durable location that is refreshed', (r) => placed(r, PLACE).then(() => placed(r, PLACE)), []],
+  ['a durable location', (r) => setDurable(r, UPDATE), ['durable_presence.moved g ann']],
+  [
+    'a durable location that is refreshed',
+    (r) => setDurable(r, UPDATE).then(() => setDurable(r, UPDATE)),
+    [],
+  ],
   [
     'a durable location that moves within its region',
-    (r) => placed(r, PLACE).then(() => placed(r, MOVED)),
+    (r) => setDurable(r, UPDATE).then(() => setDurable(r, MOVED)),
     ['durable_presence.moved g ann'],
   ],
   ['a new name of the project', (r) => r.store.projects.rename(r.key, 'New', r.next()), ['project.renamed']],
@@ -208,7 +212,7 @@ const REJECTED: readonly (readonly [what: string, run: Run])[] = [
     (r) => r.batch({ users: [{ id: 'x' }], groups: [{ id: 'g', members: ['nobody'] }] }),
   ],
   ['a batch that does not fit the schema', (r) => r.batch({ users: [{ id: 'x', nick: 'n' }] })],
-  ['durable presence of a user who is no member', (r) => placed(r, { ...PLACE, userId: 'dan' })],
+  ['durable presence of a user who is no member', (r) => setDurable(r, { ...UPDATE, userId: 'dan' })],
 ];
 
 /** The position of the newest record. */
@@ -216,7 +220,7 @@ async function newest({ store, key }: Roster): Promise<number> {
   return (await store.changes.list(key, 0, 1_000)).at(-1)?.position ?? 0;
 }
 
-/** What is recorded after a position, as texts. */
+/** The changes recorded after a position, as texts. */
 async function recordedAfter({ store, key }: Roster, position: number): Promise<string[]> {
   const records = await store.changes.list(key, position, 10_000);
   return records.flatMap(({ changes }) => changeTexts(changes));
@@ -266,7 +270,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(changes, [{ type: 'user.created', user: 'ann' }]);
   });
 
-  test('IDs of any legal characters are recorded as they are', async () => {
+  test('changes record IDs of any legal characters unchanged', async () => {
     const roster = await lab.project();
     const id = '{"\\,} \u{1f600}\'';
     await roster.groupOf(id, id);
@@ -296,7 +300,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(changeTexts(changes).sort(), [...expected].sort());
   });
 
-  test('positions grow, and a list begins after one of them', async () => {
+  test('positions of recorded changes grow, and a list begins after one of them', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c', 'd']) await roster.putUser(id, {});
     const all = await roster.store.changes.list(roster.key, 0, 10);
@@ -310,7 +314,7 @@ export function changeContract(lab: StoreLab): void {
     assert.deepEqual(rest, all.slice(2, 3));
   });
 
-  test('records of before a time are removed, the later ones stay, and no position is used again', async () => {
+  test('changes from before a time are removed, later ones stay, and no position is used again', async () => {
     const roster = await lab.project();
     for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
     const [, , last] = await roster.store.changes.list(roster.key, 0, 10);

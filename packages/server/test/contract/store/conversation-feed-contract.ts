@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
-import { appended, Conversation, markdown, plain } from './conversation.ts';
+import type { RevisionPage, ThreadChanges } from '../../../src/store/ports/conversation-feed.ts';
+import { appended, Conversation, inBatches, markdown, plain } from './conversation.ts';
 import type { StoreLab } from './store-lab.ts';
+import { projectOf, spacesOf } from './transfers.ts';
 
 /** What streams of messages are made from. */
 export function conversationFeedContract(lab: StoreLab): void {
@@ -126,6 +127,106 @@ export function conversationFeedContract(lab: StoreLab): void {
       await c.newThread('t');
       assert.notEqual((await since(c, 0)).epoch, epoch);
       assert.match(epoch, /^[A-Za-z0-9]{1,64}$/);
+    });
+
+    test('an imported thread has another epoch, and its changes after its first message go on from there', async () => {
+      const c = await Conversation.withThread(lab);
+      for (const id of ['a', 'b']) await c.newMessage('t', id, { content: markdown(id) });
+      const { epoch } = await since(c, 0);
+      await spacesOf(lab).withStore(async (to) => {
+        await to.transfer.import(lab.store.transfer.export());
+        const { key } = await projectOf(to, await c.projectId());
+        const copy = new Conversation(to, key, c.writes);
+        const imported = await since(copy, 0);
+        assert.notEqual(imported.epoch, epoch);
+        assert.deepEqual(ids(imported), ['a', 'b']);
+        const [first, last] = imported.messages;
+        assert.equal(imported.position, last?.position);
+        await copy.append('t', 'a', appended('!'));
+        assert.deepEqual(ids(await since(copy, first?.position ?? 0)), ['b', 'a']);
+      });
+    });
+  });
+
+  describe('the unread messages of many users', () => {
+    test('unread of many users is what a reading for each of them has', async () => {
+      const c = await Conversation.withThread(lab);
+      const users = ['ann', 'bob', 'cid', 'off', 'none'];
+      const isAlike = async () => {
+        const unread = await c.store.conversationFeed.unread(c.key, 't', users);
+        for (const user of users)
+          assert.deepEqual([user, unread.get(user)], [user, (await c.thread('t', user)).unread]);
+        return [...unread.values()].toSorted((a, b) => a - b);
+      };
+      assert.deepEqual(await isAlike(), [0, 0, 0, 0, 0]);
+      for (const id of ['a', 'b', 'c', 'd']) await c.newMessage('t', id);
+      await c.markSeen('t', 'bob', 'b');
+      await c.markSeen('t', 'cid', 'd');
+      assert.deepEqual(await isAlike(), [0, 0, 2, 4, 4]);
+      await c.putMessage('t', 'c', { deleted: true });
+      await c.deleteMessage('t', 'a');
+      assert.deepEqual(await isAlike(), [0, 0, 1, 2, 2]);
+    });
+
+    test('unread counts messages of the same millisecond as unread together, or not at all', async () => {
+      const c = await Conversation.withThread(lab);
+      for (const id of ['a', 'b']) await c.newMessage('t', id, { createdAt: 500 });
+      await c.newMessage('t', 'c', { createdAt: 501 });
+      await c.markSeen('t', 'bob', 'a');
+      const unread = await c.store.conversationFeed.unread(c.key, 't', ['bob', 'cid']);
+      assert.deepEqual([unread.get('bob'), unread.get('cid')], [1, 3]);
+    });
+
+    test('unread of a thread that is not there is of no user', async () => {
+      const c = await Conversation.in(lab);
+      assert.equal((await c.store.conversationFeed.unread(c.key, 't', ['ann'])).size, 0);
+    });
+  });
+
+  describe("the revisions of a group's threads", () => {
+    const walk = async (c: Conversation, groupId: string): Promise<Map<string, string>> => {
+      const found = new Map<string, string>();
+      let after: string | null = null;
+      do {
+        const page: RevisionPage = await c.store.conversationFeed.revisions(c.key, groupId, after);
+        for (const { id, revision } of page.threads) {
+          assert.ok(!found.has(id), `${id} comes once`);
+          found.set(id, revision);
+        }
+        after = page.last;
+      } while (after !== null);
+      return found;
+    };
+
+    test('revisions are of all threads of the group and of no other one, resolved ones among them', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newThread('resolved', { resolved: true });
+      await c.newThread('other', { groupId: 'h' });
+      await c.newThread('removed');
+      await c.deleteThread('removed');
+      await c.newMessage('t', 'm');
+      const found = await walk(c, 'g');
+      assert.deepEqual([...found.keys()].toSorted(), ['resolved', 't']);
+      for (const [id, revision] of found) assert.equal(revision, (await c.thread(id)).revision);
+      assert.deepEqual(await walk(c, 'none'), new Map());
+    });
+
+    test('a revision changes with what is shown of the thread, its participants among them, and not with an append', async () => {
+      const c = await Conversation.withThread(lab);
+      await c.newMessage('t', 'm', { content: markdown('a') });
+      const revision = async () => (await walk(c, 'g')).get('t');
+      const before = await revision();
+      await c.append('t', 'm', appended('b'));
+      assert.equal(await revision(), before);
+      await c.markSeen('t', 'bob');
+      assert.notEqual(await revision(), before);
+    });
+
+    test('revisions of very many threads come in pages, each thread once', async () => {
+      const c = await Conversation.in(lab);
+      const ids = Array.from({ length: 2_010 }, (_, index) => `t${index}`);
+      await inBatches(ids, (id) => c.newThread(id, { resolved: id.endsWith('7') }, { now: 5_000 }));
+      assert.deepEqual([...(await walk(c, 'g')).keys()].toSorted(), ids.toSorted());
     });
   });
 }

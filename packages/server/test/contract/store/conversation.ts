@@ -11,7 +11,9 @@ import {
   type StoredMessageWrite,
 } from '../../../src/store/ports/messages.ts';
 import type { StoredThreadWrite, ThreadListRequest, ThreadRecord } from '../../../src/store/ports/threads.ts';
+import type { Store } from '../../../src/store/store.ts';
 import type { ConditionalContext } from '../../../src/store/write-context.ts';
+import type { ProjectKey } from '../../../src/values/project-key.ts';
 import { changeTexts } from './entries.ts';
 import { newRoster, Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
@@ -48,6 +50,11 @@ export function appended(text: string, offset: number | null = null): MessageApp
 export class Conversation extends Roster {
   static async in(lab: StoreLab): Promise<Conversation> {
     const { store, key } = await newRoster(lab.store);
+    return Conversation.of(store, key);
+  }
+
+  /** The groups and users of a project that has none. */
+  static async of(store: Store, key: ProjectKey): Promise<Conversation> {
     const conversation = new Conversation(store, key);
     await conversation.groupOf('g', 'ann', 'bob', 'off');
     await conversation.groupOf('h', 'ann');

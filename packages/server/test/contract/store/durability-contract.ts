@@ -25,7 +25,7 @@ export function durabilityContract(lab: StoreLab): void {
     }
   };
 
-  test('every write is read again when the store is opened again', async () => {
+  test('every acknowledged write is read when the store is opened again', async () => {
     let before: unknown;
     let key: Roster['key'] = '';
     const snapshot = async (store: Store) => ({
@@ -45,8 +45,8 @@ export function durabilityContract(lab: StoreLab): void {
         await roster.putGroup('g', { status: 'active' });
         await roster.connectGroup('g', 'W1');
         await store.preferences.put(key, 'u000002', { sendViaEmail: false }, CONTEXT);
-        const place = { userId: 'u000003', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
-        assert.equal((await store.durablePresence.put(key, place, roster.next())).kind, 'set');
+        const update = { userId: 'u000003', groupId: 'g', region: '{"p":"1"}', location: '{"p":"1"}' };
+        assert.equal((await store.durablePresence.put(key, update, roster.next())).kind, 'set');
         await store.projects.rotateSecret(key, { secret: 'rotated', previousValidUntil: START }, CONTEXT);
         await store.sessions.create(key, { id: 'session', expiresAt: START }, CONTEXT);
         await store.sessions.revoke(key, 'session', CONTEXT);

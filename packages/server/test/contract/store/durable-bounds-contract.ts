@@ -1,4 +1,4 @@
-/** How much durable presence a user has in a group, and which of it is the latest when clocks differ. */
+/** The bounds of a user's durable presence in a group, and the latest location when clocks differ. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -21,101 +21,105 @@ function sized(name: string, bytes: number): string {
 }
 
 export function durableBoundsContract(lab: StoreLab): void {
-  const roomOf = async (...users: readonly string[]) => {
+  const sceneOf = async (...users: readonly string[]) => {
     const roster = await lab.project();
     await roster.groupOf('g', ...users);
     await roster.groupOf('h', ...users);
-    return new Room(roster);
+    return new DurableScene(roster);
   };
 
-  test('the latest location is the one that was set last, also by a writer whose clock is behind', async () => {
-    const room = await roomOf('ann');
-    assert.deepEqual(await room.put('ann', page(1), 10_000), { previous: null, at: 10_000, endedTo: null });
-    assert.deepEqual(await room.put('ann', page(2), 9_100), { previous: null, at: 10_001, endedTo: null });
-    assert.deepEqual(await room.latest('ann'), [page(2), 10_001]);
-    assert.deepEqual(await room.put('ann', page(1), 9_200), { previous: page(1), at: 10_002, endedTo: null });
-    assert.deepEqual(await room.latest('ann'), [page(1), 10_002]);
-    assert.deepEqual(await room.put('ann', page(3), 10_003), { previous: null, at: 10_003, endedTo: null });
+  test('the latest durable location is the one that was set last, also by a writer whose clock is behind', async () => {
+    const scene = await sceneOf('ann');
+    assert.deepEqual(await scene.put('ann', page(1), 10_000), { previous: null, at: 10_000, endedTo: null });
+    assert.deepEqual(await scene.put('ann', page(2), 9_100), { previous: null, at: 10_001, endedTo: null });
+    assert.deepEqual(await scene.latest('ann'), [page(2), 10_001]);
+    assert.deepEqual(await scene.put('ann', page(1), 9_200), {
+      previous: page(1),
+      at: 10_002,
+      endedTo: null,
+    });
+    assert.deepEqual(await scene.latest('ann'), [page(1), 10_002]);
+    assert.deepEqual(await scene.put('ann', page(3), 10_003), { previous: null, at: 10_003, endedTo: null });
   });
 
-  test('the time of a region does not go back, whether its location is renewed or replaced', async () => {
-    const room = await roomOf('ann');
-    const at = async (location: string, now: number) => (await room.put('ann', location, now, 'g', SITE)).at;
+  test('the time of a region of durable presence does not go back, whether its location is renewed or replaced', async () => {
+    const scene = await sceneOf('ann');
+    const at = async (location: string, now: number) => (await scene.put('ann', location, now, 'g', SITE)).at;
     assert.deepEqual([await at(page(1), 5_000), await at(page(1), 4_100)], [5_000, 5_001]);
     assert.equal(await at(page(2), 4_200), 5_002);
-    assert.deepEqual(await room.latest('ann'), [page(2), 5_002]);
+    assert.deepEqual(await scene.latest('ann'), [page(2), 5_002]);
   });
 
-  test('the times of a user in a group do not depend on other users and groups', async () => {
-    const room = await roomOf('ann', 'bob');
-    await room.put('ann', page(1), 5_000);
-    assert.equal((await room.put('bob', page(1), 4_000)).at, 4_000);
-    assert.equal((await room.put('ann', page(1), 4_000, 'h')).at, 4_000);
+  test("the times of a user's durable presence in a group do not depend on other users and groups", async () => {
+    const scene = await sceneOf('ann', 'bob');
+    await scene.put('ann', page(1), 5_000);
+    assert.equal((await scene.put('bob', page(1), 4_000)).at, 4_000);
+    assert.equal((await scene.put('ann', page(1), 4_000, 'h')).at, 4_000);
   });
 
-  test('updates that race have times of their own, and the latest of them is read', async () => {
-    const room = await roomOf('ann');
+  test('racing updates of durable presence have different times, and the latest of them is read', async () => {
+    const scene = await sceneOf('ann');
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => room.put('ann', page(index % 5), 1_000 + (index % 3) * 900)),
+      Array.from({ length: 20 }, (_, index) => scene.put('ann', page(index % 5), 1_000 + (index % 3) * 900)),
     );
     const times = outcomes.map(({ at }) => at);
     assert.equal(new Set(times).size, times.length);
-    assert.equal((await room.latest('ann'))[1], Math.max(...times));
+    assert.equal((await scene.latest('ann'))[1], Math.max(...times));
   });
 
-  test(`one more than ${MOST} locations ends the oldest, and nothing is found there any more`, () =>
+  test(`one more than ${MOST} durable locations ends the oldest, and no filter finds it any more`, () =>
     withImportedPresence(lab, pagesOf('ann', MOST), async (roster) => {
-      const room = new Room(roster);
-      assert.equal((await room.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
-      assert.equal((await room.put('ann', page(MOST), 20_000)).endedTo, 1);
-      assert.equal(await room.count('ann'), MOST);
-      assert.deepEqual(await Promise.all([0, 1, 7, MOST].map((n) => room.isFound(page(n)))), [
+      const scene = new DurableScene(roster);
+      assert.equal((await scene.put('ann', page(7), 20_000)).endedTo, null, 'a renewal is no more');
+      assert.equal((await scene.put('ann', page(MOST), 20_000)).endedTo, 1);
+      assert.equal(await scene.count('ann'), MOST);
+      assert.deepEqual(await Promise.all([0, 1, 7, MOST].map((n) => scene.isFound(page(n)))), [
         ...[false, true, true, true],
       ]);
-      assert.deepEqual(await room.latestWith({ page: '0' }), []);
-      assert.equal((await room.put('ann', page(0), 20_000)).endedTo, 2, 'it comes back as a new one');
-      assert.deepEqual(await room.latest('ann'), [page(0), 20_002]);
-      assert.equal(await room.count('ann'), MOST);
+      assert.deepEqual(await scene.latestWith({ page: '0' }), []);
+      assert.equal((await scene.put('ann', page(0), 20_000)).endedTo, 2, 'it comes back as a new one');
+      assert.deepEqual(await scene.latest('ann'), [page(0), 20_002]);
+      assert.equal(await scene.count('ann'), MOST);
     }));
 
-  test('locations whose text is longer than the bound in all end, the oldest first', async () => {
-    const room = await roomOf('ann');
+  test('durable locations whose text exceeds the bound in total end, the oldest first', async () => {
+    const scene = await sceneOf('ann');
     for (const name of ['a', 'b', 'c', 'd']) {
-      const { endedTo } = await room.put('ann', sized(name, QUARTER), 10);
+      const { endedTo } = await scene.put('ann', sized(name, QUARTER), 10);
       assert.equal(endedTo, null, 'exactly the bound is within it');
     }
-    assert.equal((await room.put('ann', canonicalLocation({ p: '' }), 20)).endedTo, 10);
-    assert.equal((await room.put('ann', sized('e', QUARTER), 30)).endedTo, 11);
-    assert.equal((await room.put('ann', sized('f', 2 * QUARTER), 40)).endedTo, 13, 'as many as it takes');
-    assert.deepEqual(await room.names('ann'), ['e', 'f', undefined]);
+    assert.equal((await scene.put('ann', canonicalLocation({ p: '' }), 20)).endedTo, 10);
+    assert.equal((await scene.put('ann', sized('e', QUARTER), 30)).endedTo, 11);
+    assert.equal((await scene.put('ann', sized('f', 2 * QUARTER), 40)).endedTo, 13, 'as many as it takes');
+    assert.deepEqual(await scene.names('ann'), ['e', 'f', undefined]);
   });
 
-  test('a location that is replaced by a longer one ends the oldest; by a shorter one it makes room', async () => {
-    const room = await roomOf('ann');
-    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, QUARTER), 10);
-    await room.put('ann', sized('x', QUARTER), 20, 'g', canonicalLocation({ page: 'x' }));
+  test('a durable location that is replaced by a longer one ends the oldest; a shorter one frees its bytes', async () => {
+    const scene = await sceneOf('ann');
+    for (const name of ['a', 'b', 'c']) await scene.put('ann', sized(name, QUARTER), 10);
+    await scene.put('ann', sized('x', QUARTER), 20, 'g', canonicalLocation({ page: 'x' }));
     const within = (bytes: number) =>
-      room.put('ann', sized('x', bytes), 30, 'g', canonicalLocation({ page: 'x' }));
+      scene.put('ann', sized('x', bytes), 30, 'g', canonicalLocation({ page: 'x' }));
     assert.equal((await within(QUARTER + 1)).endedTo, 10);
     assert.equal((await within(100)).endedTo, null);
-    assert.equal((await room.put('ann', sized('d', 2 * QUARTER - 100), 40)).endedTo, null);
-    assert.deepEqual(await room.names('ann'), ['b', 'c', 'd', 'x']);
+    assert.equal((await scene.put('ann', sized('d', 2 * QUARTER - 100), 40)).endedTo, null);
+    assert.deepEqual(await scene.names('ann'), ['b', 'c', 'd', 'x']);
     assert.equal(
-      (await room.put('ann', sized('e', 1 + Buffer.byteLength('{"page":"e","text":"é"}')), 50)).endedTo,
+      (await scene.put('ann', sized('e', 1 + Buffer.byteLength('{"page":"e","text":"é"}')), 50)).endedTo,
       11,
     );
   });
 
-  test('a location that is longer than the bound ends all others, and stays', async () => {
-    const room = await roomOf('ann');
-    for (const name of ['a', 'b', 'c']) await room.put('ann', sized(name, 100), 10);
-    assert.equal((await room.put('ann', sized('d', MOST_BYTES + 1), 20)).endedTo, 12);
-    assert.deepEqual(await room.names('ann'), ['d']);
-    assert.equal((await room.put('ann', sized('e', 100), 30)).endedTo, 20);
+  test('a durable location that is longer than the bound ends all others, and stays', async () => {
+    const scene = await sceneOf('ann');
+    for (const name of ['a', 'b', 'c']) await scene.put('ann', sized(name, 100), 10);
+    assert.equal((await scene.put('ann', sized('d', MOST_BYTES + 1), 20)).endedTo, 12);
+    assert.deepEqual(await scene.names('ann'), ['d']);
+    assert.equal((await scene.put('ann', sized('e', 100), 30)).endedTo, 20);
   });
 
   test('the bounds of durable presence apply to each user in each group', async () => {
-    const room = await roomOf('ann', 'bob');
+    const scene = await sceneOf('ann', 'bob');
     const all = ['a', 'b', 'c', 'd'];
     for (const name of all) {
       for (const [user, group] of [
@@ -123,22 +127,22 @@ export function durableBoundsContract(lab: StoreLab): void {
         ['bob', 'g'],
         ['ann', 'h'],
       ] as const)
-        assert.equal((await room.put(user, sized(name, QUARTER), 10, group)).endedTo, null);
+        assert.equal((await scene.put(user, sized(name, QUARTER), 10, group)).endedTo, null);
     }
-    assert.notEqual((await room.put('ann', sized('e', QUARTER), 10)).endedTo, null);
-    assert.deepEqual(await room.names('ann', 'h'), all);
-    assert.deepEqual(await room.names('bob'), all);
+    assert.notEqual((await scene.put('ann', sized('e', QUARTER), 10)).endedTo, null);
+    assert.deepEqual(await scene.names('ann', 'h'), all);
+    assert.deepEqual(await scene.names('bob'), all);
   });
 
-  test('updates that race do not exceed the bounds', async () => {
-    const room = await roomOf('ann');
+  test('racing updates of durable presence do not exceed the bounds', async () => {
+    const scene = await sceneOf('ann');
     const names = Array.from({ length: 24 }, (_, index) => String.fromCharCode(97 + index));
-    const outcomes = await Promise.all(names.map((name) => room.put('ann', sized(name, QUARTER), 10)));
+    const outcomes = await Promise.all(names.map((name) => scene.put('ann', sized(name, QUARTER), 10)));
     const newest = names
       .map((name, index) => ({ name, at: outcomes[index]?.at as number }))
       .sort((a, b) => b.at - a.at)
       .slice(0, 4);
-    assert.deepEqual(await room.names('ann'), newest.map(({ name }) => name).sort());
+    assert.deepEqual(await scene.names('ann'), newest.map(({ name }) => name).sort());
     assert.equal(outcomes.filter(({ endedTo }) => endedTo !== null).length, 20);
   });
 
@@ -150,27 +154,27 @@ export function durableBoundsContract(lab: StoreLab): void {
     ['deleting the user', (roster) => roster.deleteUser('ann')],
   ];
   for (const [how, end] of endings) {
-    test(`${how} frees what the locations took of the bounds`, async () => {
-      const room = await roomOf('ann');
-      for (const name of ['a', 'b', 'c', 'd']) await room.put('ann', sized(name, QUARTER), 10_000);
-      await end(room.roster);
-      await room.roster.groupOf('g', 'ann');
+    test(`${how} frees the bytes and the count of its durable locations`, async () => {
+      const scene = await sceneOf('ann');
+      for (const name of ['a', 'b', 'c', 'd']) await scene.put('ann', sized(name, QUARTER), 10_000);
+      await end(scene.roster);
+      await scene.roster.groupOf('g', 'ann');
       for (const [index, name] of ['e', 'f', 'g', 'h'].entries()) {
-        const { at, endedTo } = await room.put('ann', sized(name, QUARTER), 10 + index);
+        const { at, endedTo } = await scene.put('ann', sized(name, QUARTER), 10 + index);
         assert.deepEqual([at, endedTo], [10 + index, null], 'nothing of what was before counts');
       }
     });
   }
 
-  test('imported locations that exceed the bounds end with the next update of the user', () =>
+  test('imported durable locations that exceed the bounds end with the next update of the user', () =>
     withImportedPresence(lab, [...pagesOf('ann', MOST + 50), ...pagesOf('bob', 3)], async (roster) => {
-      const room = new Room(roster);
+      const scene = new DurableScene(roster);
       const latest = MOST + 50;
-      assert.deepEqual(await room.latest('ann'), [page(latest - 1), latest], 'the latest keeps its time');
-      const { at } = await room.put('ann', page(latest), 1);
+      assert.deepEqual(await scene.latest('ann'), [page(latest - 1), latest], 'the latest keeps its time');
+      const { at } = await scene.put('ann', page(latest), 1);
       assert.equal(at, latest + 1);
-      assert.deepEqual([await room.count('ann'), await room.count('bob')], [MOST, 3]);
-      assert.deepEqual(await Promise.all([50, 51, latest].map((n) => room.isFound(page(n)))), [
+      assert.deepEqual([await scene.count('ann'), await scene.count('bob')], [MOST, 3]);
+      assert.deepEqual(await Promise.all([50, 51, latest].map((n) => scene.isFound(page(n)))), [
         false,
         true,
         true,
@@ -178,7 +182,7 @@ export function durableBoundsContract(lab: StoreLab): void {
     }));
 }
 
-/** So many pages of a user in `g`, the times of which are 1, 2, … */
+/** `count` pages of a user in `g`, with the times 1, 2, … */
 const pagesOf = (userId: string, count: number): ImportedPresence[] =>
   Array.from({ length: count }, (_, index) => ({
     ...{ userId, groupId: 'g', region: page(index), location: page(index) },
@@ -186,7 +190,7 @@ const pagesOf = (userId: string, count: number): ImportedPresence[] =>
   }));
 
 /** The groups `g` and `h`, and the durable presence in them. */
-class Room {
+class DurableScene {
   readonly roster: Roster;
 
   constructor(roster: Roster) {
@@ -220,7 +224,7 @@ class Room {
     return (await this.#all(userId, 'g')).length;
   }
 
-  /** What the user's locations name as their page. */
+  /** The value of `page` in each of the user's locations. */
   async names(userId: string, groupId = 'g'): Promise<(string | undefined)[]> {
     return (await this.#all(userId, groupId)).map(({ location }) => location.page).sort();
   }

@@ -1,4 +1,4 @@
-/** Which durable places pass a filter, and which of a user's is the latest of them. */
+/** The durable locations that pass a filter, and the latest of them for each user. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,171 +11,170 @@ import { numbered, type Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 export function durableFilterContract(lab: StoreLab): void {
-  const roomOf = async (...users: readonly string[]) => {
+  const sceneOf = async (...users: readonly string[]) => {
     const roster = await lab.project();
     await roster.groupOf('g', ...users);
-    return new Room(roster);
+    return new DurableScene(roster);
   };
 
-  test('the latest of the matching locations is read, not the latest of all', async () => {
-    const room = await roomOf('ann', 'bob');
-    await room.place('ann', { site: 's', page: '1' }, 10);
-    await room.place('ann', { site: 's', page: '3' }, 20);
-    await room.place('ann', { site: 's', page: '2' }, 30);
-    await room.place('ann', { site: 'other' }, 40);
-    await room.place('bob', { site: 'other' }, 50);
-    assert.deepEqual(await room.latest({ site: 's' }), [['ann', { site: 's', page: '2' }, 30]]);
-    assert.deepEqual(await room.latest({ site: 's', page: '3' }), [['ann', { site: 's', page: '3' }, 20]]);
-    assert.deepEqual(await room.latest({ page: '4' }), []);
+  test('a filter reads the latest of the matching durable locations, not the latest of all', async () => {
+    const scene = await sceneOf('ann', 'bob');
+    await scene.set('ann', { site: 's', page: '1' }, 10);
+    await scene.set('ann', { site: 's', page: '3' }, 20);
+    await scene.set('ann', { site: 's', page: '2' }, 30);
+    await scene.set('ann', { site: 'other' }, 40);
+    await scene.set('bob', { site: 'other' }, 50);
+    assert.deepEqual(await scene.latest({ site: 's' }), [['ann', { site: 's', page: '2' }, 30]]);
+    assert.deepEqual(await scene.latest({ site: 's', page: '3' }), [['ann', { site: 's', page: '3' }, 20]]);
+    assert.deepEqual(await scene.latest({ page: '4' }), []);
   });
 
-  test('all pairs of a filter must be those of one location', async () => {
-    const room = await roomOf('ann', 'bob', 'cid');
-    await room.place('ann', { page: '1', line: '1' }, 1);
-    await room.place('ann', { page: '2', line: '2' }, 2);
-    await room.place('bob', { page: '1' }, 3);
-    await room.place('bob', { line: '2' }, 4);
-    await room.place('cid', { page: '1', line: '2' }, 5);
-    assert.deepEqual(await room.users({ page: '1', line: '2' }), ['cid']);
+  test('all pairs of a filter must be pairs of one durable location', async () => {
+    const scene = await sceneOf('ann', 'bob', 'cid');
+    await scene.set('ann', { page: '1', line: '1' }, 1);
+    await scene.set('ann', { page: '2', line: '2' }, 2);
+    await scene.set('bob', { page: '1' }, 3);
+    await scene.set('bob', { line: '2' }, 4);
+    await scene.set('cid', { page: '1', line: '2' }, 5);
+    assert.deepEqual(await scene.users({ page: '1', line: '2' }), ['cid']);
   });
 
-  test('a filter compares pairs of a key and a value, whatever quotes are in them', async () => {
-    const room = await roomOf('ann', 'bob', 'cid', 'dan', 'eve');
-    await room.place('ann', { a: 'b', c: 'd' }, 1);
-    await room.place('bob', { b: 'a', d: 'c' }, 2);
-    await room.place('cid', { a: 'b","c":"d' }, 3);
-    await room.place('dan', { 'a":"b","c': 'd' }, 4);
-    await room.place('eve', { a: 'b\\', c: '\\d' }, 5);
-    assert.deepEqual(await room.users({ a: 'b' }), ['ann']);
-    assert.deepEqual(await room.users({ c: 'd' }), ['ann']);
-    assert.deepEqual(await room.users({ a: 'b', c: 'd' }), ['ann']);
-    assert.deepEqual(await room.users({ a: 'b","c":"d' }), ['cid']);
-    assert.deepEqual(await room.users({ 'a":"b","c': 'd' }), ['dan']);
-    assert.deepEqual(await room.users({ a: 'b\\', c: '\\d' }), ['eve']);
+  test('a filter of durable presence compares pairs of a key and a value, whatever quotes are in them', async () => {
+    const scene = await sceneOf('ann', 'bob', 'cid', 'dan', 'eve');
+    await scene.set('ann', { a: 'b', c: 'd' }, 1);
+    await scene.set('bob', { b: 'a', d: 'c' }, 2);
+    await scene.set('cid', { a: 'b","c":"d' }, 3);
+    await scene.set('dan', { 'a":"b","c': 'd' }, 4);
+    await scene.set('eve', { a: 'b\\', c: '\\d' }, 5);
+    assert.deepEqual(await scene.users({ a: 'b' }), ['ann']);
+    assert.deepEqual(await scene.users({ c: 'd' }), ['ann']);
+    assert.deepEqual(await scene.users({ a: 'b', c: 'd' }), ['ann']);
+    assert.deepEqual(await scene.users({ a: 'b","c":"d' }), ['cid']);
+    assert.deepEqual(await scene.users({ 'a":"b","c': 'd' }), ['dan']);
+    assert.deepEqual(await scene.users({ a: 'b\\', c: '\\d' }), ['eve']);
   });
 
-  test('locations whose texts a weak hash cannot distinguish are distinguished', async () => {
+  test('durable locations whose texts collide in a weak hash are distinguished', async () => {
     const texts = ['AaAaAa', 'AaAaBB', 'BBAaAa', 'BBBBBB', '0', '00', ' 0', '0\u0000', '\u0000'];
     const users = numbered('u', texts.length);
-    const room = await roomOf(...users);
-    for (const [index, text] of texts.entries())
-      await room.place(users[index] as string, { [text]: text }, 1);
+    const scene = await sceneOf(...users);
+    for (const [index, text] of texts.entries()) await scene.set(users[index] as string, { [text]: text }, 1);
     for (const [index, text] of texts.entries()) {
-      assert.deepEqual(await room.users({ [text]: text }), [users[index]]);
-      assert.deepEqual(await room.users({ [text]: text }, false), [users[index]]);
+      assert.deepEqual(await scene.users({ [text]: text }), [users[index]]);
+      assert.deepEqual(await scene.users({ [text]: text }, false), [users[index]]);
     }
-    assert.deepEqual(await room.users({ AaAaAa: 'AaAaBB' }), []);
+    assert.deepEqual(await scene.users({ AaAaAa: 'AaAaBB' }), []);
   });
 
-  test('a location of 16 pairs is found by any part of it, and by nothing that is in it nearly', async () => {
+  test('a durable location of 16 pairs is found by each subset of them, and by no similar filter', async () => {
     const key = (index: number) => `key ${index} ${'k'.repeat(200)}`;
     const whole: Location = Object.fromEntries(
       Array.from({ length: 16 }, (_, index) => [key(index), `${index}${'v'.repeat(800)}`]),
     );
-    const room = await roomOf('ann', 'bob');
-    await room.place('ann', whole, 1);
-    await room.place('bob', { ...whole, [key(7)]: 'another' }, 2);
+    const scene = await sceneOf('ann', 'bob');
+    await scene.set('ann', whole, 1);
+    await scene.set('bob', { ...whole, [key(7)]: 'another' }, 2);
     for (const count of [1, 2, 7]) {
-      assert.deepEqual(await room.users(Object.fromEntries(Object.entries(whole).slice(0, count))), [
+      assert.deepEqual(await scene.users(Object.fromEntries(Object.entries(whole).slice(0, count))), [
         'ann',
         'bob',
       ]);
     }
-    assert.deepEqual(await room.users(Object.fromEntries(Object.entries(whole).slice(0, 8))), ['ann']);
-    assert.deepEqual(await room.users(whole), ['ann']);
-    assert.deepEqual(await room.users(whole, false), ['ann']);
-    assert.deepEqual(await room.users({ ...whole, [key(7)]: 'another' }, false), ['bob']);
-    assert.deepEqual(await room.users({ ...whole, [key(7)]: 'a third' }), []);
+    assert.deepEqual(await scene.users(Object.fromEntries(Object.entries(whole).slice(0, 8))), ['ann']);
+    assert.deepEqual(await scene.users(whole), ['ann']);
+    assert.deepEqual(await scene.users(whole, false), ['ann']);
+    assert.deepEqual(await scene.users({ ...whole, [key(7)]: 'another' }, false), ['bob']);
+    assert.deepEqual(await scene.users({ ...whole, [key(7)]: 'a third' }), []);
   });
 
-  test('after a move a location is found by its new pairs and by those that stayed, not by the old ones', async () => {
-    const room = await roomOf('ann');
+  test('after a move a durable location is found by its new and its remaining pairs, not by the old ones', async () => {
+    const scene = await sceneOf('ann');
     const region = { site: 's' };
-    await room.place('ann', { site: 's', page: '1' }, 1, region);
-    await room.place('ann', { site: 's', page: '1' }, 2, region);
-    assert.deepEqual(await room.latest({ page: '1' }), [['ann', { site: 's', page: '1' }, 2]]);
-    await room.place('ann', { site: 's', line: '9' }, 3, region);
-    assert.deepEqual(await room.users({ page: '1' }), []);
-    assert.deepEqual(await room.users({ site: 's', page: '1' }, false), []);
+    await scene.set('ann', { site: 's', page: '1' }, 1, region);
+    await scene.set('ann', { site: 's', page: '1' }, 2, region);
+    assert.deepEqual(await scene.latest({ page: '1' }), [['ann', { site: 's', page: '1' }, 2]]);
+    await scene.set('ann', { site: 's', line: '9' }, 3, region);
+    assert.deepEqual(await scene.users({ page: '1' }), []);
+    assert.deepEqual(await scene.users({ site: 's', page: '1' }, false), []);
     for (const pattern of [{ site: 's' }, { line: '9' }, { line: '9', site: 's' }])
-      assert.deepEqual(await room.latest(pattern), [['ann', { site: 's', line: '9' }, 3]]);
+      assert.deepEqual(await scene.latest(pattern), [['ann', { site: 's', line: '9' }, 3]]);
   });
 
-  test('a location that is its own region loses the pairs of a longer one that was set within it', async () => {
-    const room = await roomOf('ann');
-    await room.place('ann', { page: '1', line: '9' }, 1, { page: '1' });
-    await room.place('ann', { page: '1' }, 2);
-    assert.deepEqual(await room.users({ line: '9' }), []);
-    assert.deepEqual(await room.latest({ page: '1' }), [['ann', { page: '1' }, 2]]);
+  test('a durable location that is its own region loses the pairs of a longer one that was set within it', async () => {
+    const scene = await sceneOf('ann');
+    await scene.set('ann', { page: '1', line: '9' }, 1, { page: '1' });
+    await scene.set('ann', { page: '1' }, 2);
+    assert.deepEqual(await scene.users({ line: '9' }), []);
+    assert.deepEqual(await scene.latest({ page: '1' }), [['ann', { page: '1' }, 2]]);
   });
 
-  test('the same location in several regions is read once, with the time of the last of them', async () => {
-    const room = await roomOf('ann', 'bob');
+  test('the same durable location in several regions is read once, with the time of the last of them', async () => {
+    const scene = await sceneOf('ann', 'bob');
     for (let index = 0; index < 20; index += 1)
-      await room.place('ann', { page: '1', site: 's' }, 100 + index, { region: `${(index * 7) % 20}` });
-    await room.place('bob', { page: '1', site: 's' }, 1);
+      await scene.set('ann', { page: '1', site: 's' }, 100 + index, { region: `${(index * 7) % 20}` });
+    await scene.set('bob', { page: '1', site: 's' }, 1);
     const expected = [
       ['ann', { page: '1', site: 's' }, 119],
       ['bob', { page: '1', site: 's' }, 1],
     ];
-    assert.deepEqual(await room.latest({ page: '1', site: 's' }, false), expected);
-    assert.deepEqual(await room.latest({ page: '1' }), expected);
+    assert.deepEqual(await scene.latest({ page: '1', site: 's' }, false), expected);
+    assert.deepEqual(await scene.latest({ page: '1' }), expected);
   });
 
-  test('a user with very many locations has one entry, the latest that matches, and hides no other user', async () => {
-    const room = await roomOf('ann', 'big', 'cid');
-    await room.place('ann', { site: 's' }, 1);
-    await room.place('cid', { site: 's', page: '7' }, 1);
-    const places = Array.from({ length: 200 }, (_, index) => ({ site: 's', page: `${index}` }));
-    // Matching places that are older than very many others.
+  test('a user with very many durable locations has one entry, the latest that matches, and hides no other user', async () => {
+    const scene = await sceneOf('ann', 'big', 'cid');
+    await scene.set('ann', { site: 's' }, 1);
+    await scene.set('cid', { site: 's', page: '7' }, 1);
+    const locations = Array.from({ length: 200 }, (_, index) => ({ site: 's', page: `${index}` }));
+    // Matching locations that are older than very many others.
     const old = Array.from({ length: 12 }, (_, index) => ({ old: 'yes', page: `old ${index}` }));
-    await room.placeAll('big', old, (index) => 500 + index);
-    await room.placeAll('big', places, (index) => 1_000 + ((index * 37) % 200));
-    const newest = places[(199 * 173) % 200];
+    await scene.setAll('big', old, (index) => 500 + index);
+    await scene.setAll('big', locations, (index) => 1_000 + ((index * 37) % 200));
+    const newest = locations[(199 * 173) % 200];
     assert.equal(
-      places.findIndex((_, index) => (index * 37) % 200 === 199),
+      locations.findIndex((_, index) => (index * 37) % 200 === 199),
       (199 * 173) % 200,
     );
-    assert.deepEqual(await room.latest({ site: 's' }), [
+    assert.deepEqual(await scene.latest({ site: 's' }), [
       ['ann', { site: 's' }, 1],
       ['big', newest, 1_199],
       ['cid', { site: 's', page: '7' }, 1],
     ]);
-    assert.deepEqual(await room.latest({ old: 'yes' }), [['big', { old: 'yes', page: 'old 11' }, 511]]);
-    assert.deepEqual(await room.latest({ site: 's', page: '7' }), [
+    assert.deepEqual(await scene.latest({ old: 'yes' }), [['big', { old: 'yes', page: 'old 11' }, 511]]);
+    assert.deepEqual(await scene.latest({ site: 's', page: '7' }), [
       ['big', { site: 's', page: '7' }, 1_000 + ((7 * 37) % 200)],
       ['cid', { site: 's', page: '7' }, 1],
     ]);
-    assert.deepEqual(await room.users({ old: 'yes', page: '7' }), []);
-    assert.deepEqual(await room.latest(null), [
+    assert.deepEqual(await scene.users({ old: 'yes', page: '7' }), []);
+    assert.deepEqual(await scene.latest(null), [
       ['ann', { site: 's' }, 1],
       ['big', newest, 1_199],
       ['cid', { site: 's', page: '7' }, 1],
     ]);
   });
 
-  test('a user set deleted with many matching locations shortens no page', async () => {
+  test('a user set deleted with many matching durable locations does not shorten a page', async () => {
     const users = numbered('u', 6);
-    const room = await roomOf(...users);
+    const scene = await sceneOf(...users);
     for (const user of users)
-      await room.placeAll(
+      await scene.setAll(
         user,
         Array.from({ length: 30 }, (_, index) => ({ site: 's', page: `${index}` })),
         (index) => index + 1,
       );
-    await room.roster.applied({ users: users.slice(1, 4).map((id) => ({ id, status: 'deleted' })) });
+    await scene.roster.applied({ users: users.slice(1, 4).map((id) => ({ id, status: 'deleted' })) });
     const expected = ['u000000', 'u000004', 'u000005'];
     for (const pattern of [null, { site: 's' }, { site: 's', page: '3' }]) {
-      assert.deepEqual(await room.users(pattern), expected);
-      assert.deepEqual(await room.walk(pattern, 2), expected);
+      assert.deepEqual(await scene.users(pattern), expected);
+      assert.deepEqual(await scene.walk(pattern, 2), expected);
     }
-    assert.deepEqual(await room.users({ site: 's', page: '3' }, false), expected);
+    assert.deepEqual(await scene.users({ site: 's', page: '3' }, false), expected);
   });
 
-  test('random locations are found by random filters as by a naive search, on pages of any length', async () => {
+  test('random filters find random durable locations as a naive search does, on pages of any length', async () => {
     const random = new Random(20_260);
     const users = [...numbered('u', 25), '\u{ff21}', '\u{1f600}', '\u{1f600}x'];
-    const room = await roomOf(...users);
+    const scene = await sceneOf(...users);
     const location = (most: number): Location => {
       const keys = random.some(['page', 'site', 'line', '"'], most);
       return Object.fromEntries(
@@ -183,15 +182,17 @@ export function durableFilterContract(lab: StoreLab): void {
       );
     };
     const drawn = Array.from({ length: 150 }, () => ({ user: random.pick(users), location: location(3) }));
-    for (const [index, each] of drawn.entries()) await room.place(each.user, each.location, index + 1);
+    for (const [index, each] of drawn.entries()) await scene.set(each.user, each.location, index + 1);
     for (let round = 0; round < 60; round += 1) {
       const [pattern, partial] = [location(3), random.chance(0.7)];
-      const passes = (place: Location) =>
-        partial ? locationMatches(place, pattern) : canonicalLocation(place) === canonicalLocation(pattern);
-      const expected = room.naively(passes);
-      assert.deepEqual(await room.latest(pattern, partial), expected, canonicalLocation(pattern));
+      const passes = (location: Location) =>
+        partial
+          ? locationMatches(location, pattern)
+          : canonicalLocation(location) === canonicalLocation(pattern);
+      const expected = scene.naively(passes);
+      assert.deepEqual(await scene.latest(pattern, partial), expected, canonicalLocation(pattern));
       assert.deepEqual(
-        await room.walk(pattern, 1 + random.below(5), partial),
+        await scene.walk(pattern, 1 + random.below(5), partial),
         expected.map(([user]) => user),
       );
     }
@@ -200,17 +201,17 @@ export function durableFilterContract(lab: StoreLab): void {
 
 type Found = readonly [user: string, location: Location, at: number];
 
-/** A group `g`, what was placed in it, and how it is read. */
-class Room {
+/** A group `g`, the locations set in it, and its readings. */
+class DurableScene {
   readonly roster: Roster;
-  readonly #placed = new Map<string, Found>();
+  readonly #locations = new Map<string, Found>();
 
   constructor(roster: Roster) {
     this.roster = roster;
   }
 
-  /** Sets a location now; the times of a user's have to be in order. */
-  async place(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
+  /** Sets a location at `now`; the times of one user must ascend. */
+  async set(userId: string, location: Location, now: number, region: Location = location): Promise<void> {
     const update = this.#note(userId, location, now, region);
     const { store, key } = this.roster;
     const outcome = await store.durablePresence.put(key, update, { now, revision: 'p', ...BY_TEST });
@@ -218,15 +219,15 @@ class Room {
   }
 
   /** Sets locations in the order of their times. */
-  async placeAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
+  async setAll(user: string, locations: readonly Location[], at: (index: number) => number): Promise<void> {
     const timed = locations.map((location, index) => ({ location, now: at(index) }));
     for (const { location, now } of timed.toSorted((a, b) => a.now - b.now))
-      await this.place(user, location, now);
+      await this.set(user, location, now);
   }
 
   #note(userId: string, location: Location, at: number, region: Location) {
     const [text, of] = [canonicalLocation(location), canonicalLocation(region)];
-    this.#placed.set(JSON.stringify([userId, of]), [userId, location, at]);
+    this.#locations.set(JSON.stringify([userId, of]), [userId, location, at]);
     return { userId, groupId: 'g', region: of, location: text };
   }
 
@@ -252,10 +253,10 @@ class Room {
     }
   }
 
-  /** Of each user the latest place that passes, found by looking at all of them. */
+  /** The latest location of each user that passes, found by reading all locations. */
   naively(passes: (location: Location) => boolean): Found[] {
     const latest = new Map<string, Found>();
-    for (const found of this.#placed.values()) {
+    for (const found of this.#locations.values()) {
       const [user, location, at] = found;
       if (passes(location) && at > (latest.get(user)?.[2] ?? 0)) latest.set(user, found);
     }

@@ -2,139 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { LocationFilter } from '../../../src/values/location-filter.ts';
-import { BY_TEST } from '../../support/origin.ts';
-import { shown } from '../../support/shown-eligibility.ts';
-import { numbered, type Roster } from './roster.ts';
+import { EVERYWHERE, found, listed, PAGE_1, PAGE_2, presentUsers, putPresence } from './durable-presence.ts';
+import { numbered } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-const PAGE_1 = canonicalLocation({ page: '1' });
-const PAGE_2 = canonicalLocation({ page: '2' });
 const SITE = canonicalLocation({ site: 's' });
-const EVERYWHERE = null;
 
 export function presenceContract(lab: StoreLab): void {
-  test("the eligibility of a user is the user's status, the group's status and the membership", async () => {
-    const roster = await lab.project();
-    const eligibility = async () => shown(await lab.store.eligibility.find(roster.key, 'g', 'ann'));
-    assert.deepEqual(await eligibility(), { user: null, group: null, member: false });
-    await roster.users('ann');
-    assert.deepEqual(await eligibility(), { user: 'active', group: null, member: false });
-    await roster.groupOf('g');
-    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: false });
-    await roster.changeMembers('g', { add: ['ann'] });
-    assert.deepEqual(await eligibility(), { user: 'active', group: 'active', member: true });
-    await roster.putUser('ann', { status: 'deleted' });
-    await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await eligibility(), { user: 'deleted', group: 'deleted', member: true });
-    await roster.deleteUser('ann');
-    assert.deepEqual(await eligibility(), { user: null, group: 'deleted', member: false });
-  });
-
-  test('findMany returns the eligibility of many users in the order of the queries', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann', 'bob');
-    await roster.groupOf('off', 'ann');
-    await roster.users('cid');
-    await roster.putUser('bob', { status: 'deleted' });
-    await roster.putGroup('off', { status: 'deleted' });
-    const asked = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
-      ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
-    );
-    const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
-      lab.store.eligibility.find(roster.key, groupId, userId);
-    assert.deepEqual(
-      await lab.store.eligibility.findMany(roster.key, asked),
-      await Promise.all(asked.map(one)),
-    );
-    assert.deepEqual(await lab.store.eligibility.findMany(roster.key, []), []);
-    const other = await lab.project();
-    const [found] = await lab.store.eligibility.findMany(other.key, [{ groupId: 'g', userId: 'ann' }]);
-    assert.deepEqual(found, { user: null, group: null, incarnation: null });
-  });
-
-  test('a user who becomes a member again has another incarnation; no other change makes one', async () => {
-    const roster = await lab.project();
-    const incarnation = async () => (await lab.store.eligibility.find(roster.key, 'g', 'ann')).incarnation;
-    const seen = new Set<number | null>();
-    const again: (() => Promise<unknown>)[] = [
-      () => roster.groupOf('g', 'ann', 'bob'),
-      async () => {
-        await roster.changeMembers('g', { remove: ['ann'] });
-        await roster.changeMembers('g', { add: ['ann'] });
-      },
-      async () => {
-        await roster.putGroup('g', { members: ['bob'] });
-        await roster.applied({ groups: [{ id: 'g', members: ['ann', 'bob'] }] });
-      },
-      async () => {
-        await roster.deleteUser('ann');
-        await roster.users('ann');
-        await roster.changeMembers('g', { add: ['ann'] });
-      },
-      async () => {
-        await roster.deleteGroup('g');
-        await roster.groupOf('g', 'ann', 'bob');
-      },
-    ];
-    for (const step of again) {
-      await step();
-      seen.add(await incarnation());
-    }
-    assert.equal(seen.size, again.length);
-    const last = await incarnation();
-    await roster.putUser('ann', { name: 'Ann' });
-    await roster.putGroup('g', { name: 'G', members: ['ann'] });
-    await roster.applied({ users: [{ id: 'ann' }], groups: [{ id: 'g', members: ['ann', 'bob'] }] });
-    await roster.changeMembers('g', { add: ['ann'] });
-    assert.equal(await incarnation(), last);
-    assert.deepEqual([...(await lab.store.eligibility.filter(roster.key, 'g', ['ann']))], [['ann', last]]);
-  });
-
-  test('findMany answers a thousand different queries', async () => {
-    const roster = await lab.project();
-    const users = numbered('u', 1_000);
-    await roster.groupOf('g', ...users.filter((_, index) => index % 3 > 0));
-    await roster.users(...users);
-    await roster.applied({
-      users: users.filter((_, index) => index % 5 === 0).map((id) => ({ id, status: 'deleted' })),
-    });
-    const asked = users.map((userId) => ({ groupId: 'g', userId })).reverse();
-    const expected = users.map((_, index) => ({
-      user: index % 5 === 0 ? 'deleted' : 'active',
-      group: 'active',
-      member: index % 3 > 0,
-    }));
-    assert.deepEqual(
-      (await lab.store.eligibility.findMany(roster.key, asked)).map(shown),
-      expected.reverse(),
-    );
-  });
-
-  test('presentable users are active members of an active group, in order of ID', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'cid', 'ann', 'bob');
-    await roster.users('dan');
-    await roster.putUser('bob', { status: 'deleted' });
-    const asked = ['nobody', 'dan', 'cid', 'bob', 'ann'];
-    const presentable = async (groupId: string, userIds: readonly string[]) => [
-      ...(await lab.store.eligibility.filter(roster.key, groupId, userIds)).keys(),
-    ];
-    assert.deepEqual(await presentable('g', asked), ['ann', 'cid']);
-    assert.deepEqual(await presentable('g', ['cid']), ['cid']);
-    assert.deepEqual(await presentable('g', []), []);
-    assert.deepEqual(await presentable('nowhere', asked), []);
-    await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await presentable('g', asked), []);
-  });
-
-  test('presentable orders by code point and takes many users at once', async () => {
-    const roster = await lab.project();
-    const ids = [...numbered('u', 3_000), '\u{ff21}', '\u{1f600}'];
-    await roster.groupOf('g', ...ids);
-    const found = await lab.store.eligibility.filter(roster.key, 'g', [...ids].reverse());
-    assert.deepEqual([...found.keys()], ids);
-  });
-
   test('durable presence is stored with its time, and a region has one location', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
@@ -142,10 +16,10 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_1, at: 10 });
     assert.deepEqual(await putPresence(roster, 'ann', PAGE_2, 20, SITE), setAt(20, PAGE_1));
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_2, at: 20 });
-    assert.deepEqual(await places(roster, { location: PAGE_1, partial: false }), []);
+    assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: false }), []);
   });
 
-  test('an update of the same location renews its time', async () => {
+  test('an update of the same durable location renews its time', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_1, 10);
@@ -153,7 +27,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
-  test('of several regions the latest location that passes the filter is read', async () => {
+  test('of several regions the latest durable location that passes the filter is read', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_2, 40);
@@ -167,17 +41,17 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await found(roster, 'ann'), { userId: 'ann', location: PAGE_2, at: 60 });
   });
 
-  test('an exact filter takes the location itself, a partial one every location that has all of its pairs', async () => {
+  test('an exact filter of durable presence matches the location itself, a partial one every location that has all of its pairs', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob', 'cid', 'dan');
-    const place = async (user: string, location: Location) =>
+    const set = async (user: string, location: Location) =>
       putPresence(roster, user, canonicalLocation(location), 1);
-    await place('ann', { page: '1' });
-    await place('bob', { page: '1', paragraph: '7' });
-    await place('cid', { page: '11', paragraph: '7' });
-    await place('dan', { paragraph: '7', page: '1', 'line "x"': '\\' });
+    await set('ann', { page: '1' });
+    await set('bob', { page: '1', paragraph: '7' });
+    await set('cid', { page: '11', paragraph: '7' });
+    await set('dan', { paragraph: '7', page: '1', 'line "x"': '\\' });
     const filtered = (location: Location, partial: boolean) =>
-      places(roster, { location: canonicalLocation(location), partial });
+      presentUsers(roster, { location: canonicalLocation(location), partial });
     assert.deepEqual(await filtered({ page: '1' }, false), ['ann']);
     assert.deepEqual(await filtered({ page: '1' }, true), ['ann', 'bob', 'dan']);
     assert.deepEqual(await filtered({ paragraph: '7' }, true), ['bob', 'cid', 'dan']);
@@ -186,7 +60,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.deepEqual(await filtered({ '': '' }, true), []);
   });
 
-  test('a filter compares whole keys and values, whatever characters are in them', async () => {
+  test('a filter of durable presence compares whole keys and values, whatever characters are in them', async () => {
     const roster = await lab.project();
     const odd: Location[] = [
       { 'a.b': '1' },
@@ -213,12 +87,12 @@ export function presenceContract(lab: StoreLab): void {
         assert.deepEqual(await listed(roster, { location: text, partial }), expected);
     }
     assert.deepEqual(
-      await places(roster, { location: canonicalLocation({ like: '100x_' }), partial: true }),
+      await presentUsers(roster, { location: canonicalLocation({ like: '100x_' }), partial: true }),
       [],
     );
   });
 
-  test('presence is listed in order of user ID, after an ID, at most so many users', async () => {
+  test('durable presence is listed in order of user ID, after an ID, up to a limit of users', async () => {
     const roster = await lab.project();
     const users = ['a', 'b', '\u{ff21}', '\u{1f600}'];
     await roster.groupOf('g', ...users);
@@ -242,14 +116,14 @@ export function presenceContract(lab: StoreLab): void {
     }
   });
 
-  test('a user set deleted is left out of the listing, and listed with the same location when set active', async () => {
+  test('a user set deleted is not in the list of durable presence, and is listed with the same location when set active', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await putPresence(roster, 'ann', PAGE_1, 1);
     await putPresence(roster, 'bob', PAGE_1, 2);
     await roster.putUser('ann', { status: 'deleted' });
-    assert.deepEqual(await places(roster, EVERYWHERE), ['bob']);
-    assert.deepEqual(await places(roster, { location: PAGE_1, partial: true }), ['bob']);
+    assert.deepEqual(await presentUsers(roster, EVERYWHERE), ['bob']);
+    assert.deepEqual(await presentUsers(roster, { location: PAGE_1, partial: true }), ['bob']);
     await roster.applied({ users: [{ id: 'ann', status: 'active' }] });
     assert.deepEqual(await listed(roster, EVERYWHERE), [
       { userId: 'ann', location: PAGE_1, at: 1 },
@@ -257,7 +131,7 @@ export function presenceContract(lab: StoreLab): void {
     ]);
   });
 
-  test('users who are set deleted do not shorten a page of presence', async () => {
+  test('users who are set deleted do not shorten a page of durable presence', async () => {
     const roster = await lab.project();
     const users = numbered('u', 6);
     await roster.groupOf('g', ...users);
@@ -269,105 +143,6 @@ export function presenceContract(lab: StoreLab): void {
       users.slice(4),
     );
   });
-
-  const rejections: readonly [
-    why: string,
-    prepare: (roster: Roster) => Promise<unknown>,
-    eligibility: object,
-  ][] = [
-    [
-      'a user who does not exist',
-      (roster) => roster.groupOf('g'),
-      { user: null, group: 'active', member: false },
-    ],
-    [
-      'a group that does not exist',
-      (roster) => roster.users('ann'),
-      { user: 'active', group: null, member: false },
-    ],
-    [
-      'a user who is no member',
-      async (roster) => {
-        await roster.groupOf('g');
-        await roster.users('ann');
-      },
-      { user: 'active', group: 'active', member: false },
-    ],
-    [
-      'a user set deleted',
-      async (roster) => {
-        await roster.groupOf('g', 'ann');
-        await roster.putUser('ann', { status: 'deleted' });
-      },
-      { user: 'deleted', group: 'active', member: true },
-    ],
-    [
-      'a group set deleted',
-      async (roster) => {
-        await roster.groupOf('g', 'ann');
-        await roster.putGroup('g', { status: 'deleted' });
-      },
-      { user: 'active', group: 'deleted', member: true },
-    ],
-  ];
-  for (const [why, prepare, eligibility] of rejections) {
-    test(`durable presence of ${why} is rejected with the eligibility, and nothing is stored`, async () => {
-      const roster = await lab.project();
-      await prepare(roster);
-      const outcome = await putPresence(roster, 'ann', PAGE_1, 1);
-      assert.ok(outcome.kind === 'rejected');
-      assert.deepEqual(shown(outcome.eligibility), eligibility);
-      await roster.applied({
-        users: [{ id: 'ann', status: 'active' }],
-        groups: [{ id: 'g', name: 'g', status: 'active' }],
-      });
-      assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await places(roster, EVERYWHERE), []);
-    });
-  }
-
-  const endings: readonly [how: string, end: (roster: Roster) => Promise<unknown>][] = [
-    ['leaving the group by a list of members', (roster) => roster.putGroup('g', { members: ['bob'] })],
-    ['being removed from the group', (roster) => roster.changeMembers('g', { remove: ['ann'] })],
-    ['leaving the group in a batch', (roster) => roster.applied({ groups: [{ id: 'g', members: ['bob'] }] })],
-    ['deleting the group', (roster) => roster.deleteGroup('g')],
-    ['deleting the user', (roster) => roster.deleteUser('ann')],
-  ];
-  for (const [how, end] of endings) {
-    test(`${how} ends durable presence for good`, async () => {
-      const roster = await lab.project();
-      await roster.groupOf('g', 'ann', 'bob');
-      await roster.groupOf('other', 'ann');
-      await putPresence(roster, 'ann', PAGE_1, 1);
-      await putPresence(roster, 'ann', PAGE_2, 2);
-      await end(roster);
-      assert.equal(await found(roster, 'ann'), null);
-      await roster.groupOf('g', 'ann', 'bob');
-      assert.equal(await found(roster, 'ann'), null);
-      assert.deepEqual(await places(roster, EVERYWHERE), []);
-    });
-  }
-
-  test('durable presence in one group does not change that in another', async () => {
-    const roster = await lab.project();
-    await roster.groupOf('g', 'ann');
-    await roster.groupOf('other', 'ann');
-    await putPresence(roster, 'ann', PAGE_1, 1);
-    assert.equal(await lab.store.durablePresence.find(roster.key, 'other', 'ann'), null);
-    await roster.deleteGroup('other');
-    assert.equal((await found(roster, 'ann'))?.location, PAGE_1);
-  });
-
-  test('durable presence of a user or group that does not exist is null, and the listing is empty', async () => {
-    const roster = await lab.project();
-    assert.equal(await found(roster, 'ann'), null);
-    assert.deepEqual(await places(roster, EVERYWHERE), []);
-  });
-}
-
-function putPresence(roster: Roster, userId: string, location: string, now: number, region = location) {
-  const context = { now, revision: `p${now}`, ...BY_TEST };
-  return roster.store.durablePresence.put(roster.key, { userId, groupId: 'g', region, location }, context);
 }
 
 /** The outcome of an update that moved `ann`, or refreshed her location. */
@@ -375,11 +150,3 @@ const setAt = (at: number, previous: string | null, moves = true) => ({
   ...{ kind: 'set', previous, at, endedTo: null },
   changes: moves ? [{ type: 'durable_presence.moved', group: 'g', user: 'ann' }] : [],
 });
-
-const found = (roster: Roster, userId: string) => roster.store.durablePresence.find(roster.key, 'g', userId);
-
-const listed = (roster: Roster, filter: LocationFilter) =>
-  roster.store.durablePresence.list(roster.key, 'g', filter, { after: null, limit: 10_000 });
-
-const places = async (roster: Roster, filter: LocationFilter) =>
-  (await listed(roster, filter)).map(({ userId }) => userId);

@@ -5,7 +5,7 @@ import { type IdList, unpackIds } from '../../../src/store/packed-ids.ts';
 import type { Json } from '../../../src/values/json.ts';
 import type { Page, PageRequest } from '../../../src/values/page.ts';
 
-/** A text that may come in pieces, whole. */
+/** The whole of a text that may be in pieces. */
 export async function joined(text: Json | AsyncIterable<Json>): Promise<Json> {
   if (typeof text === 'string') return text;
   const pieces: Json[] = [];
@@ -17,7 +17,7 @@ export async function joined(text: Json | AsyncIterable<Json>): Promise<Json> {
 export type Entry = { readonly id: string; readonly [field: string]: unknown };
 export type ListPage = (page: PageRequest) => Promise<Page>;
 
-/** The entries of one page; checks what is said about it against what it holds. */
+/** The entries of one page. Checks its count and its last ID against them. */
 export function entriesIn(page: Page): Entry[] {
   const entries: Entry[] = JSON.parse(`[${page.items}]`);
   assert.equal(page.count, entries.length, 'count is the number of entries');

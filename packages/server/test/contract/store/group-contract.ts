@@ -47,7 +47,7 @@ export function groupContract(lab: StoreLab): void {
     ['nothing', {}, {}],
   ];
   for (const [field, write, expected] of updates) {
-    test(`an update of ${field} changes only that`, async () => {
+    test(`an update of ${field} of a group changes only that field`, async () => {
       const roster = await lab.project();
       await roster.users('ann', 'bob');
       await roster.putGroup('g', { name: 'N', metadata: { a: 1 }, members: ['ann'] });
@@ -77,7 +77,7 @@ export function groupContract(lab: StoreLab): void {
     assert.equal((await roster.group('g')).status, 'active');
   });
 
-  test('a write of what is already so is `unchanged`', async () => {
+  test('a group write with the present values is `unchanged`', async () => {
     const roster = await lab.project();
     await roster.users('ann', 'bob');
     const write: GroupWrite = { name: 'N', status: 'active', metadata: { a: 1 }, members: ['bob', 'ann'] };
@@ -88,7 +88,7 @@ export function groupContract(lab: StoreLab): void {
     );
   });
 
-  test('`members` is exhaustive: it replaces the list', async () => {
+  test('`members` of a group write is exhaustive: it replaces the list', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob', 'cid');
     await roster.users('dan');
@@ -123,12 +123,12 @@ export function groupContract(lab: StoreLab): void {
     assert.equal(await lab.store.groups.find(roster.key, 'g'), null);
   });
 
-  test('a missing name is reported before unknown users', async () => {
+  test('a missing group name is reported before unknown users', async () => {
     const roster = await lab.project();
     assert.deepEqual(await roster.putGroup('g', { members: ['nobody'] }), { kind: 'nameRequired' });
   });
 
-  test('users of either status can be members', async () => {
+  test('users of either status can be members of a group', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     await roster.putUser('bob', { status: 'deleted' });
@@ -136,7 +136,7 @@ export function groupContract(lab: StoreLab): void {
     assert.deepEqual(await roster.members('g'), ['ann', 'bob']);
   });
 
-  test('`metadata` replaces the whole object', async () => {
+  test('`metadata` of a group write replaces the whole object', async () => {
     const roster = await lab.project();
     await roster.putGroup('g', { name: 'N', metadata: { a: 1, b: { c: 2 } } });
     await roster.putGroup('g', { metadata: { b: 3 } });
@@ -185,12 +185,12 @@ export function groupContract(lab: StoreLab): void {
     assert.equal((await roster.user('ann')).status, 'active');
   });
 
-  test('deleting a group that is not there is `absent`', async () => {
+  test('deleting a group that does not exist is `absent`', async () => {
     const roster = await lab.project();
     assert.deepEqual(await roster.deleteGroup('g'), { kind: 'absent' });
   });
 
-  test('a group that is created again after its deletion has nothing of the deleted one', async () => {
+  test('a group that is created again after its deletion has no data of the deleted one', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putGroup('g', { metadata: { a: 1 }, status: 'deleted' });

@@ -42,7 +42,7 @@ export function largeGroupContract(lab: StoreLab): void {
     assert.equal(await joined(now.members), JSON.stringify([...left, 'zed']));
   });
 
-  test('a reader that races with writers gets the members of the revision', async () => {
+  test('a read of a large group that races with writes gets the members of the revision', async () => {
     const { roster, ids } = await withLargeGroup();
     const halves = [ids.slice(0, 12_000), ids.slice(4_000)];
     const states = new Map([[await roster.groupRevision('large'), JSON.stringify(ids)]]);
@@ -59,7 +59,7 @@ export function largeGroupContract(lab: StoreLab): void {
     await assertOneState(roster, states);
   });
 
-  test('a reader that stops within the members does not block other reads and writes', async () => {
+  test('a reader that stops within the members of a large group does not block other reads and writes', async () => {
     const { roster, ids } = await withLargeGroup();
     for (let round = 0; round < 30; round += 1) {
       const { members } = await roster.group('large');

@@ -8,7 +8,7 @@ const FIRST_PAGE = { after: null, limit: 10 };
 const EMPTY_PAGE = { items: '', count: 0, last: null, total: 0 };
 
 export function membershipContract(lab: StoreLab): void {
-  test('members are added and removed in one step', async () => {
+  test('POST of members adds and removes users in one step', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await roster.users('cid');
@@ -16,7 +16,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.deepEqual(await roster.members('g'), ['bob', 'cid']);
   });
 
-  test('adding a member, and removing a user who is none or does not exist, changes nothing', async () => {
+  test('adding a member, and removing a user who is no member or does not exist, changes nothing', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.users('bob');
@@ -26,13 +26,13 @@ export function membershipContract(lab: StoreLab): void {
     assert.deepEqual(await roster.everything(), before);
   });
 
-  test('a change of nothing is `unchanged`', async () => {
+  test('a change of no members is `unchanged`', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     assert.equal((await roster.changeMembers('g', {})).kind, 'unchanged');
   });
 
-  test('repeated IDs in a change count once', async () => {
+  test('repeated IDs in a change of members count once', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await roster.users('cid');
@@ -60,7 +60,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.deepEqual(outcome, { kind: 'unknownUsers', users: { count: 500, ids: add.slice(0, 20) } });
   });
 
-  test('a change of a group that is not there is `absent`', async () => {
+  test('a change of members of a group that does not exist is `absent`', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     assert.deepEqual(await roster.changeMembers('g', { add: ['ann'] }), { kind: 'absent' });
@@ -88,7 +88,7 @@ export function membershipContract(lab: StoreLab): void {
     ]);
   });
 
-  test('a member entry shows the user as they are now', async () => {
+  test('a member entry shows the current fields of the user', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putUser('ann', { name: 'Old', email: 'old@example.org' });
@@ -108,7 +108,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.equal((await roster.membersOf('g')(FIRST_PAGE)).total, 2);
   });
 
-  test('members of a group that is not there are null; of an empty one, an empty page', async () => {
+  test('members of a group that does not exist are null; of an empty group, an empty page', async () => {
     const roster = await lab.project();
     await roster.groupOf('empty');
     assert.equal(await lab.store.members.list(roster.key, 'g', FIRST_PAGE), null);
@@ -147,7 +147,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.equal((await roster.groupsOf('ann')(FIRST_PAGE)).total, 2);
   });
 
-  test('the groups of a user who is not there are null; of one in none, an empty page', async () => {
+  test('the groups of a user who does not exist are null; of a user in no group, an empty page', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     assert.equal(await lab.store.members.listGroups(roster.key, 'nobody', FIRST_PAGE), null);

@@ -99,6 +99,8 @@ export function messageAppendContract(lab: StoreLab): void {
     assert.deepEqual(await c.append('t', 'm', appended('bc', 2)), { kind: 'stale' });
     assert.equal((await c.append('t', 'm', appended('d', 4))).kind, 'appended');
     assert.equal(await text(c), 'a\u{1f600}bcd');
+    for (const offset of [2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER])
+      assert.deepEqual(await c.append('t', 'm', appended('x', offset)), { kind: 'stale' });
   });
 
   test('of eight racing appends at one offset exactly one arrives', async () => {

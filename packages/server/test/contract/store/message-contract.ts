@@ -293,6 +293,9 @@ function messageErrors(lab: StoreLab): void {
       UNKNOWN,
       { ifMatch: '*' },
     ],
+    ['that must be there already is absent', 't', { ...NEW, ofAuthor: 'ann' }, { kind: 'absent' }],
+    ['that must be there already names the missing thread first', 'none', { ofAuthor: 'ann' }, THREAD_ABSENT],
+    ['in a thread of another group than it must be says so', 't', { ...NEW, inGroup: 'h' }, THREAD_ABSENT],
     ['with `ifMatch` is stale', 't', NEW, STALE, { ifMatch: ['r'] }],
     ['with `ifMatch` is stale where fields are missing too', 't', {}, STALE, { ifMatch: '*' }],
     ['with `ifMatch` names the missing thread first', 'none', {}, THREAD_ABSENT, { ifMatch: '*' }],
@@ -337,6 +340,8 @@ function messageErrors(lab: StoreLab): void {
     given?: Given,
   ])[] = [
     ['another author', { authorId: 'bob' }, fixed('authorID')],
+    ['another author who must have written it', { ofAuthor: 'bob' }, { kind: 'absent' }],
+    ['another group that its thread must be in', { ofAuthor: 'ann', inGroup: 'h' }, THREAD_ABSENT],
     ['an unknown author', { authorId: 'none' }, fixed('authorID')],
     ['another time of creation', { createdAt: EARLIER + 1 }, fixed('createdTimestamp')],
     ['another time of the last change', { updatedAt: EARLIER }, fixed('updatedTimestamp')],

@@ -87,7 +87,7 @@ export function pageContract(lab: StoreLab): void {
       return roster;
     };
 
-    test(`${name}: the list is in ascending order of code points, whatever the order of writing`, async () => {
+    test(`${name}: the list is in ascending order of code points, whatever the order of the writes`, async () => {
       const roster = await rosterWith([...ODD_ORDER].reverse());
       assert.deepEqual(ODD_ORDER, [...ODD_ORDER].sort(compareCodePoints));
       assert.deepEqual(await idsOf(list(roster)), ODD_ORDER);
@@ -101,7 +101,7 @@ export function pageContract(lab: StoreLab): void {
       assert.deepEqual([items, count, last], ['', 0, null]);
     });
 
-    test(`${name}: a page that ends where the list ends is the last`, async () => {
+    test(`${name}: a page that ends at the end of the list is the last`, async () => {
       const roster = await rosterWith(['a', 'b', 'c', 'd']);
       assert.equal((await list(roster)({ after: null, limit: 4 })).last, null);
       assert.equal((await list(roster)({ after: 'c', limit: 5 })).last, null);
@@ -109,7 +109,7 @@ export function pageContract(lab: StoreLab): void {
       assert.deepEqual([past.items, past.count, past.last], ['', 0, null]);
     });
 
-    test(`${name}: a page starts after an ID that need not be there`, async () => {
+    test(`${name}: a page starts after an ID that need not exist`, async () => {
       const roster = await rosterWith(['a', 'c', 'e']);
       const from = async (after: string) =>
         entriesIn(await list(roster)({ after, limit: 9 })).map(({ id }) => id);
@@ -118,7 +118,7 @@ export function pageContract(lab: StoreLab): void {
       assert.deepEqual(await from('!'), ['a', 'c', 'e']);
     });
 
-    test(`${name}: entries that are added and removed between pages make no other appear twice or vanish`, async () => {
+    test(`${name}: entries that are added and removed between pages make no other entry appear twice or vanish`, async () => {
       const steady = numbered('s', 40);
       const roster = await rosterWith([...steady, ...numbered('gone', 20), ...numbered('s000010-gone', 9)]);
       const seen: string[] = [];
@@ -127,7 +127,7 @@ export function pageContract(lab: StoreLab): void {
         const page = await list(roster)({ after, limit: 7 });
         seen.push(...entriesIn(page).map(({ id }) => id));
         after = page.last;
-        // Before, at and after the place that was reached.
+        // Before, at and after the position that was reached.
         await add(roster, [`a${round}`, `${after ?? 'z'}-new`, `z${round}`]);
         const leaving = seen.findLast((id) => id.includes('gone'));
         if (leaving !== undefined) await remove(roster, leaving);
@@ -142,7 +142,7 @@ export function pageContract(lab: StoreLab): void {
     });
   }
 
-  test('a list is read in pages of the largest size, however many pages the driver makes', async () => {
+  test('a list is read in pages of the largest limit, however many pages the driver reads', async () => {
     const roster = await lab.project();
     const ids = numbered('u', 10_000);
     await roster.users(...ids);

@@ -5,48 +5,51 @@ import { idsOf } from './entries.ts';
 import type { Roster } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
-/** What a write under a precondition comes to: by whether the resource is there. `now` stands for its revision. */
+/**
+ * The outcome of a write with a precondition, for a resource that exists and for one that does not. `now` is its
+ * revision.
+ */
 interface Case {
   readonly condition: string;
   of(now: string): Precondition;
-  readonly present: 'goes on' | 'stale' | 'exists';
-  readonly missing: 'goes on' | 'stale';
+  readonly present: 'applied' | 'stale' | 'exists';
+  readonly missing: 'applied' | 'stale';
 }
 
 const CASES: readonly Case[] = [
-  { condition: 'none', of: () => ({}), present: 'goes on', missing: 'goes on' },
-  { condition: 'ifMatch *', of: () => ({ ifMatch: '*' }), present: 'goes on', missing: 'stale' },
+  { condition: 'none', of: () => ({}), present: 'applied', missing: 'applied' },
+  { condition: 'ifMatch *', of: () => ({ ifMatch: '*' }), present: 'applied', missing: 'stale' },
   {
     condition: 'ifMatch the revision',
     of: (now) => ({ ifMatch: [now] }),
-    present: 'goes on',
+    present: 'applied',
     missing: 'stale',
   },
   {
     condition: 'ifMatch several, one the revision',
     of: (now) => ({ ifMatch: ['x', now, 'y'] }),
-    present: 'goes on',
+    present: 'applied',
     missing: 'stale',
   },
   { condition: 'ifMatch another', of: () => ({ ifMatch: ['x'] }), present: 'stale', missing: 'stale' },
   { condition: 'ifMatch an empty list', of: () => ({ ifMatch: [] }), present: 'stale', missing: 'stale' },
-  { condition: 'ifNoneMatch *', of: () => ({ ifNoneMatch: '*' }), present: 'exists', missing: 'goes on' },
+  { condition: 'ifNoneMatch *', of: () => ({ ifNoneMatch: '*' }), present: 'exists', missing: 'applied' },
   {
     condition: 'ifNoneMatch the revision',
     of: (now) => ({ ifNoneMatch: ['x', now] }),
     present: 'stale',
-    missing: 'goes on',
+    missing: 'applied',
   },
   {
     condition: 'ifNoneMatch another',
     of: () => ({ ifNoneMatch: ['x'] }),
-    present: 'goes on',
-    missing: 'goes on',
+    present: 'applied',
+    missing: 'applied',
   },
   {
     condition: 'ifMatch the revision, ifNoneMatch another',
     of: (now) => ({ ifMatch: [now], ifNoneMatch: ['x'] }),
-    present: 'goes on',
+    present: 'applied',
     missing: 'stale',
   },
   {
@@ -66,9 +69,9 @@ const CASES: readonly Case[] = [
 /** A write that takes preconditions. */
 interface Operation {
   readonly name: string;
-  /** What it answers when it goes on; without the resource it may create it or find it absent. */
-  readonly goesOn: 'updated' | 'deleted';
-  readonly goesOnMissing: 'created' | 'absent';
+  /** The outcome of an applied write; without the resource, it creates the resource or finds it absent. */
+  readonly outcome: 'updated' | 'deleted';
+  readonly outcomeMissing: 'created' | 'absent';
   run(roster: Roster, condition: Precondition): Promise<{ kind: string }>;
   revision(roster: Roster): Promise<string>;
 }
@@ -79,36 +82,36 @@ const ofUser = (roster: Roster) => roster.userRevision('ann');
 const OPERATIONS: readonly Operation[] = [
   {
     name: 'putGroup',
-    goesOn: 'updated',
-    goesOnMissing: 'created',
+    outcome: 'updated',
+    outcomeMissing: 'created',
     run: (roster, condition) => roster.putGroup('g', { name: 'Renamed' }, condition),
     revision: ofGroup,
   },
   {
     name: 'changeMembers',
-    goesOn: 'updated',
-    goesOnMissing: 'absent',
+    outcome: 'updated',
+    outcomeMissing: 'absent',
     run: (roster, condition) => roster.changeMembers('g', { remove: ['ann'] }, condition),
     revision: ofGroup,
   },
   {
     name: 'deleteGroup',
-    goesOn: 'deleted',
-    goesOnMissing: 'absent',
+    outcome: 'deleted',
+    outcomeMissing: 'absent',
     run: (roster, condition) => roster.deleteGroup('g', condition),
     revision: ofGroup,
   },
   {
     name: 'putUser',
-    goesOn: 'updated',
-    goesOnMissing: 'created',
+    outcome: 'updated',
+    outcomeMissing: 'created',
     run: (roster, condition) => roster.putUser('ann', { name: 'Renamed' }, condition),
     revision: ofUser,
   },
   {
     name: 'deleteUser',
-    goesOn: 'deleted',
-    goesOnMissing: 'absent',
+    outcome: 'deleted',
+    outcomeMissing: 'absent',
     run: (roster, condition) => roster.deleteUser('ann', condition),
     revision: ofUser,
   },
@@ -116,10 +119,10 @@ const OPERATIONS: readonly Operation[] = [
 
 export function preconditionContract(lab: StoreLab): void {
   for (const operation of OPERATIONS) {
-    // Only what can create has an answer of its own for "it is there already".
+    // Only an operation that can create has the outcome `exists`.
     const answer = (expected: Case['present']) => {
-      if (expected === 'goes on') return operation.goesOn;
-      return expected === 'exists' && operation.goesOnMissing === 'created' ? 'exists' : 'stale';
+      if (expected === 'applied') return operation.outcome;
+      return expected === 'exists' && operation.outcomeMissing === 'created' ? 'exists' : 'stale';
     };
 
     for (const { condition, of, present, missing } of CASES) {
@@ -129,11 +132,11 @@ export function preconditionContract(lab: StoreLab): void {
         const before = await roster.everything();
         const { kind } = await operation.run(roster, of(await operation.revision(roster)));
         assert.equal(kind, answer(present));
-        if (present !== 'goes on') assert.deepEqual(await roster.everything(), before, 'nothing changes');
+        if (present !== 'applied') assert.deepEqual(await roster.everything(), before, 'nothing changes');
       });
 
-      const expected = missing === 'stale' ? 'stale' : operation.goesOnMissing;
-      test(`${operation.name} with ${condition} where nothing is there: ${expected}`, async () => {
+      const expected = missing === 'stale' ? 'stale' : operation.outcomeMissing;
+      test(`${operation.name} with ${condition} of a resource that does not exist: ${expected}`, async () => {
         const roster = await lab.project();
         assert.equal((await operation.run(roster, of('r1'))).kind, expected);
         if (expected !== 'created') {
@@ -144,7 +147,7 @@ export function preconditionContract(lab: StoreLab): void {
     }
   }
 
-  test('a precondition is checked also when nothing would change', async () => {
+  test('ifMatch is checked also when a write would change nothing', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     assert.equal((await roster.putGroup('g', {}, { ifMatch: ['x'] })).kind, 'stale');
@@ -152,7 +155,7 @@ export function preconditionContract(lab: StoreLab): void {
     assert.equal((await roster.putUser('ann', {}, { ifNoneMatch: '*' })).kind, 'exists');
   });
 
-  test('what is referenced is checked before conflicts: unknown users before `exists` and `stale`', async () => {
+  test('references are checked before conflicts: unknown users before `exists` and `stale`', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const members = ['nobody'];
@@ -172,7 +175,7 @@ export function preconditionContract(lab: StoreLab): void {
     assert.equal((await roster.putGroup('g', { status: 'active' }, { ifMatch: '*' })).kind, 'stale');
   });
 
-  test('of racing writes with the same ifMatch exactly one goes on', async () => {
+  test('of racing writes with the same ifMatch exactly one is applied', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const ifMatch = [await roster.groupRevision('g')];

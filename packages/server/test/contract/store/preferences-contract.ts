@@ -65,7 +65,7 @@ export function preferencesContract(lab: StoreLab): void {
     assert.equal((await lab.store.preferences.find(roster.key, 'ann'))?.sendViaEmail, false);
   });
 
-  test('preferences of a user who is not there are null, and writing them is absent', async () => {
+  test('preferences of a user who does not exist are null, and writing them is absent', async () => {
     const roster = await lab.project();
     assert.equal(await lab.store.preferences.find(roster.key, 'nobody'), null);
     const { kind } = await lab.store.preferences.put(roster.key, 'nobody', { sendViaEmail: false }, CONTEXT);
@@ -73,7 +73,7 @@ export function preferencesContract(lab: StoreLab): void {
     assert.equal(await lab.store.users.find(roster.key, 'nobody'), null);
   });
 
-  test('other writes of the user do not change the preferences', async () => {
+  test('other writes of a user do not change the preferences', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaEmail: false }, CONTEXT);

@@ -87,7 +87,7 @@ export function projectContract(lab: StoreLab): void {
     assert.deepEqual(kinds.sort(), ['created', ...Array(19).fill('exists')]);
   });
 
-  test("projects are listed in order of ID: one customer's, or everybody's", async () => {
+  test('projects are listed in order of ID: those of one customer, or all', async () => {
     const prefix = unique('listed');
     const [mine, theirs] = [await customer(), await customer()];
     for (const [owner, id] of [
@@ -104,7 +104,7 @@ export function projectContract(lab: StoreLab): void {
     assert.deepEqual(await lab.store.projects.list(unique('nobody')), []);
   });
 
-  test('a renamed project has the new name and nothing else new', async () => {
+  test('a renamed project has the new name and is otherwise unchanged', async () => {
     const { key } = await lab.project();
     const before = await projectWith(lab.store, key);
     assert.equal((await lab.store.projects.rename(key, 'Renamed', CONTEXT)).kind, 'updated');
@@ -180,7 +180,7 @@ export function projectContract(lab: StoreLab): void {
     }
   });
 
-  test('a project that is created again with the ID of a deleted one is empty and takes writes', async () => {
+  test('a project that is created again with the ID of a deleted one is empty and accepts writes', async () => {
     const dead = await furnished(lab);
     const { id, customerId } = await projectWith(lab.store, dead.key);
     await lab.store.projects.delete(dead.key);
@@ -205,7 +205,7 @@ export function projectContract(lab: StoreLab): void {
     assert.deepEqual(await other.everything(), before);
   });
 
-  test('two projects with the same IDs share nothing', async () => {
+  test('two projects share no users and groups, also with the same IDs', async () => {
     const [one, two] = [await furnished(lab), await lab.project()];
     await assertEmpty(two);
     await two.users('ann');
@@ -227,7 +227,7 @@ export function projectContract(lab: StoreLab): void {
   });
 }
 
-/** A project with something of everything in it. */
+/** A project with data of every kind. */
 async function furnished(lab: StoreLab): Promise<Roster> {
   const roster = await newRoster(lab.store);
   await roster.groupOf('group', 'ann', 'bob');
@@ -238,8 +238,8 @@ async function furnished(lab: StoreLab): Promise<Roster> {
 }
 
 function putPresence(roster: Roster) {
-  const place = '{"page":"1"}';
-  const update = { userId: 'ann', groupId: 'group', region: place, location: place };
+  const location = '{"page":"1"}';
+  const update = { userId: 'ann', groupId: 'group', region: location, location };
   return roster.store.durablePresence.put(roster.key, update, roster.next());
 }
 

@@ -47,7 +47,7 @@ export function raceContract(lab: StoreLab): void {
     assert.deepEqual(tally(outcomes), { deleted: 1, absent: 19 });
   });
 
-  test('sixty creations at once are all applied', async () => {
+  test('sixty groups that are created at once are all applied', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     const outcomes = await Promise.all(
@@ -58,7 +58,7 @@ export function raceContract(lab: StoreLab): void {
     assert.equal((await idsOf(roster.groupsOf('ann'))).length, 60);
   });
 
-  test('racing batches over the same items in opposite order all apply, each whole', async () => {
+  test('racing batches over the same items in opposite order are all applied, each as a whole', async () => {
     const roster = await lab.project();
     const users = numbered('u', 50);
     const groups = numbered('g', 50);
@@ -103,7 +103,7 @@ export function raceContract(lab: StoreLab): void {
     assert.deepEqual([name, email, shortName, metadata], ['Ann', 'ann@example.org', 'A', '{"a":1}']);
   });
 
-  test('a user who is deleted while they are added to groups is a member of none, or the group write is rejected', async () => {
+  test('a user who is deleted while being added to groups is a member of none, or the group write is rejected', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     await roster.groupOf('g');

@@ -32,7 +32,7 @@ const KEEPS_GROUP: readonly Step[] = [
   ],
   ['the same in a batch', (roster) => roster.applied({ groups: [{ id: 'g', name: 'g' }] })],
   ['a disconnection of what is not connected', (roster) => roster.connectGroup('g', null)],
-  ['a refused write', (roster) => roster.putGroup('g', { name: 'Renamed', members: ['nobody'] })],
+  ['a rejected write', (roster) => roster.putGroup('g', { name: 'Renamed', members: ['nobody'] })],
   ['a dry run', (roster) => roster.batch({ groups: [{ id: 'g', name: 'Renamed' }] }, true)],
   ['a new name of a member', (roster) => roster.putUser('ann', { name: 'Ann' })],
   ['a status of a member', (roster) => roster.putUser('ann', { status: 'deleted' })],
@@ -99,7 +99,7 @@ export function revisionContract(lab: StoreLab): void {
     }
   }
 
-  test('a group made again has another revision than the one that was deleted', async () => {
+  test('a group that is created again has another revision than the deleted one', async () => {
     const roster = await stocked();
     const before = await roster.groupRevision('g');
     await roster.deleteGroup('g');

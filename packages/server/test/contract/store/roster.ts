@@ -13,7 +13,7 @@ import type { ProjectKey } from '../../../src/values/project-key.ts';
 import { BY_TEST } from '../../support/origin.ts';
 import { entriesOf, joined } from './entries.ts';
 
-/** A moment; what happens in a project happens a second apart after it. */
+/** A start time; the writes of a project follow it at intervals of a second. */
 export const START = Date.parse('2026-03-01T12:00:00.250Z');
 
 let named = 0;
@@ -24,7 +24,7 @@ export function unique(prefix: string): string {
   return `${prefix}-${named}`;
 }
 
-/** What a batch may be given as: items to serialise, or the bytes themselves. */
+/** The input of a batch: items to serialise, or its bytes. */
 export type BatchItems = {
   readonly users?: unknown;
   readonly groups?: unknown;
@@ -35,11 +35,17 @@ export type BatchItems = {
 export class Roster {
   readonly store: Store;
   readonly key: ProjectKey;
-  #writes = 0;
+  #writes: number;
 
-  constructor(store: Store, key: ProjectKey) {
+  /** `writes`: how many there were before, in the project that this one is a copy of. */
+  constructor(store: Store, key: ProjectKey, writes = 0) {
     this.store = store;
     this.key = key;
+    this.#writes = writes;
+  }
+
+  get writes(): number {
+    return this.#writes;
   }
 
   /** The context of the next write: a second later, with a revision of its own. */
@@ -187,7 +193,7 @@ export function numbered(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(6, '0')}`);
 }
 
-/** One of several views of a project, whose writers know nothing of each other: revisions are new for every write. */
+/** One of several independent writers of a project: every write has a new revision. */
 export class View extends Roster {
   readonly #name = unique('view');
 

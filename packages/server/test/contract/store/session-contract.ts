@@ -21,7 +21,7 @@ export function sessionContract(lab: StoreLab): void {
     assert.deepEqual(found.project, await lab.store.projects.find(found.project.id));
   });
 
-  test('a session shows its project as it is now, a rotated secret included', async () => {
+  test('a session has the current data of its project, a rotated secret included', async () => {
     const { id, key } = await session();
     await lab.store.projects.rotateSecret(key, { secret: 'rotated', previousValidUntil: START + 7 }, CONTEXT);
     assert.equal((await lab.store.sessions.find(id))?.project.secret, 'rotated');
@@ -46,7 +46,7 @@ export function sessionContract(lab: StoreLab): void {
     assert.equal(await lab.store.sessions.find(id), null);
   });
 
-  test('the store reads no clock: a session is found after its end, until expired ones are removed', async () => {
+  test('a session is found after its end, until expired sessions are removed: the store reads no clock', async () => {
     const [ended, revoked, live] = [
       await session(START - 2),
       await session(START - 1),
@@ -60,7 +60,7 @@ export function sessionContract(lab: StoreLab): void {
     assert.equal((await lab.store.sessions.find(live.id))?.expiresAt, START + 1);
   });
 
-  test('the service key is 64 bytes and always the same', async () => {
+  test('the service key of a store is 64 bytes and always the same', async () => {
     const keys = await Promise.all([lab.store.sessions.serviceKey(), lab.store.sessions.serviceKey()]);
     const [first, second] = keys.map((key) => Buffer.from(key).toString('hex'));
     assert.equal(first?.length, 128);

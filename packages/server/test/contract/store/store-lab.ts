@@ -1,19 +1,19 @@
 /**
- * What the store's contract suites are run in: a store of the engine under test, and fresh projects in it, so that one
- * store serves many tests and they cannot meet.
+ * The environment of the Store's contract suites: a store of the engine under test, and a new project for each test, so
+ * that tests share one store and no data.
  */
 import assert from 'node:assert/strict';
 import type { Store } from '../../../src/store/store.ts';
 import { newRoster, type Roster } from './roster.ts';
 
-/** Where an engine keeps the data of one store. What was written is there when it is opened again after `close`. */
+/** The storage of one store. Its data is there when the store is opened again after `close`. */
 export interface StoreSpace {
   open(): Promise<Store>;
-  /** Gives the place back, when every store opened in it has been closed. */
+  /** Removes the storage. Every store opened in it must be closed. */
   remove(): Promise<void>;
 }
 
-/** Makes a place that holds nothing. */
+/** Creates empty storage. */
 export type MakeStoreSpace = () => Promise<StoreSpace>;
 
 export class StoreLab {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { entriesOf } from './entries.ts';
 import type { StoreLab } from './store-lab.ts';
 
-/** Texts that are easily stored as something else. */
+/** Texts that drivers could easily store wrongly. */
 const TEXTS: Readonly<Record<string, string>> = {
   emoji: '\u{1f469}\u200d\u{1f469}\u200d\u{1f466} \u{1f1e9}\u{1f1ea} \u{2764}\u{fe0f}',
   quotes: `'single' "double" \`back\` ''''`,
@@ -24,7 +24,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   digits: '0012.50e3',
 };
 
-/** Metadata that is easily altered on its way. */
+/** Metadata that drivers could easily alter. */
 const METADATA: Readonly<Record<string, Record<string, unknown>>> = {
   'every kind of value': { s: '', n: 0, t: true, f: false, z: null, a: [], o: {} },
   'numbers at their edges': { a: 0.1, b: 1e300, c: -1e-7, d: 9007199254740991, e: 5e-324, f: 1.5, g: 1e21 },

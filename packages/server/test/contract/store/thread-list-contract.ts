@@ -252,4 +252,13 @@ function threadPages(lab: StoreLab): void {
     assert.deepEqual([await sizes(500), await sizes(1_500), await sizes(10_000)], [1, 2, 4]);
     assert.deepEqual(await c.threadIds({ maxBytes: 500 }), ['e', 'd', 'b', 'a']);
   });
+
+  test('the participants of a thread count in the bound of a page', async () => {
+    const c = await Conversation.in(lab);
+    for (const id of ['a', 'b', 'd']) await c.newThread(id);
+    const users = Array.from({ length: 20 }, (_, index) => `${index}`.padStart(200, 'u'));
+    for (const user of users) await c.markSeen('d', user);
+    const pages = async (maxBytes: number) => (await c.listThreads({ maxBytes })).threads.length;
+    assert.deepEqual([await pages(20 * 200 + 100), await pages(20 * 300)], [1, 3]);
+  });
 }

@@ -7,6 +7,7 @@ import type { RecordOf, RecordType, TransferRecord } from '../../../src/store/tr
 import { BY_TEST, CONTEXT } from '../../support/origin.ts';
 import { newRoster, numbered, Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
+import { exported, inOrderOfText, oneByOne, projectOf, spacesOf } from './transfers.ts';
 
 const ODD = 'a "\\{},NULL\' \u{1f600}/%';
 const PAGE_1 = { page: '1' };
@@ -14,19 +15,7 @@ const PAGE_2 = { page: ODD, site: 's' };
 const SITE = { site: 's' };
 
 export function transferContract(lab: StoreLab): void {
-  /** A store of its own, which holds nothing. */
-  const withStore = async (use: (store: Store) => Promise<void>) => {
-    const space = await lab.makeSpace();
-    const store = await space.open();
-    try {
-      await use(store);
-    } finally {
-      await store.close();
-      await space.remove();
-    }
-  };
-  const withTwo = (use: (from: Store, to: Store) => Promise<void>) =>
-    withStore((from) => withStore((to) => use(from, to)));
+  const { withStore, withTwo } = spacesOf(lab);
 
   test('a store that imports an export answers every read as the store that was exported', () =>
     withTwo(async (from, to) => {
@@ -320,26 +309,8 @@ async function stockedProject(store: Store): Promise<Scene> {
   return { roster, customerId, projectId, sessions };
 }
 
-async function projectOf(store: Store, id: string) {
-  const project = await store.projects.find(id);
-  assert.ok(project);
-  return project;
-}
-
 const rosterOf = async (store: Store, projectId: string) =>
   new Roster(store, (await projectOf(store, projectId)).key);
-
-/** All records; those of one type in the order of their texts, since a driver has an order of its own within a type. */
-async function exported(store: Store): Promise<TransferRecord[]> {
-  const records = (await Array.fromAsync(store.transfer.export())).flat();
-  return [...Map.groupBy(records, ({ type }) => type).values()].flatMap(inOrderOfText);
-}
-
-const inOrderOfText = <Item extends object>(items: readonly Item[]): Item[] =>
-  items
-    .map((item) => ({ item, text: JSON.stringify(Object.entries(item).sort()) }))
-    .sort((a, b) => (a.text < b.text ? -1 : 1))
-    .map(({ item }) => item);
 
 function withoutTimes(record: TransferRecord): object {
   const { created_at, updated_at, revision, ...rest } = record as Record<string, unknown>;
@@ -348,7 +319,3 @@ function withoutTimes(record: TransferRecord): object {
 
 const membersIn = (records: readonly TransferRecord[]): string[] =>
   records.flatMap((record) => (record.type === 'members' ? record.users : []));
-
-async function* oneByOne(records: readonly TransferRecord[]) {
-  for (const record of records) yield [record];
-}

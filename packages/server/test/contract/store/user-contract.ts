@@ -31,7 +31,7 @@ export function userContract(lab: StoreLab): void {
     return { revision, createdAt, updatedAt, fields: { ...pick(fields) } };
   };
 
-  test('a user is created active from an ID alone, with nothing else set', async () => {
+  test('a user is created active from an ID alone, with no other field set', async () => {
     const roster = await lab.project();
     const context = roster.next();
     const { now, revision } = context;
@@ -71,7 +71,7 @@ export function userContract(lab: StoreLab): void {
     ['a picture to null', { profile_picture_url: null }, { profilePictureUrl: null }],
   ];
   for (const [what, write, expected] of updates) {
-    test(`an update of ${what} changes only that, and the time of the update`, async () => {
+    test(`an update of ${what} of a user changes only that, and the time of the update`, async () => {
       const roster = await lab.project();
       await roster.putUser('ann', FULL);
       const before = await readBack(roster);
@@ -86,7 +86,7 @@ export function userContract(lab: StoreLab): void {
     });
   }
 
-  test('the time of the update does not go back with a later write whose clock is behind', async () => {
+  test('updated_at of a user does not go back with a later write whose clock is behind', async () => {
     const roster = await lab.project();
     const created = roster.next();
     await lab.store.users.put(roster.key, 'ann', {}, created);
@@ -104,7 +104,7 @@ export function userContract(lab: StoreLab): void {
     assert.equal((await readBack(roster)).updatedAt, created.now + 1);
   });
 
-  test('a write of what is already so is `unchanged`, and leaves the time of the update', async () => {
+  test('a user write with the present values is `unchanged`, and does not change the time of the update', async () => {
     const roster = await lab.project();
     await roster.putUser('ann', FULL);
     const before = await roster.user('ann');
@@ -113,7 +113,7 @@ export function userContract(lab: StoreLab): void {
     assert.deepEqual(await roster.user('ann'), before);
   });
 
-  test('clearing what is not set is `unchanged`', async () => {
+  test('clearing a field of a user that is not set is `unchanged`', async () => {
     const roster = await lab.project();
     await roster.users('ann');
     const write = { email: '', short_name: null, profile_picture_url: null };
@@ -183,7 +183,7 @@ export function userContract(lab: StoreLab): void {
     );
   });
 
-  test('the total of a page of users counts them all, through creation, batch and deletion', async () => {
+  test('the total of a page of users counts all users, through creation, batch and deletion', async () => {
     const roster = await lab.project();
     const total = async () => (await roster.listUsers({ after: 'b', limit: 1 })).total;
     await roster.users('a', 'b', 'c');
@@ -201,7 +201,7 @@ export function userContract(lab: StoreLab): void {
     assert.equal(entriesIn(await roster.listUsers({ after: null, limit: 9 })).length, 4);
   });
 
-  test('the deletion of a user removes memberships and preferences', async () => {
+  test('the deletion of a user removes the memberships and preferences', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann', 'bob');
     await lab.store.preferences.put(roster.key, 'ann', { sendViaMessenger: false }, CONTEXT);
@@ -213,12 +213,12 @@ export function userContract(lab: StoreLab): void {
     assert.equal(await lab.store.members.listGroups(roster.key, 'ann', { after: null, limit: 1 }), null);
   });
 
-  test('deleting a user who is not there is `absent`', async () => {
+  test('deleting a user who does not exist is `absent`', async () => {
     const roster = await lab.project();
     assert.deepEqual(await roster.deleteUser('ann'), { kind: 'absent' });
   });
 
-  test('a user who is created again after deletion has nothing of the deleted one', async () => {
+  test('a user who is created again after deletion has no data of the deleted one', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await roster.putUser('ann', FULL);
@@ -236,7 +236,7 @@ export function userContract(lab: StoreLab): void {
   });
 }
 
-/** The fields of the record that the port names; a driver may carry more. */
+/** The fields of the record that the port names; a driver's record may have more. */
 function pick(record: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.keys(FULL_RECORD).map((field) => [field, record[field]]));
 }

@@ -36,7 +36,7 @@ export function wholeListContract(lab: StoreLab): void {
     );
   });
 
-  test('a list is read in one state while it changes', async () => {
+  test('a list of all groups is read in one state while it changes', async () => {
     const roster = await lab.project();
     await roster.applied(named('before'));
     const pages = listAll(roster);
@@ -52,7 +52,7 @@ export function wholeListContract(lab: StoreLab): void {
     assert.equal((await all(roster)).filter(({ name }) => name === 'after').length, GROUPS.length - 1);
   });
 
-  test('a reader that races with batches sees exactly one of them', async () => {
+  test('a list of all groups that is read while batches are applied shows whole batches', async () => {
     const roster = await lab.project();
     await roster.applied(named('batch 0'));
     let isOver = false;
@@ -72,7 +72,7 @@ export function wholeListContract(lab: StoreLab): void {
     assert.equal((await all(roster)).filter(({ name }) => name === 'batch 20').length, GROUPS.length);
   });
 
-  test('a reader that stops within a list does not block other reads and writes', async () => {
+  test('a reader that stops within a list of all groups does not block other reads and writes', async () => {
     const roster = await lab.project();
     await roster.applied(named('before'));
     for (let round = 0; round < 30; round += 1) for await (const _ of listAll(roster)) break;

@@ -3,10 +3,8 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLockTimeout } from './postgres-errors.ts';
 import { type PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
-import { SILENCE_LIMIT_MS, Transaction, type TransactionOptions } from './postgres-transaction.ts';
+import { ANSWER_WITHIN_MS, Transaction, type TransactionOptions } from './postgres-transaction.ts';
 
-/** How long an operation may take that does not run long, in milliseconds. Callers have their answer within 5 s. */
-const ANSWER_WITHIN_MS = 4_500;
 /** How long an operation waits for a lock that is late already, in milliseconds. */
 const LOCK_WAIT_LEAST_MS = 500;
 /** How long a transaction may take, and one of its statements where a shorter limit was not enough, in milliseconds. */
@@ -81,7 +79,7 @@ export class Attempt {
     if (!this.#isLong) return { settings: [lockTimeout], beginUntil: this.until, until: now + LONG_MS };
     return {
       settings: [lockTimeout, `statement_timeout = ${LONG_MS}`],
-      beginUntil: now + SILENCE_LIMIT_MS,
+      beginUntil: now + ANSWER_WITHIN_MS,
       until: now + LONG_MS,
       silenceMs: LONG_MS,
     };

@@ -7,13 +7,12 @@ import { Attempt } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
+import { ANSWER_WITHIN_MS } from './postgres-transaction.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 export type { Attempt } from './postgres-attempt.ts';
 export type { Transaction } from './postgres-transaction.ts';
 
-/** When a read has answered or rejected, in milliseconds. Callers have their answer within 5 s. */
-const READ_WITHIN_MS = 4_500;
 /** The share of the connections that is for reads: no read waits behind a write that waits for a lock. */
 const READERS = 0.3;
 /** The share of the connections for writes that one project may have to itself, for transactions and waits for locks. */
@@ -81,7 +80,7 @@ export class PostgresDatabase {
 
   /** A read of one statement: one round trip, one state. Its first parameter is the project, if it is of one. */
   async read(...call: Call): Promise<Row[]> {
-    const until = performance.now() + READ_WITHIN_MS;
+    const until = performance.now() + ANSWER_WITHIN_MS;
     for (let runs = 1; ; runs += 1) {
       try {
         return await this.#reads.run(call[1] as ProjectKey, call, until);

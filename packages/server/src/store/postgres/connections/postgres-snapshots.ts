@@ -3,12 +3,11 @@ import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 import { toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool } from './postgres-pool.ts';
+import { ANSWER_WITHIN_MS } from './postgres-transaction.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /** How many long reads go on at once, on connections of their own; more wait for one to end. */
 const MOST_SNAPSHOTS = 4;
-/** How long a long read waits for its snapshot, and for each of its statements, in milliseconds. */
-const ANSWER_WITHIN_MS = 4_500;
 /** A reader that takes nothing for so long loses its snapshot, because the server cannot remove old rows meanwhile. */
 const IDLE_LIMIT_MS = 30_000;
 /** The same while other readers wait for a snapshot. */

@@ -1,7 +1,10 @@
 import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
 
-/** How long the server may be silent before it counts as dead, in milliseconds. */
-export const SILENCE_LIMIT_MS = 4_500;
+/**
+ * How long a short operation waits for its answer, and how long the server may be silent before it counts as dead, in
+ * milliseconds. Callers have their answer within 5 s.
+ */
+export const ANSWER_WITHIN_MS = 4_500;
 /**
  * After so many characters of parameters the event loop runs before more are made, so that they leave, the server works on
  * them meanwhile, and other connections are read. Some milliseconds of work.
@@ -17,7 +20,7 @@ export interface TransactionOptions {
   readonly beginUntil: number;
   /** When it must have answered the last statement. */
   readonly until: number;
-  /** How long it may be silent before that. Default: {@link SILENCE_LIMIT_MS}. */
+  /** How long it may be silent before that. Default: {@link ANSWER_WITHIN_MS}. */
   readonly silenceMs?: number;
   /** Settings of the server for as long as the transaction lasts, as `name = value`. */
   readonly settings: readonly string[];
@@ -81,7 +84,7 @@ export class Transaction {
   /** Rolls back what was not committed. The caller need not wait: the connection answers in order. */
   [Symbol.dispose](): void {
     if (this.#state === 'begun') {
-      this.#connection.control('ROLLBACK', performance.now() + SILENCE_LIMIT_MS).catch(() => {});
+      this.#connection.control('ROLLBACK', performance.now() + ANSWER_WITHIN_MS).catch(() => {});
     }
     this.#state = 'ended';
   }
@@ -96,12 +99,12 @@ export class Transaction {
 
   #commit(): Promise<Row[]> {
     this.#state = 'ended';
-    const { until, silenceMs = SILENCE_LIMIT_MS } = this.#options;
+    const { until, silenceMs = ANSWER_WITHIN_MS } = this.#options;
     return this.#connection.control('COMMIT', until, silenceMs);
   }
 
   #send(call: Call): Promise<Row[]> {
-    const { until, silenceMs = SILENCE_LIMIT_MS } = this.#options;
+    const { until, silenceMs = ANSWER_WITHIN_MS } = this.#options;
     const sent = this.#connection.run(call, until, silenceMs);
     // An earlier failure may be reported instead.
     sent.catch(() => {});

@@ -1,5 +1,5 @@
 import { type ContentNode, markdownOf, usersNamedIn } from '@rollcall/protocol';
-import type { StoredContent } from '../store/ports/messages.ts';
+import type { StoredContent } from './ports/messages.ts';
 
 /** The content as the store takes it: the text of one markdown node stands last, so that more can be appended. */
 export function storedContent(content: readonly ContentNode[]): StoredContent {

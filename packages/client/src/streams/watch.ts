@@ -1,10 +1,12 @@
-import { Deadline, type MaybeSignal } from '../http/deadline.ts';
+import { Deadline } from '../http/deadline.ts';
+import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause } from '../http/pause.ts';
-import type { Outgoing, Transport } from '../http/transport.ts';
+import type { Transport } from '../http/transport.ts';
+import { listen } from '../listen.ts';
+import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
-import { EventStreamParser, type StreamEvent } from './event-stream.ts';
-import { onPage } from './page-life.ts';
-import { type PresenceEvent, presenceEvent } from './presence-event.ts';
+import { EventStreamParser } from './event-stream.ts';
+import { parseEvent } from './parse-event.ts';
 
 /** How to read a stream. */
 export interface StreamOptions {
@@ -25,27 +27,41 @@ const RETRY_DELAY_MAX_MS = 30_000;
 const SILENCE_CHECK_MAX_MS = 5_000;
 
 /**
- * The events of a group as they happen, for `for await`. It connects with the first iteration, and reconnects after
- * retryable errors: after lost connections, restarts and sleep it resumes where it was. `break` and `return()` close the
- * connection at once, also while `next()` is pending.
+ * Events as they happen, for `for await`. It connects with the first iteration, and reconnects after retryable errors: after
+ * lost connections, restarts and sleep it resumes where it was. `break` and `return()` close the connection at once, also
+ * while `next()` is pending.
+ *
+ * While the consumer handles an event, nothing more is read than a chunk of the response and what the platform's buffers
+ * hold. The server then leaves events out, and sends later what was missed, merged or as a new snapshot.
  */
-export class PresenceWatch implements AsyncIterableIterator<PresenceEvent> {
+export class Watch<Event> implements AsyncIterableIterator<Event> {
+  readonly #transport: Transport;
+  readonly #path: () => string;
+  readonly #options: StreamOptions & Filter;
   readonly #stop = new AbortController();
-  readonly #events: AsyncGenerator<PresenceEvent, void, undefined>;
+  readonly #stops: readonly (AbortSignal | undefined)[];
+  readonly #events = this.#follow();
+  /** The ID of the last event that was read. */
+  #lastId = '';
+  #retryMs = FIRST_RETRY_MS;
+  #failures = 0;
+  #isRenewed = false;
 
   /** @internal */
-  constructor(transport: Transport, request: () => Outgoing, options: StreamOptions) {
-    const stops = [this.#stop.signal, options.signal, transport.closing];
-    this.#events = new Follower(transport, request, options, stops).follow();
+  constructor(transport: Transport, path: () => string, options: StreamOptions & Filter) {
+    this.#transport = transport;
+    this.#path = path;
+    this.#options = options;
+    this.#stops = [this.#stop.signal, options.signal, transport.closing];
   }
 
   /** @throws RollcallError that is not retryable; the stream has ended then */
-  next(): Promise<IteratorResult<PresenceEvent, void>> {
+  next(): Promise<IteratorResult<Event, void>> {
     return this.#events.next();
   }
 
   /** Closes the connection. Idempotent. */
-  return(): Promise<IteratorResult<PresenceEvent, void>> {
+  return(): Promise<IteratorResult<Event, void>> {
     this.#stop.abort();
     return this.#events.return();
   }
@@ -53,32 +69,8 @@ export class PresenceWatch implements AsyncIterableIterator<PresenceEvent> {
   [Symbol.asyncIterator](): this {
     return this;
   }
-}
 
-class Follower {
-  readonly #transport: Transport;
-  readonly #request: () => Outgoing;
-  readonly #options: StreamOptions;
-  readonly #stops: readonly MaybeSignal[];
-  /** The ID of the last event that was read. */
-  #lastId = '';
-  #retryMs = FIRST_RETRY_MS;
-  #failures = 0;
-  #isRenewed = false;
-
-  constructor(
-    transport: Transport,
-    request: () => Outgoing,
-    options: StreamOptions,
-    stops: readonly MaybeSignal[],
-  ) {
-    this.#transport = transport;
-    this.#request = request;
-    this.#options = options;
-    this.#stops = stops;
-  }
-
-  async *follow(): AsyncGenerator<PresenceEvent, void, undefined> {
+  async *#follow(): AsyncGenerator<Event, void, undefined> {
     while (!this.#isStopped) {
       try {
         yield* this.#connection();
@@ -90,22 +82,28 @@ class Follower {
   }
 
   get #isStopped(): boolean {
-    return this.#stops.some((signal) => signal?.aborted === true);
+    return this.#stops.some((signal) => signal?.aborted);
   }
 
   /** The events of one connection. @throws RollcallError whenever it ends */
-  async *#connection(): AsyncGenerator<PresenceEvent, void, undefined> {
+  async *#connection(): AsyncGenerator<Event, void, undefined> {
     const deadline = new Deadline(CONNECT_TIMEOUT_MS, this.#stops);
     try {
       const response = await this.#connect(deadline);
       deadline.lift();
       this.#options.onOpen?.();
-      for await (const message of this.#messages(response, deadline)) {
-        const event = presenceEvent(message);
-        this.#lastId = message.id;
-        this.#failures = 0;
-        this.#isRenewed = false;
-        if (event !== null) yield event;
+      const parser = new EventStreamParser(this.#lastId);
+      for await (const bytes of chunksOf(response, deadline, this.#options.deadAfterMs)) {
+        const messages = parser.push(bytes);
+        this.#retryMs = parser.retryMs ?? this.#retryMs;
+        for (const message of messages) {
+          const event = parseEvent(message);
+          this.#lastId = message.id;
+          this.#failures = 0;
+          this.#isRenewed = false;
+          if (event !== null) yield event as Event;
+        }
+        this.#lastId = parser.lastId;
       }
       throw new RollcallError('network', 'the server closed the connection');
     } catch (error) {
@@ -119,22 +117,13 @@ class Follower {
 
   async #connect(deadline: Deadline): Promise<Response> {
     const headers = { accept: 'text/event-stream', 'last-event-id': this.#lastId || undefined };
-    const response = await this.#transport.open({ ...this.#request(), headers }, deadline);
+    const query = filterQuery(this.#options);
+    const request = { method: 'GET', path: this.#path(), query, headers } as const;
+    const response = await this.#transport.open(request, deadline);
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
     await response.body?.cancel();
-    throw new RollcallError('invalid_request', 'the response is not a stream', {
-      status: response.status,
-    });
-  }
-
-  async *#messages(response: Response, deadline: Deadline): AsyncGenerator<StreamEvent, void, undefined> {
-    const parser = new EventStreamParser(this.#lastId);
-    for await (const bytes of chunksOf(response, deadline, this.#options.deadAfterMs ?? DEAD_AFTER_MS)) {
-      const events = parser.push(bytes);
-      this.#retryMs = parser.retryMs ?? this.#retryMs;
-      yield* events;
-      this.#lastId = parser.lastId;
-    }
+    const { status } = response;
+    throw new RollcallError('invalid_request', 'the response is not a stream', { status });
   }
 
   /** Waits before the next attempt. @throws RollcallError the same error, when it is not retryable */
@@ -170,7 +159,7 @@ class Follower {
 async function* chunksOf(
   response: Response,
   deadline: Deadline,
-  deadAfterMs: number,
+  deadAfterMs = DEAD_AFTER_MS,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   /** When the pending read began; null while the consumer handles an event. */
@@ -182,17 +171,13 @@ async function* chunksOf(
     },
     Math.min(SILENCE_CHECK_MAX_MS, deadAfterMs / 4),
   );
-  // When the consumer stops without another `next()`, the `finally` below does not run.
-  deadline.signal.addEventListener('abort', () => clearInterval(check));
-  try {
-    for (;;) {
-      readSince = Date.now();
-      const { done, value } = await reader.read();
-      readSince = null;
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    clearInterval(check);
+  // Every connection ends with its deadline, also when the consumer stops without another `next()` and the client closes.
+  listen(deadline.signal, 'abort', () => clearInterval(check));
+  for (;;) {
+    readSince = Date.now();
+    const { done, value } = await reader.read();
+    readSince = null;
+    if (done) return;
+    yield value;
   }
 }

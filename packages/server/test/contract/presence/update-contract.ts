@@ -7,8 +7,8 @@ const NOTHING_CHANGED = { arrived: false, created: false, departed: null };
 const CREATED = { arrived: false, created: true, departed: null };
 const APP = at({ app: 'a' });
 
-/** What an update does to where the user is, and what it says that it changed. */
-export function placingContract(rule: Rule): void {
+/** The effect of an update on the locations of a user, and the changes in its outcome. */
+export function updateContract(rule: Rule): void {
   rule('ping resolves while the engine answers, and close is idempotent', async ({ store, other }) => {
     await store.ping();
     await other.ping();

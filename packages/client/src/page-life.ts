@@ -1,7 +1,7 @@
+import { listen, type Target } from './listen.ts';
+
 /** The page's lifecycle events. Outside of browsers there are none. */
-interface Page {
-  addEventListener?(type: string, listener: () => void): void;
-  removeEventListener?(type: string, listener: () => void): void;
+interface Page extends Target {
   readonly document?: { readonly visibilityState: string };
 }
 
@@ -14,10 +14,7 @@ export const isPage = (): boolean => page.document !== undefined;
 export const isPageHidden = (): boolean => page.document?.visibilityState === 'hidden';
 
 /** Adds a listener, and returns the function that removes it. */
-export function onPage(
+export const onPage = (
   type: 'pagehide' | 'pageshow' | 'visibilitychange' | 'online',
   listener: () => void,
-): () => void {
-  page.addEventListener?.(type, listener);
-  return () => page.removeEventListener?.(type, listener);
-}
+): (() => void) => listen(page, type, listener);

@@ -1,0 +1,22 @@
+import { type ConnectionOptions, Transport } from './http/transport.ts';
+import { Announcements } from './presence/announcements.ts';
+
+/** What both clients have: the connection to a server. */
+export abstract class Connection {
+  /** @internal */
+  protected readonly transport: Transport;
+  /** @internal */
+  protected readonly announcements: Announcements;
+
+  /** Sends no request. @throws TypeError when `url` is not a URL */
+  constructor(options: ConnectionOptions) {
+    this.transport = new Transport(options);
+    this.announcements = new Announcements(this.transport);
+  }
+
+  /** Announcements leave, streams end, and pending calls reject with `aborted`. After it the process can end. */
+  async close(): Promise<void> {
+    await this.announcements.leave();
+    this.transport.close();
+  }
+}

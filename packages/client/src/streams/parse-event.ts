@@ -1,0 +1,33 @@
+import type { PresenceEvent } from '../presence/presence-event.ts';
+import type { MessagesEvent, ThreadsEvent } from '../resources/conversation-event.ts';
+import { errorIn, RollcallError } from '../rollcall-error.ts';
+import type { StreamEvent } from './event-stream.ts';
+
+/** The events that this version knows, of all streams. */
+const TYPES: readonly string[] = [
+  'snapshot',
+  'arrived',
+  'departed',
+  'durable',
+  'message',
+  'appended',
+  'removed',
+  'thread',
+] satisfies (PresenceEvent | MessagesEvent | ThreadsEvent)['type'][];
+/** Events whose data is a resource with fields of its own, such as `type`: they have it under the name of the event. */
+const RESOURCES: readonly string[] = ['message', 'thread'];
+
+/**
+ * The event as its consumer gets it: its `type` and data; null for a type that this version does not know.
+ * @throws RollcallError the error with which the server ends the stream; `network` for invalid JSON
+ */
+export function parseEvent({ type, data }: StreamEvent): object | null {
+  if (type === 'error') throw errorIn(data, 'error', 'the server ended the stream');
+  if (!TYPES.includes(type)) return null;
+  try {
+    const parsed = JSON.parse(data);
+    return RESOURCES.includes(type) ? { type, [type]: parsed } : { ...parsed, type };
+  } catch (cause) {
+    throw new RollcallError('network', 'the event is not JSON', { cause });
+  }
+}

@@ -1,0 +1,44 @@
+/** What the suites of transfers share: empty stores, and the records of a store. */
+import assert from 'node:assert/strict';
+import type { Store } from '../../../src/store/store.ts';
+import type { TransferRecord } from '../../../src/store/transfer-records.ts';
+import type { StoreLab } from './store-lab.ts';
+
+/** Runs tests on stores of their own, which are empty. */
+export function spacesOf(lab: StoreLab) {
+  const withStore = async (use: (store: Store) => Promise<void>) => {
+    const space = await lab.makeSpace();
+    const store = await space.open();
+    try {
+      await use(store);
+    } finally {
+      await store.close();
+      await space.remove();
+    }
+  };
+  const withTwo = (use: (from: Store, to: Store) => Promise<void>) =>
+    withStore((from) => withStore((to) => use(from, to)));
+  return { withStore, withTwo };
+}
+
+export async function projectOf(store: Store, id: string) {
+  const project = await store.projects.find(id);
+  assert.ok(project);
+  return project;
+}
+
+/** All records; those of one type in the order of their texts, since a driver has an order of its own within a type. */
+export async function exported(store: Store): Promise<TransferRecord[]> {
+  const records = (await Array.fromAsync(store.transfer.export())).flat();
+  return [...Map.groupBy(records, ({ type }) => type).values()].flatMap(inOrderOfText);
+}
+
+export const inOrderOfText = <Item extends object>(items: readonly Item[]): Item[] =>
+  items
+    .map((item) => ({ item, text: JSON.stringify(Object.entries(item).sort()) }))
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
+    .map(({ item }) => item);
+
+export async function* oneByOne(records: readonly TransferRecord[]) {
+  for (const record of records) yield [record];
+}

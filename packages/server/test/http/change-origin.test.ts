@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { jwt, seconds } from '../support/jwt.ts';
+import { withApp } from './app-case.ts';
+
+test('every change has the ID of the request that wrote it, also the login of a client and a new name of the project', () =>
+  withApp({}, async ({ call, clock, engine, project, customerAuthorization }) => {
+    const client = (claims: object) =>
+      `Bearer ${jwt({ project_id: 'wiki', iat: seconds(clock.now()), user_id: 'ann', ...claims }, 'wiki-secret')}`;
+    const writes: [method: string, url: string, payload: object | undefined, authorization?: string][] = [
+      ['PUT', '/v1/users/ann', { name: 'Ann' }],
+      ['PUT', '/v1/groups/g', { name: 'G', members: ['ann'] }],
+      ['PUT', '/v1/ann/preferences', { key: 'notification_channels', value: { sendViaEmail: false } }],
+      ['GET', '/v1/client/viewer', undefined, client({ user_details: { name: 'Ann Lee' } })],
+      ['PUT', '/v1/client/presence', { groupID: 'g', location: { p: '1' }, durable: true }, client({})],
+      ['PUT', '/v1/projects/wiki', { name: 'New' }, customerAuthorization],
+      ['POST', '/v1/projects/wiki/rotate-secret', {}, customerAuthorization],
+    ];
+    for (const [index, [method, url, payload, authorization]] of writes.entries()) {
+      const headers = { 'x-request-id': `request-${index}`, ...(authorization && { authorization }) };
+      const answer = await call(method, url, { headers, ...(payload && { payload }) });
+      assert.equal(answer.statusCode, 200, answer.body);
+    }
+    const changes = await engine.store.changes.list(project, 0, 100);
+    const ids = new Set(changes.map(({ requestId }) => requestId));
+    assert.deepEqual(
+      [...ids],
+      writes.map((_, index) => `request-${index}`),
+    );
+  }));

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { writeContext } from '../../src/core/write-context.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { ReaderModel } from './reader-model.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { manyUsers, withStreams } from './stream-world.ts';
+
+describe('the presence that a stream shows', () => {
+  test('a snapshot that is read in pages is correct while users arrive, move and depart', () =>
+    withStreams({}, async (world) => {
+      const ids = manyUsers(2_600);
+      await world.seed(ids);
+      await world.moveAll(ids.slice(0, 2_500), '0');
+      const opening = world.open();
+      const work: Promise<unknown>[] = [];
+      for (let round = 1; round <= 20; round += 1) {
+        for (const id of ids.filter((_, index) => index % 20 === round % 20))
+          work.push(world.move(id, `${round}`));
+        await nextIteration();
+      }
+      await Promise.all(work);
+      const sink = await opening;
+      const last = await world.engine.presence.snapshot({ ...world.scope, after: null, limit: 1, now: 0 });
+      await world.until('all events', () => sink.parser.lastEventId.endsWith(`-${last.offset}`));
+      const model = ReaderModel.of(sink.parser.events);
+      const { users: present } = await world.engine.presence.find({
+        ...world.scope,
+        filter: null,
+        after: null,
+        limit: 10_000,
+        now: world.clock.now(),
+      });
+      assert.deepEqual(
+        model.entries().map(({ id, ephemeral }) => [id, ephemeral.locations]),
+        present.map(({ userId, locations }) => [userId, locations.map((location) => JSON.parse(location))]),
+      );
+    }));
+
+  test('a user who is set present after being set deleted is not shown', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      const { store, presence } = world.engine;
+      const stamp = writeContext(world.clock, BY_TEST);
+      await store.users.put(world.project, 'a', { status: 'deleted' }, stamp);
+      // As by a request that read the eligibility before the deletion.
+      const { incarnation } = await store.eligibility.find(world.project, 'g', 'a');
+      const who = { userId: 'a', incarnation: incarnation as number };
+      const update = { ...world.scope, ...who, region: '{"page":"1"}', location: '{"page":"1"}' };
+      await presence.set({ ...update, now: world.clock.now(), expiresAt: world.clock.now() + 30_000 });
+      await world.move('b', '1');
+      await world.until('the other', () => sink.changes.some(({ data }) => data.id === 'b'));
+      assert.deepEqual(
+        ReaderModel.of(sink.parser.events)
+          .entries()
+          .map(({ id }) => id),
+        ['b'],
+      );
+    }));
+
+  test('the durable location of a user who is a member again when the removal is published is shown', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      const location = { page: '1' };
+      await world.services.presence.put({ project: world.project, ...BY_TEST }, 'a', {
+        groupID: 'g',
+        location,
+        durable: true,
+      });
+      await world.engine.presence.removeUsers(world.scope, ['a'], world.clock.now());
+      await world.until('that', () => sink.changes.length === 3);
+      assert.deepEqual(
+        sink.changes.map(({ type }) => type),
+        ['durable', 'departed', 'durable'],
+      );
+    }));
+
+  test('durable updates that are published in another order than they were set lead to the latest location', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const { store, presence } = world.engine;
+      const [first, second] = [JSON.stringify({ page: '1' }), JSON.stringify({ page: '2' })];
+      const all = await world.open();
+      const filter = { location: { location: first, partial: false }, excludeDurable: false };
+      const one = await world.open({ filter });
+      const now = world.clock.now();
+      const put = (location: string, at: number) =>
+        store.durablePresence.put(
+          world.project,
+          { userId: 'a', groupId: 'g', region: '{"site":"s"}', location },
+          { now: at, revision: '' as never, ...BY_TEST },
+        );
+      await put(first, now);
+      await put(second, now + 1);
+      const update = { type: 'durable', userId: 'a' } as const;
+      await presence.publish(world.scope, { ...update, location: second, at: now + 1, from: first }, now);
+      await presence.publish(world.scope, { ...update, location: first, at: now, from: null }, now);
+      await world.move('a', '1');
+      await world.until('what came last', () => all.lines.at(-1) === 'a 1');
+      const known = ({ parser }: SimulatedSink) =>
+        ReaderModel.of(parser.events)
+          .entries()
+          .map(({ durable }) => durable?.location);
+      assert.deepEqual(known(all), [{ page: '2' }]);
+      assert.deepEqual(known(one), []);
+    }));
+
+  test('arrived has from only where readers have the user at that location', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      await world.move('a', '1');
+      // It has expired, and no sweep has published that yet.
+      world.clock.jump(30_000);
+      const sink = await world.open();
+      assert.deepEqual(sink.parser.events[0]?.data.users, []);
+      await world.move('a', '2');
+      await world.until('the arrival', () => sink.changes.length === 1);
+      assert.deepEqual(sink.changes[0]?.data, { id: 'a', location: { page: '1', line: '2' } });
+    }));
+
+  test('every reader gets a snapshot when the order of events is lost', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      const sink = await world.open();
+      await world.move('a', '1');
+      await world.until('the arrival', () => sink.changes.length === 1);
+      // The lease of the watch runs out unnoticed, as when a machine sleeps.
+      world.clock.jump(120_000);
+      await world.move('b', '2');
+      await world.until('another snapshot', () => sink.parser.events.at(-1)?.type === 'snapshot');
+      const { id, data } = sink.parser.events.at(-1) as { id: string; data: { users: { id: string }[] } };
+      assert.deepEqual(
+        data.users.map((user) => user.id),
+        ['b'],
+        'the other has expired by that clock',
+      );
+      assert.notEqual(id.split('-')[0], sink.parser.events[0]?.id.split('-')[0], 'another epoch');
+      await world.move('a', '3');
+      await world.until('what follows', () => sink.lines.at(-1) === 'a 3');
+    }));
+
+  test('a group without streams is no longer watched after the retention time', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a']);
+      const sink = await world.open();
+      const { presence } = world.engine;
+      const isWatched = async () =>
+        (await presence.watchedGroups(world.project, world.clock.now())).includes('g');
+      for (let minute = 0; minute < 5; minute += 1) {
+        for (let second = 0; second < 60; second += 1) {
+          world.clock.move(1_000);
+          await nextIteration();
+        }
+        assert.equal(await isWatched(), true, 'the lease is renewed while there is a stream');
+      }
+      world.hubs[0]?.stop();
+      assert.equal(sink.ended, 'soon');
+      for (let second = 0; second < 120; second += 1) {
+        world.clock.move(1_000);
+        await nextIteration();
+      }
+      assert.equal(await isWatched(), false);
+    }));
+});

@@ -1,0 +1,103 @@
+/** When streams of conversations show a change: by a clock that the test moves. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { clientToken } from '../support/browser.ts';
+import { projectWithThread, threadOf, threadPath, write } from '../support/conversation.ts';
+import { expectDone } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+
+const clock = new MovedClock();
+const server = oneServer({ clock });
+
+const THREADS = '/v1/threads?groupID=g';
+const bearer = (project: Project, user: string) => ({
+  authorization: `Bearer ${clientToken(project, { user_id: user }, clock.now())}`,
+});
+
+async function withReaders(
+  project: Project,
+  use: (host: StreamReader, v: StreamReader) => Promise<void>,
+): Promise<void> {
+  const host = await StreamReader.open(project, THREADS);
+  const v = await StreamReader.open(project, '/v1/client/threads?groupID=g', bearer(project, 'v'));
+  await host.snapshot();
+  await v.snapshot();
+  try {
+    await use(host, v);
+  } finally {
+    host.close();
+    v.close();
+  }
+}
+
+describe('a change of a thread in a stream of threads', () => {
+  test('a thread marked as seen is a thread event within 1 s: unread for the user, the participant for all readers', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    await withReaders(project, async (host, v) => {
+      assert.equal((await v.snapshot()).data.threads[0].unread, 1);
+      expectDone(await project.put(threadPath('t'), { name: 'Before' }));
+      clock.move(1_000);
+      await host.until('the thread before', () => host.of('thread').length === 1);
+      expectDone(await project.put('/v1/client/threads/t/seen', {}, bearer(project, 'v')));
+      clock.move(1_000);
+      for (const reader of [host, v])
+        await reader.until('the thread', () => reader.of('thread').length === 2);
+      assert.equal(v.of('thread')[1]?.data.unread, 0);
+      assert.deepEqual(host.of('thread')[1]?.data, await threadOf(project, 't'));
+      assert.deepEqual(
+        host
+          .of('thread')[1]
+          ?.data.participants.map(({ userID }: { userID: string }) => userID)
+          .toSorted(),
+        ['u', 'v'],
+      );
+      // Seen once more up to the same message, nothing changes.
+      const seen = { messageID: 'm' };
+      expectDone(await project.put('/v1/client/threads/t/seen', seen, bearer(project, 'v')));
+      expectDone(await project.put(threadPath('t'), { name: 'After' }));
+      clock.move(1_000);
+      await host.until('the next thread', () => host.of('thread').length === 3);
+      assert.equal(host.of('thread')[2]?.data.name, 'After');
+    });
+  });
+
+  test('changes of one second are one thread event for each thread', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await project.put(threadPath('other'), { groupID: 'g', name: 'Other' }));
+    await withReaders(project, async (host, v) => {
+      for (const id of ['a', 'b', 'c']) expectDone(await write(project, 't', id));
+      expectDone(await project.put(threadPath('other'), { name: 'Renamed' }));
+      clock.move(1_000);
+      for (const reader of [host, v]) {
+        await reader.until('both threads', () => reader.of('thread').length === 2);
+        const shown = reader.of('thread').map(({ data }) => [data.id, data.total]);
+        assert.deepEqual(Object.fromEntries(shown), { t: 3, other: 0 });
+      }
+    });
+  });
+});
+
+describe('a stream of messages that resumes', () => {
+  test('a thread event that a reader with a client token missed has unread of its user', async () => {
+    const project = await projectWithThread(server);
+    const open = (headers = {}) =>
+      StreamReader.open(project, '/v1/client/threads/t/messages', { ...bearer(project, 'v'), ...headers });
+    const first = await open();
+    const { id } = await first.snapshot();
+    first.close();
+    expectDone(await write(project, 't', 'm'));
+    expectDone(await project.put(threadPath('t'), { name: 'Renamed' }));
+    const second = await open({ 'last-event-id': id });
+    await second.until('the thread', () => second.of('thread').length === 1);
+    assert.deepEqual(
+      second.events.map(({ type }) => type),
+      ['message', 'thread'],
+    );
+    assert.equal(second.of('thread')[0]?.data.unread, 1);
+    second.close();
+  });
+});
