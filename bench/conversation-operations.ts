@@ -80,6 +80,7 @@ async function deepPages(filled: Filled, paths: readonly string[], limit: number
     for (const each of full)
       requests.push(get(`${path}limit=${limit}&token=${encodeURIComponent(each)}`, filled.token));
   }
+  if (requests.length === 0) throw new Error('no list has a second page: give more --threads and --messages');
   const numbers = randomNumbers(requests.length, 7);
   return Array.from({ length: REQUESTS }, () => requests[numbers.next().value] as string);
 }
