@@ -106,9 +106,12 @@ describe('the facepile example in Chromium', { skip: skipsPages }, () => {
       await second.clock.pauseAt(Date.now() + 60_000);
       const events = host.presence.watch({ groupID: GROUP });
       await events.next();
+      const closed = first.waitForEvent('close');
       await first.close({ runBeforeUnload: true });
       for await (const event of events) if (event.type === 'departed' && event.id === 'ada') break;
       // The absence of the tab that closes may come after the first presence of the other one, which sends a second.
+      // A clock is that of all tabs: it cannot be moved while one of them closes.
+      await closed;
       await second.clock.runFor(1_500);
       await until('ada is present again', async () => (await present()).includes('ada'));
       await second.close({ runBeforeUnload: true });
