@@ -62,15 +62,30 @@ test('the package has all files that it imports, and no dependency', async () =>
   }
 });
 
-test('the whole package is under 10 kB, compressed', async () => {
-  const files = (await readdir(join(installed, 'dist'), { recursive: true })).filter((file) =>
-    file.endsWith('.js'),
-  );
-  const texts = await Promise.all(files.map((file) => readFile(join(installed, 'dist', file), 'utf8')));
-  const code = texts.join('').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^\s+/gm, '');
-  const bytes = gzipSync(code).length;
-  assert.ok(bytes < 10_000, `${bytes} bytes, compressed and without comments`);
+/** How much each entry may have, in bytes without comments and compressed, with everything that it imports. */
+const BYTES_MAX = { '.': 10_000, './server': 1_000 };
+
+test('every entry of the package is small, compressed', async () => {
+  const { exports } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+  assert.deepEqual(Object.keys(exports), Object.keys(BYTES_MAX));
+  for (const [entry, bytesMax] of Object.entries(BYTES_MAX)) {
+    const texts = await modulesFrom(join(installed, exports[entry].default));
+    const code = texts.join('').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^\s+/gm, '');
+    const bytes = gzipSync(code).length;
+    assert.ok(bytes < bytesMax, `${entry} has ${bytes} bytes, compressed and without comments`);
+  }
 });
+
+/** The texts of a module and of all that it imports. */
+async function modulesFrom(path: string, seen = new Set<string>()): Promise<string[]> {
+  if (seen.has(path)) return [];
+  seen.add(path);
+  const text = await readFile(path, 'utf8');
+  const imports = [...text.matchAll(/from '(\.[^']+)'/g)].map(([, file = '']) => join(path, '..', file));
+  const texts = [text];
+  for (const file of imports) texts.push(...(await modulesFrom(file, seen)));
+  return texts;
+}
 
 /** The program of a host; its process ends by itself after close(). */
 const HOST_PROGRAM = `
