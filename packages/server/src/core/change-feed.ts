@@ -40,7 +40,7 @@ export class ChangeFeed {
 
   /** A position to begin at: null is before the oldest change that is stored. @throws ServiceError 410 */
   async begin(project: ProjectKey, from: ChangePosition | null): Promise<ChangePosition> {
-    const reading = await this.#store.changes.read(project, 0, 0);
+    const reading = await this.#store.changes.read(project, from?.position ?? 0, from === null ? 0 : 1);
     if (from !== null) requireStored(from, reading);
     return from ?? { epoch: reading.epoch, position: reading.removedTo, index: 0 };
   }
@@ -82,9 +82,10 @@ const positionAfter = (epoch: string, { position, changes }: ChangeRecord, index
     ? { epoch, position, index: 0 }
     : { epoch, position: position - 1, index: index + 1 };
 
+/** Needs a reading of the record after the position: a position within it is before its last change. */
 function requireStored({ epoch, position, index }: ChangePosition, reading: ChangeReading): void {
-  const { newest, removedTo } = reading;
-  const isAhead = position > newest || (position === newest && index > 0);
+  const { newest, removedTo, records } = reading;
+  const isAhead = position > newest || (index > 0 && index >= (records[0]?.changes.length ?? 0));
   if (epoch === reading.epoch && position >= removedTo && !isAhead) return;
   throw new ServiceError(
     'invalid_request',

@@ -65,6 +65,9 @@ export type Change =
 /** Most users that one change names, and most changes that are stored together. */
 export const USERS_PER_CHANGE = 1_000;
 
+/** What the change of a status to this one is called: `user.deactivated`. */
+export const STATUS_EVENTS = { active: 'activated', deleted: 'deactivated' } as const;
+
 /** The changes of a user or group whose status was `before` (null: it was created) and is `after`. */
 export function resourceChanges(
   resource: 'user' | 'group',
@@ -78,7 +81,7 @@ export function resourceChanges(
   const changes: Change[] = [];
   if (before === null) changes.push(change('created'));
   else if (fields.length > 0) changes.push(change('updated', { fields }));
-  if (after !== (before ?? 'active')) changes.push(change(after === 'deleted' ? 'deactivated' : 'activated'));
+  if (after !== (before ?? 'active')) changes.push(change(STATUS_EVENTS[after]));
   return changes;
 }
 

@@ -3,9 +3,7 @@ import type { MessageRecord } from '../store/ports/messages.ts';
 import type { ThreadRecord } from '../store/ports/threads.ts';
 import type { Json } from '../values/json.ts';
 import { type MessageOwner, presentMessage, presentThread } from './conversation-presenters.ts';
-
-/** The ID comes last, because some parsers store it when they read it, before the event is complete. */
-const block = (name: string, id: string, data: Json) => `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
+import { eventBlock } from './event-text.ts';
 
 const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
 
@@ -35,24 +33,25 @@ export function messagesSnapshot(
   const owner = { threadId: thread.id, groupId: thread.groupId };
   const messages = newestFirst.map((message) => presentMessage(message, owner)).reverse();
   const data = `{"thread":${presentThread(thread)},"messages":[${messages.join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`;
-  return block('snapshot', id, data);
+  return eventBlock('snapshot', id, data);
 }
 
 export const threadsSnapshot = (threads: readonly ThreadRecord[], token: string | null, id: string) =>
-  block(
+  eventBlock(
     'snapshot',
     id,
     `{"threads":[${threads.map(presentThread).join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`,
   );
 
 export const messageEvent = (message: MessageRecord, owner: MessageOwner, id: string) =>
-  block('message', id, presentMessage(message, owner));
+  eventBlock('message', id, presentMessage(message, owner));
 
 /** `escaped` is the text between the quotes of a JSON string; `length` is of the whole text, in code points. */
 export const appendedEvent = (messageId: string, escaped: Json, length: number, id: string) =>
-  block('appended', id, `{"id":${JSON.stringify(messageId)},"text":"${escaped}","length":${length}}`);
+  eventBlock('appended', id, `{"id":${JSON.stringify(messageId)},"text":"${escaped}","length":${length}}`);
 
 export const removedEvent = (removedId: string, id: string) =>
-  block('removed', id, `{"id":${JSON.stringify(removedId)}}`);
+  eventBlock('removed', id, `{"id":${JSON.stringify(removedId)}}`);
 
-export const threadEvent = (thread: ThreadRecord, id: string) => block('thread', id, presentThread(thread));
+export const threadEvent = (thread: ThreadRecord, id: string) =>
+  eventBlock('thread', id, presentThread(thread));

@@ -99,11 +99,14 @@ describe('GET /v1/changes', () => {
     await readChanges(project, 1);
     const { next } = await changesPage(project);
     const ahead = next.replace(/-\d+-\d+$/, '-99-0');
-    for (const after of [ahead, next.replace(/\d+$/, '1')])
+    // The only record has one change: there is no position within it, nor after it.
+    const within = next.replace(/-\d+-\d+$/, '-0-1');
+    for (const after of [ahead, within, next.replace(/\d+$/, '1')]) {
       expectError(await project.get(`/v1/changes?after=${after}`), 410, 'invalid_request');
+      const reader = await open(project, `/v1/changes?after=${after}`);
+      assert.equal(reader.status, 410);
+    }
     expectError(await other.get(`/v1/changes?after=${next}`), 410, 'invalid_request');
-    const reader = await open(project, `/v1/changes?after=${ahead}`);
-    assert.equal(reader.status, 410);
   });
 });
 

@@ -1,9 +1,11 @@
-/** The event loop neither decodes nor parses large bodies. */
+/** The event loop neither decodes nor parses large bodies, and a long search does not stop it. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
+import { expectDone } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
+import { StreamReader } from '../support/stream-reader.ts';
 
 const server = oneServer();
 let project: Project;
@@ -68,3 +70,42 @@ for (const [method, path, body] of BODIES) {
     assert.ok(longest < 10_000, `the event loop handled a text of ${longest} characters`);
   });
 }
+
+/** The most characters of JSON that one tick of this event loop parsed while `use` ran. */
+async function mostParsedInATick(use: () => Promise<void>): Promise<number> {
+  const { parse } = JSON;
+  let [most, inTick] = [0, 0];
+  let isDone = false;
+  const nextTick = () => {
+    inTick = 0;
+    if (!isDone) setImmediate(nextTick);
+  };
+  nextTick();
+  JSON.parse = (text: string, ...rest: []) => {
+    inTick += text.length;
+    most = Math.max(most, inTick);
+    return parse(text, ...rest);
+  };
+  try {
+    await use();
+  } finally {
+    isDone = true;
+    JSON.parse = parse;
+  }
+  return most;
+}
+
+test('a stream of changes that searches long for its type parses at most 1 MiB and a record in one tick', async () => {
+  const own = await server.project();
+  for (let batch = 0; batch < 4; batch += 1)
+    await own.seedUsers(
+      ...Array.from({ length: 10_000 }, (_, index) => `${'u'.repeat(80)} ${batch} ${index}`),
+    );
+  const most = await mostParsedInATick(async () => {
+    const reader = await StreamReader.open(own, '/v1/changes?type=group.*');
+    expectDone(await own.put('/v1/groups/g', { name: 'G' }));
+    await reader.until('the group', () => reader.events.length === 1);
+    reader.close();
+  });
+  assert.ok(most > 500_000 && most < 1_400_000, `${most} characters`);
+});

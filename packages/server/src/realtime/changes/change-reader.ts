@@ -1,13 +1,17 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ChangeFeed } from '../../core/change-feed.ts';
+import type { ChangeChunk, ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
-import { type ChangePosition, positionText } from '../../core/change-position.ts';
+import { type ChangePosition, positionText, readPosition } from '../../core/change-position.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { changeEvent } from '../../wire/change-text.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
 import { EventSession, type EventSource } from '../conversation/event-session.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
+
+/** Events are written in texts of about this length, in UTF-16 units: more of them wait only for a network that takes them. */
+const TEXT_LENGTH = 64 * 1_024;
 
 export interface ReaderParts {
   readonly feed: ChangeFeed;
@@ -53,11 +57,13 @@ export class ChangeReader implements EventSource {
         const { feed } = this.#parts;
         const { project } = session.request.caller;
         const chunk = await feed.chunk(project, this.#position, this.#filter, Number.POSITIVE_INFINITY);
-        this.#position = chunk.position;
-        session.write(Buffer.from(chunk.found.map(changeEvent).join('')));
-        if (!chunk.isEnd || this.#isDue) continue;
-        session.caughtUp();
-        return;
+        if (!this.#write(session, chunk)) return;
+        if (chunk.isEnd && !this.#isDue) {
+          session.caughtUp();
+          return;
+        }
+        // The embedded store answers at once: a long search must not stop the event loop.
+        await nextIteration();
       }
     } catch (error) {
       this.#failed(error);
@@ -66,6 +72,22 @@ export class ChangeReader implements EventSource {
 
   ended(): void {
     this.#parts.ended(this);
+  }
+
+  /** Writes the events until the session is full: false where some are left, which are read again then. */
+  #write(session: EventSession, { found, position }: ChangeChunk): boolean {
+    let text = '';
+    for (const [index, change] of found.entries()) {
+      text += changeEvent(change);
+      if (text.length < TEXT_LENGTH || index === found.length - 1) continue;
+      this.#position = readPosition(change.id) as ChangePosition;
+      session.write(Buffer.from(text));
+      text = '';
+      if (session.isFull) return false;
+    }
+    this.#position = position;
+    session.write(Buffer.from(text));
+    return true;
   }
 
   #heartbeatText(): Buffer {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
-import { type Change, storedTexts } from '../changes.ts';
+import { type Change, STATUS_EVENTS, storedTexts } from '../changes.ts';
 import { CHANGES_READ_MAX_BYTES, type ChangeRecord, type ChangeStore } from '../ports/changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
@@ -110,13 +110,20 @@ export function recordCalls(project: ProjectKey, changes: readonly Change[], con
   return texts.length === 0 ? [] : [[RECORD, project, ...originOf(context), textArray(texts)]];
 }
 
+const STATUS_EVENT = `CASE t.status ${Object.entries(STATUS_EVENTS)
+  .map(([status, event]) => `WHEN '${status}' THEN '${event}'`)
+  .join(' ')} END`;
+
 /** Changes that are known before the statement runs, as the text to record. */
 export const textOfChanges = (changes: readonly Change[]): string => storedTexts(changes)[0] ?? '[]';
 
 /** The changes that a statement has recorded. */
 export const parseChanges = (text: unknown): Change[] => (text === null ? [] : JSON.parse(text as string));
 
-/** SQL of a JSON array: the changes of the resource with the ID $2, whose row was `before` and is `t` now. */
+/**
+ * SQL of a JSON array: the changes of the resource with the ID $2, whose row was `before` and is `t` now. It is
+ * `resourceChanges` for a statement that records what it changes.
+ */
 export function updateChanges(resource: 'user' | 'group', columns: readonly string[]): string {
   const differs = (column: string) => `before.${column} IS DISTINCT FROM t.${column}`;
   const named = columns.map((column) => `CASE WHEN ${differs(column)} THEN '"${column}"' END`).join(', ');
@@ -125,8 +132,7 @@ export function updateChanges(resource: 'user' | 'group', columns: readonly stri
     CASE WHEN ${columns.map(differs).join(' OR ')} THEN
       '{"type":"${resource}.updated' || ${id} || ',"fields":[' || concat_ws(',', ${named}) || ']}' END,
     CASE WHEN before.status <> t.status THEN
-      '{"type":"${resource}.' || CASE t.status WHEN 'deleted' THEN 'deactivated' ELSE 'activated' END
-        || ${id} || '}' END) || ']'`;
+      '{"type":"${resource}.' || ${STATUS_EVENT} || ${id} || '}' END) || ']'`;
 }
 
 /** Recorded changes (see the port). */
