@@ -22,6 +22,14 @@ export const LOCATION_MAX_BYTES = 8 * 1_024;
 export const EPHEMERAL_LOCATIONS_MAX = 100;
 /** Most bytes of JSON text (UTF-8) that these locations have together. */
 export const EPHEMERAL_LOCATIONS_MAX_BYTES = 64 * 1_024;
+/** Most connections that hold an ephemeral location of a user in a group. One more ends the one with the earliest deadline. */
+export const CONNECTIONS_MAX = 100;
+/** Most holds of a user in a group: a location in two regions, or of two connections, counts twice. */
+export const HOLDS_MAX = 1_000;
+/** Longest ID of a connection, in characters. */
+export const CONNECTION_ID_MAX_LENGTH = 64;
+/** Largest `data` of an ephemeral presence, in bytes of its JSON text (UTF-8). */
+export const PRESENCE_DATA_MAX_BYTES = 1_024;
 /** Most streams that are open with client tokens of one user, in each process. */
 export const USER_STREAMS_MAX = 100;
 

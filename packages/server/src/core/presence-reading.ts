@@ -110,7 +110,7 @@ export class PresenceReading {
     if (eligibility.group === null) throw groupNotFound(groupId);
     if (!isEligible(eligibility)) return { userId, locations: [], durable: null };
     const { incarnation } = eligibility;
-    const [locations, durable] = await Promise.all([
+    const [{ locations }, durable] = await Promise.all([
       this.#parts.presence.locationsOf({ ...scope, userId, incarnation, now: this.#parts.clock.now() }),
       this.#parts.store.durablePresence.find(project, groupId, userId),
     ]);

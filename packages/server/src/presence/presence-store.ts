@@ -13,6 +13,22 @@
  *   `limits.EPHEMERAL_LOCATIONS_MAX_BYTES` of text (UTF-8); a location in two regions counts twice. A `set` that exceeds a
  *   bound ends other presences of the user in the same atomic step, the earliest deadline first. The order among equal
  *   deadlines is open. An index names a region or a location by a text of bounded length.
+ * - **Connections.** A region has one *hold* for each connection that set it, and one for the updates without a connection. Each
+ *   hold has its own location, deadline and data. The newest live hold is where the user is in the region; the others are remembered
+ *   and not shown. A hold is as new as its last change of location: refreshing it changes nothing, while a hold that ended and is
+ *   set again is new. So the user leaves a region when its last hold ends, and is at the location of the next newest hold when the
+ *   newest one ends. A method that names no connection is about the hold without one, unless it says otherwise.
+ * - **Bounds of holds.** The bounds above count each location of a region once, however many connections hold it, remembered ones
+ *   included; the location with the earliest deadline ends with all of its holds. In one group a user has at most
+ *   `limits.CONNECTIONS_MAX` connections with a hold, and `limits.HOLDS_MAX` holds: one more ends those of the connection, or the
+ *   hold, with the earliest deadline. The deadline of a location or a connection is the latest of its holds.
+ * - **Leases.** A hold can belong to a lease instead of having a deadline of its own. A lease is of one group and of one process,
+ *   which names it, and its deadline is that of all its holds: one step extends it, however many there are. Holds of a lease that
+ *   reached its deadline ended; the lease never lives again, and its name may be used for a new one when it is swept.
+ * - **Releases.** A connection that closed is released at a later time, so that it can come back: until then its holds live, and a
+ *   `set` of the connection takes back the hold that it sets, `retain` all of them.
+ * - **Data** is a JSON text of at most `limits.PRESENCE_DATA_MAX_BYTES`. It belongs to a hold. The data of a location are those of
+ *   the newest hold that is shown there, in any region; null where that hold has none.
  * - **Atomic.** Each method is one atomic step. Two racing updates leave the result of one of their orders.
  * - **Cost.** A reading costs what its answer has and the depth of an index, not what else is in the group. The cost of a
  *   write does not grow with the number of present users. No reading is unbounded: see {@link PresentUsers}.
@@ -47,8 +63,15 @@ export interface PresenceUpdate extends PresenceScope {
   readonly incarnation: Incarnation;
   readonly region: Json;
   readonly location: Json;
+  /** The deadline. With a lease, that of the lease is moved to this time unless it is later already. */
   readonly expiresAt: number;
   readonly now: number;
+  /** The connection that holds the location: 1 to 64 visible characters of ASCII. Absent: an update without a connection. */
+  readonly connection?: string;
+  /** The lease that the hold belongs to from now on, of the same characters; absent: to none. Only with a connection. */
+  readonly lease?: string;
+  /** Replaces the data of the hold; null removes them, absent leaves them. */
+  readonly data?: Json | null;
 }
 
 /** What an update changed for watchers. A refresh of the same location changes nothing. */
@@ -62,19 +85,33 @@ export interface PresenceChange {
    * its deadline had passed unswept; no sweep reports it then.
    */
   readonly departed: Json | null;
+  /** The lease of the update has ended and is not swept yet, so nothing was done: use another one. Absent otherwise. */
+  readonly leaseEnded?: true;
 }
 
 export const UNCHANGED: PresenceChange = Object.freeze({ arrived: false, created: false, departed: null });
 
-/** A user and the user's locations, in ascending order of text. */
-export interface PresentUser {
+/** Locations of a user in ascending order of text, each once. */
+export interface UserLocations {
+  readonly locations: readonly Json[];
+  /** The data of each location; absent where none of them has any. */
+  readonly data?: readonly (Json | null)[];
+}
+
+/** A user and the user's locations. */
+export interface PresentUser extends UserLocations {
   readonly userId: string;
   /** The membership for which the locations were set. */
   readonly incarnation: Incarnation;
-  readonly locations: readonly Json[];
 }
 
-/** A reading ends once it has this many bytes of location text; the last user is read whole. */
+/** A connection of a user in a group. */
+export interface ConnectionScope extends PresenceScope {
+  readonly userId: string;
+  readonly connection: string;
+}
+
+/** A reading ends once it has this many bytes of locations and data; the last user is read whole. */
 export const READING_MAX_BYTES = 1_048_576;
 /** A reading ends once it went through this many presences; the last user is read whole. */
 export const READING_MAX_PRESENCES = 10_000;
@@ -131,7 +168,13 @@ export type PresenceEvent =
       readonly incarnation: Incarnation;
       readonly location: Json;
       readonly from: Json | null;
+      /** The data of the location from now on; absent where it has none. */
+      readonly data?: Json;
     }
+  /** The data of a location where the user is; null where it has none any more. */
+  | { readonly type: 'data'; readonly userId: string; readonly location: Json; readonly data: Json | null }
+  /** The connection is to be released at a later time. A process that still has the connection open calls `retain`. */
+  | { readonly type: 'releasing'; readonly userId: string; readonly connection: string }
   /** The user has left the location. With `removed`, a bound or a new membership of the user ended it. */
   | {
       readonly type: 'departed';
@@ -213,16 +256,34 @@ export interface PresenceStore {
    * where its deadline has passed (no sweep reports it again), else `removed`.
    */
   set(update: PresenceUpdate): Promise<PresenceChange>;
-  /** Ends the user's presence at exactly this location, in every region. True when the user was there. */
-  clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean>;
+  /**
+   * Ends the user's holds of exactly this location, in every region, whoever holds it and whether or not the user is shown there;
+   * with a connection, the holds of this connection alone. True when one of them was live, or else nothing is done.
+   */
+  clear(
+    presence: PresenceScope & { userId: string; location: Json; now: number; connection?: string },
+  ): Promise<boolean>;
+  /**
+   * Releases all holds of a connection in the group, or those of one lease: they end at the time `at`, unless their deadline comes
+   * first, or at once (`absent`) where `at` is not after `now`. Otherwise watchers get `releasing` where the connection has
+   * a hold.
+   */
+  release(release: ConnectionScope & { lease?: string; at: number; now: number }): Promise<void>;
+  /** Takes back a release: each live hold of the connection has the deadline, or the lease, that it had before it. */
+  retain(connection: ConnectionScope & { now: number }): Promise<void>;
+  /**
+   * Extends a lease, in one small step. Answers how many live holds belong to it: those that are to be released do not. 0 where
+   * there is no such lease, or it has ended, which changes nothing: the process sets its holds again with another lease.
+   */
+  renewLease(lease: PresenceScope & { lease: string; expiresAt: number; now: number }): Promise<number>;
   /** Users after `after` who are present at locations that pass the filter; of each, the locations that pass. */
   find(
     reading: PresenceScope & { filter: LocationFilter; after: string | null; limit: number; now: number },
   ): Promise<PresentUsers>;
-  /** The locations of one user in the group, for one membership, in ascending order of text. */
+  /** The locations of one user in the group, for one membership. */
   locationsOf(
     reading: PresenceScope & { userId: string; incarnation: Incarnation; now: number },
-  ): Promise<Json[]>;
+  ): Promise<UserLocations>;
 
   /** Ends all presence of users who stopped being members of the group. A `usersRemoved` event names them all. */
   removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void>;
@@ -232,8 +293,9 @@ export interface PresenceStore {
   removeProject(project: ProjectKey, now: number): Promise<void>;
 
   /**
-   * Drops the presences that reached their deadline by `now` and returns them in order of deadline second: each once among
-   * all sweeping processes, and none that a `set` reported. Each is also a `departed` event of its group.
+   * Drops the holds that reached their deadline by `now`, and returns where users left a location, in order of deadline second: each
+   * once among all sweeping processes, and none that a `set` reported. Each is also a `departed` event of its group. Where a region
+   * has another live hold, the user moves to its location instead: an `arrived` event with `from`, and no expiry.
    */
   sweep(now: number): Promise<Expiry[]>;
 

@@ -113,7 +113,8 @@ test('deleting a project ends its tokens and its presence', () =>
     await authenticator.authenticate(header);
     await projects.remove(owner, PROJECT.id);
     await assertTokenFailure(() => authenticator.authenticate(header), 'project_not_found');
-    assert.deepEqual(await presence.locationsOf({ ...scope, userId: 'ada', incarnation: 1, now }), []);
+    const { locations } = await presence.locationsOf({ ...scope, userId: 'ada', incarnation: 1, now });
+    assert.deepEqual(locations, []);
     assert.deepEqual(await projects.list(owner), []);
   }));
 

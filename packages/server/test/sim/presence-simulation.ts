@@ -192,7 +192,7 @@ export class PresenceSimulation {
     const { project, groupId, userId } = this.#storedPresence();
     const incarnation = this.#incarnationOf({ project, groupId, userId });
     const reading = { project, groupId, userId, incarnation, now: this.#now };
-    assert.deepEqual(await this.#store.locationsOf(reading), this.#model.locationsOf(reading));
+    assert.deepEqual((await this.#store.locationsOf(reading)).locations, this.#model.locationsOf(reading));
   }
 
   async #sweep(): Promise<void> {

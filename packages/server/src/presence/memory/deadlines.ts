@@ -1,50 +1,50 @@
-import { Link, type Presence } from './presence.ts';
+import { type Deadline, Link } from './presence.ts';
 
 /**
- * The presences by the second of their deadline. A presence whose deadline was extended stays in its list and moves when the
+ * Presences and leases by the second of their deadline. One whose deadline was extended stays in its list and moves when the
  * old second comes, so that a refresh costs nothing here.
  */
 export class Deadlines {
   readonly #seconds = new Map<number, Link>();
 
-  add(presence: Presence): void {
-    const second = secondOf(presence.expiresAt);
+  add(deadline: Deadline): void {
+    const second = secondOf(deadline.expiresAt);
     let list = this.#seconds.get(second);
     if (list === undefined) {
       list = new Link();
       this.#seconds.set(second, list);
     }
-    presence.insertBefore(list);
+    deadline.insertBefore(list);
   }
 
-  remove(presence: Presence): void {
-    presence.unlink();
+  remove(deadline: Deadline): void {
+    deadline.unlink();
   }
 
-  change(presence: Presence, expiresAt: number): void {
-    const isEarlier = expiresAt < presence.expiresAt;
-    presence.expiresAt = expiresAt;
+  change(deadline: Deadline, expiresAt: number): void {
+    const isEarlier = expiresAt < deadline.expiresAt;
+    deadline.expiresAt = expiresAt;
     if (!isEarlier) return;
-    presence.unlink();
-    this.add(presence);
+    deadline.unlink();
+    this.add(deadline);
   }
 
   /**
-   * Takes out the presences that are due, in order of their second. Null is a presence that is not due, so that the
-   * caller can count the work. Between two steps, presences may be added, removed and changed.
+   * Takes out what is due, in order of its second. Null is something that is not due, so that the
+   * caller can count the work. Between two steps, deadlines may be added, removed and changed.
    */
-  *takeDue(now: number): Generator<Presence | null> {
+  *takeDue(now: number): Generator<Deadline | null> {
     const last = secondOf(now);
     for (let second = this.#firstSecond(); second <= last; second = this.#firstSecond(second)) {
       const list = this.#seconds.get(second) as Link;
-      // A presence that is not due starts a new list of this second, so the old one always empties.
+      // One that is not due starts a new list of this second, so the old one always empties.
       this.#seconds.delete(second);
       while (!list.isAlone) {
-        const presence = list.next as Presence;
-        presence.unlink();
-        const isDue = presence.expiresAt <= now && secondOf(presence.expiresAt) <= second;
-        if (!isDue) this.add(presence);
-        yield isDue ? presence : null;
+        const deadline = list.next as Deadline;
+        deadline.unlink();
+        const isDue = deadline.expiresAt <= now && secondOf(deadline.expiresAt) <= second;
+        if (!isDue) this.add(deadline);
+        yield isDue ? deadline : null;
       }
     }
   }

@@ -116,10 +116,11 @@ export class GroupLog implements PresenceScope {
   }
 }
 
-/** The length of the locations and user IDs of an event; the rest is short. */
+/** The length of the locations, data and user IDs of an event; the rest is short. */
 function textLength(event: PresenceEvent): number {
   if ('userIds' in event) return event.userIds.reduce((sum, id) => sum + id.length, 0);
   if (!('location' in event)) return 0;
   const from = 'from' in event ? (event.from?.length ?? 0) : 0;
-  return event.userId.length + event.location.length + from;
+  const data = 'data' in event ? (event.data?.length ?? 0) : 0;
+  return event.userId.length + event.location.length + from + data;
 }

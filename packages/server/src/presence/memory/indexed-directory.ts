@@ -4,8 +4,8 @@ import { type IdBag, idsAfter, withId, withoutId } from './id-bag.ts';
 import { LocationIndex } from './location-index.ts';
 import type { Directory, Presence } from './presence.ts';
 
-/** The presences of a user: a single one by itself, several by region. */
-type UserPresences = Presence | Map<Json, Presence>;
+/** The presences of a user: a single one by itself, several by {@link nameOf}. */
+type UserPresences = Presence | Map<string, Presence>;
 
 /** A directory of many presences, with an index for each lookup. */
 export class IndexedDirectory implements Directory {
@@ -20,10 +20,10 @@ export class IndexedDirectory implements Directory {
     for (const own of this.#users.values()) yield* presencesOf(own);
   }
 
-  find(userId: string, region: Json): Presence | undefined {
+  find(userId: string, region: Json, connection: string | null): Presence | undefined {
     const own = this.#users.get(userId);
-    if (own instanceof Map) return own.get(region);
-    return own?.region === region ? own : undefined;
+    if (own instanceof Map) return own.get(nameOf(region, connection));
+    return own?.region === region && own.connection === connection ? own : undefined;
   }
 
   of(userId: string): Presence[] {
@@ -52,20 +52,20 @@ export class IndexedDirectory implements Directory {
   }
 
   add(presence: Presence): void {
-    const { userId, region } = presence;
+    const { userId, region, connection } = presence;
     const own = this.#users.get(userId);
-    if (own instanceof Map) own.set(region, presence);
-    else this.#users.set(userId, own === undefined ? presence : byRegion(own, presence));
+    if (own instanceof Map) own.set(nameOf(region, connection), presence);
+    else this.#users.set(userId, own === undefined ? presence : byName(own, presence));
     if (own === undefined) this.#userIds = withId(this.#userIds, userId);
     this.size += 1;
     this.#index(presence);
   }
 
   remove(presence: Presence): void {
-    const { userId, region } = presence;
+    const { userId, region, connection } = presence;
     const own = this.#users.get(userId);
     if (own instanceof Map) {
-      own.delete(region);
+      own.delete(nameOf(region, connection));
       if (own.size === 1) for (const last of own.values()) this.#users.set(userId, last);
     } else {
       this.#users.delete(userId);
@@ -94,8 +94,12 @@ export class IndexedDirectory implements Directory {
   }
 }
 
-function byRegion(...presences: Presence[]): Map<Json, Presence> {
-  return new Map(presences.map((presence) => [presence.region, presence]));
+/** The name of a presence among those of its user. No region and no connection has a NUL. */
+const nameOf = (region: Json, connection: string | null) =>
+  connection === null ? region : `${region}\0${connection}`;
+
+function byName(...presences: Presence[]): Map<string, Presence> {
+  return new Map(presences.map((presence) => [nameOf(presence.region, presence.connection), presence]));
 }
 
 function presencesOf(own: UserPresences | undefined): Presence[] {

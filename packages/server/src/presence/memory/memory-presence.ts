@@ -1,9 +1,8 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { compareCodePoints, limits } from '@rollcall/protocol';
-import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { locationTest } from '../location-pairs.ts';
 import {
+  type ConnectionScope,
   type Expiry,
   type GroupEvent,
   type LeaveReason,
@@ -20,14 +19,18 @@ import {
   READING_MAX_PRESENCES,
   SNAPSHOT_MAX,
   UNCHANGED,
+  type UserLocations,
 } from '../presence-store.ts';
 import { regionName } from '../region-name.ts';
 import { Deadlines } from './deadlines.ts';
 import { detachedClone, detachString } from './detach.ts';
 import { GroupLogs } from './group-logs.ts';
-import { type Directory, Presence } from './presence.ts';
+import { Holds } from './holds.ts';
+import { Lease, type Presence } from './presence.ts';
 import { PresentGroup } from './present-group.ts';
 import { ScopedMap } from './scoped-map.ts';
+import { bytesOf, isLive, shownLocations } from './shown.ts';
+import { Transitions } from './transitions.ts';
 
 /** How many presences a sweep visits in one event-loop tick: one or two milliseconds. */
 const SWEPT_PER_TICK = 256;
@@ -46,6 +49,8 @@ class MemoryPresence implements PresenceStore {
   readonly #groups = new ScopedMap<PresentGroup>();
   readonly #deadlines = new Deadlines();
   readonly #logs = new GroupLogs();
+  readonly #holds = new Holds(this.#deadlines);
+  readonly #transitions = new Transitions(this.#holds, this.#logs, (presence) => this.#remove(presence));
 
   async ping(): Promise<void> {}
 
@@ -56,44 +61,72 @@ class MemoryPresence implements PresenceStore {
   }
 
   async set(update: PresenceUpdate): Promise<PresenceChange> {
-    const { userId, location, expiresAt, now } = update;
+    const { userId, location, connection = null, lease, now } = update;
     const region = regionName(update.region, REGION_NAME_MAX);
     const group = this.#groups.find(update);
-    const presence = group?.directory.find(userId, region);
-    if (group !== undefined && presence?.incarnation !== update.incarnation) {
+    if (group === undefined) return this.#transitions.change(this.#addGroup(update), null, region, update);
+    const leaseEndsAt = lease === undefined ? undefined : group.leases.get(lease)?.expiresAt;
+    if (leaseEndsAt !== undefined && leaseEndsAt <= now) return { ...UNCHANGED, leaseEnded: true };
+    const presence = group.directory.find(userId, region, connection);
+    if (presence?.incarnation !== update.incarnation) {
       // The group is another object afterwards: it is dropped with its last presence.
       if (this.#endOtherMembership(group, update)) return this.set(update);
     }
-    if (group === undefined || presence === undefined) return this.#arrive(group, region, update);
-    if (presence.location !== location) return this.#move(group, presence, update);
-    const isRefresh = presence.expiresAt > now;
-    if (isRefresh) {
-      this.#deadlines.change(presence, expiresAt);
+    if (presence !== undefined && presence.location === location && isLive(presence, now)) {
+      this.#transitions.refresh(presence, update);
       return UNCHANGED;
     }
-    const arrived = !isPresent(group.directory.at(userId, location), now);
-    this.#deadlines.change(presence, expiresAt);
-    return this.#published(presence, { arrived, created: true, departed: null }, now);
+    return this.#transitions.change(group, presence ?? null, region, update);
   }
 
-  async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
-    const there = this.#groups.find(presence)?.directory.at(presence.userId, presence.location) ?? [];
+  async clear(presence: Parameters<PresenceStore['clear']>[0]): Promise<boolean> {
+    const { userId, location, connection, now } = presence;
+    const there = this.#groups.find(presence)?.directory.at(userId, location) ?? [];
+    const ended = connection === undefined ? there : there.filter((one) => one.connection === connection);
     // An expired presence is left to the sweep, which reports it.
-    if (!isPresent(there, presence.now)) return false;
-    for (const ended of there) this.#remove(ended);
-    const [{ userId, location }] = there as [Presence];
-    this.#logs.append(presence, { type: 'departed', userId, location, reason: 'absent' }, presence.now);
+    if (!ended.some((one) => isLive(one, now))) return false;
+    this.#transitions.end(ended, 'absent', now);
     return true;
+  }
+
+  async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
+    const { connection, lease, at, now } = release;
+    const held = this.#heldBy(release).filter(
+      (one) => lease === undefined || one.hold?.lease?.name === lease,
+    );
+    for (const presence of held) {
+      if (at <= now) this.#endSeparately(presence, 'absent', now);
+      else if (presence.endsAt > at) this.#holds.release(presence, at);
+    }
+    const [first] = held;
+    if (first === undefined || at <= now) return;
+    const event = {
+      type: 'releasing' as const,
+      userId: first.userId,
+      connection: first.connection ?? connection,
+    };
+    this.#logs.append(release, event, now);
+  }
+
+  async retain(connection: Parameters<PresenceStore['retain']>[0]): Promise<void> {
+    for (const presence of this.#heldBy(connection)) this.#holds.retain(presence, connection.now);
+  }
+
+  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {
+    const lease = this.#groups.find(renewal)?.leases.get(renewal.lease);
+    if (lease === undefined || lease.expiresAt <= renewal.now) return 0;
+    this.#holds.renewLease(lease, renewal.expiresAt);
+    return lease.presences.size;
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
     return this.#find(reading);
   }
 
-  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<Json[]> {
+  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
     const presences = this.#groups.find(reading)?.directory.of(reading.userId) ?? [];
-    if (presences[0]?.incarnation !== reading.incarnation) return [];
-    return presentLocations(presences, reading.now, () => true);
+    if (presences[0]?.incarnation !== reading.incarnation) return { locations: [] };
+    return shownLocations(presences, reading.now, () => true);
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
@@ -129,9 +162,12 @@ class MemoryPresence implements PresenceStore {
     const expiries: Expiry[] = [];
     let visited = 0;
     for (const due of this.#deadlines.takeDue(now)) {
-      if (due !== null) this.#expire(due, now, expiries);
-      visited += 1;
-      if (visited % SWEPT_PER_TICK === 0) await nextIteration();
+      // A lease ends with its last presence.
+      for (const presence of due instanceof Lease ? due.presences : [due as Presence | null]) {
+        if (presence !== null) this.#expire(presence, now, expiries);
+        visited += 1;
+        if (visited % SWEPT_PER_TICK === 0) await nextIteration();
+      }
     }
     this.#logs.sweep(now);
     return expiries;
@@ -170,12 +206,12 @@ class MemoryPresence implements PresenceStore {
       if (users.length === limit || isOver) return { users, next: last };
       last = userId;
       const there = directory.of(userId);
-      const locations = presentLocations(there, now, passes);
+      const shown = shownLocations(there, now, passes);
       presences += there.length;
-      bytes += bytesOf(locations);
+      bytes += bytesOf(shown);
       const [first] = there;
-      if (first !== undefined && locations.length > 0) {
-        users.push({ userId, incarnation: first.incarnation, locations });
+      if (first !== undefined && shown.locations.length > 0) {
+        users.push({ userId, incarnation: first.incarnation, ...shown });
       }
     }
     return { users, next: null };
@@ -186,88 +222,32 @@ class MemoryPresence implements PresenceStore {
     const own = directory.of(userId);
     if (own[0] === undefined || own[0].incarnation === incarnation) return false;
     for (const presence of own) {
-      this.#end(presence, presence.expiresAt <= now ? 'expired' : 'removed', now);
+      this.#endSeparately(presence, isLive(presence, now) ? 'removed' : 'expired', now);
     }
     return true;
-  }
-
-  /** Adds a presence to a region where the user has none. */
-  #arrive(known: PresentGroup | undefined, region: string, update: PresenceUpdate): PresenceChange {
-    const group = known ?? this.#addGroup(update);
-    const arrived = !isPresent(group.directory.at(update.userId, update.location), update.now);
-    const presence = newPresence(group, region, update);
-    group.add(presence);
-    this.#deadlines.add(presence);
-    const change = this.#published(presence, { arrived, created: true, departed: null }, update.now);
-    this.#enforceBounds(presence, update.now);
-    return change;
-  }
-
-  #move(group: PresentGroup, presence: Presence, update: PresenceUpdate): PresenceChange {
-    const { directory } = group;
-    const { location: left } = presence;
-    const { userId, location, now } = update;
-    const arrived = !isPresent(directory.at(userId, location), now);
-    const created = presence.expiresAt <= now;
-    directory.move(presence, directory.textOf(location) ?? detachString(location));
-    this.#deadlines.change(presence, update.expiresAt);
-    const others = directory.at(userId, left);
-    const departed = isPresent(others, now) ? null : left;
-    // This reports the departure, so no sweep may.
-    if (departed !== null) for (const ended of others) this.#remove(ended);
-    const change = this.#published(presence, { arrived, created, departed }, now);
-    this.#enforceBounds(presence, now);
-    return change;
-  }
-
-  /**
-   * Ends presences of the user other than the latest, the earliest deadline first, until they are within the bounds. A few, which cannot
-   * exceed a bound, are only counted.
-   */
-  #enforceBounds(latest: Presence, now: number): void {
-    const own = latest.group.directory.of(latest.userId);
-    let count = own.length;
-    if (count * limits.LOCATION_MAX_BYTES <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES) return;
-    let bytes = bytesOf(own.map(({ location }) => location));
-    const isWithin = () =>
-      count <= limits.EPHEMERAL_LOCATIONS_MAX && bytes <= limits.EPHEMERAL_LOCATIONS_MAX_BYTES;
-    if (isWithin()) return;
-    for (const presence of own.toSorted((a, b) => a.expiresAt - b.expiresAt)) {
-      if (isWithin()) return;
-      if (presence === latest) continue;
-      count -= 1;
-      bytes -= Buffer.byteLength(presence.location);
-      this.#end(presence, presence.expiresAt <= now ? 'expired' : 'removed', now);
-    }
-  }
-
-  /** Publishes the change to watchers, where there is one. */
-  #published(presence: Presence, change: PresenceChange, now: number): PresenceChange {
-    const { group, userId, incarnation, location } = presence;
-    const { arrived, departed: from } = change;
-    if (arrived || from !== null) {
-      this.#logs.append(group, { type: 'arrived', userId, incarnation, location, from }, now);
-    }
-    return change;
   }
 
   #expire(presence: Presence, now: number, expiries: Expiry[]): void {
     const { group, userId, location } = presence;
-    const isLeft = this.#end(presence, 'expired', now);
+    const isLeft = this.#endSeparately(presence, 'expired', now);
     if (isLeft) expiries.push({ project: group.project, groupId: group.groupId, userId, location });
   }
 
-  /** True where the user left the location: no other region has it, expired or not. */
-  #end(presence: Presence, reason: LeaveReason, now: number): boolean {
-    const { group, userId, location } = presence;
-    this.#remove(presence);
-    if (group.directory.at(userId, location).length > 0) return false;
-    this.#logs.append(group, { type: 'departed', userId, location, reason }, now);
-    return true;
+  /** Ends a presence that may have ended with another one. True where the user left the location, for no other one. */
+  #endSeparately(presence: Presence, reason: LeaveReason, now: number): boolean {
+    const { group, userId, region, connection } = presence;
+    if (group.directory.find(userId, region, connection) !== presence) return false;
+    return this.#transitions.end([presence], reason, now);
+  }
+
+  /** The live presences of a connection. */
+  #heldBy(scope: ConnectionScope & { now: number }): Presence[] {
+    const own = this.#groups.find(scope)?.directory.of(scope.userId) ?? [];
+    return own.filter((one) => one.connection === scope.connection && isLive(one, scope.now));
   }
 
   #remove(presence: Presence): void {
-    this.#deadlines.remove(presence);
+    this.#holds.remove(presence);
     presence.group.remove(presence);
     if (presence.group.isEmpty) this.#groups.remove(presence.group);
   }
@@ -280,44 +260,6 @@ class MemoryPresence implements PresenceStore {
 
   #removeDeadlines(group: PresentGroup): void {
     for (const presence of group.directory.all()) this.#deadlines.remove(presence);
+    for (const lease of group.leases.values()) this.#deadlines.remove(lease);
   }
-}
-
-/** A new presence, which shares its texts with others that have the same. */
-function newPresence(group: PresentGroup, regionText: string, update: PresenceUpdate): Presence {
-  const { directory } = group;
-  const membership = { userId: sharedUserId(directory, update.userId), incarnation: update.incarnation };
-  const location = directory.textOf(update.location) ?? detachString(update.location);
-  const isOwnRegion = regionText === update.location;
-  const region = isOwnRegion ? location : (directory.textOf(regionText) ?? detachString(regionText));
-  return new Presence(group, membership, region, location, update.expiresAt);
-}
-
-function sharedUserId(directory: Directory, userId: string): string {
-  for (const presence of directory.of(userId)) return presence.userId;
-  return detachString(userId);
-}
-
-function isPresent(presences: readonly Presence[], now: number): boolean {
-  return presences.some((presence) => presence.expiresAt > now);
-}
-
-/** The live locations, each once, in ascending order. */
-function presentLocations(
-  presences: readonly Presence[],
-  now: number,
-  passes: (location: Json) => boolean,
-): Json[] {
-  const locations: Json[] = [];
-  for (const { location, expiresAt } of presences) {
-    if (expiresAt > now && passes(location)) locations.push(location);
-  }
-  if (locations.length < 2) return locations;
-  return locations.sort(compareCodePoints).filter((location, index) => location !== locations[index - 1]);
-}
-
-function bytesOf(locations: readonly Json[]): number {
-  let bytes = 0;
-  for (const location of locations) bytes += Buffer.byteLength(location);
-  return bytes;
 }

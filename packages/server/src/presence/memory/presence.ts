@@ -33,29 +33,80 @@ export interface Membership {
   readonly incarnation: Incarnation;
 }
 
-/** One region's location of one user in one group. There are many of these, so every field costs memory. */
-export class Presence extends Link {
+/** What has a deadline: a link of the list of its second. */
+export class Deadline extends Link {
+  /** In milliseconds since the epoch. Of a presence that belongs to a lease it is not the deadline: see `endsAt`. */
+  expiresAt: number;
+
+  constructor(expiresAt: number) {
+    super();
+    this.expiresAt = expiresAt;
+  }
+}
+
+/** The deadline of all presences that belong to it. It exists while it has one. */
+export class Lease extends Deadline {
+  readonly name: string;
+  readonly presences = new Set<Presence>();
+
+  constructor(name: string, expiresAt: number) {
+    super(expiresAt);
+    this.name = name;
+  }
+}
+
+/** What a presence has beside its location, where it has a connection or data, or is not the only one of its region or location. */
+export interface Hold {
+  /** Null for an update without a connection. */
+  readonly connection: string | null;
+  /** Of two presences, the one whose location changed later has the greater order. */
+  order: number;
+  data: Json | null;
+  lease: Lease | null;
+  /** While the presence is to be released: the lease or the deadline that it had. */
+  released: Lease | number | null;
+}
+
+/**
+ * The location of one user in one region, as one connection or the updates without a connection hold it. There are many of
+ * these, so every field costs memory.
+ */
+export class Presence extends Deadline {
   readonly group: PresenceGroup;
   readonly userId: string;
   readonly incarnation: Incarnation;
   readonly region: Json;
   location: Json;
-  expiresAt: number;
+  /** Null for the only presence of its region and location, without connection and data. It is older than all that have one. */
+  hold: Hold | null = null;
 
   constructor(group: PresenceGroup, membership: Membership, region: Json, location: Json, expiresAt: number) {
-    super();
+    super(expiresAt);
     this.group = group;
     this.userId = membership.userId;
     this.incarnation = membership.incarnation;
     this.region = region;
     this.location = location;
-    this.expiresAt = expiresAt;
+  }
+
+  get connection(): string | null {
+    return this.hold?.connection ?? null;
+  }
+
+  get order(): number {
+    return this.hold?.order ?? 0;
+  }
+
+  /** Its deadline, or that of its lease. */
+  get endsAt(): number {
+    return this.hold?.lease?.expiresAt ?? this.expiresAt;
   }
 }
 
 /** The group of a presence. */
 export interface PresenceGroup extends PresenceScope {
   readonly directory: Directory;
+  readonly leases: Map<string, Lease>;
   readonly isEmpty: boolean;
   remove(presence: Presence): void;
 }
@@ -64,9 +115,9 @@ export interface PresenceGroup extends PresenceScope {
 export interface Directory {
   readonly size: number;
   all(): Iterable<Presence>;
-  /** The presence that the user has in the region. */
-  find(userId: string, region: Json): Presence | undefined;
-  /** The user's presences, one a region, as they are now. */
+  /** The presence that the user has in the region with the connection, or with null without one. */
+  find(userId: string, region: Json, connection: string | null): Presence | undefined;
+  /** The user's presences as they are now. */
   of(userId: string): readonly Presence[];
   /** Those of them that are at the location. */
   at(userId: string, location: Json): readonly Presence[];
@@ -79,7 +130,7 @@ export interface Directory {
   /** The one string that all presences with this location or region share; undefined where there is none. */
   textOf(text: Json): Json | undefined;
 
-  /** Adds a presence; its user has none in its region. */
+  /** Adds a presence; its user has none in its region with its connection. */
   add(presence: Presence): void;
   /** Removes a presence of the directory. */
   remove(presence: Presence): void;

@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { IndexedDirectory } from './indexed-directory.ts';
-import type { Directory, Presence, PresenceGroup } from './presence.ts';
+import type { Directory, Lease, Presence, PresenceGroup } from './presence.ts';
 import { SmallDirectory } from './small-directory.ts';
 
 /**
@@ -15,6 +15,7 @@ export class PresentGroup implements PresenceGroup {
   readonly project: ProjectKey;
   readonly groupId: string;
   #directory: Directory = new SmallDirectory();
+  #leases: Map<string, Lease> | null = null;
 
   constructor(project: ProjectKey, groupId: string) {
     this.project = project;
@@ -23,6 +24,11 @@ export class PresentGroup implements PresenceGroup {
 
   get directory(): Directory {
     return this.#directory;
+  }
+
+  get leases(): Map<string, Lease> {
+    this.#leases ??= new Map();
+    return this.#leases;
   }
 
   get isEmpty(): boolean {

@@ -15,8 +15,11 @@ export class SmallDirectory implements Directory {
     return this.#presences;
   }
 
-  find(userId: string, region: Json): Presence | undefined {
-    return this.#presences.find((presence) => presence.userId === userId && presence.region === region);
+  find(userId: string, region: Json, connection: string | null): Presence | undefined {
+    return this.#presences.find(
+      (presence) =>
+        presence.userId === userId && presence.region === region && presence.connection === connection,
+    );
   }
 
   of(userId: string): Presence[] {

@@ -2,6 +2,7 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
+import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
@@ -18,6 +19,7 @@ import {
   type PresentUser,
   type PresentUsers,
   SNAPSHOT_MAX,
+  type UserLocations,
 } from '../presence-store.ts';
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
@@ -83,15 +85,27 @@ class RedisPresence implements PresenceStore {
     return (await this.#engine.onGroup('clear', presence, now, userId, location)) === 1;
   }
 
+  async release(): Promise<void> {
+    throw new StoreUnavailableError('Redis: connections are not supported yet');
+  }
+
+  async retain(): Promise<void> {
+    throw new StoreUnavailableError('Redis: connections are not supported yet');
+  }
+
+  async renewLease(): Promise<number> {
+    throw new StoreUnavailableError('Redis: leases are not supported yet');
+  }
+
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
     const { users, next } = await this.#read(reading);
     return { users, next };
   }
 
-  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<Json[]> {
+  async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
     const holder = holderName(reading.userId, reading.incarnation);
     const locations = await this.#engine.onGroup('locationsOf', reading, reading.now, holder);
-    return ascending(locations as Json[]);
+    return { locations: ascending(locations as Json[]) };
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {

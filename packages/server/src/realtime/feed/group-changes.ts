@@ -84,6 +84,9 @@ export class GroupChanges {
         return { ephemeral: view.arrive(event), durable: NO_DURABLE };
       case 'departed':
         return { ephemeral: view.depart(event.userId, event.location, event.reason), durable: NO_DURABLE };
+      case 'data':
+      case 'releasing':
+        return { ephemeral: [], durable: NO_DURABLE };
       case 'durable':
         return this.#setDurable(event);
       case 'users':

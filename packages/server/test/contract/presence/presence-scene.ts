@@ -117,8 +117,8 @@ export class PresenceScene {
     return (await this.find(reading)).map(({ userId }) => userId);
   }
 
-  locationsOf(userId: string, now = START, scope = SCOPE, incarnation = INCARNATION): Promise<Json[]> {
-    return this.other.locationsOf({ ...scope, userId, incarnation, now });
+  async locationsOf(userId: string, now = START, scope = SCOPE, incarnation = INCARNATION) {
+    return (await this.other.locationsOf({ ...scope, userId, incarnation, now })).locations;
   }
 
   /** Watches a group from now on; closed with the scene. */

@@ -1,0 +1,83 @@
+import { compareCodePoints } from '@rollcall/protocol';
+import type { Json } from '../../values/json.ts';
+import type { UserLocations } from '../presence-store.ts';
+import type { Directory, Presence } from './presence.ts';
+
+export const isLive = (presence: Presence, now: number) => presence.endsAt > now;
+
+/** The presence whose location changed last; undefined for none. */
+export function newestOf(presences: readonly Presence[]): Presence | undefined {
+  let newest = presences[0];
+  for (const presence of presences) if (presence.order > (newest as Presence).order) newest = presence;
+  return newest;
+}
+
+/** All presences of the user in the region. */
+export function ofRegion(directory: Directory, userId: string, region: Json): readonly Presence[] {
+  const own = directory.of(userId);
+  return own.length === 1 && own[0]?.region === region ? own : own.filter((one) => one.region === region);
+}
+
+/** Whether the presence is the newest of its region, so that watchers know its location. Its deadline may have passed. */
+export function isNewest(presence: Presence): boolean {
+  const { directory } = presence.group;
+  return newestOf(ofRegion(directory, presence.userId, presence.region)) === presence;
+}
+
+/** The newest presences of their regions that are at the location, their deadlines passed or not. */
+export function newestAt(directory: Directory, userId: string, location: Json): Presence[] {
+  return directory.at(userId, location).filter(isNewest);
+}
+
+/** Whether a reading shows the user at the location. */
+export function isShownAt(directory: Directory, userId: string, location: Json, now: number): boolean {
+  return directory.at(userId, location).some((presence) => isShown(presence, now));
+}
+
+/** The data of the newest presence at the location; null where it has none, or no presence is there. */
+export function dataAt(directory: Directory, userId: string, location: Json): Json | null {
+  return newestOf(newestAt(directory, userId, location))?.hold?.data ?? null;
+}
+
+/** The locations of a user's presences that are shown and pass. */
+export function shownLocations(
+  presences: readonly Presence[],
+  now: number,
+  passes: (location: Json) => boolean,
+): UserLocations {
+  let shown = presences.filter((presence) => isLive(presence, now));
+  const isPlain = shown.every(({ hold }) => hold === null);
+  if (!isPlain) shown = newestOfRegions(shown);
+  shown = shown.filter(({ location }) => passes(location));
+  if (shown.length > 1) {
+    // Of one location, the newest comes first.
+    shown.sort((a, b) => compareCodePoints(a.location, b.location) || b.order - a.order);
+    shown = shown.filter(({ location }, index) => location !== shown[index - 1]?.location);
+  }
+  const locations = shown.map(({ location }) => location);
+  const data = isPlain ? [] : shown.map(({ hold }) => hold?.data ?? null);
+  return data.some((one) => one !== null) ? { locations, data } : { locations };
+}
+
+export function bytesOf({ locations, data = [] }: UserLocations): number {
+  let bytes = 0;
+  for (const location of locations) bytes += Buffer.byteLength(location);
+  for (const one of data) bytes += one === null ? 0 : Buffer.byteLength(one);
+  return bytes;
+}
+
+function isShown(presence: Presence, now: number): boolean {
+  if (!isLive(presence, now)) return false;
+  const { userId, region, group } = presence;
+  const others = ofRegion(group.directory, userId, region);
+  return !others.some((other) => other.order > presence.order && isLive(other, now));
+}
+
+function newestOfRegions(presences: readonly Presence[]): Presence[] {
+  const newest = new Map<Json, Presence>();
+  for (const presence of presences) {
+    const known = newest.get(presence.region);
+    if (known === undefined || known.order < presence.order) newest.set(presence.region, presence);
+  }
+  return [...newest.values()];
+}

@@ -1,0 +1,166 @@
+import type { Json } from '../../values/json.ts';
+import type { LeaveReason, PresenceChange, PresenceUpdate } from '../presence-store.ts';
+import { detachString } from './detach.ts';
+import { excessOf } from './excess.ts';
+import type { GroupLogs } from './group-logs.ts';
+import type { Holds } from './holds.ts';
+import { newHold } from './holds.ts';
+import { type Directory, Presence } from './presence.ts';
+import type { PresentGroup } from './present-group.ts';
+import { dataAt, isLive, isNewest, isShownAt, newestAt, newestOf, ofRegion } from './shown.ts';
+
+/** Removes a presence from its group, and the group when it was the last one. */
+export type Remove = (presence: Presence) => void;
+
+/**
+ * The changes of a user's presences, with their events. Watchers know of each region the location of its newest presence, until
+ * it is removed: also when its deadline has passed.
+ */
+export class Transitions {
+  readonly #holds: Holds;
+  readonly #logs: GroupLogs;
+  readonly #remove: Remove;
+
+  constructor(holds: Holds, logs: GroupLogs, remove: Remove) {
+    this.#holds = holds;
+    this.#logs = logs;
+    this.#remove = remove;
+  }
+
+  /** Extends a live presence at the same location. */
+  refresh(presence: Presence, update: PresenceUpdate): void {
+    this.#holds.renew(presence, update);
+    if (update.data === undefined || !this.#holds.setData(presence, update.data)) return;
+    const { group, userId, location } = presence;
+    if (newestOf(newestAt(group.directory, userId, location)) !== presence) return;
+    this.#logs.append(
+      group,
+      { type: 'data', userId, location, data: presence.hold?.data ?? null },
+      update.now,
+    );
+  }
+
+  /** Sets a presence that is new, ended, or at another location; it is in the group already unless it is null. */
+  change(
+    group: PresentGroup,
+    known: Presence | null,
+    region: string,
+    update: PresenceUpdate,
+  ): PresenceChange {
+    const { directory } = group;
+    const { userId, location, now } = update;
+    const others = ofRegion(directory, userId, region);
+    const left = newestOf(others)?.location ?? null;
+    const created = !others.some((presence) => isLive(presence, now));
+    const arrived = !isShownAt(directory, userId, location, now);
+    const dataBefore = dataAt(directory, userId, location);
+    const leftData = left === null ? null : dataAt(directory, userId, left);
+    const isAlone = [...others, ...directory.at(userId, location)].every((other) => other === known);
+    const presence = known === null ? this.#add(group, region, update) : this.#moved(known, update);
+    if (presence.hold !== null || !isAlone) this.#holds.holdOf(presence).order = this.#holds.nextOrder();
+    const departed =
+      left !== null && left !== location && !isShownAt(directory, userId, left, now) ? left : null;
+    const data = dataAt(directory, userId, location);
+    if (arrived || departed !== null) this.#arrive(presence, departed, data, now);
+    else this.#publishData(presence, location, dataBefore, now);
+    if (departed !== null) this.#dropAt(directory, userId, departed, now);
+    else if (left !== null && left !== location) this.#publishData(presence, left, leftData, now);
+    this.#enforceBounds(presence, now);
+    return { arrived, created, departed };
+  }
+
+  /** Ends these presences of a user at one location. @returns whether the user left the location, for no other one */
+  end(presences: readonly Presence[], reason: LeaveReason, now: number): boolean {
+    const [{ group, userId, location: left }] = presences as [Presence];
+    const { directory } = group;
+    const newest = presences.filter(isNewest);
+    const data = dataAt(directory, userId, left);
+    for (const presence of presences) this.#remove(presence);
+    if (newest.length === 0) return false;
+    const followers = newest.flatMap(({ region }) => this.#newestLive(directory, userId, region, now));
+    const remaining = newestAt(directory, userId, left);
+    let from = remaining.length === 0 ? left : null;
+    for (const next of followers) {
+      if (next.location === left) continue;
+      const others = newestAt(directory, userId, next.location).filter((other) => other !== next);
+      const before = newestOf(others)?.hold?.data ?? null;
+      if (others.length > 0 && from === null) this.#publishData(next, next.location, before, now);
+      else this.#arrive(next, from, dataAt(directory, userId, next.location), now);
+      from = null;
+    }
+    if (remaining.length > 0) this.#publishData(remaining[0] as Presence, left, data, now);
+    else if (from !== null)
+      this.#logs.append(group, { type: 'departed', userId, location: left, reason }, now);
+    return from !== null;
+  }
+
+  #add(group: PresentGroup, regionText: string, update: PresenceUpdate): Presence {
+    const { directory } = group;
+    const membership = { userId: sharedUserId(directory, update.userId), incarnation: update.incarnation };
+    const location = directory.textOf(update.location) ?? detachString(update.location);
+    const isOwnRegion = regionText === update.location;
+    const region = isOwnRegion ? location : (directory.textOf(regionText) ?? detachString(regionText));
+    const presence = new Presence(group, membership, region, location, update.expiresAt);
+    if (update.connection !== undefined) presence.hold = newHold(detachString(update.connection));
+    group.add(presence);
+    this.#holds.renew(presence, update);
+    this.#holds.setData(presence, update.data ?? null);
+    return presence;
+  }
+
+  #moved(presence: Presence, update: PresenceUpdate): Presence {
+    const { location, data, now } = update;
+    const { directory } = presence.group;
+    const wasLive = isLive(presence, now);
+    if (location !== presence.location) {
+      directory.move(presence, directory.textOf(location) ?? detachString(location));
+    }
+    this.#holds.renew(presence, update);
+    // The data of a presence end with it.
+    if (data !== undefined || !wasLive) this.#holds.setData(presence, data ?? null);
+    return presence;
+  }
+
+  /** The newest live presence of a region. Those whose deadline passed are removed: watchers do not know their locations. */
+  #newestLive(directory: Directory, userId: string, region: Json, now: number): Presence[] {
+    const all = ofRegion(directory, userId, region);
+    for (const presence of all) if (!isLive(presence, now)) this.#remove(presence);
+    const newest = newestOf(all.filter((presence) => isLive(presence, now)));
+    return newest === undefined ? [] : [newest];
+  }
+
+  /** The departure from this location was published, so no sweep may report it. */
+  #dropAt(directory: Directory, userId: string, location: Json, now: number): void {
+    for (const presence of newestAt(directory, userId, location)) {
+      this.#remove(presence);
+      for (const next of this.#newestLive(directory, userId, presence.region, now)) {
+        this.#arrive(next, null, dataAt(directory, userId, next.location), now);
+      }
+    }
+  }
+
+  #arrive(presence: Presence, from: Json | null, data: Json | null, now: number): void {
+    const { group, userId, incarnation, location } = presence;
+    const event = { type: 'arrived' as const, userId, incarnation, location, from };
+    this.#logs.append(group, data === null ? event : { ...event, data }, now);
+  }
+
+  #publishData({ group, userId }: Presence, location: Json, before: Json | null, now: number): void {
+    const data = dataAt(group.directory, userId, location);
+    if (data !== before) this.#logs.append(group, { type: 'data', userId, location, data }, now);
+  }
+
+  #enforceBounds(latest: Presence, now: number): void {
+    for (const presence of excessOf(latest.group.directory.of(latest.userId), latest)) {
+      // A presence whose deadline passed may have ended with one before it.
+      if (presence.group.directory.find(presence.userId, presence.region, presence.connection) !== presence)
+        continue;
+      this.end([presence], isLive(presence, now) ? 'removed' : 'expired', now);
+    }
+  }
+}
+
+function sharedUserId(directory: Directory, userId: string): string {
+  for (const presence of directory.of(userId)) return presence.userId;
+  return detachString(userId);
+}
