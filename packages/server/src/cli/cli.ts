@@ -1,5 +1,6 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { backupCommand } from './commands/backup.ts';
+import { changesCommand } from './commands/changes.ts';
 import { configCommand } from './commands/config.ts';
 import { customerCommand } from './commands/customer.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -25,6 +26,7 @@ export function buildCli(): RollcallCommand {
     .addCommand(groupCommand())
     .addCommand(syncCommand())
     .addCommand(exportCommand())
+    .addCommand(changesCommand())
     .addCommand(backupCommand())
     .addCommand(restoreCommand())
     .addCommand(migrateStoreCommand())

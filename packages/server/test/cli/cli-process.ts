@@ -76,7 +76,7 @@ function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv
   return { ...Object.fromEntries(inherited), ...extra };
 }
 
-class CliProcess {
+export class CliProcess {
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   readonly #ended: Promise<Ended>;
   #stdout = '';
@@ -136,6 +136,20 @@ class CliProcess {
 /** Runs a command to its end. */
 export function rollcall(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   return new CliProcess(args, options, COMMAND_LIMIT_MS).ended;
+}
+
+/** A command that runs as long as `use` does, unless it ends before. */
+export async function withCommand<Result>(
+  args: readonly string[],
+  use: (command: CliProcess) => Promise<Result>,
+): Promise<Result> {
+  const command = new CliProcess(args, {}, COMMAND_LIMIT_MS);
+  try {
+    return await use(command);
+  } finally {
+    command.signal('SIGKILL');
+    await command.ended;
+  }
 }
 
 /** Runs a command that must succeed in silence on standard error, and gives what it printed. */

@@ -19,12 +19,15 @@ export interface ApiConnectionOptions {
   readonly tokens: TokenSource;
   /** Called with one line for each failure after which the request is sent again. */
   readonly onRetry: (note: string) => void;
+  /** Requests that fail temporarily are sent again until the connection is closed. Default: for some seconds. */
+  readonly isPatient?: boolean;
   /** Resolves after so many milliseconds. Default: the machine's timer. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** Pauses before a request is sent again, in milliseconds; when they are used up, the failure is final. */
+/** Pauses before a request is sent again, in milliseconds; when they are used up, the failure is final, or the last one goes on. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000];
+const LAST_PAUSE = PAUSES_MS.length - 1;
 /** The longest pause that is taken from Retry-After. */
 const PAUSE_MAX_MS = 60_000;
 const TEMPORARY_STATUSES = new Set([429, 500, 502, 503, 504]);
@@ -36,6 +39,7 @@ const TEMPORARY_STATUSES = new Set([429, 500, 502, 503, 504]);
 export class ApiConnection {
   readonly #exchange: HttpExchange;
   readonly #options: ApiConnectionOptions;
+  readonly #closing = new AbortController();
 
   constructor(options: ApiConnectionOptions) {
     this.#options = options;
@@ -44,17 +48,25 @@ export class ApiConnection {
 
   /** @throws ApiError when the server does not come back, or rejects the token */
   async request(method: string, path: string, body?: string): Promise<ApiAnswer> {
+    const { isPatient = false, onRetry } = this.#options;
     for (let attempt = 0; ; attempt += 1) {
       const outcome = await this.#attempt(method, path, body);
       if ('answer' in outcome) return readAnswer(outcome.answer);
-      const pause = outcome.pauseMs ?? PAUSES_MS[attempt];
-      if (attempt >= PAUSES_MS.length || pause === undefined) throw new ApiError(outcome.failure);
-      this.#options.onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
-      await (this.#options.wait ?? passed)(pause);
+      const pause = outcome.pauseMs ?? PAUSES_MS[isPatient ? Math.min(attempt, LAST_PAUSE) : attempt];
+      const isFinal = this.#closing.signal.aborted || (!isPatient && attempt > LAST_PAUSE);
+      if (isFinal || pause === undefined) throw new ApiError(outcome.failure);
+      onRetry(`${outcome.failure}; trying again in ${pause / 1_000} s`);
+      await this.#wait(pause);
     }
   }
 
+  #wait(ms: number): Promise<unknown> {
+    return this.#options.wait?.(ms) ?? passed(ms, undefined, { signal: this.#closing.signal });
+  }
+
+  /** Requests that are under way fail. */
   close(): void {
+    this.#closing.abort();
     this.#exchange.close();
   }
 

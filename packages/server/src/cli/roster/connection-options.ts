@@ -45,15 +45,16 @@ const readToken = readAs({
   read: (value) => (/^[\x21-\x7e]+$/.test(value) ? value : undefined),
 });
 
-/** Opens the API for as long as `use` runs. */
+/** Opens the API for as long as `use` runs. `isPatient`: see {@link ApiConnection}. */
 export async function withConnection<Result>(
   flags: ConnectionFlags,
   onRetry: (note: string) => void,
   use: (connection: ApiConnection) => Promise<Result>,
+  isPatient = false,
 ): Promise<Result> {
   const url = new URL(requireServer(flags.url, process.env));
   const tokens = await tokensFor(flags, process.env);
-  const connection = new ApiConnection({ url, tokens, onRetry });
+  const connection = new ApiConnection({ url, tokens, onRetry, isPatient });
   try {
     return await use(connection);
   } finally {
