@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { changesOf } from '../src/changes/index.ts';
 import { Rollcall, RollcallClient } from '../src/index.ts';
 
 const README = await readFile(join(import.meta.dirname, '../README.md'), 'utf8');
@@ -39,3 +40,9 @@ for (const [name, client] of Object.entries(clients)) {
     assert.deepEqual(listed?.toSorted(), methods.toSorted());
   });
 }
+
+test('README.md has every method of changesOf(rollcall) with its signature, and no other', () => {
+  const [, block = ''] = README.split('### Of `changesOf(rollcall)`')[1]?.split('```ts\n') ?? [];
+  const listed = block.split('```')[0]?.match(/^\w+(?=\()/gm);
+  assert.deepEqual(listed?.toSorted(), methodsOf(changesOf(clients.Rollcall)).toSorted());
+});

@@ -5,7 +5,7 @@ import type { Transport } from '../http/transport.ts';
 import { listen } from '../listen.ts';
 import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
-import { EventStreamParser } from './event-stream.ts';
+import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import { parseEvent } from './parse-event.ts';
 
 /** How to read a stream. */
@@ -38,6 +38,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   readonly #transport: Transport;
   readonly #path: () => string;
   readonly #options: StreamOptions & Filter;
+  readonly #parse: (event: StreamEvent) => object | null;
   readonly #stop = new AbortController();
   readonly #stops: readonly (AbortSignal | undefined)[];
   readonly #events = this.#follow();
@@ -47,11 +48,20 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   #failures = 0;
   #isRenewed = false;
 
-  /** @internal */
-  constructor(transport: Transport, path: () => string, options: StreamOptions & Filter) {
+  /**
+   * @param parse null for an event that is passed over; throws the error with which the server ends the stream
+   * @internal
+   */
+  constructor(
+    transport: Transport,
+    path: () => string,
+    options: StreamOptions & Filter,
+    parse: (event: StreamEvent) => object | null = parseEvent,
+  ) {
     this.#transport = transport;
     this.#path = path;
     this.#options = options;
+    this.#parse = parse;
     this.#stops = [this.#stop.signal, options.signal, transport.closing];
   }
 
@@ -97,7 +107,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
         const messages = parser.push(bytes);
         this.#retryMs = parser.retryMs ?? this.#retryMs;
         for (const message of messages) {
-          const event = parseEvent(message);
+          const event = this.#parse(message);
           this.#lastId = message.id;
           this.#failures = 0;
           this.#isRenewed = false;
