@@ -36,12 +36,17 @@ export class ProjectService {
     this.#parts = parts;
   }
 
-  async create({ customerId }: CustomerCaller, { name }: { readonly name: string }): Promise<NewProject> {
-    const { store, clock } = this.#parts;
+  /** The log has it, because the record of changes would go with the project. */
+  async create(
+    { customerId, requestId }: WriterOf<CustomerCaller>,
+    { name }: { readonly name: string },
+  ): Promise<NewProject> {
+    const { store, clock, log } = this.#parts;
     const write = { id: newId('prj'), customerId, name, secret: newSecret(), createdAt: clock.now() };
     const outcome = await store.projects.create(write);
     if (outcome.kind !== 'created')
       throw new Error(`a project with a new ID was not created: ${outcome.kind}`);
+    log.info({ projectId: write.id, customerId, reqId: requestId }, 'project created');
     return { ...summary(outcome.project), secret: outcome.project.secret };
   }
 
@@ -62,11 +67,13 @@ export class ProjectService {
     await this.#announceChange(id);
   }
 
-  /** Removes the project and everything in it. */
-  async remove(caller: CustomerCaller, id: string): Promise<void> {
+  /** Removes the project and everything in it. The log has it. */
+  async remove(writer: WriterOf<CustomerCaller>, id: string): Promise<void> {
     const { store, presence, clock, log } = this.#parts;
-    const { key } = await this.#find(caller, id);
+    const { customerId, requestId } = writer;
+    const { key } = await this.#find(writer, id);
     if (!(await store.projects.delete(key))) throw projectNotFound(id);
+    log.info({ projectId: id, customerId, reqId: requestId }, 'project deleted');
     await this.#announceChange(id);
     // The project is gone either way, and its presence cannot be read any more.
     await presence.removeProject(key, clock.now()).catch((err: unknown) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pino } from 'pino';
 import { jwt, seconds } from '../support/jwt.ts';
 import { recordsAfter } from '../support/recorded.ts';
 import { withApp } from './app-case.ts';
@@ -29,3 +30,26 @@ test('every change has the ID of the request that wrote it, also the login of a 
       writes.map((_, index) => `request-${index}`),
     );
   }));
+
+test('the log has each project that is created or deleted, with the customer and the ID of the request', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  await withApp({ log }, async ({ call, customerAuthorization: authorization }) => {
+    const by = (id: string) => ({ headers: { authorization, 'x-request-id': id } });
+    const created = await call('POST', '/v1/projects', { ...by('r1'), payload: { name: 'New' } });
+    const { id, secret } = created.json<{ id: string; secret: string }>();
+    assert.equal((await call('DELETE', `/v1/projects/${id}`, by('r2'))).statusCode, 200);
+    const found = lines.map(({ msg, projectId, customerId, reqId }) => ({
+      msg,
+      projectId,
+      customerId,
+      reqId,
+    }));
+    const common = { projectId: id, customerId: 'acme' };
+    assert.deepEqual(found, [
+      { msg: 'project created', ...common, reqId: 'r1' },
+      { msg: 'project deleted', ...common, reqId: 'r2' },
+    ]);
+    assert.ok(!JSON.stringify(lines).includes(secret));
+  });
+});

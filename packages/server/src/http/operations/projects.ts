@@ -33,8 +33,8 @@ const createProject = operation('POST /v1/projects', {
     description: 'The project. Store its secret: it is not shown again.',
     example: { ...PROJECT_EXAMPLE, secret: SECRET },
   },
-  async handle({ caller, body }, { projects }) {
-    return presentNewProject(await projects.create(caller, body));
+  async handle({ writer, body }, { projects }) {
+    return presentNewProject(await projects.create(writer, body));
   },
 });
 
@@ -84,8 +84,8 @@ const deleteProject = operation('DELETE /v1/projects/:id', {
   description: 'There is no way back: its users, groups, preferences and presence go with it.',
   answer: doneAnswer('The project was deleted.', `deleted project ${PROJECT_ID}`),
   errors: { project_not_found: NO_SUCH_PROJECT },
-  async handle({ caller, pathId }, { projects }) {
-    await projects.remove(caller, pathId);
+  async handle({ writer, pathId }, { projects }) {
+    await projects.remove(writer, pathId);
     return done(`deleted project ${pathId}`);
   },
 });
