@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ValidationErrors } from '@rollcall/protocol';
 import { ServiceError } from '../core/service-error.ts';
 import type { PresenceHub } from '../realtime/hub.ts';
+import { SseSink } from '../realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../realtime/sessions/stream-request.ts';
 import type { StreamSink } from '../realtime/sessions/stream-sink.ts';
 import { readPositionId, retryText } from '../wire/event-text.ts';
@@ -82,5 +83,5 @@ function sendHead(exchange: Exchange): void {
 function startOn(socket: NonNullable<ServerResponse['socket']>, session: Session): void {
   const spread = Math.random() * (RETRY_MAX_MS - RETRY_MIN_MS);
   socket.write(retryText(Math.round(RETRY_MIN_MS + spread)));
-  session.start(socket);
+  session.start(new SseSink(socket));
 }

@@ -40,6 +40,8 @@ export class PresenceHub implements SessionOwner {
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #streams: OpenStreams<StreamSession>;
+  /** Readers who missed too much: each gets a snapshot within a second of being able to take it, and one a second at most. */
+  readonly #lost = new Set<StreamSession>();
   readonly #queue: SendQueue;
   readonly #stops: readonly (() => void)[];
   readonly #interruptions: InterruptionLog;
@@ -77,7 +79,13 @@ export class PresenceHub implements SessionOwner {
   }
 
   ended(session: StreamSession): void {
+    this.#lost.delete(session);
     this.#streams.ended(session);
+  }
+
+  /** The reader gets a snapshot once its network has taken what it was sent: see the tick. */
+  lost(session: StreamSession): void {
+    this.#lost.add(session);
   }
 
   /** The reader gets no message, reconnects and resumes; the log has the error. */
@@ -121,6 +129,12 @@ export class PresenceHub implements SessionOwner {
       if (!feed.isIdle) continue;
       feed.close();
       this.#feeds.delete(key);
+    }
+    for (const session of this.#lost) {
+      if (!session.isReadyForSnapshot) continue;
+      this.#lost.delete(session);
+      const { caller, groupId } = session.request;
+      void this.#feedOf({ project: caller.project, groupId }).reopen(session);
     }
     this.#interruptions.tick();
     this.#streams.tick();

@@ -2,7 +2,7 @@
 import type { Change } from '../store/changes.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Json } from '../values/json.ts';
-import { eventBlock } from './event-text.ts';
+import type { StreamEvent } from './stream-event.ts';
 
 /** A change with its position, and the record that it is of. */
 interface PositionedChange {
@@ -18,8 +18,11 @@ export function presentChange({ id, record, change }: PositionedChange): Json {
   return JSON.stringify({ id, type, at, actor, request_id: requestId, ...named });
 }
 
-export const changeEvent = (found: PositionedChange) =>
-  eventBlock(found.change.type, found.id, presentChange(found));
+export const changeEvent = (found: PositionedChange): StreamEvent => ({
+  name: found.change.type,
+  id: found.id,
+  data: presentChange(found),
+});
 
 export const changesPage = (changes: readonly Json[], next: string, more: boolean): Json =>
   `{"changes":[${changes.join(',')}],"next":"${next}","more":${more}}`;

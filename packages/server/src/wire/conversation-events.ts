@@ -1,9 +1,11 @@
-/** Server-Sent Events of threads and messages, as text. */
+/** The events of threads and messages. */
 import type { MessageRecord } from '../store/ports/messages.ts';
 import type { ThreadRecord } from '../store/ports/threads.ts';
 import type { Json } from '../values/json.ts';
 import { type MessageOwner, presentMessage, presentThread } from './conversation-presenters.ts';
-import { eventBlock } from './event-text.ts';
+import type { StreamEvent } from './stream-event.ts';
+
+const event = (name: string, id: string, data: Json): StreamEvent => ({ name, id, data });
 
 const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
 
@@ -29,29 +31,28 @@ export function messagesSnapshot(
   newestFirst: readonly MessageRecord[],
   token: string | null,
   id: string,
-): string {
+): StreamEvent {
   const owner = { threadId: thread.id, groupId: thread.groupId };
   const messages = newestFirst.map((message) => presentMessage(message, owner)).reverse();
   const data = `{"thread":${presentThread(thread)},"messages":[${messages.join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`;
-  return eventBlock('snapshot', id, data);
+  return event('snapshot', id, data);
 }
 
 export const threadsSnapshot = (threads: readonly ThreadRecord[], token: string | null, id: string) =>
-  eventBlock(
+  event(
     'snapshot',
     id,
     `{"threads":[${threads.map(presentThread).join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`,
   );
 
 export const messageEvent = (message: MessageRecord, owner: MessageOwner, id: string) =>
-  eventBlock('message', id, presentMessage(message, owner));
+  event('message', id, presentMessage(message, owner));
 
 /** `escaped` is the text between the quotes of a JSON string; `length` is of the whole text, in code points. */
 export const appendedEvent = (messageId: string, escaped: Json, length: number, id: string) =>
-  eventBlock('appended', id, `{"id":${JSON.stringify(messageId)},"text":"${escaped}","length":${length}}`);
+  event('appended', id, `{"id":${JSON.stringify(messageId)},"text":"${escaped}","length":${length}}`);
 
 export const removedEvent = (removedId: string, id: string) =>
-  eventBlock('removed', id, `{"id":${JSON.stringify(removedId)}}`);
+  event('removed', id, `{"id":${JSON.stringify(removedId)}}`);
 
-export const threadEvent = (thread: ThreadRecord, id: string) =>
-  eventBlock('thread', id, presentThread(thread));
+export const threadEvent = (thread: ThreadRecord, id: string) => event('thread', id, presentThread(thread));

@@ -1,8 +1,9 @@
-/** Server-Sent Events as text: what a presence stream sends. */
+/** The events of presence streams, and the text of server-sent events. */
 import type { DepartureReason, ErrorCode } from '@rollcall/protocol';
 import type { PresencePosition } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
 import { errorBody } from './json-answer.ts';
+import type { StreamEvent } from './stream-event.ts';
 
 export interface ArrivedEvent {
   readonly type: 'arrived';
@@ -52,21 +53,21 @@ export function readPositionId(id: string | undefined): PresencePosition | null 
 }
 
 /** The ID comes last, because some parsers store it when they read it, before the event is complete. */
-export const eventBlock = (name: string, id: string, data: string) =>
-  `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
+export const eventBlock = ({ name, id, data }: StreamEvent) => `event: ${name}\ndata: ${data}\nid: ${id}\n\n`;
 
 /**
  * The events up to the offset `to`. A reader that has received an ID has received everything up to its offset, so of several
  * events of one offset only the last one has its ID. `idAt` writes the ID of an offset.
  */
-export function entriesText(entries: readonly Entry[], idAt: (offset: number) => string, to: number): string {
-  let text = '';
-  for (const [index, { event }] of entries.entries()) {
+export const entryEvents = (
+  entries: readonly Entry[],
+  idAt: (offset: number) => string,
+  to: number,
+): readonly StreamEvent[] =>
+  entries.map(({ event }, index) => {
     const next = entries[index + 1]?.offset ?? to + 1;
-    text += eventBlock(event.type, idAt(next - 1), eventData(event));
-  }
-  return text;
-}
+    return { name: event.type, id: idAt(next - 1), data: eventData(event) };
+  });
 
 function eventData(event: PresenceEvent): string {
   const start = `{"id":${JSON.stringify(event.userId)},"location":${event.location}`;

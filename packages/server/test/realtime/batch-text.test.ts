@@ -36,7 +36,7 @@ describe('the text of a batch', () => {
       const text = texts.of(content);
       const changed = { ...content, ...other };
       assert.notEqual(texts.of(changed), text);
-      assert.deepEqual(texts.of(changed).piece(0), new BatchText().of(changed).piece(0));
+      assert.deepEqual(texts.of(changed).sse.piece(0), new BatchText().of(changed).sse.piece(0));
     }
   });
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { readEventId } from '../../src/wire/conversation-events.ts';
 import { markdown, plain } from '../contract/store/conversation.ts';
 import { BY_TEST } from '../support/origin.ts';
@@ -69,7 +70,7 @@ async function open(
       : await hub.openMessages(request, 't0', from);
   const sink = new SimulatedSink();
   sink.onEnd = () => session.close();
-  session.start(sink);
+  session.start(new SseSink(sink));
   return sink;
 }
 

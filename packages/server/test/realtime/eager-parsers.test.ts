@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { arrived } from '../../src/realtime/events/reader-event.ts';
-import { entriesText, positionId, snapshotFrame } from '../../src/wire/event-text.ts';
+import { entryEvents, eventBlock, positionId, snapshotFrame } from '../../src/wire/event-text.ts';
 import { withStreams } from './stream-world.ts';
 
 const USERS = Array.from({ length: 300 }, (_, index) => `u${index + 1_000}`);
@@ -29,7 +29,7 @@ describe('a parser that stores an ID before its event is complete', () => {
     const idAt = (offset: number) => positionId({ epoch: 'e', offset });
     const entries = [1, 2].map((offset) => ({ offset, event: arrived('a', `{"page":"${offset}"}`, null) }));
     const { head, tail } = snapshotFrame(idAt(1));
-    const text = head + tail + entriesText(entries, idAt, 2);
+    const text = head + tail + entryEvents(entries, idAt, 2).map(eventBlock).join('');
     for (let length = 0; length < text.length; length += 1) {
       const taken = text.slice(0, length);
       const lines = taken.split('\n').slice(0, -1);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation, type Location } from '@rollcall/protocol';
+import { type ByteSink, SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
-import type { StreamSink } from '../../src/realtime/sessions/stream-sink.ts';
 import { usedBytes } from '../support/heap.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { type StreamWorld, withStreams } from './stream-world.ts';
@@ -29,7 +29,7 @@ function filterOf(index: number): StreamRequest['filter'] {
 }
 
 /** A reader that stores nothing, and receives all of a text or nothing. */
-class Drain implements StreamSink {
+class Drain implements ByteSink {
   bytesWritten = 0;
   writableLength = 0;
   isEnded = false;
@@ -78,7 +78,7 @@ async function openAll(
   for (let index = 0; index < FILTERS; index += 1) {
     const session = await world.session({ filter: filterOf(index) });
     const sink = new Drain(isTaking(index));
-    session.start(sink);
+    session.start(new SseSink(sink));
     opened.push({ sink, session });
   }
   return opened;
@@ -126,7 +126,7 @@ test('the durable locations and texts of a filter are dropped 30 seconds after i
     );
     // A reader with another filter stays, and the group with it.
     const other = { location: { location: '{"doc":"b"}', partial: true }, excludeDurable: false };
-    (await world.session({ filter: other })).start(new Drain(true));
+    (await world.session({ filter: other })).start(new SseSink(new Drain(true)));
     const before = await usedBytes();
     const session = await world.session({ filter: filterOf(0) });
     const shown = (await usedBytes()) - before;

@@ -9,7 +9,7 @@ import {
   type Entry,
   type ReaderEvent,
 } from '../../src/realtime/events/reader-event.ts';
-import { entriesText, positionId } from '../../src/wire/event-text.ts';
+import { entryEvents, eventBlock, positionId } from '../../src/wire/event-text.ts';
 import { Random } from '../sim/random.ts';
 import { EventParser } from '../support/event-parser.ts';
 import { ReaderModel } from './reader-model.ts';
@@ -32,7 +32,7 @@ const merged = (...events: ReaderEvent[]) => mergeEntries(entries(...events)).ma
 /** The state of a reader after these entries. */
 function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderModel {
   const parser = new EventParser();
-  parser.take(entriesText(list, idAt, to));
+  parser.take(entryEvents(list, idAt, to).map(eventBlock).join(''));
   for (const event of parser.events) model.take(event);
   return model;
 }
@@ -107,7 +107,7 @@ describe('merged events', () => {
       const { offset } = changes;
       const whole = read(read(new ReaderModel(), before, offset), list, offset).entries();
       const parser = new EventParser();
-      parser.take(entriesText(mergeEntries(list), idAt, offset));
+      parser.take(entryEvents(mergeEntries(list), idAt, offset).map(eventBlock).join(''));
       const reader = read(new ReaderModel(), before, offset);
       let known = Math.min(...list.map((entry) => entry.offset)) - 1;
       for (const event of parser.events.slice(0, random.below(parser.events.length + 1))) {

@@ -1,4 +1,4 @@
-import type { StreamSink } from '../../src/realtime/sessions/stream-sink.ts';
+import type { ByteSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { EventParser } from '../support/event-parser.ts';
 
 interface Writing {
@@ -9,7 +9,7 @@ interface Writing {
 }
 
 /** A socket whose network receives all bytes, or none for a while. */
-export class SimulatedSink implements StreamSink {
+export class SimulatedSink implements ByteSink {
   readonly parser = new EventParser();
   /** The bytes that were written, as the same objects. */
   readonly written: (Buffer | string)[] = [];

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { EventParser } from '../support/event-parser.ts';
 import { withStreams } from './stream-world.ts';
 
@@ -47,7 +48,7 @@ test('a reader whose socket reports progress late is not disconnected, and one w
     await using stuck = await connection();
     for (const { server } of [slow, stuck]) {
       const session = await world.session();
-      session.start(server);
+      session.start(new SseSink(server));
       server.once('close', () => session.close());
     }
     await world.until('both to wait', () => slow.server.writableLength * stuck.server.writableLength > 0);

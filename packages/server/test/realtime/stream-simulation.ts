@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation, type Location, type PresenceEntry } from '@rollcall/protocol';
 import type { PresenceFilter } from '../../src/core/presence-reading.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import { readPositionId } from '../../src/wire/event-text.ts';
 import { presentPresence } from '../../src/wire/presenters.ts';
 import type { Random } from '../sim/random.ts';
@@ -151,7 +152,7 @@ export class StreamSimulation {
       .catch(ignoreError);
     if (session === null) return;
     const sink = new SimulatedSink();
-    session.start(sink);
+    session.start(new SseSink(sink));
     this.#readers.push({ filter, sink, model, taken: 0 });
     const [first] = sink.parser.events;
     if (lastEventId !== undefined && first?.type !== 'snapshot') this.resumed += 1;

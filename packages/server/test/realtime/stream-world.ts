@@ -5,6 +5,7 @@ import { createConfigured } from '../../src/bootstrap.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
+import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
 import type { StreamRequest } from '../../src/realtime/sessions/stream-request.ts';
 import type { StreamSession } from '../../src/realtime/sessions/stream-session.ts';
 import { createServices, type Services } from '../../src/services.ts';
@@ -111,7 +112,7 @@ export class StreamWorld {
   ): Promise<SimulatedSink> {
     const session = await this.session(request, lastId, hub);
     sink.onEnd = () => session.close();
-    session.start(sink);
+    session.start(new SseSink(sink));
     return sink;
   }
 

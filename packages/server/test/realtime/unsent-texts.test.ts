@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { UnsentTexts } from '../../src/realtime/sessions/unsent-texts.ts';
-import { textOf } from '../../src/realtime/text/pieces.ts';
+import { textOf } from '../../src/realtime/text/events-text.ts';
 import { SharedTexts } from '../../src/realtime/text/shared-texts.ts';
+import { eventBlock } from '../../src/wire/event-text.ts';
 import { SimulatedSink } from './simulated-sink.ts';
 import { withStreams } from './stream-world.ts';
 
 const MB = 1_048_576;
 /** The bound on the outdated texts of a process, in megabytes. */
 const OUTDATED_MAX_MB = 64;
+/** What an event has beside its data. */
+const FRAME_LENGTH = eventBlock({ name: 'x', id: '', data: '' }).length;
 /** A megabyte of snapshot. */
 const USERS = Array.from({ length: 128 }, (_, index) => `u${index + 1_000}`);
 
-const ofMegabytes = (count: number, isCurrent = false) => textOf(Buffer.alloc(count * MB), isCurrent);
+const textOfBytes = (bytes: number, isCurrent = false) =>
+  textOf([{ name: 'x', id: '', data: 'x'.repeat(bytes) }], isCurrent);
+const ofMegabytes = (count: number, isCurrent = false) => textOfBytes(count * MB - FRAME_LENGTH, isCurrent);
 
 describe('readers who stall in the middle of a snapshot', () => {
   test('above 64 MB of outdated snapshots, the readers of the oldest are disconnected', () =>
@@ -101,14 +106,14 @@ describe('unsent texts', () => {
 
 test('texts of missed events are stored up to a megabyte in all, and 64 texts', () => {
   const shared = new SharedTexts();
-  const half = textOf(Buffer.alloc(MB / 2));
+  const half = textOfBytes(MB / 2 - FRAME_LENGTH);
   for (const key of ['a', 'b']) shared.add(key, half);
   assert.equal(shared.get('a'), half);
-  shared.add('c', textOf(Buffer.alloc(1)));
+  shared.add('c', textOfBytes(1));
   assert.equal(shared.get('a'), undefined);
   shared.add('d', ofMegabytes(2));
   assert.equal(shared.get('d'), undefined);
-  for (let index = 0; index < 65; index += 1) shared.add(`${index}`, textOf(Buffer.alloc(0)));
+  for (let index = 0; index < 65; index += 1) shared.add(`${index}`, textOf([]));
   assert.equal(shared.get('0'), undefined);
   assert.notEqual(shared.get('64'), undefined);
 });

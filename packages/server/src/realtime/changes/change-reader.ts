@@ -7,8 +7,11 @@ import { ServiceError } from '../../core/service-error.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { changeEvent } from '../../wire/change-text.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
+import type { StreamEvent } from '../../wire/stream-event.ts';
 import { EventSession, type EventSource } from '../conversation/event-session.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
+import { commentOf, textOf } from '../text/events-text.ts';
+import type { Text } from '../text/pieces.ts';
 
 /** Events are written in texts of about this length, in UTF-16 units: more of them wait only for a network that takes them. */
 const TEXT_LENGTH = 64 * 1_024;
@@ -34,7 +37,7 @@ export class ChangeReader implements EventSource {
     this.#position = from;
     this.session = new EventSession(request, this);
     // A reader that is disconnected before the first change resumes from here.
-    this.session.opening = this.#heartbeatText();
+    this.session.opening = this.#heartbeat();
   }
 
   /** The newest record has this position. */
@@ -47,7 +50,7 @@ export class ChangeReader implements EventSource {
   }
 
   heartbeat(): void {
-    this.session.heartbeat(this.#heartbeatText());
+    this.session.heartbeat(this.#heartbeat());
   }
 
   async catchUp(session: EventSession): Promise<void> {
@@ -76,22 +79,26 @@ export class ChangeReader implements EventSource {
 
   /** Writes the events until the session is full: false where some are left, which are read again then. */
   #write(session: EventSession, { found, position }: ChangeChunk): boolean {
-    let text = '';
+    let events: StreamEvent[] = [];
+    let length = 0;
     for (const [index, change] of found.entries()) {
-      text += changeEvent(change);
-      if (text.length < TEXT_LENGTH || index === found.length - 1) continue;
+      const event = changeEvent(change);
+      events.push(event);
+      length += event.data.length;
+      if (length < TEXT_LENGTH || index === found.length - 1) continue;
       this.#position = readPosition(change.id) as ChangePosition;
-      session.write(Buffer.from(text));
-      text = '';
+      session.write(textOf(events));
+      events = [];
+      length = 0;
       if (session.isFull) return false;
     }
     this.#position = position;
-    session.write(Buffer.from(text));
+    session.write(textOf(events));
     return true;
   }
 
-  #heartbeatText(): Buffer {
-    return Buffer.from(heartbeatText(positionText(this.#position)));
+  #heartbeat(): Text {
+    return commentOf(heartbeatText(positionText(this.#position)));
   }
 
   #failed(err: unknown): void {

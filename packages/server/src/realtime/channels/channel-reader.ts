@@ -23,7 +23,7 @@ export interface ChannelReader {
   /** Continues where the network stopped taking bytes. */
   pump(): void;
   /** Sends a sign of life, and disconnects a reader who has taken nothing for a while. */
-  heartbeat(bytes: Buffer): void;
+  heartbeat(comment: Text): void;
   /** Sends a snapshot with the next {@link pump}. A reader in the middle of a text is disconnected and reconnects. */
   reopen(opening: Opening): void;
 }

@@ -1,10 +1,11 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { PresenceFilter } from '../../core/presence-reading.ts';
-import { entriesText, heartbeatText } from '../../wire/event-text.ts';
+import { entryEvents, heartbeatText } from '../../wire/event-text.ts';
 import { mergeEntries } from '../events/merge-entries.ts';
 import type { Entry, ReaderEvent } from '../events/reader-event.ts';
 import { RecentEntries } from '../events/recent-entries.ts';
-import { type Text, textOf } from '../text/pieces.ts';
+import { commentOf, textOf } from '../text/events-text.ts';
+import type { Text } from '../text/pieces.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import { FilteredView } from '../views/filtered-view.ts';
 import type { Batch, ChannelReader, Opening } from './channel-reader.ts';
@@ -14,7 +15,7 @@ import { snapshotOf } from './snapshot-text.ts';
 const WRITES_PER_TICK = 256;
 /** Most bytes of missed events; a reader who missed more is sent a snapshot. */
 const MISSED_MAX_BYTES = 1_048_576;
-const NO_TEXT = textOf(Buffer.alloc(0));
+const NO_TEXT = textOf([]);
 
 /** Users whose durable locations are to be read again; null for all. */
 export interface Stale {
@@ -144,9 +145,8 @@ export class Channel {
     const known = missedTexts.get(ownKey);
     if (known !== undefined) return known;
     const missed = entries();
-    const bytes = missed === null ? null : Buffer.from(entriesText(missed, this.#idAt, to));
-    if (bytes === null || bytes.length > MISSED_MAX_BYTES) return null;
-    const text = textOf(bytes);
+    const text = missed === null ? null : textOf(entryEvents(missed, this.#idAt, to));
+    if (text === null || text.length > MISSED_MAX_BYTES) return null;
     missedTexts.add(ownKey, text);
     return text;
   }
@@ -154,8 +154,8 @@ export class Channel {
   /** Sends every reader a heartbeat, with the ID of the group's position where the reader has everything. */
   async heartbeat(): Promise<void> {
     const isLevel = this.#isOpen && !this.hasPending && !this.isSending;
-    const bytes = Buffer.from(heartbeatText(isLevel ? this.#state.idAt(this.#state.offset) : null));
-    await inTicks(this.readers, 1, (reader) => reader.heartbeat(bytes));
+    const comment = commentOf(heartbeatText(isLevel ? this.#state.idAt(this.#state.offset) : null));
+    await inTicks(this.readers, 1, (reader) => reader.heartbeat(comment));
   }
 
   /** Sends these readers a snapshot. Call it in the feed's order. */
@@ -174,7 +174,7 @@ export class Channel {
     // Readers who begin to lag during a pass are pumped in the next one.
     while (this.#isPumpDue) {
       this.#isPumpDue = false;
-      const writes = this.#snapshot?.text.pieceCount ?? 1;
+      const writes = this.#snapshot?.text.writes ?? 1;
       await inTicks([...this.lagging], writes, (reader) => reader.pump());
     }
     this.#isPumping = false;
@@ -208,7 +208,7 @@ export class Channel {
     if (this.#pending.length === 0) return;
     const batch = this.#nextBatch(isMerged);
     this.#sending = batch;
-    await inTicks(this.readers, batch.text.pieceCount, (reader) => {
+    await inTicks(this.readers, batch.text.writes, (reader) => {
       // The channel may have been suspended meanwhile.
       if (this.#sending === batch) reader.take(batch);
     });

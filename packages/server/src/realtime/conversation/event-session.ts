@@ -1,13 +1,11 @@
 import type { ServiceError } from '../../core/service-error.ts';
-import { errorText } from '../../wire/event-text.ts';
 import { StallWatch } from '../sessions/stall-watch.ts';
 import type { SessionRequest } from '../sessions/stream-request.ts';
 import type { StreamSink } from '../sessions/stream-sink.ts';
+import type { Text } from '../text/pieces.ts';
 
 /** Bytes that may wait in a reader's socket before further events are left out and read again later. */
 const WAITING_MAX_BYTES = 256 * 1_024;
-/** How long the network may take for the last event of a stream, in milliseconds. */
-const LAST_EVENT_MAX_MS = 5_000;
 
 /** Where the events of a session come from. */
 export interface EventSource {
@@ -36,7 +34,7 @@ export class EventSession {
   /** The reader has everything up to this position. */
   position = 0;
   /** Sent first, once the session is started. */
-  opening: Buffer | null = null;
+  opening: Text | null = null;
 
   constructor(request: SessionRequest, source: EventSource) {
     this.request = request;
@@ -67,7 +65,7 @@ export class EventSession {
   }
 
   /** Writes events that lead to a position, unless the reader lags. */
-  send(events: Buffer, position: number): void {
+  send(events: Text, position: number): void {
     if (this.isFull) this.fallBehind();
     if (this.#isBehind) return;
     this.position = position;
@@ -89,32 +87,33 @@ export class EventSession {
     this.#isBehind = false;
   }
 
-  /** Writes bytes. When the network has taken them and the reader lags, the source is asked for what it missed. */
-  write(bytes: Buffer): void {
-    if (bytes.length > 0) this.#sink?.write(bytes, () => this.resume());
+  /** Writes a text. When the network has taken it and the reader lags, the source is asked for what it missed. */
+  write(text: Text): void {
+    const sink = this.#sink;
+    if (sink === null) return;
+    const pieces = sink.pieces(text);
+    for (let index = 0; index < pieces.count; index += 1) {
+      const isLast = index === pieces.count - 1;
+      sink.write(pieces.piece(index), isLast ? () => this.resume() : undefined, !isLast);
+    }
   }
 
-  /** Disconnects a reader whose network takes nothing; the bytes are for one who has everything, null for another. */
-  heartbeat(bytes: Buffer | null): void {
+  /** Disconnects a reader whose network takes nothing; the comment is for one who has everything, null for another. */
+  heartbeat(comment: Text | null): void {
     const sink = this.#sink;
     if (sink === null) return;
     if (this.#stall.isStalled(sink)) this.disconnect();
-    else if (bytes !== null && !this.#isBehind && sink.writableLength === 0) sink.write(bytes);
+    else if (comment !== null && !this.#isBehind && sink.writableLength === 0) this.write(comment);
   }
 
   /** Ends the stream with an error event. A reader whose network takes nothing gets the error when it comes back. */
   end(error: ServiceError): void {
     if (this.#ending !== null) return;
-    const sink = this.#sink;
-    if (sink !== null && sink.writableLength === 0) {
-      sink.write(errorText(this.request.inCallersWords?.(error) ?? error));
-      sink.setTimeout(LAST_EVENT_MAX_MS, () => sink.destroy());
-      sink.destroySoon();
-    } else sink?.destroy();
+    this.#sink?.end(this.request.inCallersWords?.(error) ?? error, null);
     this.#leave(error);
   }
 
-  /** Ends the stream without an event; the reader comes back and resumes. */
+  /** Ends the connection without an event; the reader comes back and resumes. */
   disconnect(): void {
     this.#sink?.destroy();
     this.close();
@@ -122,8 +121,7 @@ export class EventSession {
 
   /** The server stops: bytes that the network has not taken are not waited for. */
   stop(): void {
-    if (this.#sink?.writableLength === 0) this.#sink.destroySoon();
-    else this.#sink?.destroy();
+    this.#sink?.stop();
     this.close();
   }
 

@@ -15,6 +15,9 @@ import {
   threadEvent,
 } from '../../wire/conversation-events.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
+import type { StreamEvent } from '../../wire/stream-event.ts';
+import { commentOf, textOf } from '../text/events-text.ts';
+import type { Text } from '../text/pieces.ts';
 import type { EventSession, EventSource } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 import { ThreadTexts } from './thread-texts.ts';
@@ -36,9 +39,9 @@ interface Remembered {
 /** One event for all readers. */
 interface FeedEvent {
   readonly position: number;
-  readonly text: string;
+  readonly event: StreamEvent;
   /** The same for a reader who does not have the state before it; only of an append. */
-  readonly whole?: string;
+  readonly whole?: StreamEvent;
   /** The thread's own: readers with client tokens get their `unread` with it. */
   readonly isThread?: true;
 }
@@ -107,9 +110,9 @@ export class MessageFeed implements EventSource {
   }
 
   heartbeat(): void {
-    const text = Buffer.from(heartbeatText(eventId(this.#at)));
+    const comment = commentOf(heartbeatText(eventId(this.#at)));
     for (const session of [...this.sessions])
-      session.heartbeat(session.position === this.#at.position ? text : null);
+      session.heartbeat(session.position === this.#at.position ? comment : null);
   }
 
   async catchUp(session: EventSession): Promise<void> {
@@ -202,20 +205,20 @@ export class MessageFeed implements EventSource {
       const { position } = message;
       const whole = messageEvent(message, owner, id(position));
       const appended = this.#appended(message);
-      if (appended === null) return { position, text: whole };
+      if (appended === null) return { position, event: whole };
       return {
         position,
-        text: appendedEvent(message.id, appended, message.markdownLength as number, id(position)),
+        event: appendedEvent(message.id, appended, message.markdownLength as number, id(position)),
         whole,
       };
     });
     for (const { id: messageId, position } of removed) {
-      events.push({ position, text: removedEvent(messageId, id(position)) });
+      events.push({ position, event: removedEvent(messageId, id(position)) });
     }
     if (threadPosition > after)
       events.push({
         position: threadPosition,
-        text: threadEvent(thread, id(threadPosition)),
+        event: threadEvent(thread, id(threadPosition)),
         isThread: true,
       });
     return events.sort((a, b) => a.position - b.position);
@@ -240,7 +243,7 @@ export class MessageFeed implements EventSource {
   /** Readers who have everything up to `from` are sent the same bytes, unless the thread's `unread` is among them. */
   async #send(events: readonly FeedEvent[], from: number, changes: ThreadChanges): Promise<void> {
     const { position } = changes;
-    const level = Buffer.from(events.map(({ text }) => text).join(''));
+    const level = textOf(events.map(({ event }) => event));
     const hasThread = events.some(({ isThread }) => isThread);
     const texts = hasThread ? await this.#threadTexts(changes, this.sessions) : null;
     for (const session of [...this.sessions]) {
@@ -260,17 +263,17 @@ export class MessageFeed implements EventSource {
     events: readonly FeedEvent[],
     from: number,
     texts: ThreadTexts | null,
-  ): Buffer {
-    const due = events.filter((event) => event.position > session.position);
-    const own = due.map(({ isThread, text, whole = text }) => {
+  ): Text {
+    const due = events.filter(({ position }) => position > session.position);
+    const own = due.map(({ isThread, event, whole = event }) => {
       if (isThread === true && texts !== null) return texts.for(session);
-      return session.position > from ? whole : text;
+      return session.position > from ? whole : event;
     });
-    return Buffer.from(own.join(''));
+    return textOf(own);
   }
 
   /** The newest messages, for one reader, who has everything up to the position that they are of. */
-  async #snapshot(session: EventSession): Promise<Buffer> {
+  async #snapshot(session: EventSession): Promise<Text> {
     const { store, reads, pageTokens } = this.#parts;
     const viewer = session.request.viewer?.userId ?? null;
     const [page, thread] = await reads.run(this.project, () =>
@@ -281,13 +284,13 @@ export class MessageFeed implements EventSource {
     );
     if (page === null || thread === null || page.at.epoch !== this.#at.epoch) {
       session.end(threadNotFound(this.threadId));
-      return Buffer.alloc(0);
+      return textOf([]);
     }
     session.position = page.at.position;
     if (page.at.position === this.#at.position) for (const message of page.messages) this.#remember(message);
     const list = [this.project, 'messages', this.threadId, 'descending'];
     const token = page.last === null ? null : pageTokens.issue(list, page.last);
-    return Buffer.from(messagesSnapshot(thread, page.messages, token, eventId(page.at)));
+    return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
   }
 
   #endAll(): void {

@@ -15,6 +15,9 @@ import {
   threadsSnapshot,
 } from '../../wire/conversation-events.ts';
 import { heartbeatText } from '../../wire/event-text.ts';
+import type { StreamEvent } from '../../wire/stream-event.ts';
+import { commentOf, textOf } from '../text/events-text.ts';
+import type { Text } from '../text/pieces.ts';
 import type { EventSession, EventSource } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 import type { Differences } from './revision-walk.ts';
@@ -114,9 +117,9 @@ export class ThreadListFeed implements EventSource {
   }
 
   heartbeat(): void {
-    const text = Buffer.from(heartbeatText(this.#id(this.#position)));
+    const comment = commentOf(heartbeatText(this.#id(this.#position)));
     for (const session of [...this.sessions])
-      session.heartbeat(session.position === this.#position ? text : null);
+      session.heartbeat(session.position === this.#position ? comment : null);
   }
 
   async catchUp(session: EventSession): Promise<void> {
@@ -183,22 +186,22 @@ export class ThreadListFeed implements EventSource {
       const thread = threads.get(event.threadId) ?? null;
       texts.push(thread === null ? null : await this.#textsOf(thread, event, this.sessions));
     }
-    const made = new Map<string, Buffer>();
-    const bytesFor = (session: EventSession): Buffer => {
+    const made = new Map<string, Text>();
+    const textFor = (session: EventSession): Text => {
       const key = `${session.position} ${texts.map((text) => text?.unreadOf(session))}`;
       const known = made.get(key);
       if (known !== undefined) return known;
-      const own = events.map((event, index) =>
-        event.position > session.position ? (texts[index]?.for(session) ?? this.#text(event, null)) : '',
+      const own = events.flatMap((event, index) =>
+        event.position > session.position ? [texts[index]?.for(session) ?? this.#event(event, null)] : [],
       );
-      const bytes = Buffer.from(own.join(''));
-      made.set(key, bytes);
-      return bytes;
+      const text = textOf(own);
+      made.set(key, text);
+      return text;
     };
     for (const some of slices([...this.sessions], WRITTEN_AT_ONCE)) {
       for (const session of some) {
         if (session.isFull || session.position < from) session.fallBehind();
-        if (!session.isBehind && session.position < position) session.send(bytesFor(session), position);
+        if (!session.isBehind && session.position < position) session.send(textFor(session), position);
       }
       await nextIteration();
     }
@@ -212,21 +215,21 @@ export class ThreadListFeed implements EventSource {
   async #sendMissed(session: EventSession, events: readonly ListEvent[]): Promise<void> {
     const [epoch, position] = [this.#epoch, this.#position];
     const viewer = session.request.viewer?.userId ?? null;
-    const texts: string[] = [];
-    for (const event of events) texts.push(this.#text(event, await this.#find(event.threadId, viewer)));
+    const changes: StreamEvent[] = [];
+    for (const event of events) changes.push(this.#event(event, await this.#find(event.threadId, viewer)));
     // Where the feed has begun again, the reader begins with a snapshot.
     if (epoch !== this.#epoch) return;
     session.position = position;
-    session.write(Buffer.from(texts.join('')));
+    session.write(textOf(changes));
   }
 
-  #text({ position, threadId }: ListEvent, thread: ThreadRecord | null): string {
+  #event({ position, threadId }: ListEvent, thread: ThreadRecord | null): StreamEvent {
     return thread === null
       ? removedEvent(threadId, this.#id(position))
       : threadEvent(thread, this.#id(position));
   }
 
-  async #snapshot(session: EventSession): Promise<Buffer> {
+  async #snapshot(session: EventSession): Promise<Text> {
     const { pageTokens } = this.#parts;
     const viewer = session.request.viewer?.userId ?? null;
     const [epoch, position] = [this.#epoch, this.#position];
@@ -234,7 +237,7 @@ export class ThreadListFeed implements EventSource {
     // What changed before the feed began again is read once more.
     session.position = epoch === this.#epoch ? position : NOWHERE;
     const token = last === null ? null : pageTokens.issue([...this.#listName], last);
-    return Buffer.from(threadsSnapshot(threads, token, this.#id(position)));
+    return textOf([threadsSnapshot(threads, token, this.#id(position))]);
   }
 
   /** The last event of each thread after a position. */

@@ -2,6 +2,7 @@ import { slices } from '../../core/slices.ts';
 import type { ThreadRecord } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { threadEvent } from '../../wire/conversation-events.ts';
+import type { StreamEvent } from '../../wire/stream-event.ts';
 import type { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 
@@ -13,7 +14,7 @@ export class ThreadTexts {
   readonly #thread: ThreadRecord;
   readonly #id: string;
   readonly #unread: ReadonlyMap<string, number>;
-  readonly #texts = new Map<number | null, string>();
+  readonly #events = new Map<number | null, StreamEvent>();
 
   private constructor(thread: ThreadRecord, id: string, unread: ReadonlyMap<string, number>) {
     this.#thread = thread;
@@ -44,10 +45,10 @@ export class ThreadTexts {
     return viewer === undefined ? null : (this.#unread.get(viewer.userId) ?? 0);
   }
 
-  for(session: EventSession): string {
+  for(session: EventSession): StreamEvent {
     const unread = this.unreadOf(session);
-    const text = this.#texts.get(unread) ?? threadEvent({ ...this.#thread, unread }, this.#id);
-    this.#texts.set(unread, text);
-    return text;
+    const event = this.#events.get(unread) ?? threadEvent({ ...this.#thread, unread }, this.#id);
+    this.#events.set(unread, event);
+    return event;
   }
 }

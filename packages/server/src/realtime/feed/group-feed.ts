@@ -83,6 +83,16 @@ export class GroupFeed implements Follower {
     }
   }
 
+  /** Sends a reader who missed too much a snapshot. Where the group is being read, all of its readers get one. Never rejects. */
+  async reopen(session: StreamSession): Promise<void> {
+    await this.#followed
+      .inOrder(async () => {
+        const { channel } = session;
+        if (channel?.isOpen === true) await channel.reopen([session]);
+      })
+      .catch((error) => this.#followed.invalidate(error));
+  }
+
   async apply(events: readonly NumberedEvent[]): Promise<void> {
     await this.#changes.apply(events, (event) => this.#afterEvent(event));
     for (const channel of this.#channels) if (channel.hasPending) this.#parts.sendSoon(channel);

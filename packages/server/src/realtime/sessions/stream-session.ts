@@ -1,11 +1,10 @@
 import type { ServiceError } from '../../core/service-error.ts';
-import { errorText } from '../../wire/event-text.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { Batch, ChannelReader, Opening } from '../channels/channel-reader.ts';
-import type { Text } from '../text/pieces.ts';
+import type { Pieces, Text } from '../text/pieces.ts';
 import { StallWatch } from './stall-watch.ts';
 import type { StreamRequest } from './stream-request.ts';
-import type { StreamSink } from './stream-sink.ts';
+import type { Rest, StreamSink } from './stream-sink.ts';
 import type { UnsentTexts } from './unsent-texts.ts';
 
 export interface SessionOwner {
@@ -13,6 +12,8 @@ export interface SessionOwner {
   readonly unsent: UnsentTexts;
   /** The stream has ended, for whatever reason. Called once. */
   ended(session: StreamSession): void;
+  /** The reader missed too much, and its sink takes a snapshot in place. */
+  lost(session: StreamSession): void;
   /** The stream ends because of a defect in this program. Called before {@link ended}. */
   failed(session: StreamSession, defect: unknown): void;
 }
@@ -20,13 +21,11 @@ export interface SessionOwner {
 /** The `knownTo` of a reader who begins with a snapshot. */
 const NOTHING = -1;
 
-/** How long the network may take for the last event of a stream, in milliseconds. */
-const LAST_EVENT_MAX_MS = 5_000;
-
 /**
  * One reader of a channel: its first text, then what it missed meanwhile, then the batches of the channel. It has no queue:
  * while the network does not take what was written, nothing more is written. Then the reader gets what it missed, merged; if
- * that is no longer stored, the stream is cut off. An exception in here ends this stream and no other.
+ * that is no longer stored, the reader gets a snapshot where its sink takes one, and is cut off otherwise. An exception in here
+ * ends this connection and no other.
  */
 export class StreamSession implements ChannelReader {
   readonly request: StreamRequest;
@@ -35,6 +34,8 @@ export class StreamSession implements ChannelReader {
   #sink: StreamSink | null = null;
   /** The text that the reader is in the middle of. */
   #text: Text | null = null;
+  /** Of the text, once the sink is there. */
+  #pieces: Pieces | null = null;
   #nextPiece = 0;
   /** The reader has all events up to this offset. */
   #offset = 0;
@@ -44,6 +45,8 @@ export class StreamSession implements ChannelReader {
   #isWaiting = false;
   /** The network did not take what was written: the reader gets what it missed merged. */
   #isSlow = false;
+  /** Nothing is sent before the next snapshot. */
+  #isLost = false;
   readonly #stall = new StallWatch();
   #ending: ServiceError | 'closed' | null = null;
 
@@ -65,6 +68,11 @@ export class StreamSession implements ChannelReader {
     return this.#knownTo !== NOTHING;
   }
 
+  /** Whether the reader waits for a snapshot, and the network takes one. */
+  get isReadyForSnapshot(): boolean {
+    return this.#isLost && this.#ending === null && this.#text === null && this.#sink?.writableLength === 0;
+  }
+
   /** Joins the readers of a channel. Nothing is sent before {@link start}. */
   join(channel: Channel, opening: Opening, knownTo = NOTHING): void {
     this.#channel = channel;
@@ -79,8 +87,7 @@ export class StreamSession implements ChannelReader {
   }
 
   reopen(opening: Opening): void {
-    const isMidway = this.#text !== null && this.#nextPiece > 0 && this.#nextPiece < this.#text.pieceCount;
-    if (isMidway || this.#channel === null) this.disconnect();
+    if (this.#rest !== null || this.#channel === null) this.#lose();
     else this.#open(this.#channel, opening, NOTHING);
   }
 
@@ -92,20 +99,20 @@ export class StreamSession implements ChannelReader {
     this.#safely(() => this.#pump());
   }
 
-  heartbeat(bytes: Buffer): void {
-    this.#safely(() => this.#heartbeat(bytes));
+  heartbeat(comment: Text): void {
+    this.#safely(() => this.#heartbeat(comment));
   }
 
   /** Ends the stream with an error event. A reader who lags gets the error when it reconnects. */
   end(error: ServiceError): void {
     if (this.#ending !== null) return;
     this.#ending = error;
-    const sink = this.#sink;
-    if (sink !== null) this.#safely(() => this.#sendLast(sink, error));
+    const rest = this.#rest;
+    this.#safely(() => this.#sink?.end(this.request.inCallersWords?.(error) ?? error, rest));
     this.#leave();
   }
 
-  /** Ends the stream without an event; the reader reconnects and resumes. */
+  /** Ends the connection without an event; the reader reconnects and resumes. */
   disconnect(): void {
     this.#sink?.destroy();
     this.close();
@@ -113,8 +120,7 @@ export class StreamSession implements ChannelReader {
 
   /** The server stops: bytes that the network has not taken are not waited for. */
   stop(): void {
-    if (this.#sink?.writableLength === 0) this.#sink.destroySoon();
-    else this.#sink?.destroy();
+    this.#sink?.stop();
     this.close();
   }
 
@@ -134,20 +140,28 @@ export class StreamSession implements ChannelReader {
     }
   }
 
-  #sendLast(sink: StreamSink, error: ServiceError): void {
-    if (this.#text !== null || sink.writableLength > 0) {
-      sink.destroy();
-    } else {
-      sink.write(errorText(this.request.inCallersWords?.(error) ?? error));
-      sink.setTimeout(LAST_EVENT_MAX_MS, () => sink.destroy());
-      sink.destroySoon();
+  /** What is left of a text that the reader is in the middle of. */
+  get #rest(): Rest | null {
+    const next = this.#nextPiece;
+    return this.#pieces !== null && next > 0 && next < this.#pieces.count
+      ? { pieces: this.#pieces, next }
+      : null;
+  }
+
+  /** The reader cannot be sent what it missed. Idempotent. */
+  #lose(): void {
+    if (this.#sink?.takesSnapshots !== true) {
+      this.disconnect();
+    } else if (!this.#isLost) {
+      this.#isLost = true;
+      this.#owner.lost(this);
     }
   }
 
   #take(batch: Batch): void {
     const offset = this.#offset;
     if (offset >= batch.to) return;
-    const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#knownTo;
+    const isLevel = offset >= batch.from && offset < batch.first && offset >= this.#knownTo && !this.#isLost;
     const sink = this.#sink;
     const isBlocked = sink === null || sink.writableLength > 0;
     if (isLevel && !isBlocked && this.#text === null) {
@@ -159,19 +173,19 @@ export class StreamSession implements ChannelReader {
     }
   }
 
-  /** A reader too far behind to catch up is disconnected and reconnects. */
   #lag(): void {
     this.#channel?.lagging.add(this);
-    if (this.#channel?.covers(this.#offset) === false) this.disconnect();
+    if (this.#channel?.covers(this.#offset) === false) this.#lose();
     else this.#pump();
   }
 
-  #heartbeat(bytes: Buffer): void {
+  #heartbeat(comment: Text): void {
     this.#pump();
     const sink = this.#sink;
     if (sink === null) return;
     if (this.#stall.isStalled(sink)) this.disconnect();
-    else if (this.#channel?.lagging.has(this) === false && sink.writableLength === 0) sink.write(bytes);
+    else if (this.#channel?.lagging.has(this) === false && sink.writableLength === 0)
+      this.#write(sink, comment);
   }
 
   #pump(): void {
@@ -179,13 +193,15 @@ export class StreamSession implements ChannelReader {
     const channel = this.#channel;
     if (sink === null || channel === null || this.#isWaiting) return;
     this.#writePieces(sink);
-    if (this.#text === null && sink.writableLength === 0 && channel.isOpen) this.#catchUp(sink, channel);
+    const isReady = this.#text === null && !this.#isLost && sink.writableLength === 0;
+    if (isReady && channel.isOpen) this.#catchUp(sink, channel);
   }
 
   /** Writes what the network takes; with more left, the reader lags. */
   #write(sink: StreamSink, text: Text): void {
-    if (text.pieceCount === 1) {
-      sink.write(text.piece(0));
+    const pieces = sink.pieces(text);
+    if (pieces.count === 1) {
+      sink.write(pieces.piece(0));
     } else {
       this.#begin(text);
       this.#writePieces(sink);
@@ -194,12 +210,13 @@ export class StreamSession implements ChannelReader {
   }
 
   #writePieces(sink: StreamSink): void {
-    const text = this.#text;
+    if (this.#text !== null) this.#pieces ??= sink.pieces(this.#text);
+    const pieces = this.#pieces;
     const onTaken = () => this.#taken(sink);
-    while (text !== null && this.#nextPiece < text.pieceCount && !this.#isWaiting) {
-      const piece = text.piece(this.#nextPiece);
+    while (pieces !== null && this.#nextPiece < pieces.count && !this.#isWaiting) {
+      const piece = pieces.piece(this.#nextPiece);
       this.#nextPiece += 1;
-      sink.write(piece, onTaken);
+      sink.write(piece, onTaken, this.#nextPiece < pieces.count);
       this.#isWaiting = sink.writableLength > 0;
     }
     if (this.#isWaiting) this.#retain();
@@ -216,6 +233,7 @@ export class StreamSession implements ChannelReader {
   #open(channel: Channel, { text, offset }: Opening, knownTo: number): void {
     this.#offset = offset;
     this.#knownTo = knownTo;
+    this.#isLost = false;
     channel.lagging.add(this);
     this.#begin(text);
     this.#retain();
@@ -224,25 +242,26 @@ export class StreamSession implements ChannelReader {
   #catchUp(sink: StreamSink, channel: Channel): void {
     const missed = channel.missed(this.#offset, this.#isSlow && this.#offset >= this.#knownTo);
     if (missed === null) {
-      this.disconnect();
+      this.#lose();
       return;
     }
     this.#offset = Math.max(this.#offset, channel.sentTo);
     this.#isSlow = false;
     channel.lagging.delete(this);
-    if (missed.length > 0) this.#write(sink, missed);
+    if (missed.writes > 0) this.#write(sink, missed);
   }
 
   /** The reader begins with this text, or has the last one. */
   #begin(text: Text | null): void {
     if (this.#text !== null) this.#owner.unsent.release(this.#text, this);
     this.#text = text;
+    this.#pieces = null;
     this.#nextPiece = 0;
   }
 
   /** A long text counts until the reader has it; a single piece is in the socket's buffer anyway. */
   #retain(): void {
-    if (this.#text !== null && this.#text.pieceCount > 1) this.#owner.unsent.retain(this.#text, this);
+    if (this.#text !== null && this.#text.writes > 1) this.#owner.unsent.retain(this.#text, this);
   }
 
   #leave(): void {

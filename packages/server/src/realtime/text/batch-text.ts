@@ -1,7 +1,8 @@
-import { entriesText } from '../../wire/event-text.ts';
+import { entryEvents } from '../../wire/event-text.ts';
 import { mergeEntries } from '../events/merge-entries.ts';
 import type { Entry } from '../events/reader-event.ts';
-import { type Text, textOf } from './pieces.ts';
+import { textOf } from './events-text.ts';
+import type { Text } from './pieces.ts';
 
 /** Entries that the readers of a channel are sent together. */
 export interface BatchContent {
@@ -26,7 +27,7 @@ export class BatchText {
     const isKnown = this.#content !== null && this.#id === id && isSame(this.#content, content);
     if (isKnown && this.#text !== null) return this.#text;
     const sent = isMerged ? mergeEntries(entries) : entries;
-    this.#text = textOf(Buffer.from(entriesText(sent, idAt, to)));
+    this.#text = textOf(entryEvents(sent, idAt, to));
     this.#content = content;
     this.#id = id;
     return this.#text;
