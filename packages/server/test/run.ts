@@ -70,8 +70,8 @@ async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
   return runTests(again);
 }
 
-// Each file is a process that loads the whole server, so the compiled sources are cached.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/compiled');
+// Each file is a process that loads the whole server. The launcher's cache of compiled sources serves them too.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'packages/server/node_modules/.cache/compiled');
 
 const files = testFiles(process.argv.slice(2));
 const counts = [await runTests(files), await runOnScaleOut(files)];

@@ -9,6 +9,7 @@ import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { StoreFileReader } from '../../src/cli/transfer/store-file.ts';
 import { runCli } from '../roster/roster-cli.ts';
+import { LAUNCHER } from '../support/launcher.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
 import { rollcall, rollcallOk } from './cli-process.ts';
@@ -83,7 +84,7 @@ describe('rollcall backup and restore', () => {
   test('a restore that is killed leaves an empty store, and can be repeated', () =>
     withBackup(async (text, directory) => {
       const to = join(directory, 'to');
-      const args = [join(import.meta.dirname, '../../src/cli/main.ts'), 'restore', '-', '--data-dir', to];
+      const args = [LAUNCHER, 'restore', '-', '--data-dir', to];
       const child = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'inherit'] });
       child.stdin.on('error', () => {});
       child.stdin.write(text.slice(0, text.indexOf('{"type":"end"')));

@@ -3,14 +3,12 @@ import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { type Answer, send } from '../support/http-client.ts';
 import { jwt, seconds } from '../support/jwt.ts';
+import { LAUNCHER } from '../support/launcher.ts';
 import { withDataDir } from '../support/server.ts';
-
-const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
 
 export const CUSTOMER = { id: 'acme', secret: 'the secret of acme' };
 export const PROJECT = { id: 'staging', secret: 'the secret of staging' };
@@ -84,7 +82,7 @@ export class CliProcess {
   #onOutput: () => void = () => {};
 
   constructor(args: readonly string[], { env, cwd }: CommandOptions, limitMs?: number) {
-    this.#child = spawn(process.execPath, [ENTRY, ...args], {
+    this.#child = spawn(process.execPath, [LAUNCHER, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: cleanEnvironment(env),
       cwd,

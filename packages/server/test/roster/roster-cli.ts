@@ -6,10 +6,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Readable, Writable } from 'node:stream';
+import { LAUNCHER } from '../support/launcher.ts';
 import type { Project } from '../support/project-client.ts';
 import { withDataDir } from '../support/server.ts';
-
-const ENTRY = join(import.meta.dirname, '../../src/cli/main.ts');
 
 /** The membership graph of a real archive: 3,568 users and 34,345 groups. */
 export const REAL_ROSTER = join(import.meta.dirname, '../../../../examples/debian-roster.jsonl.gz');
@@ -32,7 +31,7 @@ export function startCli(
   env: Record<string, string> = {},
   cwd?: string,
 ): RunningCli {
-  const child = spawn(process.execPath, [ENTRY, ...args], { env, cwd, stdio: 'pipe' });
+  const child = spawn(process.execPath, [LAUNCHER, ...args], { env, cwd, stdio: 'pipe' });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
