@@ -14,8 +14,8 @@ import { isRequired } from './support/programs.ts';
 import { absentServers } from './support/servers.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** Simulations use a whole core, so more processes than cores only make all of them slow. */
-const CONCURRENCY = Math.min(4, availableParallelism());
+/** Files of faults mostly wait: for deadlines, paused servers and processes that start. So each core has two files. */
+const CONCURRENCY = Math.min(4, 2 * availableParallelism());
 /** A file that hangs becomes a failure that names it. No file takes a tenth of this. */
 const FILE_TIMEOUT_MS = 20 * 60_000;
 /** The HTTP tests of a whole server, which do not depend on its engine. */
