@@ -4,9 +4,12 @@
  */
 import { describe, test } from 'node:test';
 import { boundsContract } from './presence/bounds-contract.ts';
+import { connectionContract } from './presence/connection-contract.ts';
+import { dataContract } from './presence/data-contract.ts';
 import { deadlineContract } from './presence/deadline-contract.ts';
 import { endingContract } from './presence/ending-contract.ts';
 import { filterContract } from './presence/filter-contract.ts';
+import { leaseContract } from './presence/lease-contract.ts';
 import { membershipContract } from './presence/membership-contract.ts';
 import { inScene, type MakePresenceStores, type Rule } from './presence/presence-scene.ts';
 import { raceContract } from './presence/race-contract.ts';
@@ -31,6 +34,9 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   watching: watchContract,
   bounds: boundsContract,
   memberships: membershipContract,
+  connections: connectionContract,
+  leases: leaseContract,
+  data: dataContract,
   'published events': watchEventContract,
   history: watchHistoryContract,
   snapshots: snapshotContract,

@@ -41,6 +41,10 @@ function isEvent(event: Readonly<Record<string, unknown>>): boolean {
   switch (event.type) {
     case 'arrived':
       return areTexts('userId', 'location') && Number.isSafeInteger(event.incarnation);
+    case 'data':
+      return areTexts('userId', 'location') && (event.data === null || areTexts('data'));
+    case 'releasing':
+      return areTexts('userId', 'connection');
     case 'departed':
       return areTexts('userId', 'location');
     case 'durable':

@@ -7,7 +7,7 @@ import { regionName } from '../region-name.ts';
  * The version of the layout, which is part of every name: two versions of Rollcall whose scripts do not understand each
  * other's keys share none. Raise it with such a change. See ADR 12.
  */
-const LAYOUT = 3;
+const LAYOUT = 4;
 /** Longer regions are named by their hash. */
 const REGION_NAME_MAX = 40;
 /** How many indexes of due groups there are, so that the nodes of a cluster share them. */
@@ -60,10 +60,15 @@ export function holderName(userId: string, incarnation: Incarnation): string {
   return `${userId}\0${incarnation}`;
 }
 
-/** The user and the membership that {@link holderName} names. */
-export function readHolder(name: string): { userId: string; incarnation: Incarnation } {
-  const end = name.indexOf('\0');
-  return { userId: name.slice(0, end), incarnation: Number(name.slice(end + 1)) };
+/** The user and the membership that {@link holderName} names, and the order and data that may follow it: see lua/find.lua. */
+export function readHolder(name: string) {
+  const [userId, incarnation, order = '0', data = ''] = name.split('\0') as [
+    string,
+    string,
+    string?,
+    string?,
+  ];
+  return { userId, incarnation: Number(incarnation), order: Number(order), data };
 }
 
 /** The name of a presence within its group. */
@@ -71,8 +76,10 @@ export function presenceName({
   userId,
   incarnation,
   region,
-}: Pick<PresenceUpdate, 'userId' | 'incarnation' | 'region'>): string {
-  return `${holderName(userId, incarnation)}\0${regionName(region, REGION_NAME_MAX)}`;
+  connection,
+}: Pick<PresenceUpdate, 'userId' | 'incarnation' | 'region' | 'connection'>): string {
+  const name = `${holderName(userId, incarnation)}\0${regionName(region, REGION_NAME_MAX)}`;
+  return connection === undefined ? name : `${name}\0${connection}`;
 }
 
 /** No two scopes have the same: a project's part has no colon. Braces in it may make several groups share a slot. */

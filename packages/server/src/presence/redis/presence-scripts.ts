@@ -33,6 +33,8 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
     `local LOCATION_MAX_BYTES = ${limits.LOCATION_MAX_BYTES}`,
     `local LOCATIONS_MAX = ${limits.EPHEMERAL_LOCATIONS_MAX}`,
     `local LOCATIONS_MAX_BYTES = ${limits.EPHEMERAL_LOCATIONS_MAX_BYTES}`,
+    `local CONNECTIONS_MAX = ${limits.CONNECTIONS_MAX}`,
+    `local HOLDS_MAX = ${limits.HOLDS_MAX}`,
     `local READING_MAX_BYTES = ${READING_MAX_BYTES}`,
     `local READING_MAX_PRESENCES = ${READING_MAX_PRESENCES}\n`,
   ].join('\n');
@@ -43,6 +45,9 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
   return {
     set: ofGroup('set', text('refresh')),
     clear: ofGroup('clear'),
+    release: ofGroup('release'),
+    retain: ofGroup('retain'),
+    renewLease: ofGroup('renew-lease'),
     find: ofGroup('find'),
     locationsOf: ofGroup('locations-of'),
     removeUsers: ofGroup('remove-users'),

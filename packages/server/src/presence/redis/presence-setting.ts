@@ -2,7 +2,13 @@ import { Batcher } from '../../concurrency/batcher.ts';
 import { redisFailure } from '../../redis/redis-failure.ts';
 import { slotOf } from '../../redis/slot.ts';
 import type { Json } from '../../values/json.ts';
-import { type PresenceChange, type PresenceUpdate, UNCHANGED } from '../presence-store.ts';
+import {
+  type PresenceChange,
+  type PresenceScope,
+  type PresenceStore,
+  type PresenceUpdate,
+  UNCHANGED,
+} from '../presence-store.ts';
 import type { DueEntry, DueGroups } from './due-groups.ts';
 import type { PresenceEngine } from './presence-engine.ts';
 import { presenceName } from './presence-keys.ts';
@@ -11,11 +17,17 @@ import { presenceName } from './presence-keys.ts';
 const NO_ENTRY = 0;
 const REFRESHED = 1;
 const ENTRY_LOST = 2;
+const LEASE_ENDED = 3;
 
 /** Most updates of one call. More would save little, and Redis works on these while other requests are read. */
 const BATCH_MAX = 16;
 
-type Reply = typeof NO_ENTRY | typeof REFRESHED | typeof ENTRY_LOST | readonly [number, number, Json | null];
+type Reply =
+  | typeof NO_ENTRY
+  | typeof REFRESHED
+  | typeof ENTRY_LOST
+  | typeof LEASE_ENDED
+  | readonly [number, number, Json | null];
 
 interface Step {
   readonly update: PresenceUpdate;
@@ -35,18 +47,34 @@ export class PresenceSetting {
   }
 
   async set(update: PresenceUpdate): Promise<PresenceChange> {
-    const slot = this.#slotOf(update);
-    let reply = await this.#batcher.add(`${slot}`, { update, entry: null });
+    const slot = isPlain(update) ? `${this.#slotOf(update)}` : `${this.#slotOf(update)} held`;
+    let reply = await this.#batcher.add(slot, { update, entry: null });
     if (reply === NO_ENTRY || reply === ENTRY_LOST) {
-      const entry =
-        reply === ENTRY_LOST
-          ? await this.#due.registerAgain(update, update.now).catch(() => unregistered(update))
-          : await this.#due.register(update, update.expiresAt, update.now);
+      const entry = await this.#register(update, update.expiresAt, update.now, reply);
       reply = await this.#batcher.add(`${slot} with entries`, { update, entry });
     }
+    if (reply === LEASE_ENDED) return { ...UNCHANGED, leaseEnded: true };
     if (typeof reply === 'number') return UNCHANGED;
     const [arrived, created, departed] = reply;
     return { arrived: arrived === 1, created: created === 1, departed };
+  }
+
+  /** Releases a connection: see the port. */
+  async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
+    const { userId, connection, lease = '', at, now } = release;
+    this.flush();
+    const run = (due: number | string, entry: string) =>
+      this.#engine.onGroup('release', release, now, userId, connection, lease, at, due, entry);
+    const reply = await run('', '');
+    if (reply !== NO_ENTRY && reply !== ENTRY_LOST) return;
+    const { due, id } = await this.#register(release, at, now, reply);
+    await run(due, id);
+  }
+
+  async #register(scope: PresenceScope, deadline: number, now: number, reply: Reply): Promise<DueEntry> {
+    return reply === ENTRY_LOST
+      ? await this.#due.registerAgain(scope, now).catch(() => unregistered(now))
+      : await this.#due.register(scope, deadline, now);
   }
 
   /** Sends the waiting updates at once, so that what is sent next cannot overtake them. */
@@ -59,10 +87,12 @@ export class PresenceSetting {
     const names: string[] = [];
     const args: (string | number)[] = [];
     for (const { update, entry } of steps) {
-      const { location, expiresAt, now } = update;
+      const { location, expiresAt, now, lease = '', data = '' } = update;
       names.push(...keys.ofGroup(update));
       args.push(now, presenceName(update), location, expiresAt);
       if (entry !== null) args.push(entry.due, entry.id);
+      else if (!isPlain(update)) args.push('', '');
+      if (!isPlain(update)) args.push(lease, data ?? 'null');
     }
     const replies = (await this.#engine.onGroups('set', names, args)) as (Reply | Error)[];
     return replies.map((reply) => (reply instanceof Error ? redisFailure(reply) : reply));
@@ -75,8 +105,11 @@ export class PresenceSetting {
   }
 }
 
+/** Without a connection and data, so that it has no more arguments than it needs. */
+const isPlain = ({ connection, data }: PresenceUpdate) => connection === undefined && data === undefined;
+
 /**
  * Replaces an entry that cannot be made, because the node of the index is away while that of the group is not. No sweep
  * finds it, so the group is overdue again in some seconds, and a later update registers it.
  */
-const unregistered = ({ now }: PresenceUpdate): DueEntry => ({ id: 'unlisted', due: now });
+const unregistered = (now: number): DueEntry => ({ id: 'unlisted', due: now });

@@ -2,7 +2,6 @@ import { compareCodePoints } from '@rollcall/protocol';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
@@ -79,22 +78,28 @@ class RedisPresence implements PresenceStore {
     return this.#setting.set(update);
   }
 
-  async clear(presence: PresenceScope & { userId: string; location: Json; now: number }): Promise<boolean> {
-    const { userId, location, now } = presence;
+  async clear(presence: Parameters<PresenceStore['clear']>[0]): Promise<boolean> {
+    const { userId, location, now, connection = '' } = presence;
     this.#setting.flush();
-    return (await this.#engine.onGroup('clear', presence, now, userId, location)) === 1;
+    return (await this.#engine.onGroup('clear', presence, now, userId, location, connection)) === 1;
   }
 
-  async release(): Promise<void> {
-    throw new StoreUnavailableError('Redis: connections are not supported yet');
+  release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
+    return this.#setting.release(release);
   }
 
-  async retain(): Promise<void> {
-    throw new StoreUnavailableError('Redis: connections are not supported yet');
+  async retain(connection: Parameters<PresenceStore['retain']>[0]): Promise<void> {
+    const { userId, now } = connection;
+    await this.#engine.onGroup('retain', connection, now, userId, connection.connection);
   }
 
-  async renewLease(): Promise<number> {
-    throw new StoreUnavailableError('Redis: leases are not supported yet');
+  async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {
+    const { lease, expiresAt, now } = renewal;
+    const reply = await this.#engine.onGroup('renewLease', renewal, now, lease, expiresAt);
+    const [size, isOverdue] = reply as [number, number];
+    // The index may be on another node, which is away; the next renewal tries again.
+    if (isOverdue === 1) await this.#due.registerAgain(renewal, now).catch(() => {});
+    return size;
   }
 
   async find(reading: Parameters<PresenceStore['find']>[0]): Promise<PresentUsers> {
@@ -104,8 +109,16 @@ class RedisPresence implements PresenceStore {
 
   async locationsOf(reading: Parameters<PresenceStore['locationsOf']>[0]): Promise<UserLocations> {
     const holder = holderName(reading.userId, reading.incarnation);
-    const locations = await this.#engine.onGroup('locationsOf', reading, reading.now, holder);
-    return { locations: ascending(locations as Json[]) };
+    const rows = (await this.#engine.onGroup('locationsOf', reading, reading.now, holder)) as (
+      | string
+      | number
+    )[];
+    const found: Shown[] = [];
+    for (let at = 0; at < rows.length; at += 3) {
+      const [location, order, data] = rows.slice(at, at + 3) as [Json, number, string];
+      found.push({ location, order, data });
+    }
+    return locationsFrom(found);
   }
 
   async removeUsers(scope: PresenceScope, userIds: readonly string[], now: number): Promise<void> {
@@ -172,15 +185,23 @@ class RedisPresence implements PresenceStore {
 /** What lua/find.lua read of one range of its index. */
 type Run = readonly [next: string, location: Json | null, ...rows: string[]];
 
-interface Found {
-  readonly incarnation: Incarnation;
-  readonly locations: Json[];
+/** A location where a user is shown. */
+interface Shown {
+  readonly location: Json;
+  readonly order: number;
+  /** An empty text for none. */
+  readonly data: string;
 }
 
-const presentUser = (userId: string, { incarnation, locations }: Found): PresentUser => ({
+interface Found {
+  readonly incarnation: Incarnation;
+  readonly shown: Shown[];
+}
+
+const presentUser = (userId: string, { incarnation, shown }: Found): PresentUser => ({
   userId,
   incarnation,
-  locations: ascending(locations),
+  ...locationsFrom(shown),
 });
 
 /** The users whose presences all runs have read completely, `limit` of them at most. */
@@ -192,11 +213,11 @@ function usersOf(runs: readonly Run[], limit: number): PresentUsers {
     if (last !== '' && (next === null || compareCodePoints(last, next) < 0)) next = last;
     const step = sharedLocation === null ? 2 : 1;
     for (let at = 0; at < rows.length; at += step) {
-      const { userId, incarnation } = readHolder(rows[at] as string);
-      const location = sharedLocation ?? (rows[at + 1] as Json);
+      const { userId, incarnation, order, data } = readHolder(rows[at] as string);
+      const one = { location: sharedLocation ?? (rows[at + 1] as Json), order, data };
       const user = found.get(userId);
-      if (user === undefined) found.set(userId, { incarnation, locations: [location] });
-      else user.locations.push(location);
+      if (user === undefined) found.set(userId, { incarnation, shown: [one] });
+      else user.shown.push(one);
     }
   }
   let ids = [...found.keys()];
@@ -217,8 +238,11 @@ function isAscending(ids: readonly string[]): boolean {
   return ids.every((id, index) => index === 0 || compareCodePoints(ids[index - 1] as string, id) < 0);
 }
 
-/** Each location once, in ascending order. */
-function ascending(locations: Json[]): Json[] {
-  if (locations.length < 2) return locations;
-  return [...new Set(locations)].sort(compareCodePoints);
+/** Each location once, in ascending order, with the data of the greatest order. */
+function locationsFrom(shown: Shown[]): UserLocations {
+  if (shown.length > 1) shown.sort((a, b) => compareCodePoints(a.location, b.location) || b.order - a.order);
+  const newest = shown.filter(({ location }, index) => location !== shown[index - 1]?.location);
+  const locations = newest.map(({ location }) => location);
+  if (newest.every(({ data }) => data === '')) return { locations };
+  return { locations, data: newest.map(({ data }) => (data === '' ? null : data)) };
 }

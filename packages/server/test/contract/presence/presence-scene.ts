@@ -33,6 +33,9 @@ interface Setting extends Partial<PresenceScope> {
   readonly region?: Json;
   readonly now?: number;
   readonly until?: number;
+  readonly connection?: string;
+  readonly lease?: string;
+  readonly data?: Json | null;
 }
 
 interface Reading extends Partial<PresenceScope> {
@@ -84,8 +87,15 @@ export class PresenceScene {
     return this.store.set(update);
   }
 
-  clear(userId: string, location: Json, now = START, scope = SCOPE): Promise<boolean> {
-    return this.other.clear({ ...scope, userId, location, now });
+  /** @param connection without it, whoever holds the location */
+  clear(userId: string, location: Json, now = START, scope = SCOPE, connection?: string): Promise<boolean> {
+    return this.other.clear({
+      ...scope,
+      userId,
+      location,
+      now,
+      ...(connection !== undefined && { connection }),
+    });
   }
 
   /** One part of a reading; see {@link PresentUsers}. */

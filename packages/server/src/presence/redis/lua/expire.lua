@@ -1,23 +1,39 @@
 -- Ends the presences of a group that reached their deadline, and schedules its next sweep.
 --
 -- KEYS, ARGV 1: see group.lua
--- ARGV 2 limit  how many presences to drop
+-- ARGV 2 limit  how many presences to drop, about
 --      3 entry  ID of the group's entry in the index of due groups that the caller found
 -- Answers {next, user, location, deadline, user, …}: who left which location, in order of deadline. `next` is what becomes
 -- of the entry: its next deadline; `more` where the limit was reached: call again; `drop` where the group is empty; `other`
 -- where the group relies on another entry.
 local limit, entry = tonumber(ARGV[2]), ARGV[3]
 local reply = { 'more' }
-local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, limit)
-for at = 1, #due, 2 do
-  local location = leave(due[at], 'expired')
+local ended = 0
+
+local function expire(presence, deadline)
+  ended = ended + 1
+  local location = leave(presence, 'expired')
   if location then
-    reply[#reply + 1] = user_of(due[at])
+    reply[#reply + 1] = user_of(presence)
     reply[#reply + 1] = location
-    reply[#reply + 1] = due[at + 1]
+    reply[#reply + 1] = deadline
   end
 end
-if #due == 2 * limit then return reply end
+
+local due = redis.call('ZRANGEBYSCORE', deadlines, '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', 0, limit)
+for at = 1, #due, 2 do
+  if due[at]:sub(1, 1) == '\0' then
+    -- A lease ends with its last presence.
+    local from = 'e' .. due[at]:sub(2)
+    local entries =
+      redis.call('ZRANGEBYLEX', index, '[' .. from .. '\0', '(' .. from .. '\1', 'LIMIT', 0, math.max(limit - ended, 1))
+    if #entries == 0 then redis.call('ZREM', deadlines, due[at]) end
+    for _, lease_entry in ipairs(entries) do expire(lease_entry:sub(#from + 2), due[at + 1]) end
+  else
+    expire(due[at], due[at + 1])
+  end
+end
+if ended >= limit then return reply end
 
 local known = redis.call('HMGET', meta, 'entry', 'due')
 local relied_on = known[1]

@@ -7,7 +7,8 @@
 --      5 location  the filter's; an empty text for `all`
 -- Answers {offset, run, run, …}: the offset of the last event, 0 where the group is not watched, and one run for each range of the
 -- index that was read. A run is {next, location, holder, holder, …} where all in it are at this location, else
--- {next, false, holder, location, holder, location, …}; it ascends by user. `next` is the last user that was read, all of whose
+-- {next, false, holder, location, holder, location, …}; it ascends by user. After a holder come NUL, order, NUL and data where the
+-- presence has a record; the data of the greatest order are those of a location. `next` is the last user that was read, all of whose
 -- presences in the range were, or an empty text where the range has no more.
 local limit, after, kind, wanted = tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 -- Of a chunk with locations the texts are read together: 128 of the longest are 1 MiB.
@@ -56,11 +57,15 @@ local function walk(prefix, shared_location, runs)
         return run
       end
       last = user
-      local location = shared_location or locations[at]
-      read, bytes = read + 1, bytes + #(location or '')
-      if location and ends[at] and tonumber(ends[at]) > now and (shared_location or passes(location)) then
+      local location = shared_location or location_by(locations[at])
+      local record = record_of(entries[at])
+      local deadline = ends[at] and tonumber(ends[at]) or deadline_by(entries[at], record)
+      read, bytes = read + 1, bytes + #(location or '') + (record and #record.data or 0)
+      local is_found = location and deadline > now and (shared_location or passes(location))
+      if is_found and (not record or is_uncovered(entries[at], record)) then
         if user ~= found then users, found = users + 1, user end
-        run[#run + 1] = holder_of(entries[at])
+        local after_holder = record and string.format('\0%.0f\0%s', record.order, record.data) or ''
+        run[#run + 1] = holder_of(entries[at]) .. after_holder
         if not shared_location then run[#run + 1] = location end
       end
     end
@@ -81,10 +86,10 @@ local function rarest(entry_kind)
 end
 
 -- The text of the location that has this key; nil where no user is there.
-local function location_of(key)
+local function location_with(key)
   local range = { '[l' .. key, '(l' .. key .. '\255' }
   local entry = redis.call('ZRANGEBYLEX', index, range[1], range[2], 'LIMIT', 0, 1)[1]
-  return entry and redis.call('HGET', location_texts, entry:sub(#key + 2)) or nil
+  return entry and location_of(entry:sub(#key + 2)) or nil
 end
 
 -- The locations that have all pairs; nil where they are too many to compare, or to merge.
@@ -93,7 +98,7 @@ local function passing_locations()
   if count > LISTED_LOCATIONS_MAX then return nil end
   local found = {}
   for _, entry in ipairs(redis.call('ZRANGEBYLEX', index, '[' .. prefix, '(' .. prefix .. '\255')) do
-    local location = location_of(entry:sub(#prefix + 1))
+    local location = location_with(entry:sub(#prefix + 1))
     if location and passes(location) then found[#found + 1] = location end
   end
   return #found <= MERGED_LOCATIONS_MAX and found or nil

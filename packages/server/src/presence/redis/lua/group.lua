@@ -1,17 +1,25 @@
 -- The beginning of every script on a group, before the script's own text. PUBLISH, DB, HISTORY_LENGTH,
 -- HISTORY_MAX_BYTES, HISTORY_MS, RETENTION_MS, CHECKSUM_LENGTH, OVERDUE_MS and the bounds of the port are defined before it.
 --
--- A presence is named by its holder, NUL and its region, or the hash of that where it is long; a holder by the user ID, NUL
--- and the incarnation of the membership. User IDs and locations have no NUL. Only `location_texts` has the texts of locations.
+-- A presence is the location of a user in a region, as one connection or the updates without a connection hold it. It is named by
+-- its holder, NUL, its region or the hash of that where it is long, and where it has a connection, NUL and the connection. A
+-- holder is the user ID, NUL and the incarnation of the membership. No ID, location, region and connection has a NUL.
+--
+-- A presence with a connection or data, or one that is not the only one of its region or of its user's location, has a record:
+-- its order, lease, release and data, each on a line. Its order is greater than that of all whose location changed before; without
+-- a record it is 0. A presence belongs to a lease, or has a deadline of its own.
 --
 -- KEYS, in this order, all in the slot of the group
---   1 location_texts  hash: presence -> location
---   2 deadlines  sorted set: presence by deadline
+--   1 location_texts  hash: presence -> location, or `=` and the location key for a presence with a connection; NUL, `l`, location
+--                key -> location, for these; NUL, `h`, presence -> record
+--   2 deadlines  sorted set: presence by deadline; NUL, lease by deadline
 --   3 index      sorted set, all of score 0 and so in the order of their bytes, which is that of code points:
 --                `u` presence; `l` location key, presence; `p` pair key, presence;
---                `q` pair key, location key: once for all presences at the location, where it has several pairs
+--                `q` pair key, location key: once for all presences at the location, where it has several pairs;
+--                `e` lease, NUL, presence
 --   4 meta       hash: `due`, when the group is swept; `entry`, the ID of its entry in the index of due groups; `until`,
---                the latest deadline that the expiry of the keys covers
+--                the latest deadline that the expiry of the keys covers; `order`, the greatest that was given: absent while no
+--                presence has a record
 --   5 watched    hash: `until`, `epoch`, `offset`, `bytes` of the history, `before`, the checksum of the event before the
 --                history; there while the group is watched
 --   6 history    list: the last events
@@ -20,12 +28,30 @@
 local location_texts, deadlines, index, meta, watched, history = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local now = tonumber(ARGV[1])
 
+-- Whether presences may have records; nil until it is read.
+local records
+
+local function has_records()
+  if records == nil then records = redis.call('HGET', meta, 'order') ~= false end
+  return records
+end
+
 local function user_of(presence)
-  return presence:sub(1, presence:find('\0', 1, true) - 1)
+  return presence:match('^%Z+')
 end
 
 local function holder_of(presence)
-  return presence:sub(1, presence:find('\0', presence:find('\0', 1, true) + 1, true) - 1)
+  return presence:match('^%Z+%z%Z+')
+end
+
+-- The name that the presences of the region begin with.
+local function region_of(presence)
+  return presence:match('^%Z+%z%Z+%z%Z+')
+end
+
+-- Nil for a presence without one.
+local function connection_of(presence)
+  return presence:match('^%Z+%z%Z+%z%Z+%z(%Z+)$')
 end
 
 -- The `"key":"value"` texts of a canonical location. Escaped quotes are replaced first, so that every quote that is left
@@ -60,8 +86,29 @@ local function presences_at(user, location)
   return presences_of('l' .. location_key(location), user)
 end
 
+-- The record of a presence, or nil.
+local function record_of(presence)
+  local text = has_records() and redis.call('HGET', location_texts, '\0h' .. presence)
+  if not text then return nil end
+  local order, lease, released, data = text:match('^(%d+)\n([^\n]*)\n([^\n]*)\n(.*)$')
+  return { order = tonumber(order), lease = lease, released = released, data = data }
+end
+
+local function write_record(presence, record)
+  local text = table.concat({ string.format('%.0f', record.order), record.lease, record.released, record.data }, '\n')
+  redis.call('HSET', location_texts, '\0h' .. presence, text)
+end
+
+-- The deadline of a presence that has this record, or nil.
+local function deadline_by(presence, record)
+  local own = redis.call('ZSCORE', deadlines, presence)
+  if not own and record and record.lease ~= '' then own = redis.call('ZSCORE', deadlines, '\0' .. record.lease) end
+  return tonumber(own or 0)
+end
+
 local function deadline_of(presence)
-  return tonumber(redis.call('ZSCORE', deadlines, presence) or 0)
+  local own = redis.call('ZSCORE', deadlines, presence)
+  return own and tonumber(own) or deadline_by(presence, record_of(presence))
 end
 
 local function is_any_live(presences)
@@ -69,6 +116,81 @@ local function is_any_live(presences)
     if deadline_of(presence) > now then return true end
   end
   return false
+end
+
+-- The location that a value of location_texts stands for.
+local function location_by(value)
+  if value and value:sub(1, 1) == '=' then return redis.call('HGET', location_texts, '\0l' .. value:sub(2)) end
+  return value
+end
+
+local function location_of(presence)
+  return location_by(redis.call('HGET', location_texts, presence))
+end
+
+-- The presences of the region of this presence.
+local function of_region(presence)
+  local from = 'u' .. region_of(presence)
+  local entries = redis.call('ZRANGEBYLEX', index, '[' .. from, '(' .. from .. '\1')
+  for at, entry in ipairs(entries) do entries[at] = entry:sub(2) end
+  return entries
+end
+
+-- The presence whose location changed last, and its record.
+local function newest_of(presences)
+  local newest, newest_record
+  for _, presence in ipairs(presences) do
+    local record = record_of(presence)
+    if not newest or (record and record.order or 0) > (newest_record and newest_record.order or 0) then
+      newest, newest_record = presence, record
+    end
+  end
+  return newest, newest_record
+end
+
+-- Whether the presence is the newest of its region, live or not. One without a record is alone in it.
+local function is_newest(presence)
+  if not record_of(presence) then return true end
+  local others = of_region(presence)
+  return #others < 2 or newest_of(others) == presence
+end
+
+-- Whether no newer live presence of its region hides it.
+local function is_uncovered(presence, record)
+  for _, other in ipairs(of_region(presence)) do
+    local newer = other ~= presence and record_of(other)
+    if newer and newer.order > record.order and deadline_by(other, newer) > now then return false end
+  end
+  return true
+end
+
+-- Whether a reading shows the presence.
+local function is_shown(presence)
+  local record = record_of(presence)
+  return deadline_by(presence, record) > now and (not record or is_uncovered(presence, record))
+end
+
+local function is_shown_at(user, location)
+  for _, presence in ipairs(presences_at(user, location)) do
+    if is_shown(presence) then return true end
+  end
+  return false
+end
+
+-- The user's presences at the location that are the newest of their regions.
+local function newest_at(user, location)
+  local found = {}
+  for _, presence in ipairs(presences_at(user, location)) do
+    if is_newest(presence) then found[#found + 1] = presence end
+  end
+  return found
+end
+
+-- The data of a location; an empty text for none.
+local function data_at(user, location)
+  if not has_records() then return '' end
+  local _, record = newest_of(newest_at(user, location))
+  return record and record.data or ''
 end
 
 -- Lets the keys expire some days after the deadline, if no process sweeps by then. Redis is given a duration, so that it does
@@ -103,10 +225,14 @@ local function entries_of(presence, location, key, has_others, score)
   return found
 end
 
-local function store(presence, location, deadline)
-  redis.call('HSET', location_texts, presence, location)
-  redis.call('ZADD', deadlines, deadline, presence)
+-- Stores a presence without its deadline. The location of one with a connection is stored once for all of these.
+local function store(presence, location)
   local key = location_key(location)
+  if connection_of(presence) then
+    redis.call('HSET', location_texts, presence, '=' .. key, '\0l' .. key, location)
+  else
+    redis.call('HSET', location_texts, presence, location)
+  end
   local entries = entries_of(presence, location, key, is_occupied(key), 0)
   redis.call('ZADD', index, 0, 'u' .. presence, 0, 'l' .. key .. presence, unpack(entries))
 end
@@ -114,13 +240,49 @@ end
 local function unindex(presence, location)
   local key = location_key(location)
   redis.call('ZREM', index, 'u' .. presence, 'l' .. key .. presence)
-  redis.call('ZREM', index, unpack(entries_of(presence, location, key, is_occupied(key))))
+  local has_others = is_occupied(key)
+  redis.call('ZREM', index, unpack(entries_of(presence, location, key, has_others)))
+  if has_records() and not has_others then redis.call('HDEL', location_texts, '\0l' .. key) end
+end
+
+-- How many presences belong to the lease.
+local function lease_size(lease)
+  return redis.call('ZLEXCOUNT', index, '[e' .. lease .. '\0', '(e' .. lease .. '\1')
+end
+
+-- Takes a presence out of its lease, which ends with its last one. The caller writes the record.
+local function leave_lease(presence, record)
+  if record.lease == '' then return end
+  redis.call('ZREM', index, 'e' .. record.lease .. '\0' .. presence)
+  if lease_size(record.lease) == 0 then redis.call('ZREM', deadlines, '\0' .. record.lease) end
+  record.lease = ''
+end
+
+-- Gives a presence a deadline of its own, or where `lease` is not empty, that lease. The caller writes the record.
+local function end_at(presence, record, deadline, lease)
+  if lease == '' then
+    if record then leave_lease(presence, record) end
+    redis.call('ZADD', deadlines, deadline, presence)
+    return
+  end
+  if record.lease ~= lease then
+    leave_lease(presence, record)
+    redis.call('ZREM', deadlines, presence)
+    redis.call('ZADD', index, 0, 'e' .. lease .. '\0' .. presence)
+    record.lease = lease
+  end
+  redis.call('ZADD', deadlines, 'GT', deadline, '\0' .. lease)
 end
 
 -- Removes a presence and gives the location that it had, or false where there was none.
 local function remove(presence)
-  local location = redis.call('HGET', location_texts, presence)
+  local location = location_of(presence)
+  local record = record_of(presence)
   redis.call('ZREM', deadlines, presence)
+  if record then
+    leave_lease(presence, record)
+    redis.call('HDEL', location_texts, '\0h' .. presence)
+  end
   if not location then return false end
   redis.call('HDEL', location_texts, presence)
   unindex(presence, location)
@@ -189,11 +351,78 @@ local function publish_event(event)
   append(cjson.encode(event))
 end
 
--- Ends a presence and publishes that the user left its location, unless another of their presences is there, live or not.
--- Answers the location that the user left, or false.
+-- Publishes that the user of a presence has arrived at its location, from a location or from nowhere (false).
+local function publish_arrival(presence, location, from)
+  if not is_watched() then return end
+  local user, holder = user_of(presence), holder_of(presence)
+  local data = data_at(user, location)
+  publish_event({
+    type = 'arrived', userId = user, incarnation = tonumber(holder:sub(#user + 2)), location = location,
+    from = from or cjson.null, data = data ~= '' and data or nil,
+  })
+end
+
+-- Publishes the data of a location, unless they are those before.
+local function publish_data(user, location, before)
+  local data = data_at(user, location)
+  if data == before then return end
+  publish_event({ type = 'data', userId = user, location = location, data = data ~= '' and data or cjson.null })
+end
+
+-- The newest live presence of a region, named by one of its presences, or nil. Those whose deadline passed are removed: watchers
+-- do not know their locations.
+local function newest_live(presence)
+  local live = {}
+  for _, other in ipairs(of_region(presence)) do
+    if deadline_of(other) > now then live[#live + 1] = other else remove(other) end
+  end
+  return (newest_of(live))
+end
+
+-- Ends presences of a user at one location, and publishes what follows: that the user left it, or is at the location of the next
+-- newest presence of a region instead. Answers the location that the user left for no other one, or false.
+local function finish(presences, reason)
+  local user, left = user_of(presences[1]), location_of(presences[1])
+  if not has_records() then
+    for _, presence in ipairs(presences) do remove(presence) end
+    if not left or #presences_at(user, left) > 0 then return false end
+    publish_event({ type = 'departed', userId = user, location = left, reason = reason })
+    return left
+  end
+  if not left then return false end
+
+  local newest, followers = {}, {}
+  for _, presence in ipairs(presences) do
+    if is_newest(presence) then newest[#newest + 1] = presence end
+  end
+  local data = data_at(user, left)
+  for _, presence in ipairs(presences) do remove(presence) end
+  if #newest == 0 then return false end
+  for _, presence in ipairs(newest) do followers[#followers + 1] = newest_live(presence) end
+  local remaining = newest_at(user, left)
+  local from = #remaining == 0 and left
+  for _, follower in ipairs(followers) do
+    local location = location_of(follower)
+    if location ~= left then
+      local others = {}
+      for _, other in ipairs(newest_at(user, location)) do
+        if other ~= follower then others[#others + 1] = other end
+      end
+      if #others > 0 and not from then
+        local _, record = newest_of(others)
+        publish_data(user, location, record and record.data or '')
+      else
+        publish_arrival(follower, location, from)
+      end
+      from = false
+    end
+  end
+  if #remaining > 0 then publish_data(user, left, data) end
+  if from then publish_event({ type = 'departed', userId = user, location = left, reason = reason }) end
+  return from
+end
+
+-- Ends a presence: see finish.
 local function leave(presence, reason)
-  local user, location = user_of(presence), remove(presence)
-  if not location or #presences_at(user, location) > 0 then return false end
-  publish_event({ type = 'departed', userId = user, location = location, reason = reason })
-  return location
+  return finish({ presence }, reason)
 end

@@ -19,7 +19,8 @@ local function refresh(location_texts, deadlines, meta, now, presence, location,
   return true
 end
 
-for at = 1, COUNT do
+-- An update with a connection or data needs more.
+for at = 1, ARGV_EACH < 8 and COUNT or 0 do
   local k, a = (at - 1) * KEYS_EACH, (at - 1) * ARGV_EACH
   -- A step that fails here, by a key of another type, fails again below. The first step that is no refresh ends the loop:
   -- later steps may be about the same presence.

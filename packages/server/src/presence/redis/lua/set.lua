@@ -7,33 +7,75 @@
 --      3 location
 --      4 deadline
 --      5 due, 6 entry   of the entry that the caller has just added to the index of due groups, if it has
+--      7 lease, 8 data  of updates with a connection or data, whose 5 and 6 may be empty texts. An empty lease is none;
+--                       empty data stay as they are, `null` removes them.
 -- Answers for each 0: nothing was done, because no entry of the index is due in time: register the group and call again;
---         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline changed;
+--         2: the same, with an entry that is due now, because the group's entry was lost; 1: only the deadline or data changed;
+--         3: nothing was done, because the lease has ended;
 --         else {arrived, created, the location departed from or false}.
 
--- Ends presences of the user other than `latest`, the earliest deadline first, while the user has more than the bounds
--- allow. So few that they cannot exceed a bound are only counted; the locations of more are read, which are at most one
--- more than the bounds allow.
-local function enforce_bounds(user, latest)
-  local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
-  if count * LOCATION_MAX_BYTES <= LOCATIONS_MAX_BYTES then return end
-  local presences = presences_of('u', user)
-  local locations = redis.call('HMGET', location_texts, unpack(presences))
-  local bytes = 0
-  for _, location in ipairs(locations) do bytes = bytes + #location end
-  if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
+-- Adds a presence to those that end together.
+local function bundle(bundles, names, name, presence, deadline, bytes)
+  local known = bundles[name]
+  if not known then
+    known = { presences = {}, deadline = deadline, bytes = bytes }
+    bundles[name] = known
+    names[#names + 1] = name
+  end
+  known.presences[#known.presences + 1] = presence
+  known.deadline = math.max(known.deadline, deadline)
+end
 
-  local ends, earliest = {}, {}
-  for at, deadline in ipairs(redis.call('ZMSCORE', deadlines, unpack(presences))) do
-    ends[at] = tonumber(deadline)
-    if presences[at] ~= latest then earliest[#earliest + 1] = at end
+-- Ends those of the user's presences that are too many, the earliest deadline first and never `latest`. Up to `few` of them cannot
+-- exceed the bound and are only counted. `name_of` names what ends together, or nil; `is_within` is given how many there are and the bytes of
+-- their locations.
+local function enforce(user, latest, few, name_of, is_within)
+  local count = redis.call('ZLEXCOUNT', index, '[u' .. user .. '\0', '(u' .. user .. '\1')
+  if count <= few then return end
+  local presences = presences_of('u', user)
+  local values = redis.call('HMGET', location_texts, unpack(presences))
+  local ends = redis.call('ZMSCORE', deadlines, unpack(presences))
+  local bundles, names, lengths, bytes = {}, {}, {}, 0
+  for at, presence in ipairs(presences) do
+    local value = values[at]
+    if value:sub(1, 1) == '=' then
+      lengths[value] = lengths[value] or redis.call('HSTRLEN', location_texts, '\0l' .. value:sub(2))
+    else
+      local length = #value
+      value = '=' .. location_key(value)
+      lengths[value] = length
+    end
+    local name = name_of(presence, value)
+    local deadline = ends[at] and tonumber(ends[at]) or deadline_of(presence)
+    if name then bundle(bundles, names, name, presence, deadline, lengths[value]) end
   end
-  table.sort(earliest, function(a, b) return ends[a] < ends[b] end)
-  for _, at in ipairs(earliest) do
-    if count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES then return end
-    leave(presences[at], ends[at] <= now and 'expired' or 'removed')
-    count, bytes = count - 1, bytes - #locations[at]
+  for _, name in ipairs(names) do bytes = bytes + bundles[name].bytes end
+  if is_within(#names, bytes) then return end
+
+  local latest_value = redis.call('HGET', location_texts, latest)
+  if latest_value:sub(1, 1) ~= '=' then latest_value = '=' .. location_key(latest_value) end
+  local left, latest_name = #names, name_of(latest, latest_value)
+  table.sort(names, function(a, b) return bundles[a].deadline < bundles[b].deadline end)
+  for _, name in ipairs(names) do
+    if is_within(left, bytes) then return end
+    if name ~= latest_name then
+      for _, presence in ipairs(bundles[name].presences) do
+        leave(presence, deadline_of(presence) <= now and 'expired' or 'removed')
+      end
+      left, bytes = left - 1, bytes - bundles[name].bytes
+    end
   end
+end
+
+local function enforce_bounds(user, latest)
+  if has_records() then
+    enforce(user, latest, HOLDS_MAX, function(presence) return presence end, function(count) return count <= HOLDS_MAX end)
+    enforce(user, latest, CONNECTIONS_MAX, connection_of, function(count) return count <= CONNECTIONS_MAX end)
+  end
+  local function location_in_region(presence, value) return region_of(presence) .. '\0' .. value end
+  enforce(user, latest, LOCATIONS_MAX_BYTES / LOCATION_MAX_BYTES, location_in_region, function(count, bytes)
+    return count <= LOCATIONS_MAX and bytes <= LOCATIONS_MAX_BYTES
+  end)
 end
 
 -- Ends the presences of the user that belong to another membership. All presences of a user belong to one, so the first entry is enough.
@@ -46,45 +88,97 @@ local function end_other_membership(user, holder)
   end
 end
 
-local function set(presence, location, deadline, due, entry)
-  local known = redis.call('HMGET', meta, 'due', 'until')
+-- Extends a live presence at the same location.
+local function extend(presence, location, deadline, lease, data)
+  local record = record_of(presence)
+  if not record and data ~= '' and data ~= 'null' then
+    record = { order = 0, lease = '', released = '', data = '' }
+    redis.call('HINCRBY', meta, 'order', 0)
+    records = true
+  end
+  end_at(presence, record, deadline, lease)
+  if not record then return end
+  local before = data_at(user_of(presence), location)
+  record.released = ''
+  if data ~= '' then record.data = data ~= 'null' and data or '' end
+  write_record(presence, record)
+  if data ~= '' then publish_data(user_of(presence), location, before) end
+end
+
+-- Stores a presence that is new, ended, or at another location. `others` are those of its region and of the location. One that is not
+-- alone gets a record, and so do the others.
+local function put(presence, location, deadline, lease, data, was_live, others)
+  local record = record_of(presence)
+  local is_alone = true
+  for _, other in ipairs(others) do is_alone = is_alone and other == presence end
+  if not record and (not is_alone or connection_of(presence) or (data ~= '' and data ~= 'null')) then
+    record = { lease = '', released = '', data = '' }
+  end
+  if record then
+    record.order = redis.call('HINCRBY', meta, 'order', 1)
+    records = true
+    for _, other in ipairs(others) do
+      if other ~= presence and not record_of(other) then
+        write_record(other, { order = 0, lease = '', released = '', data = '' })
+      end
+    end
+    record.released = ''
+    if data ~= '' or not was_live then record.data = data ~= 'null' and data or '' end
+  end
+  store(presence, location)
+  end_at(presence, record, deadline, lease)
+  if record then write_record(presence, record) end
+end
+
+-- The departure from the location was published, so no sweep may report it.
+local function drop_at(user, location)
+  for _, presence in ipairs(newest_at(user, location)) do
+    remove(presence)
+    local follower = has_records() and newest_live(presence)
+    if follower then publish_arrival(follower, location_of(follower), false) end
+  end
+end
+
+local function set(presence, location, deadline, due, entry, lease, data)
+  lease, data = lease or '', data or ''
+  local known = redis.call('HMGET', meta, 'due', 'until', 'order')
   local is_lost = is_overdue(known[1], now)
   if not known[1] or tonumber(known[1]) > tonumber(deadline) or is_lost then
-    if not entry then return is_lost and 2 or 0 end
+    if not entry or entry == '' then return is_lost and 2 or 0 end
     redis.call('HSET', meta, 'due', due, 'entry', entry)
   end
   local is_covered = known[2] and tonumber(known[2]) >= tonumber(deadline)
+  records = known[3] ~= false
+  local lease_ends = lease ~= '' and redis.call('ZSCORE', deadlines, '\0' .. lease)
+  if lease_ends and tonumber(lease_ends) <= now then return 3 end
 
-  local left = redis.call('HGET', location_texts, presence)
-  local created = not left or deadline_of(presence) <= now
-  if left == location and not created then
-    redis.call('ZADD', deadlines, deadline, presence)
+  local own = location_of(presence)
+  local was_live = own and deadline_of(presence) > now
+  if own == location and was_live then
+    extend(presence, location, deadline, lease, data)
     if not is_covered then extend_expiry(deadline) end
     return 1
   end
 
   local user, holder = user_of(presence), holder_of(presence)
-  if not left then end_other_membership(user, holder) end
-  local arrived = not is_any_live(presences_at(user, location))
-  if left and left ~= location then unindex(presence, left) end
-  store(presence, location, deadline)
+  if not own then end_other_membership(user, holder) end
+  local is_single = not records and not connection_of(presence)
+  local others = is_single and { own and presence or nil } or of_region(presence)
+  local newest = newest_of(others)
+  local left = newest and location_of(newest) or false
+  local created = not is_any_live(others)
+  local arrived = not is_shown_at(user, location)
+  local data_before, left_data = data_at(user, location), left and data_at(user, left)
+  for _, other in ipairs(presences_at(user, location)) do others[#others + 1] = other end
+  if own and own ~= location then unindex(presence, own) end
+  put(presence, location, deadline, lease, data, was_live, others)
   if not is_covered or redis.call('ZCARD', deadlines) == 1 then extend_expiry(deadline) end
 
-  local departed = false
-  if left and left ~= location then
-    local others = presences_at(user, left)
-    if not is_any_live(others) then
-      departed = left
-      -- The reply reports that the user is no longer there, so no sweep reports it.
-      for _, other in ipairs(others) do remove(other) end
-    end
-  end
-  if arrived or departed then
-    local incarnation = tonumber(holder:sub(#user + 2))
-    publish_event({
-      type = 'arrived', userId = user, incarnation = incarnation, location = location, from = departed or cjson.null,
-    })
-  end
+  local departed = left and left ~= location and not is_shown_at(user, left) and left
+  if arrived or departed then publish_arrival(presence, location, departed)
+  else publish_data(user, location, data_before) end
+  if departed then drop_at(user, departed)
+  elseif left and left ~= location then publish_data(user, left, left_data) end
   enforce_bounds(user, presence)
   return { arrived and 1 or 0, created and 1 or 0, departed }
 end

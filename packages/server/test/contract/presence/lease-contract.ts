@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { PAGE_1, PAGE_2, type PresenceScene, type Rule, SCOPE, SITE, START, TTL } from './presence-scene.ts';
+
+const A = { connection: 'a' };
+const LEASED = { ...A, lease: 'process' };
+const renew = (scene: PresenceScene, now: number, expiresAt = now + TTL) =>
+  scene.store.renewLease({ ...SCOPE, lease: 'process', now, expiresAt });
+const release = (scene: PresenceScene, now: number, at: number, lease?: string) =>
+  scene.store.release({ ...SCOPE, userId: 'ann', ...A, ...(lease !== undefined && { lease }), now, at });
+const retain = (scene: PresenceScene, now: number) =>
+  scene.other.retain({ ...SCOPE, userId: 'ann', ...A, now });
+
+export function leaseContract(rule: Rule): void {
+  rule('one renewal of a lease extends all of its holds', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_2, { ...LEASED, connection: 'b' });
+    await scene.set('bob', PAGE_1, LEASED);
+    await scene.set('cat', PAGE_1);
+    assert.equal(await renew(scene, START + TTL - 1), 3);
+    assert.deepEqual(await scene.swept(START + TTL), [`cat ${PAGE_1}`]);
+    assert.deepEqual(await scene.ids({ now: START + 2 * TTL - 2 }), ['ann', 'bob']);
+    assert.deepEqual(await scene.ids({ now: START + 2 * TTL - 1 }), []);
+  });
+
+  rule('when a lease reaches its deadline each of its users departs once', async (scene) => {
+    const watch = await scene.watch();
+    const users = Array.from({ length: 300 }, (_, index) => `u${index}`);
+    await Promise.all(users.map((userId) => scene.set(userId, PAGE_1, LEASED)));
+    const [one, two] = await Promise.all([scene.swept(START + TTL), scene.swept(START + TTL)]);
+    assert.deepEqual([...one, ...two].sort(), users.map((userId) => `${userId} ${PAGE_1}`).sort());
+    assert.deepEqual(await scene.swept(START + 2 * TTL), []);
+    const events = await watch.first(600);
+    assert.ok(events.slice(300).every(({ type }) => type === 'departed'));
+  });
+
+  rule('a lease that has ended is not renewed, and takes no holds before it is swept', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    assert.equal(await renew(scene, START + TTL), 0);
+    assert.equal((await scene.set('bob', PAGE_1, { ...LEASED, now: START + TTL })).leaseEnded, true);
+    assert.deepEqual(await scene.ids({ now: START + TTL }), []);
+    await scene.set('bob', PAGE_1, { ...A, lease: 'another', now: START + TTL });
+    assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+    assert.deepEqual(await scene.ids({ now: START + TTL }), ['bob']);
+    await scene.set('ann', PAGE_1, { ...LEASED, now: START + TTL });
+    assert.equal(await renew(scene, START + TTL), 1);
+  });
+
+  rule('a renewal never brings a deadline forward, and answers 0 for an unknown lease', async (scene) => {
+    assert.equal(await renew(scene, START), 0);
+    await scene.set('ann', PAGE_1, LEASED);
+    assert.equal(await renew(scene, START, START + 1), 1);
+    assert.deepEqual(await scene.ids({ now: START + TTL - 1 }), ['ann']);
+  });
+
+  rule('a lease ends with its last hold', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('bob', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_1, A);
+    assert.equal(await renew(scene, START), 1);
+    await scene.clear('bob', PAGE_1);
+    assert.equal(await renew(scene, START), 0);
+    assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+  });
+
+  rule('leases of groups are apart', async (scene) => {
+    const other = { ...SCOPE, groupId: 'another' };
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_1, { ...LEASED, ...other });
+    assert.equal(await renew(scene, START + 1), 1);
+    assert.deepEqual(await scene.ids({ ...other, now: START + TTL }), []);
+    assert.deepEqual(await scene.ids({ now: START + TTL }), ['ann']);
+  });
+
+  rule('a released connection ends at its time, in all regions', async (scene) => {
+    const watch = await scene.watch();
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_2, { ...A, region: SITE });
+    await release(scene, START, START + 2_000);
+    assert.equal(await renew(scene, START + 1), 0);
+    assert.deepEqual(await scene.locationsOf('ann', START + 1_999), [PAGE_1, PAGE_2]);
+    assert.deepEqual((await scene.swept(START + 2_000)).sort(), [`ann ${PAGE_1}`, `ann ${PAGE_2}`]);
+    assert.deepEqual((await watch.first(3))[2], { type: 'releasing', userId: 'ann', connection: 'a' });
+  });
+
+  rule('a connection that is set again in time retains that hold alone', async (scene) => {
+    await scene.set('ann', PAGE_1, A);
+    await scene.set('ann', PAGE_2, A);
+    await release(scene, START, START + 2_000);
+    await scene.set('ann', PAGE_1, { ...LEASED, now: START + 1_000 });
+    assert.deepEqual(await scene.swept(START + 2_000), [`ann ${PAGE_2}`]);
+    assert.equal(await renew(scene, START + 2_000), 1);
+  });
+
+  rule('a release that is taken back restores deadlines and leases', async (scene) => {
+    await scene.set('ann', PAGE_1, A);
+    await scene.set('ann', PAGE_2, LEASED);
+    await scene.set('bob', PAGE_2, LEASED);
+    await release(scene, START, START + 2_000);
+    await release(scene, START + 1, START + 1_000);
+    await retain(scene, START + 999);
+    assert.equal(await renew(scene, START + 1_000), 2);
+    assert.deepEqual(await scene.swept(START + TTL), [`ann ${PAGE_1}`]);
+    assert.deepEqual((await scene.swept(START + 1_000 + TTL)).sort(), [`ann ${PAGE_2}`, `bob ${PAGE_2}`]);
+  });
+
+  rule('a release that has come cannot be taken back', async (scene) => {
+    await scene.set('ann', PAGE_1, A);
+    await release(scene, START, START + 2_000);
+    await retain(scene, START + 2_000);
+    assert.deepEqual(await scene.swept(START + 2_000), [`ann ${PAGE_1}`]);
+  });
+
+  rule('a release never extends a hold, and at once it is an absence', async (scene) => {
+    const watch = await scene.watch();
+    await scene.set('ann', PAGE_1, { ...A, until: START + 1 });
+    await scene.set('ann', PAGE_2, { ...A, region: SITE });
+    await release(scene, START, START + 2_000);
+    assert.deepEqual(await scene.swept(START + 1), [`ann ${PAGE_1}`]);
+    await release(scene, START + 1, START + 1);
+    const events = await watch.first(5);
+    assert.deepEqual(events.at(-1), { type: 'departed', userId: 'ann', location: PAGE_2, reason: 'absent' });
+    await release(scene, START + 1, START + 2_000);
+    watch.assertOrder();
+  });
+
+  rule('a release of one lease leaves what the connection holds by another', async (scene) => {
+    await scene.set('ann', PAGE_1, LEASED);
+    await scene.set('ann', PAGE_2, { ...A, lease: 'new process' });
+    await release(scene, START, START, 'process');
+    assert.deepEqual(await scene.locationsOf('ann'), [PAGE_2]);
+  });
+}
