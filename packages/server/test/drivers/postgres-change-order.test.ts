@@ -15,7 +15,7 @@ import { type Orders, runWriters, type WriterOptions } from './change-writers.ts
 
 const ROUNDS = 12;
 /** Inserts a record as a write does. */
-const RECORD = `INSERT INTO changes (project_id, at, actor, request_id, changes) VALUES ($1, 1, 'service', $2, $3)`;
+const RECORD = `INSERT INTO written_changes (project_id, at, actor, request_id, changes) VALUES ($1, 1, 'service', $2, ARRAY[$3])`;
 const CHANGES = JSON.stringify([{ type: 'user.created', user: 'late' }]);
 
 async function inAnotherProcess(options: WriterOptions): Promise<Orders> {
@@ -117,25 +117,26 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
       await store.close();
     }));
 
-  test('the changes of one write stand together, also where others were written between them', () =>
+  test('the changes of one write stand together, also where it has more than one pass orders', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const { key } = await newRoster(store);
       await withClient(url, async (client) => {
-        const record = async (requestId: string, first: number | null) => {
-          const { rows } = await client.query(
-            `INSERT INTO changes (project_id, at, actor, request_id, changes, first_position)
-             VALUES ($1, 1, 'service', $2, $3, $4) RETURNING position`,
-            [key, requestId, CHANGES, first],
+        for (const [requestId, parts] of [
+          ['one', 2],
+          ['large', 2_500],
+          ['last', 1],
+        ])
+          await client.query(
+            `INSERT INTO written_changes (project_id, at, actor, request_id, changes)
+             VALUES ($1, 1, 'service', $2, array_fill($3::text, ARRAY[$4::integer]))`,
+            [key, requestId, CHANGES, parts],
           );
-          return Number(rows[0].position);
-        };
-        const first = await record('one', null);
-        await record('other', null);
-        await record('one', first);
       });
+      const { newest, hasMore } = await store.changes.order([]);
+      assert.deepEqual([newest, hasMore], [[[key, 2_502]], true]);
       const ids = (await recordsAfter(store, key)).map(({ requestId }) => requestId);
-      assert.deepEqual(ids, ['one', 'one', 'other']);
+      assert.deepEqual(ids, ['one', 'one', ...Array(2_500).fill('large'), 'last']);
       await store.close();
     }));
 

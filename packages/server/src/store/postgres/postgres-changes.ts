@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import { type Change, STATUS_EVENTS, storedTexts } from '../changes.ts';
@@ -17,78 +16,75 @@ const ORDERED_AT_ONCE = 1_000;
 
 /** The records after the position $2, beside the state of the project's record. */
 const READ = `
-  SELECT state.newest, state.oldest, found.feed_position, found.at, found.actor, found.request_id, found.changes
+  SELECT state.newest, state.oldest, found.position, found.at, found.actor, found.request_id, found.changes
   FROM (
     SELECT coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0) AS newest, (
-      SELECT feed_position FROM changes WHERE project_id = $1 AND feed_position IS NOT NULL
-      ORDER BY feed_position LIMIT 1) AS oldest) AS state
+      SELECT position FROM changes WHERE project_id = $1 ORDER BY position LIMIT 1) AS oldest) AS state
   LEFT JOIN (
-    SELECT r.*, sum(octet_length(r.changes)) OVER (ORDER BY r.feed_position) - octet_length(r.changes) AS bytes_before
+    SELECT r.*, sum(octet_length(r.changes)) OVER (ORDER BY r.position) - octet_length(r.changes) AS bytes_before
     FROM (
-      SELECT feed_position, at, actor, request_id, changes FROM changes
-      WHERE project_id = $1 AND feed_position > $2 ORDER BY feed_position LIMIT $3::bigint) AS r) AS found
+      SELECT position, at, actor, request_id, changes FROM changes
+      WHERE project_id = $1 AND position > $2 ORDER BY position LIMIT $3::bigint) AS r) AS found
     ON found.bytes_before <= ${CHANGES_READ_MAX_BYTES}
-  ORDER BY found.feed_position`;
+  ORDER BY found.position`;
 
-const RECORD = `
-  WITH texts AS (SELECT text, part FROM unnest($5::text[]) WITH ORDINALITY AS t(text, part)),
-  head AS (
-    INSERT INTO changes (project_id, at, actor, request_id, changes)
-    SELECT $1, $2, $3, $4, text FROM texts WHERE part = 1 RETURNING position)
-  INSERT INTO changes (project_id, at, actor, request_id, changes, first_position)
-  SELECT $1, $2, $3, $4, texts.text, head.position FROM head CROSS JOIN texts WHERE texts.part > 1 ORDER BY texts.part`;
+const INSERT = 'INSERT INTO written_changes (project_id, at, actor, request_id, changes)';
+const RECORD = `${INSERT} VALUES ($1, $2, $3, $4, $5::text[])`;
 
-const TO_ORDER = 'FROM changes WHERE feed_position IS NULL';
-const HAS_TO_ORDER = `SELECT EXISTS (SELECT 1 ${TO_ORDER})`;
-
-/** Locks the order for the pass $1, unless another process has locked it, or nothing is to be ordered. */
-const LOCK_ORDER = `
-  UPDATE change_order SET pass = $1 WHERE (${HAS_TO_ORDER}) AND id = (
-    SELECT id FROM change_order WHERE id = 1 FOR UPDATE SKIP LOCKED)`;
+const HAS_TO_ORDER = 'EXISTS (SELECT 1 FROM written_changes)';
 
 /**
- * Gives the next positions of their projects to the records that are visible now, in the order of their writing. Needs the lock
- * of the pass $1. The rows of one write are visible together, and the last write of a pass is not divided.
+ * A pass: moves what is visible now, in the order of its writing, to the next positions of its projects. A pass that took its
+ * snapshot before another one committed finds the rows of that one deleted, passes over them, and goes on from the newest
+ * position. (Whether there may be more; a project and its newest position.)
  */
-const ORDER = planEachTime(`
-  WITH next AS (
-    SELECT coalesce(first_position, position) AS first ${TO_ORDER}
-      AND EXISTS (SELECT 1 FROM change_order WHERE id = 1 AND pass = $1)
-    ORDER BY coalesce(first_position, position), position LIMIT ${ORDERED_AT_ONCE}),
-  visible AS (
-    SELECT project_id, position, row_number() OVER (PARTITION BY project_id ORDER BY first, position) AS part,
-      count(*) OVER (PARTITION BY project_id) AS parts
-    FROM (
-      SELECT project_id, position, coalesce(first_position, position) AS first ${TO_ORDER}
-        AND coalesce(first_position, position) <= (SELECT max(first) FROM next)
-      ORDER BY coalesce(first_position, position), position OFFSET 0) AS r),
+const ORDER = `
+  WITH locked AS MATERIALIZED (
+    SELECT id FROM change_order WHERE id = 1 AND ${HAS_TO_ORDER} FOR UPDATE SKIP LOCKED),
+  found AS MATERIALIZED (
+    SELECT position, sum(cardinality(changes)) OVER (ORDER BY position) AS parts FROM (
+      SELECT position, changes FROM written_changes WHERE EXISTS (SELECT 1 FROM locked)
+      ORDER BY position LIMIT ${ORDERED_AT_ONCE}) AS r),
+  until AS MATERIALIZED (
+    SELECT coalesce(min(position) FILTER (WHERE parts >= ${ORDERED_AT_ONCE}), max(position)) AS position FROM found),
+  taken AS (
+    DELETE FROM written_changes WHERE position <= (SELECT position FROM until)
+    RETURNING project_id, position, at, actor, request_id, changes),
+  numbered AS (
+    SELECT project_id, at, actor, request_id, each.text,
+      row_number() OVER (PARTITION BY project_id ORDER BY position, each.part) AS number
+    FROM taken CROSS JOIN LATERAL unnest(changes) WITH ORDINALITY AS each(text, part)),
+  added AS (SELECT project_id, max(number) AS rows FROM numbered GROUP BY project_id),
   heads AS (
-    INSERT INTO change_heads (project_id, position) SELECT project_id, count(*) FROM visible GROUP BY project_id
+    INSERT INTO change_heads (project_id, position) SELECT project_id, rows FROM added
     ON CONFLICT (project_id) DO UPDATE SET position = change_heads.position + excluded.position
     RETURNING project_id, position),
+  before AS MATERIALIZED (
+    SELECT heads.project_id, heads.position - added.rows AS position
+    FROM heads JOIN added ON added.project_id = heads.project_id),
   ordered AS (
-    UPDATE changes AS c SET feed_position = heads.position - visible.parts + visible.part
-    FROM visible JOIN heads ON heads.project_id = visible.project_id
-    WHERE c.project_id = visible.project_id AND c.position = visible.position)
-  SELECT project_id, position FROM heads`);
+    INSERT INTO changes (project_id, position, at, actor, request_id, changes)
+    SELECT n.project_id, before.position + n.number, n.at, n.actor, n.request_id, n.text
+    FROM before JOIN numbered AS n ON n.project_id = before.project_id)
+  SELECT CASE WHEN EXISTS (SELECT 1 FROM locked) THEN (SELECT max(parts) >= ${ORDERED_AT_ONCE} FROM found) ELSE ${HAS_TO_ORDER} END,
+    heads.project_id, heads.position
+  FROM (SELECT 1) AS one LEFT JOIN heads ON TRUE`;
 
 /** Removes the oldest records of the projects whose oldest record is of before the time $1. */
 const REMOVE_BEFORE = planEachTime(`
   WITH expired AS (
     SELECT p.project_id FROM projects p CROSS JOIN LATERAL (
-      SELECT c.at FROM changes c WHERE c.project_id = p.project_id AND c.feed_position IS NOT NULL
-      ORDER BY c.feed_position LIMIT 1) AS oldest
+      SELECT c.at FROM changes c WHERE c.project_id = p.project_id ORDER BY c.position LIMIT 1) AS oldest
     WHERE oldest.at < $1 LIMIT ${PROJECTS_AT_ONCE}),
   old AS (
     SELECT expired.project_id, found.last FROM expired CROSS JOIN LATERAL (
-      SELECT max(r.feed_position) AS last FROM (
-        SELECT c.feed_position, c.at FROM changes c
-        WHERE c.project_id = expired.project_id AND c.feed_position IS NOT NULL
-        ORDER BY c.feed_position LIMIT ${REMOVED_AT_ONCE}) AS r
+      SELECT max(r.position) AS last FROM (
+        SELECT c.position, c.at FROM changes c
+        WHERE c.project_id = expired.project_id ORDER BY c.position LIMIT ${REMOVED_AT_ONCE}) AS r
       WHERE r.at < $1) AS found),
   gone AS (
     DELETE FROM changes c USING old
-    WHERE c.project_id = old.project_id AND c.feed_position <= old.last RETURNING 1)
+    WHERE c.project_id = old.project_id AND c.position <= old.last RETURNING 1)
   SELECT count(*) FROM gone`);
 
 /** The parameters of the time and the actor of changes. */
@@ -101,8 +97,8 @@ export const originOf = ({ now, actor, requestId }: WriteContext) =>
  */
 export const recorded = (select: string, first: number) => `
   recorded AS (
-    INSERT INTO changes (project_id, at, actor, request_id, changes)
-    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, made.text FROM (${select}) AS made(text) WHERE made.text <> '[]')`;
+    ${INSERT}
+    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, ARRAY[made.text] FROM (${select}) AS made(text) WHERE made.text <> '[]')`;
 
 /** The calls that record changes in a transaction. Single statements record their own changes. */
 export function recordCalls(project: ProjectKey, changes: readonly Change[], context: WriteContext): Call[] {
@@ -150,21 +146,16 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
       };
     },
     order: () =>
-      database.operation((attempt) =>
-        attempt.transaction(async (transaction) => {
-          const pass = randomUUID();
-          // One round trip: a process that is paused does not retain the lock.
-          const [, heads, left] = await transaction.commit([
-            [LOCK_ORDER, pass],
-            [ORDER, pass],
-            [HAS_TO_ORDER],
-          ]);
-          return {
-            newest: (heads as Row[]).map(([project, position]) => [project as string, position as number]),
-            hasMore: left?.[0]?.[0] === true,
-          };
-        }),
-      ),
+      database.operation(async (attempt) => {
+        // A transaction, because it may be repeated with more time. One round trip: a process that is paused retains no lock.
+        const [rows = []] = await attempt.transaction((transaction) => transaction.commit([[ORDER]]));
+        return {
+          newest: rows
+            .filter(([, project]) => project !== null)
+            .map(([, project, position]) => [project as string, position as number]),
+          hasMore: rows[0]?.[0] === true,
+        };
+      }),
     removeBefore: (time) =>
       database.operation(async (attempt) => {
         const [row] = await attempt.run(REMOVE_BEFORE, time);

@@ -49,6 +49,8 @@ const SLICES = [
   slice('groups', 'id'),
   slice('users', 'id'),
   slice('user_counts', 'slot'),
+  // A pass moves rows from the first to the second.
+  slice('written_changes', 'position'),
   slice('changes', 'position'),
   slice('change_heads', 'position'),
 ];
