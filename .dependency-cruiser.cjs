@@ -47,6 +47,13 @@ module.exports = {
       to: { pathNot: '^packages/(client/src|protocol)/' },
     },
     {
+      name: 'react-knows-the-client-only',
+      comment: 'The transport is the business of the client.',
+      severity: 'error',
+      from: { path: '^packages/react/src/' },
+      to: { pathNot: '^(packages/(react/src|client/src/index\\.ts$)|node_modules/(@types/)?react/)' },
+    },
+    {
       name: 'core-knows-no-engine-and-no-http',
       comment: 'The rules are written once for all engines; they import the types of the ports.',
       severity: 'error',
@@ -141,6 +148,8 @@ module.exports = {
   ],
   options: {
     tsPreCompilationDeps: true,
+    // Its paths name the sources of the client, which is built only to be published.
+    tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: {
       conditionNames: ['node', 'import', 'default'],

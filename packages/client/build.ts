@@ -1,33 +1,14 @@
 /**
- * Builds the published `dist`: JavaScript modules and their types. The types of requests and responses come from the
+ * Builds the published `dist`. The types of requests and responses come from the
  * private protocol package. The compiler expands them, so that `dist` imports nothing outside itself.
  */
-import { rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import process from 'node:process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import ts from 'typescript';
+import { buildPackage } from '../build-package.ts';
 
 const HERE = import.meta.dirname;
 const PROTOCOL_TYPES = join(HERE, 'src/protocol.ts');
-
-function readConfig(): ts.ParsedCommandLine {
-  const path = join(HERE, 'tsconfig.build.json');
-  const { config, error } = ts.readConfigFile(path, ts.sys.readFile);
-  if (error !== undefined) fail([error]);
-  const parsed = ts.parseJsonConfigFileContent(config, ts.sys, HERE);
-  if (parsed.errors.length > 0) fail(parsed.errors);
-  return parsed;
-}
-
-function fail(diagnostics: readonly ts.Diagnostic[]): never {
-  const host = {
-    getCanonicalFileName: (name: string) => name,
-    getCurrentDirectory: () => HERE,
-    getNewLine: () => '\n',
-  };
-  process.stderr.write(ts.formatDiagnostics(diagnostics, host));
-  process.exit(1);
-}
 
 /** `export type Group = { … };` for every type that the file exports, with the compiler's own expansion. */
 function expandedTypes(program: ts.Program, path: string): string {
@@ -69,26 +50,5 @@ function textOf(type: ts.TypeNode, file: ts.SourceFile): string {
   return ts.createPrinter().printNode(ts.EmitHint.Unspecified, transformed[0] as ts.TypeNode, file);
 }
 
-/** The compiler leaves `.ts` in the imports of declarations; the package has `.js` only. */
-const writeFile: ts.WriteFileCallback = (path, text) => {
-  const isTypes = path.endsWith('.d.ts');
-  ts.sys.createDirectory(dirname(path));
-  ts.sys.writeFile(
-    path,
-    isTypes ? text.replaceAll(/(from\s+|import\()(['"]\.[^'"]*)\.ts(?=['"])/g, '$1$2.js') : text,
-  );
-};
-
-const { fileNames, options } = readConfig();
-const program = ts.createProgram(fileNames, options);
-// The protocol's own files are checked with the whole project, against newer libraries than those of a browser.
-const sources = fileNames.map((name) => program.getSourceFile(name)).filter((file) => file !== undefined);
-const problems = [
-  ...program.getGlobalDiagnostics(),
-  ...sources.flatMap((file) => ts.getPreEmitDiagnostics(program, file)),
-];
-if (problems.length > 0) fail(problems);
-
-rmSync(join(HERE, 'dist'), { recursive: true, force: true });
-for (const file of sources) program.emit(file, writeFile);
+const program = buildPackage(HERE);
 writeFileSync(join(HERE, 'dist/protocol.d.ts'), expandedTypes(program, PROTOCOL_TYPES));

@@ -1,3 +1,4 @@
+import type { ConnectionStatus, Observable } from './connection-status.ts';
 import { type ConnectionOptions, Transport } from './http/transport.ts';
 import { Announcements } from './presence/announcements.ts';
 
@@ -8,9 +9,13 @@ export abstract class Connection {
   /** @internal */
   protected readonly announcements: Announcements;
 
+  /** Whether the client is connected: of its watches, the state of the worst. */
+  readonly status: Observable<ConnectionStatus>;
+
   /** Sends no request. @throws TypeError when `url` is not a URL */
   constructor(options: ConnectionOptions) {
     this.transport = new Transport(options);
+    this.status = this.transport.status;
     this.announcements = new Announcements(this.transport);
   }
 

@@ -1,3 +1,4 @@
+export type { ConnectionState, ConnectionStatus, Observable } from './connection-status.ts';
 export type {
   LocationFilter,
   MessageOrder,

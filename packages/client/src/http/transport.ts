@@ -1,3 +1,4 @@
+import { StatusOfConnections } from '../connection-status.ts';
 import { errorOfResponse, RollcallError } from '../rollcall-error.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 import { present, type Query, queryString } from './path.ts';
@@ -56,6 +57,7 @@ const RETRY_AFTER_MAX_MS = 30_000;
 export class Transport {
   /** The server's URL, without a slash at the end. */
   readonly base: string;
+  readonly status = new StatusOfConnections();
   readonly #tokens: TokenSource;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -76,6 +78,7 @@ export class Transport {
 
   close(): void {
     this.#closing.abort();
+    this.status.report(this, 'closed');
   }
 
   /** Sends a request, and retries it when it is repeatable and the error can pass. @throws RollcallError */

@@ -9,6 +9,8 @@ import type { AnnouncedLocations } from './announced-locations.ts';
 export interface AnnouncedLocation {
   readonly location: Location;
   readonly exclusiveWithin?: Location | undefined;
+  /** For the others to read: at most 1 KiB of JSON. Absent: as it was; null: none. */
+  readonly data?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
 /** What to announce, and how often. */
@@ -62,7 +64,8 @@ export class Announcement {
     this.#shared = shared;
     this.#options = options;
     this.#everyMs = options.everyMs ?? EVERY_MS;
-    this.#announced = { location: options.location, exclusiveWithin: options.exclusiveWithin };
+    const { location, exclusiveWithin, data } = options;
+    this.#announced = { location, exclusiveWithin, data };
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -89,12 +92,17 @@ export class Announcement {
     return this.#announced.location;
   }
 
-  /** Moves to another location. Without `exclusiveWithin`, the region stays as it was. */
+  /** Moves to another location. Without `exclusiveWithin` and `data`, they stay as they were. */
   move(
     location: Location,
-    { exclusiveWithin = this.#announced.exclusiveWithin }: Partial<AnnouncedLocation> = {},
+    { exclusiveWithin, data }: Partial<Pick<AnnouncedLocation, 'exclusiveWithin' | 'data'>> = {},
   ): void {
-    this.#announced = { location, exclusiveWithin };
+    const before = this.#announced;
+    this.#announced = {
+      location,
+      exclusiveWithin: exclusiveWithin ?? before.exclusiveWithin,
+      data: data === undefined ? before.data : data,
+    };
     this.renew();
   }
 

@@ -81,13 +81,19 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   }
 
   async *#follow(): AsyncGenerator<Event, void, undefined> {
-    while (!this.#isStopped) {
-      try {
-        yield* this.#connection();
-      } catch (error) {
-        if (this.#isStopped) return;
-        await this.#recover(error as RollcallError);
+    const { status } = this.#transport;
+    if (!this.#isStopped) status.report(this, 'connecting');
+    try {
+      while (!this.#isStopped) {
+        try {
+          yield* this.#connection();
+        } catch (error) {
+          if (this.#isStopped) return;
+          await this.#recover(error as RollcallError);
+        }
       }
+    } finally {
+      status.report(this, null);
     }
   }
 
@@ -101,6 +107,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     try {
       const response = await this.#connect(deadline);
       deadline.lift();
+      this.#transport.status.report(this, 'open');
       this.#options.onOpen?.();
       const parser = new EventStreamParser(this.#lastId);
       for await (const bytes of chunksOf(response, deadline, this.#options.deadAfterMs)) {
@@ -149,6 +156,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
       backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS),
     );
     this.#failures += 1;
+    this.#transport.status.report(this, 'reconnecting', error);
     this.#options.onRetry?.(error, delayMs);
     await this.#pause(delayMs);
   }

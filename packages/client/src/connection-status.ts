@@ -1,0 +1,55 @@
+import type { RollcallError } from './rollcall-error.ts';
+
+/**
+ * `connecting`: not connected yet, also while nothing is watched. `open`: what is watched is up to date. `reconnecting`: the
+ * connection was lost, and the client connects again. `closed`: after `close()`, or because the server does not let the
+ * user in.
+ */
+export type ConnectionState = 'connecting' | 'open' | 'reconnecting' | 'closed';
+
+/** Whether a client is connected, and why not. */
+export interface ConnectionStatus {
+  readonly state: ConnectionState;
+  /** Why the connection was lost or closed; null while it is open, and after `close()`. */
+  readonly reason: RollcallError | null;
+}
+
+/** A value that changes, in the shape of React's `useSyncExternalStore`. */
+export interface Observable<Value> {
+  /** The same object until the value changes. */
+  get(): Value;
+  /** Calls `listener` after each change. Returns the function that unsubscribes. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** The states in the order in which one of several connections determines the whole. */
+const WORST_FIRST: readonly ConnectionState[] = ['closed', 'reconnecting', 'connecting', 'open'];
+const CONNECTING: ConnectionStatus = { state: 'connecting', reason: null };
+
+/** The status of a client: that of its worst connection. Memory: one entry for each open connection. */
+export class StatusOfConnections implements Observable<ConnectionStatus> {
+  readonly #connections = new Map<object, ConnectionStatus>();
+  readonly #listeners = new Set<() => void>();
+  #current = CONNECTING;
+
+  get = (): ConnectionStatus => this.#current;
+
+  subscribe = (listener: () => void): (() => void) => {
+    // A function of its own for each subscription: one listener can subscribe twice.
+    const own = () => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  };
+
+  /** A connection has this state now; null: it has ended. */
+  report(connection: object, state: ConnectionState | null, reason: RollcallError | null = null): void {
+    if (state === null) this.#connections.delete(connection);
+    else this.#connections.set(connection, { state, reason });
+    const all = [...this.#connections.values()];
+    const rank = (status: ConnectionStatus) => WORST_FIRST.indexOf(status.state);
+    const worst = all.sort((a, b) => rank(a) - rank(b))[0] ?? CONNECTING;
+    if (worst.state === this.#current.state && worst.reason === this.#current.reason) return;
+    this.#current = worst;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,39 @@
+import type { RollcallClient } from '@rollcall/client';
+import { LiveStore, type Source } from './live-store.ts';
+
+type AnyStore = { readonly isUsed: boolean; readonly idleSince: number };
+
+const STORES = new WeakMap<RollcallClient, Map<string, AnyStore>>();
+/** A store that is rendered, but not subscribed to for so long, was of a rendering that React gave up. */
+const UNUSED_MS = 10_000;
+
+/**
+ * The store of a client under a key, so that all components share one stream. Memory: the stores in use, and those that were
+ * in use in the last ten seconds.
+ */
+export function storeOf<State, Store extends LiveStore<State> = LiveStore<State>>(
+  client: RollcallClient,
+  key: unknown,
+  initial: State,
+  source: Source<State>,
+): Store {
+  const stores = STORES.get(client) ?? new Map<string, AnyStore>();
+  STORES.set(client, stores);
+  const text = stableText(key);
+  const known = stores.get(text);
+  if (known !== undefined) return known as unknown as Store;
+  for (const [other, { isUsed, idleSince }] of stores) {
+    if (!isUsed && Date.now() - idleSince > UNUSED_MS) stores.delete(other);
+  }
+  const store = new LiveStore(initial, source);
+  stores.set(text, store);
+  return store as Store;
+}
+
+/** JSON with the keys of each object in order, so that equal locations are the same key. */
+export const stableText = (value: unknown): string =>
+  JSON.stringify(value, (_, part) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  ) ?? '';

@@ -1,0 +1,15 @@
+import { createElement, type ReactElement } from 'react';
+import { AvatarStack, type AvatarStackProps } from './avatar-stack.ts';
+import type { PresenceOptions } from './presence-store.ts';
+import { useOthers } from './use-others.ts';
+
+/** Where to look, and how the faces are shown. */
+export interface FacepileProps extends PresenceOptions, Omit<AvatarStackProps, 'people'> {}
+
+/** The faces of the others who are present, live. Renders nothing while nobody is. */
+export function Facepile(props: FacepileProps): ReactElement | null {
+  const { groupID, location, partialMatch, excludeDurable, ...shown } = props;
+  const people = useOthers({ groupID, location, partialMatch, excludeDurable });
+  if (people.length === 0) return null;
+  return createElement(AvatarStack, { label: 'Also here', ...shown, people });
+}

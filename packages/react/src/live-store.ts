@@ -1,0 +1,83 @@
+import type { Observable } from '@rollcall/client';
+
+/** What a store does while somebody subscribes to it. It ends when the signal aborts. */
+export type Source<State> = (
+  set: (change: (state: State) => State) => void,
+  signal: AbortSignal,
+) => Promise<void>;
+
+/** A store goes on for so long without a subscriber: StrictMode, fast refresh and a change of route subscribe anew. */
+const LINGER_MS = 1_000;
+
+/**
+ * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has
+ * left. A store can start again, and has its last state until the source has a newer one.
+ */
+export class LiveStore<State> implements Observable<State> {
+  /** The state before the source has set one: also that of the server's rendering. */
+  readonly initial: State;
+  readonly #source: Source<State>;
+  readonly #listeners = new Set<() => void>();
+  #state: State;
+  #running: AbortController | null = null;
+  #linger: ReturnType<typeof setTimeout> | undefined;
+  /** When the last subscriber left, or when it was made. */
+  idleSince = Date.now();
+
+  constructor(initial: State, source: Source<State>) {
+    this.initial = initial;
+    this.#state = initial;
+    this.#source = source;
+  }
+
+  get = (): State => this.#state;
+
+  getInitial = (): State => this.initial;
+
+  get isUsed(): boolean {
+    return this.#listeners.size > 0 || this.#running !== null;
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    const own = () => listener();
+    this.#listeners.add(own);
+    clearTimeout(this.#linger);
+    this.#start();
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size > 0) return;
+      this.idleSince = Date.now();
+      this.#linger = setTimeout(() => this.#stop(), LINGER_MS);
+    };
+  };
+
+  /** Changes the state, and publishes it when it is another one. */
+  set = (change: (state: State) => State): void => {
+    const next = change(this.#state);
+    if (Object.is(next, this.#state)) return;
+    this.#state = next;
+    for (const listener of [...this.#listeners]) listener();
+  };
+
+  /** Runs the source again, for example after its error was mended. */
+  restart(): void {
+    if (this.#running === null) return;
+    this.#stop();
+    this.#start();
+  }
+
+  #start(): void {
+    if (this.#running !== null) return;
+    const running = new AbortController();
+    this.#running = running;
+    const set: typeof this.set = (change) => {
+      if (!running.signal.aborted) this.set(change);
+    };
+    void this.#source(set, running.signal);
+  }
+
+  #stop(): void {
+    this.#running?.abort();
+    this.#running = null;
+  }
+}

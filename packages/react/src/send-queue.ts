@@ -1,0 +1,119 @@
+import type { ContentNode, RollcallClient, RollcallError, ViewerMessageCreation } from '@rollcall/client';
+import type { LiveStore } from './live-store.ts';
+import { type ThreadMessage, type ThreadState, textOf, withDraft, withOutcome } from './thread-state.ts';
+
+/** A text becomes one paragraph. */
+export type MessageContent = string | readonly ContentNode[];
+
+type Messages = ReturnType<RollcallClient['threads']['messages']>;
+type Creation = { readonly createThread?: ViewerMessageCreation['createThread'] | undefined };
+
+/** An attempt that failed for a passing reason is repeated so often, after one second, then two, then four. */
+const RETRIES = 3;
+const FIRST_RETRY_MS = 1_000;
+
+export const nodesOf = (content: MessageContent): readonly ContentNode[] =>
+  typeof content === 'string' ? [{ type: 'p', children: [{ text: content }] }] : content;
+
+/**
+ * Sends messages that are shown already, one at a time, so that they arrive in the order in which they were written. The
+ * message has its ID from here, so that an attempt can be repeated: a second one of the same ID is 409. Memory: the messages
+ * that are being sent.
+ */
+export class SendQueue {
+  readonly #messages: Messages;
+  readonly #store: LiveStore<ThreadState>;
+  readonly #threadID: string;
+  readonly #viewerID: string;
+  readonly #creations = new Map<string, Creation>();
+  #latest: Promise<void> = Promise.resolve();
+
+  constructor(
+    messages: Messages,
+    store: LiveStore<ThreadState>,
+    ids: { threadID: string; viewerID: string },
+  ) {
+    this.#messages = messages;
+    this.#store = store;
+    this.#threadID = ids.threadID;
+    this.#viewerID = ids.viewerID;
+  }
+
+  send = (content: MessageContent, { createThread }: Creation = {}): string => {
+    const id = randomID();
+    const nodes = nodesOf(content) as ContentNode[];
+    const draft: ThreadMessage = {
+      id,
+      threadID: this.#threadID,
+      groupID: this.#store.get().thread?.groupID ?? '',
+      authorID: this.#viewerID,
+      type: 'user_message',
+      content: nodes,
+      plaintext: textOf(nodes),
+      url: null,
+      metadata: {},
+      createdTimestamp: new Date().toISOString(),
+      updatedTimestamp: null,
+      deletedTimestamp: null,
+      state: 'sending',
+      error: null,
+    };
+    this.#creations.set(id, { createThread });
+    this.#enqueue(draft);
+    return id;
+  };
+
+  retry = (id: string): void => {
+    const failed = this.#find(id);
+    if (failed?.state === 'failed') this.#enqueue({ ...failed, state: 'sending', error: null });
+  };
+
+  discard = (id: string): void => {
+    if (this.#find(id)?.state !== 'failed') return;
+    this.#creations.delete(id);
+    this.#store.set((state) => withOutcome(state, id, null));
+  };
+
+  #find(id: string): ThreadMessage | undefined {
+    return this.#store.get().messages.find((message) => message.id === id);
+  }
+
+  #enqueue(draft: ThreadMessage): void {
+    this.#store.set((state) => withDraft(state, draft));
+    this.#latest = this.#latest.then(() => this.#deliver(draft));
+  }
+
+  async #deliver({ id, content }: ThreadMessage): Promise<void> {
+    const { createThread } = this.#creations.get(id) ?? {};
+    const creation = createThread === undefined ? { id, content } : { id, content, createThread };
+    const error = await this.#attempt(creation);
+    const outcome = { state: error === null ? 'sent' : 'failed', error } as const;
+    if (error === null) this.#creations.delete(id);
+    this.#store.set((state) => withOutcome(state, id, outcome));
+    // The thread was missing, and the message has created it.
+    if (error === null && this.#store.get().error !== null) this.#store.restart();
+  }
+
+  /** Returns the error of the last attempt, or null. */
+  async #attempt(creation: ViewerMessageCreation): Promise<RollcallError | null> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        await this.#messages.create(creation);
+        return null;
+      } catch (reason) {
+        const error = reason as RollcallError;
+        // The response to an attempt before was lost, and the message had arrived.
+        if (failures > 0 && error.code === 'message_already_exists') return null;
+        if (!error.retryable || failures >= RETRIES) return error;
+        const delayMs = Math.max(FIRST_RETRY_MS * 2 ** failures, error.retryAfterMs ?? 0);
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+      }
+    }
+  }
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing on pages that were not loaded over https. */
+const randomID = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );

@@ -1,0 +1,120 @@
+import type { ContentNode, Message, MessagesEvent, RollcallError, ViewerThread } from '@rollcall/client';
+
+/** A message, and whether the server has it. */
+export interface ThreadMessage extends Message {
+  /** `sent`: the server has it. `sending`: on its way. `failed`: see `error`; send it again with `retry(id)`. */
+  readonly state: 'sent' | 'sending' | 'failed';
+  readonly error: RollcallError | null;
+}
+
+/** A thread with its newest messages, and the older ones that were loaded. */
+export interface ThreadState {
+  /** Null until it is read, and when it does not exist. */
+  readonly thread: ViewerThread | null;
+  /** The oldest first; what is being sent is last. */
+  readonly messages: readonly ThreadMessage[];
+  /** Whether nothing has been received yet. */
+  readonly isLoading: boolean;
+  /** Why the thread cannot be watched: for example, it does not exist. */
+  readonly error: RollcallError | null;
+  /** Where the older messages go on; null when all are loaded. */
+  readonly olderToken: string | null;
+}
+
+export const UNREAD_THREAD: ThreadState = {
+  thread: null,
+  messages: [],
+  isLoading: true,
+  error: null,
+  olderToken: null,
+};
+
+const sent = (message: Message): ThreadMessage => ({ ...message, state: 'sent', error: null });
+const isUnsent = ({ state }: ThreadMessage) => state !== 'sent';
+
+/** The state after an event of the stream. A pure function; unchanged messages are the same objects. */
+export function threadAfter(state: ThreadState, event: MessagesEvent<ViewerThread>): ThreadState {
+  switch (event.type) {
+    case 'snapshot': {
+      const ids = new Set(event.messages.map(({ id }) => id));
+      const unsent = state.messages.filter((message) => isUnsent(message) && !ids.has(message.id));
+      return {
+        thread: event.thread,
+        messages: [...event.messages.map(sent), ...unsent],
+        isLoading: false,
+        error: null,
+        olderToken: event.pagination.token,
+      };
+    }
+    case 'thread':
+      return { ...state, thread: event.thread };
+    case 'removed':
+      return { ...state, messages: state.messages.filter(({ id }) => id !== event.id) };
+    case 'message':
+      return { ...state, messages: withMessage(state, event.message) };
+    case 'appended':
+      return {
+        ...state,
+        messages: state.messages.map((message) =>
+          message.id === event.id ? appended(message, event.text) : message,
+        ),
+      };
+  }
+}
+
+/** The messages with a new or changed one. One that is older than all that are loaded is loaded with its page. */
+function withMessage({ messages, olderToken }: ThreadState, message: Message): readonly ThreadMessage[] {
+  const index = messages.findIndex(({ id, state }) => id === message.id && state === 'sent');
+  if (index !== -1) return messages.with(index, sent(message));
+  const others = messages.filter(({ id }) => id !== message.id);
+  const [oldest] = others;
+  const isOlder = oldest !== undefined && message.createdTimestamp < oldest.createdTimestamp;
+  if (isOlder && olderToken !== null) return others;
+  const after = others.findLastIndex(
+    (other) => !isUnsent(other) && other.createdTimestamp <= message.createdTimestamp,
+  );
+  return others.toSpliced(after + 1, 0, sent(message));
+}
+
+/** The text goes to the end of the only node's only text: only such messages are appended to. */
+function appended(message: ThreadMessage, text: string): ThreadMessage {
+  const [node] = message.content;
+  if (node === undefined || !('children' in node)) return message;
+  const [child] = node.children;
+  const before = child !== undefined && 'text' in child ? child.text : '';
+  const content = [{ ...node, children: [{ text: before + text }] }] as ContentNode[];
+  return { ...message, content, plaintext: message.plaintext + text };
+}
+
+/** The state with a page of older messages, the newest of them first. */
+export function withOlder(
+  state: ThreadState,
+  items: readonly Message[],
+  olderToken: string | null,
+): ThreadState {
+  const known = new Set(state.messages.map(({ id }) => id));
+  const older = items.filter(({ id }) => !known.has(id)).map(sent);
+  return { ...state, messages: [...older.reverse(), ...state.messages], olderToken };
+}
+
+/** The state with a message that is being sent, at the end. */
+export function withDraft(state: ThreadState, draft: ThreadMessage): ThreadState {
+  return { ...state, messages: [...state.messages.filter(({ id }) => id !== draft.id), draft] };
+}
+
+/** The state after an attempt to send a draft. What the stream has confirmed meanwhile stays. */
+export function withOutcome(
+  state: ThreadState,
+  id: string,
+  outcome: Pick<ThreadMessage, 'state' | 'error'> | null,
+): ThreadState {
+  const messages = state.messages.flatMap((message) => {
+    if (message.id !== id || !isUnsent(message)) return [message];
+    return outcome === null ? [] : [{ ...message, ...outcome }];
+  });
+  return { ...state, messages };
+}
+
+/** The text of content, for a draft; the server's `plaintext` replaces it. */
+export const textOf = (nodes: readonly ContentNode[]): string =>
+  nodes.map((node) => ('text' in node ? node.text : textOf(node.children as ContentNode[]))).join('\n');

@@ -1,0 +1,84 @@
+import type { Member, RollcallClient, RollcallError } from '@rollcall/client';
+import { useMemo } from 'react';
+import { storeOf } from './client-stores.ts';
+import type { LiveStore } from './live-store.ts';
+import { useProvided } from './rollcall-provider.ts';
+import { useStore } from './use-store.ts';
+import { useViewer } from './use-viewer.ts';
+
+/** The members of a group. Methods reject with a RollcallError. */
+export interface UseMembers {
+  /** In order of ID, as far as they are loaded. */
+  readonly members: readonly Member[];
+  /** How many members the group has; null until it is known. */
+  readonly total: number | null;
+  readonly isLoading: boolean;
+  readonly error: RollcallError | null;
+  readonly hasMore: boolean;
+  /** Loads 100 more members. */
+  loadMore(): Promise<void>;
+  /** Reads the list anew: the server does not report changes of members to pages. */
+  refresh(): void;
+}
+
+interface MembersState {
+  readonly members: readonly Member[];
+  readonly total: number | null;
+  readonly isLoading: boolean;
+  readonly error: RollcallError | null;
+  readonly token: string | null;
+}
+
+const UNREAD: MembersState = { members: [], total: null, isLoading: true, error: null, token: null };
+const LIMIT = 100;
+
+/** @param groupID null until it is known */
+const membersStore = (client: RollcallClient, groupID: string | null): LiveStore<MembersState> =>
+  storeOf<MembersState>(client, ['members', groupID], UNREAD, async (set, signal) => {
+    if (groupID === null) return;
+    try {
+      const { items, total, next } = await client.members(groupID, { signal }).page({ limit: LIMIT });
+      set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
+    } catch (error) {
+      set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
+    }
+  });
+
+const all = (state: MembersState) => state;
+
+/** The members of a group: the given one, the provider's, or the only one of the viewer. */
+export function useMembers(options: { readonly groupID?: string | undefined } = {}): UseMembers {
+  const provided = useProvided(options.groupID);
+  const { client } = provided;
+  const { viewer } = useViewer();
+  const only = viewer?.groups.length === 1 ? viewer.groups[0]?.id : undefined;
+  const groupID = provided.groupID ?? only ?? null;
+  const store = membersStore(client, groupID);
+  const state = useStore(store, all);
+  const actions = useMemo(() => actionsOf(client, store, groupID), [client, store, groupID]);
+  return useMemo(() => {
+    const { token, ...shown } = state;
+    return { ...shown, hasMore: token !== null, ...actions };
+  }, [state, actions]);
+}
+
+function actionsOf(client: RollcallClient, store: LiveStore<MembersState>, groupID: string | null) {
+  let loading: Promise<void> | null = null;
+  const loadPage = async () => {
+    const { token } = store.get();
+    if (token === null || groupID === null) return;
+    const { items, next } = await client.members(groupID).page({ limit: LIMIT, token });
+    store.set((state) =>
+      state.token === token ? { ...state, members: [...state.members, ...items], token: next } : state,
+    );
+  };
+  return {
+    loadMore: () => {
+      loading ??= loadPage().finally(() => {
+        loading = null;
+      });
+      return loading;
+    },
+    refresh: () => store.restart(),
+  };
+}

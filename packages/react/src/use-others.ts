@@ -1,0 +1,65 @@
+import { useCallback } from 'react';
+import {
+  type GroupPresence,
+  type PresenceOptions,
+  type PresentUser,
+  presenceStore,
+} from './presence-store.ts';
+import { useProvided } from './rollcall-provider.ts';
+import { type IsEqual, useStore } from './use-store.ts';
+import { useViewerID } from './use-viewer.ts';
+
+/** Where the hooks of presence read, and with which group. */
+function usePresenceStore(options: PresenceOptions) {
+  const { client, groupID } = useProvided(options.groupID);
+  return presenceStore(client, { ...options, groupID });
+}
+
+const isSameList: IsEqual<unknown> = (a, b) =>
+  Object.is(a, b) ||
+  (Array.isArray(a) &&
+    Array.isArray(b) &&
+    a.length === b.length &&
+    a.every((item, at) => Object.is(item, b[at])));
+
+const identity = (users: readonly PresentUser[]): unknown => users;
+const NO_OPTIONS: PresenceOptions = {};
+
+/**
+ * The other users who are present, in order of ID. With `select`, what it returns of them; the component renders again only
+ * when that changes. Lists are compared item by item, other values with `Object.is`, or as `isEqual` says.
+ */
+export function useOthers(options?: PresenceOptions): readonly PresentUser[];
+export function useOthers<Selected>(
+  options: PresenceOptions,
+  select: (others: readonly PresentUser[]) => Selected,
+  isEqual?: IsEqual<Selected>,
+): Selected;
+export function useOthers(
+  options: PresenceOptions = NO_OPTIONS,
+  select: (others: readonly PresentUser[]) => unknown = identity,
+  isEqual: IsEqual<unknown> = isSameList,
+): unknown {
+  const viewerID = useViewerID();
+  const selected = useCallback(
+    ({ users }: GroupPresence) => select(viewerID === null ? [] : users.filter(({ id }) => id !== viewerID)),
+    [viewerID, select],
+  );
+  return useStore(usePresenceStore(options), selected, isEqual);
+}
+
+/** The viewer as the others see them; null while they are not present. */
+export function useSelf(options: PresenceOptions = NO_OPTIONS): PresentUser | null {
+  const viewerID = useViewerID();
+  const selected = useCallback(
+    ({ users }: GroupPresence) => users.find(({ id }) => id === viewerID) ?? null,
+    [viewerID],
+  );
+  return useStore(usePresenceStore(options), selected);
+}
+
+const errorOf = ({ error }: GroupPresence) => error;
+
+/** Why the presence of the group cannot be watched; null while it can. */
+export const usePresenceError = (options: PresenceOptions = NO_OPTIONS): GroupPresence['error'] =>
+  useStore(usePresenceStore(options), errorOf);

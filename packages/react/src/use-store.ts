@@ -1,0 +1,38 @@
+import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
+import type { LiveStore } from './live-store.ts';
+
+/** Whether two selections are the same, so that the component need not render again. */
+export type IsEqual<Selected> = (a: Selected, b: Selected) => boolean;
+
+/** A part of a store's state. The component renders again only when the part changes. */
+export function useStore<State, Selected>(
+  store: LiveStore<State>,
+  select: (state: State) => Selected,
+  isEqual: IsEqual<Selected> = Object.is,
+): Selected {
+  /** What the component shows, so that a selection that is equal to it is the same object. */
+  const shown = useRef<{ value: Selected } | null>(null);
+  const [get, getInitial] = useMemo(() => {
+    let last: { state: State; value: Selected } | null = null;
+    const selection = (state: State): Selected => {
+      if (last !== null && Object.is(last.state, state)) return last.value;
+      const value = select(state);
+      const before = last ?? shown.current;
+      const kept = before !== null && isEqual(before.value, value) ? before.value : value;
+      last = { state, value: kept };
+      return kept;
+    };
+    return [() => selection(store.get()), () => select(store.initial)];
+  }, [store, select, isEqual]);
+  const initial = useRef<{ get: () => Selected; value: Selected } | null>(null);
+  const getServer = () => {
+    // React compares two readings of the server's snapshot: they must be the same object.
+    if (initial.current?.get !== getInitial) initial.current = { get: getInitial, value: getInitial() };
+    return initial.current.value;
+  };
+  const value = useSyncExternalStore(store.subscribe, get, getServer);
+  useEffect(() => {
+    shown.current = { value };
+  }, [value]);
+  return value;
+}

@@ -1,0 +1,123 @@
+import type {
+  ContentNode,
+  RollcallClient,
+  RollcallError,
+  ViewerMessageCreation,
+  ViewerThread,
+} from '@rollcall/client';
+import { useMemo } from 'react';
+import { storeOf } from './client-stores.ts';
+import type { LiveStore } from './live-store.ts';
+import { useRollcall } from './rollcall-provider.ts';
+import { type MessageContent, nodesOf, SendQueue } from './send-queue.ts';
+import {
+  type ThreadMessage,
+  type ThreadState,
+  threadAfter,
+  UNREAD_THREAD,
+  withOlder,
+} from './thread-state.ts';
+import { useStore } from './use-store.ts';
+import { useViewerID } from './use-viewer.ts';
+
+/** The thread to create when the first message is sent to it. */
+export type ThreadToCreate = NonNullable<ViewerMessageCreation['createThread']>;
+
+/** A thread: its messages as they are written, and what the viewer can do. Methods reject with a RollcallError. */
+export interface UseThread {
+  readonly thread: ViewerThread | null;
+  readonly messages: readonly ThreadMessage[];
+  readonly isLoading: boolean;
+  readonly error: RollcallError | null;
+  readonly hasOlder: boolean;
+  /** Loads 50 older messages. */
+  loadOlder(): Promise<void>;
+  /**
+   * Shows the message at once, and sends it; it does not reject. With `createThread` the thread is created when it is
+   * missing. Returns the ID of the message.
+   */
+  send(content: MessageContent, options?: { readonly createThread?: ThreadToCreate }): string;
+  /** Sends a message again that failed. */
+  retry(messageID: string): void;
+  /** Removes a message that failed. */
+  discard(messageID: string): void;
+  /** Changes a message of the viewer. */
+  edit(messageID: string, content: MessageContent): Promise<void>;
+  /** Hides a message of the viewer; false brings it back. */
+  setDeleted(messageID: string, deleted: boolean): Promise<void>;
+  setResolved(resolved: boolean): Promise<void>;
+  /** The viewer has seen everything, or everything up to a message. */
+  markSeen(messageID?: string): Promise<void>;
+}
+
+const OLDER_LIMIT = 50;
+
+const threadStore = (client: RollcallClient, id: string): LiveStore<ThreadState> =>
+  storeOf<ThreadState>(client, ['thread', id], UNREAD_THREAD, async (set, signal) => {
+    try {
+      for await (const event of client.threads.messages(id).watch({ signal })) {
+        set((state) => threadAfter(state, event));
+      }
+    } catch (error) {
+      set((state) => ({ ...state, thread: null, error: error as RollcallError, isLoading: false }));
+    }
+  });
+
+const all = (state: ThreadState) => state;
+
+/** A thread with its messages, live. */
+export function useThread(threadID: string): UseThread {
+  const client = useRollcall();
+  const viewerID = useViewerID();
+  const store = threadStore(client, threadID);
+  const state = useStore(store, all);
+  const actions = useMemo(
+    () => actionsOf(client, store, threadID, viewerID ?? ''),
+    [client, store, threadID, viewerID],
+  );
+  return useMemo(() => {
+    const { thread, messages, isLoading, error, olderToken } = state;
+    return { thread, messages, isLoading, error, hasOlder: olderToken !== null, ...actions };
+  }, [state, actions]);
+}
+
+function actionsOf(
+  client: RollcallClient,
+  store: LiveStore<ThreadState>,
+  threadID: string,
+  viewerID: string,
+) {
+  const messages = client.threads.messages(threadID);
+  const queue = new SendQueue(messages, store, { threadID, viewerID });
+  let loading: Promise<void> | null = null;
+  const loadPage = async () => {
+    const { olderToken } = store.get();
+    if (olderToken === null) return;
+    const page = await messages.list({ order: 'descending' }).page({ limit: OLDER_LIMIT, token: olderToken });
+    // A new snapshot came meanwhile: it begins anew.
+    if (store.get().olderToken === olderToken) store.set((state) => withOlder(state, page.items, page.next));
+  };
+  return {
+    loadOlder: () => {
+      loading ??= loadPage().finally(() => {
+        loading = null;
+      });
+      return loading;
+    },
+    send: queue.send,
+    retry: queue.retry,
+    discard: queue.discard,
+    edit: async (id: string, content: MessageContent) => {
+      await messages.put(id, { content: nodesOf(content) as ContentNode[] });
+    },
+    setDeleted: async (id: string, deleted: boolean) => {
+      await messages.put(id, { deleted });
+    },
+    setResolved: async (resolved: boolean) => {
+      await client.threads.put(threadID, { resolved });
+    },
+    markSeen: async (messageID?: string) => {
+      await client.threads.markSeen(threadID, messageID === undefined ? {} : { messageID });
+    },
+  };
+}

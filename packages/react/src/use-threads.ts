@@ -1,0 +1,111 @@
+import type {
+  Created,
+  RollcallClient,
+  RollcallError,
+  ThreadFilter,
+  ThreadsEvent,
+  ViewerThread,
+  ViewerThreadCreation,
+} from '@rollcall/client';
+import { useMemo } from 'react';
+import { storeOf } from './client-stores.ts';
+import type { LiveStore } from './live-store.ts';
+import { useProvided } from './rollcall-provider.ts';
+import { useStore } from './use-store.ts';
+
+/** Which threads, of which group. Without `groupID`, the group is the provider's or the token's. */
+export interface ThreadsOptions extends ThreadFilter {
+  readonly groupID?: string | undefined;
+}
+
+/** The threads of a group, and what the viewer can do. Methods reject with a RollcallError. */
+export interface UseThreads {
+  /** The latest activity first. */
+  readonly threads: readonly ViewerThread[];
+  readonly isLoading: boolean;
+  readonly error: RollcallError | null;
+  readonly hasMore: boolean;
+  /** Loads 50 more threads. */
+  loadMore(): Promise<void>;
+  create(thread: ViewerThreadCreation): Promise<Created>;
+}
+
+interface ThreadsState {
+  readonly threads: readonly ViewerThread[];
+  readonly isLoading: boolean;
+  readonly error: RollcallError | null;
+  readonly token: string | null;
+}
+
+const UNREAD: ThreadsState = { threads: [], isLoading: true, error: null, token: null };
+const MORE_LIMIT = 50;
+const NO_OPTIONS: ThreadsOptions = {};
+
+const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStore<ThreadsState> =>
+  storeOf<ThreadsState>(client, ['threads', options], UNREAD, async (set, signal) => {
+    try {
+      for await (const event of client.threads.watch({ ...options, signal })) {
+        set((state) => threadsAfter(state, event));
+      }
+    } catch (error) {
+      set(() => ({ ...UNREAD, isLoading: false, error: error as RollcallError }));
+    }
+  });
+
+const activityOf = (thread: ViewerThread) => thread.lastMessageTimestamp ?? thread.createdTimestamp;
+
+/** The state after an event of the stream. A pure function. */
+export function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState {
+  if (event.type === 'snapshot') {
+    return { threads: event.threads, isLoading: false, error: null, token: event.pagination.token };
+  }
+  const id = event.type === 'thread' ? event.thread.id : event.id;
+  const others = state.threads.filter((thread) => thread.id !== id);
+  if (event.type === 'removed') return { ...state, threads: others };
+  const { thread } = event;
+  const index = others.findIndex((other) => activityOf(other) <= activityOf(thread));
+  return { ...state, threads: others.toSpliced(index === -1 ? others.length : index, 0, thread) };
+}
+
+const all = (state: ThreadsState) => state;
+
+/** The threads of a group, live. */
+export function useThreads(options: ThreadsOptions = NO_OPTIONS): UseThreads {
+  const { client, groupID } = useProvided(options.groupID);
+  const { location, partialMatch, resolved } = options;
+  const filter = { groupID, location, partialMatch, resolved };
+  const store = threadsStore(client, filter);
+  const state = useStore(store, all);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is another one when the filter is.
+  const actions = useMemo(() => actionsOf(client, store, filter), [client, store]);
+  return useMemo(() => {
+    const { threads, isLoading, error, token } = state;
+    return { threads, isLoading, error, hasMore: token !== null, ...actions };
+  }, [state, actions]);
+}
+
+function actionsOf(client: RollcallClient, store: LiveStore<ThreadsState>, filter: ThreadsOptions) {
+  let loading: Promise<void> | null = null;
+  const loadPage = async () => {
+    const { token } = store.get();
+    if (token === null) return;
+    const page = await client.threads.list(filter).page({ limit: MORE_LIMIT, token });
+    store.set((state) => {
+      // A new snapshot came meanwhile: it begins anew.
+      if (state.token !== token) return state;
+      const known = new Set(state.threads.map(({ id }) => id));
+      const more = page.items.filter(({ id }) => !known.has(id));
+      return { ...state, threads: [...state.threads, ...more], token: page.next };
+    });
+  };
+  return {
+    loadMore: () => {
+      loading ??= loadPage().finally(() => {
+        loading = null;
+      });
+      return loading;
+    },
+    create: (thread: ViewerThreadCreation) =>
+      client.threads.create(filter.groupID === undefined ? thread : { groupID: filter.groupID, ...thread }),
+  };
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { skipsPages } from '../../server/test/pages/chromium.ts';
+import { oneHost } from './support/host.ts';
+
+/** Waits until the page shows this value. */
+const shows = (page: Page, id: string, value: unknown) =>
+  page.waitForFunction(
+    `document.getElementById('${id}')?.textContent === ${JSON.stringify(JSON.stringify(value))}`,
+  );
+
+const ready = (name: string, hasOlder: boolean) => ({ name, error: null, isLoading: false, hasOlder });
+
+/** What they do with messages does not depend on the version of React. */
+const react = '19';
+const host = oneHost([react]);
+
+describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
+  test('useThread shows a message while it is sent, creates the thread, and shows it live to others', async () => {
+    const project = await host.value.project('ada', 'bob');
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page: adas }) => {
+      await shows(adas, 'thread', {
+        name: null,
+        error: 'thread_not_found',
+        isLoading: false,
+        hasOlder: false,
+      });
+      let release = () => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await adas.route('**/messages', async (route) => {
+        if (route.request().method() === 'POST') await held;
+        await route.continue();
+      });
+      await adas.locator('#send').click();
+      await shows(adas, 'messages', ['one sending', 'two sending']);
+      release();
+      await shows(adas, 'messages', ['one sent', 'two sent']);
+      await shows(adas, 'thread', ready('New', false));
+      await shows(adas, 'threads', { isLoading: false, names: ['New 2'] });
+      await host.value.open(react, project, 'bob', { view: 'conversation' }, async ({ page: bobs }) => {
+        await shows(bobs, 'messages', ['one sent', 'two sent']);
+        await bobs.locator('#send').click();
+        await shows(adas, 'messages', ['one sent', 'two sent', 'one sent', 'two sent']);
+        await bobs.locator('#create').click();
+        await shows(adas, 'threads', { isLoading: false, names: ['Made 0', 'New 4'] });
+      });
+    });
+  });
+
+  test('useThread loads older messages, and applies appends, changes and removals', async () => {
+    const project = await host.value.project('ada');
+    const write = (method: string, path: string, body?: unknown) =>
+      host.value.server.request(method, path, {
+        token: project.token,
+        ...(body !== undefined && { body }),
+      });
+    await write('PUT', '/v1/threads/t', { groupID: 'g', name: 'T' });
+    const text = (text: string) => [{ type: 'markdown', children: [{ text }] }];
+    for (let index = 0; index < 53; index += 1) {
+      const id = `m${index}`;
+      await write('PUT', `/v1/threads/t/messages/${id}`, { authorID: 'ada', content: text(id) });
+    }
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      await shows(page, 'thread', ready('T', true));
+      await page.locator('#older').click();
+      await shows(page, 'thread', ready('T', false));
+      const all = Array.from({ length: 53 }, (_, index) => `m${index} sent`);
+      await shows(page, 'messages', all);
+      await write('POST', '/v1/threads/t/messages/m52/append', { text: ' and more' });
+      await write('PUT', '/v1/threads/t/messages/m0', { content: text('changed') });
+      await write('DELETE', '/v1/threads/t/messages/m1');
+      await shows(page, 'messages', ['changed sent', ...all.slice(2, -1), 'm52 and more sent']);
+    });
+  });
+
+  test('useThread reports the error of a message that cannot be sent, and sends it again with retry', async () => {
+    const project = await host.value.project('ada');
+    await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
+      await shows(page, 'threads', { isLoading: false, names: [] });
+      const body = { error: 'invalid_request', message: 'no' };
+      const refuse = '**/messages';
+      const headers = { 'access-control-allow-origin': '*' };
+      await page.route(refuse, (route) =>
+        route.request().method() === 'POST'
+          ? route.fulfill({ status: 400, json: body, headers })
+          : route.continue(),
+      );
+      await page.locator('#send').click();
+      await shows(page, 'messages', ['one failed', 'two failed']);
+      await shows(page, 'failed', 'invalid_request');
+      await page.unroute(refuse);
+      await page.locator('#retry').click();
+      await shows(page, 'messages', ['one sent', 'two failed']);
+      assert.equal(await page.locator('#failed').textContent(), '"invalid_request"');
+    });
+  });
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import * as sources from '../src/index.ts';
+
+const run = promisify(execFile);
+const PACKAGE = join(import.meta.dirname, '..');
+const IMPORTS = ['react', '@rollcall/client'];
+const BYTES_MAX = 8_000;
+
+let directory: string;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'rollcall-react-'));
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: PACKAGE });
+  await run('tar', ['-xzf', join(directory, JSON.parse(packed.stdout)[0].filename)], { cwd: directory });
+});
+
+after(() => rm(directory, { recursive: true, force: true }));
+
+test('the package imports its own files, React and the client, and is small, compressed', async () => {
+  const top = await readdir(join(directory, 'package'));
+  assert.deepEqual(top.sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
+  const dist = join(directory, 'package/dist');
+  const files = await readdir(dist);
+  let code = '';
+  for (const file of files) {
+    assert.match(file, /\.js$|\.d\.ts$/);
+    const text = await readFile(join(dist, file), 'utf8');
+    if (file.endsWith('.js')) code += text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^\s+/gm, '');
+    for (const [, imported = ''] of text.matchAll(/(?:from|import)\s*\(?["']([^"']+)["']/g)) {
+      const isOwn = imported.startsWith('./') && files.includes(imported.slice(2));
+      assert.ok(isOwn || IMPORTS.includes(imported), `${file} imports ${imported}`);
+    }
+  }
+  const bytes = gzipSync(code).length;
+  assert.ok(bytes < BYTES_MAX, `${bytes} bytes, compressed and without comments`);
+});
+
+test('README.md has every export with its signature, and no other', async () => {
+  const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8');
+  const [, block = ''] = readme.split('## Exports')[1]?.split('```ts\n') ?? [];
+  const listed = block.split('```')[0]?.match(/^\w+(?=\()/gm);
+  assert.deepEqual(listed?.toSorted(), Object.keys(sources).sort());
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { skipsPages } from '../../server/test/pages/chromium.ts';
+import { REACT_VERSIONS } from './support/bundle.ts';
+import { oneHost } from './support/host.ts';
+
+const host = oneHost();
+
+/** Waits until the page shows this value. */
+const shows = (page: Page, id: string, value: unknown) =>
+  page.waitForFunction(
+    `document.getElementById('${id}')?.textContent === ${JSON.stringify(JSON.stringify(value))}`,
+  );
+
+const shown = async (page: Page, id: string) =>
+  JSON.parse(String(await page.locator(`#${id}`).textContent()));
+
+/** React's development version recommends its tools on the console. */
+const isNoAdvertisement = (text: string) => !text.includes('React DevTools');
+
+for (const react of REACT_VERSIONS) {
+  describe(`presence with React ${react} in Chromium`, { skip: skipsPages }, () => {
+    test('two users see each other arrive and leave, in StrictMode with one stream and one presence each', async () => {
+      const project = await host.value.project('ada', 'bob');
+      await host.value.open(react, project, 'ada', { view: 'faces' }, async ({ page: adas, complaints }) => {
+        await shows(adas, 'self', 'ada');
+        await shows(adas, 'viewer', 'ADA');
+        await shows(adas, 'others', []);
+        await shows(adas, 'status', ['open', null]);
+        await host.value.open(react, project, 'bob', { view: 'faces', page: 'b' }, async ({ page: bobs }) => {
+          await shows(adas, 'others', [['bob', ['b']]]);
+          await shows(bobs, 'others', [['ada', ['a']]]);
+          const { text } = await host.value.server.request('GET', '/metrics');
+          assert.match(text, /^rollcall_presence_streams 2$/m);
+          await bobs.evaluate('unmount()');
+          await shows(adas, 'others', []);
+        });
+        assert.deepEqual(complaints.filter(isNoAdvertisement), []);
+      });
+    });
+
+    test('a component with a selector of useOthers renders only when its selection changes', async () => {
+      const project = await host.value.project('ada', 'bob', 'eve');
+      await host.value.open(react, project, 'ada', { view: 'watcher' }, async ({ page }) => {
+        const put = (user: string, location: Record<string, string>) =>
+          host.value.server.request('PUT', `/v1/users/${user}/presence`, {
+            token: project.token,
+            body: { groupID: 'g', location },
+          });
+        await put('bob', { page: 'a' });
+        await shows(page, 'others', [['bob', ['a']]]);
+        const before = await shown(page, 'count');
+        for (const letter of ['b', 'c', 'd']) await put('bob', { page: letter });
+        await shows(page, 'others', [['bob', ['a', 'b', 'c', 'd']]]);
+        assert.deepEqual(await shown(page, 'count'), before, 'the number did not change');
+        await put('eve', { page: 'a' });
+        await page.waitForFunction(`JSON.parse(document.getElementById('count').textContent).count === 2`);
+      });
+    });
+
+    test('a user who is not a member gets group_not_found from useMyPresence and useConnectionStatus goes on', async () => {
+      const project = await host.value.project('ada');
+      await project.seed({ users: [{ id: 'out' }] });
+      await host.value.open(react, project, 'out', { view: 'faces' }, async ({ page }) => {
+        await shows(page, 'my-error', 'group_not_found');
+        await shows(page, 'viewer', 'group_not_found');
+        await shows(page, 'others', []);
+      });
+    });
+
+    test('useMembers loads the members page by page', async () => {
+      const ids = Array.from({ length: 150 }, (_, index) => `user-${index}`);
+      const project = await host.value.project('ada', ...ids);
+      await host.value.open(react, project, 'ada', { view: 'members' }, async ({ page }) => {
+        await shows(page, 'members', { count: 100, total: 151, hasMore: true, isLoading: false });
+        await page.locator('#more-members').click();
+        await shows(page, 'members', { count: 151, total: 151, hasMore: false, isLoading: false });
+      });
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { bundle, REACT_VERSIONS } from './support/bundle.ts';
+import { oneHost } from './support/host.ts';
+
+const host = oneHost();
+let directory: string;
+
+before(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'rollcall-react-'));
+});
+
+after(() => rm(directory, { recursive: true, force: true }));
+
+for (const react of REACT_VERSIONS) {
+  describe(`rendering on a server with React ${react}`, () => {
+    let server: typeof import('./support/server-rendering.ts');
+
+    before(async () => {
+      const path = join(directory, `server-${react}.mjs`);
+      await writeFile(path, await bundle('support/server-rendering.ts', react, 'server'));
+      server = await import(pathToFileURL(path).href);
+    });
+
+    test('every hook renders on a server, without a request', () => {
+      const faces = server.render('faces');
+      assert.match(faces, /<output id="status">\[&quot;connecting&quot;,null\]<\/output>/);
+      assert.match(faces, /<output id="others">\[\]<\/output>/);
+      assert.match(server.render('members'), /&quot;isLoading&quot;:true/);
+      assert.match(server.render('conversation'), /<output id="messages">\[\]<\/output>/);
+    });
+
+    test('a page takes over what the server has rendered without an error, and becomes live', {
+      skip: skipsPages,
+    }, async () => {
+      host.value.rendered.set(`${react} hydrated`, server.render('hydrated'));
+      const project = await host.value.project('ada');
+      await host.value.open(react, project, 'ada', { view: 'hydrated' }, async ({ page, complaints }) => {
+        await page.waitForFunction(`document.getElementById('self').textContent === '"ada"'`);
+        assert.deepEqual(
+          complaints.filter((text) => !text.includes('React DevTools')),
+          [],
+        );
+      });
+    });
+
+    test('AvatarStack gives every face its name, and counts the others, without a style sheet', {
+      skip: skipsPages,
+    }, async () => {
+      const picture = 'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>';
+      const people = [
+        { id: 'a', name: 'Ada Okafor', pictureURL: picture },
+        { id: 'b', name: '🦊 Bob <i>', pictureURL: null },
+        { id: 'c', name: null, pictureURL: null },
+        { id: 'd', name: 'Dora', pictureURL: null },
+      ];
+      const html = server.renderAvatars({ people, max: 2, size: 40, label: 'Readers' });
+      await visit(`${host.value.origin}/empty/`, {}, async ({ page, complaints }) => {
+        await page.setContent(`<main>${html}</main>`);
+        const tree = await page.locator('ul').ariaSnapshot();
+        assert.equal(
+          tree,
+          [
+            '- list "Readers":',
+            '  - listitem:',
+            '    - img "Ada Okafor"',
+            '  - listitem:',
+            '    - img "🦊 Bob <i>": 🦊<',
+            '  - listitem:',
+            '    - img "and c, Dora": "+2"',
+          ].join('\n'),
+        );
+        assert.deepEqual((await page.locator('img').boundingBox())?.width, 40);
+        assert.deepEqual(complaints, []);
+      });
+    });
+  });
+}

@@ -1,0 +1,123 @@
+/** The application of the tests. What it shows is in the URL: `?view=faces&token=…&group=…`. */
+import { RollcallClient } from '@rollcall/client';
+import { createElement, type FunctionComponent, type ReactElement, StrictMode, useRef } from 'react';
+import * as rollcall from '../../src/index.ts';
+
+const {
+  useConnectionStatus,
+  useMembers,
+  useMyPresence,
+  useOthers,
+  useSelf,
+  useThread,
+  useThreads,
+  useViewer,
+} = rollcall;
+
+/** Makes what a component reads visible to the test. */
+const shown = (id: string, value: unknown) => createElement('output', { id, key: id }, JSON.stringify(value));
+
+const button = (id: string, onClick: () => void) =>
+  createElement('button', { type: 'button', key: `button ${id}`, id, onClick }, id);
+
+/** Counts how often a component rendered. In StrictMode, React renders each twice. */
+function useRenders(): number {
+  const renders = useRef(0);
+  renders.current += 1;
+  return renders.current;
+}
+
+/** The part of a page that is used here; these files are checked without the types of browsers. */
+const page = globalThis as { readonly location?: { readonly search: string } };
+const parameters = () => new URLSearchParams(page.location?.search ?? '');
+
+function Me(): ReactElement {
+  const location = { page: parameters().get('page') ?? 'a' };
+  const { update, error } = useMyPresence({ location });
+  return createElement('p', null, [
+    shown('my-error', error?.code ?? null),
+    button('update', () => update({ x: 1 })),
+  ]);
+}
+
+function Others(): ReactElement {
+  const others = useOthers();
+  return shown(
+    'others',
+    others.map(({ id, presences }) => [id, presences.map(({ location }) => location.page).sort()]),
+  );
+}
+
+/** Renders again only when the number of others changes. */
+function Count(): ReactElement {
+  const renders = useRenders();
+  const count = useOthers({}, (others) => others.length);
+  return shown('count', { count, renders });
+}
+
+function Status(): ReactElement {
+  const { state, reason } = useConnectionStatus();
+  return shown('status', [state, reason?.code ?? null]);
+}
+
+function Viewer(): ReactElement {
+  const { viewer, error } = useViewer();
+  const self = useSelf();
+  return createElement('p', null, [
+    shown('viewer', viewer === null ? (error?.code ?? null) : viewer.user.name),
+    shown('self', self?.id ?? null),
+  ]);
+}
+
+function Members(): ReactElement {
+  const { members, total, hasMore, loadMore, isLoading } = useMembers();
+  return createElement('p', null, [
+    shown('members', { count: members.length, total, hasMore, isLoading }),
+    button('more-members', () => void loadMore()),
+  ]);
+}
+
+function Threads(): ReactElement {
+  const { threads, create, isLoading } = useThreads();
+  return createElement('p', null, [
+    shown('threads', { isLoading, names: threads.map(({ name, total }) => `${name} ${total}`) }),
+    button('create', () => void create({ id: 'made', name: 'Made' })),
+  ]);
+}
+
+function Thread(): ReactElement {
+  const thread = useThread(parameters().get('thread') ?? 't');
+  const { messages, hasOlder, loadOlder, send, retry, error, isLoading } = thread;
+  const failed = messages.find(({ state }) => state === 'failed');
+  return createElement('p', null, [
+    shown('thread', { name: thread.thread?.name ?? null, error: error?.code ?? null, isLoading, hasOlder }),
+    shown(
+      'messages',
+      messages.map(({ plaintext, state }) => `${plaintext} ${state}`),
+    ),
+    shown('failed', failed?.error?.code ?? null),
+    button('older', () => void loadOlder()),
+    button('send', () => {
+      send('one', { createThread: { name: 'New' } });
+      send('two');
+    }),
+    button('retry', () => failed !== undefined && retry(failed.id)),
+  ]);
+}
+
+const VIEWS: Readonly<Record<string, readonly FunctionComponent[]>> = {
+  faces: [Me, Others, Count, Status, Viewer, rollcall.Facepile as FunctionComponent],
+  hydrated: [Me, Others, Status, Viewer, Members, Threads],
+  watcher: [Others, Count, Status, Viewer],
+  conversation: [Threads, Thread],
+  members: [Members],
+};
+
+/** The application with the components of a view. */
+export function application(view: string, client: RollcallClient): ReactElement {
+  const children = (VIEWS[view] ?? []).map((component, key) => createElement(component, { key }));
+  return createElement(StrictMode, null, createElement(rollcall.RollcallProvider, { client }, children));
+}
+
+/** A client of the page, with what its URL names. */
+export const clientOf = (url: string, token: string): RollcallClient => new RollcallClient({ url, token });
