@@ -18,6 +18,9 @@ import { largeGroupContract } from './store/large-group-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
 import { messageAppendContract } from './store/message-append-contract.ts';
 import { messageContract } from './store/message-contract.ts';
+import { messageErrorContract } from './store/message-error-contract.ts';
+import { messageListContract } from './store/message-list-contract.ts';
+import { messageThreadContract } from './store/message-thread-contract.ts';
 import { packedContract, withPackedLists } from './store/packed-contract.ts';
 import { pageContract } from './store/page-contract.ts';
 import { preconditionContract } from './store/precondition-contract.ts';
@@ -25,10 +28,12 @@ import { preferencesContract } from './store/preferences-contract.ts';
 import { projectContract } from './store/project-contract.ts';
 import { raceContract } from './store/race-contract.ts';
 import { revisionContract } from './store/revision-contract.ts';
+import { seenThreadContract } from './store/seen-thread-contract.ts';
 import { sessionContract } from './store/session-contract.ts';
 import { type MakeStoreSpace, StoreLab } from './store/store-lab.ts';
 import { textContract } from './store/text-contract.ts';
 import { threadContract } from './store/thread-contract.ts';
+import { threadDeletionContract } from './store/thread-deletion-contract.ts';
 import { threadListContract } from './store/thread-list-contract.ts';
 import { transferContract } from './store/transfer-contract.ts';
 import { transferConversationContract } from './store/transfer-conversation-contract.ts';
@@ -65,8 +70,13 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
 /** Called by {@link conversationContract}. */
 const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   threads: threadContract,
+  'seen threads': seenThreadContract,
+  'deleted threads': threadDeletionContract,
   'lists of threads': threadListContract,
   messages: messageContract,
+  'rejected messages': messageErrorContract,
+  'messages and their thread': messageThreadContract,
+  'lists of messages': messageListContract,
   'texts that are appended to messages': messageAppendContract,
   'transfers of threads and messages': transferConversationContract,
 };

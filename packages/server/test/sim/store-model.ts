@@ -30,10 +30,11 @@ import type { Page, PageRequest } from '../../src/values/page.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { applyBatch } from './model-batch.ts';
 import { changesOf, recordChanges } from './model-changes.ts';
-import * as conversation from './model-conversation.ts';
 import { eligibilityOf, putDurablePresence } from './model-durable-presence.ts';
+import * as modelMessages from './model-messages.ts';
 import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
 import { addProject, ModelState } from './model-state.ts';
+import * as modelThreads from './model-threads.ts';
 import { exportedOf, importInto } from './model-transfer.ts';
 import * as model from './model-world.ts';
 import { ascending, emptyWorld, type ModelUser, type World } from './model-world.ts';
@@ -241,27 +242,27 @@ export class StoreModel implements Store {
   };
 
   readonly threads: ThreadStore = {
-    find: async (key, id, viewer) => structuredClone(conversation.findThread(this.#read(key), id, viewer)),
-    list: async (key, request) => structuredClone(conversation.listThreads(this.#read(key), request)),
+    find: async (key, id, viewer) => structuredClone(modelThreads.findThread(this.#read(key), id, viewer)),
+    list: async (key, request) => structuredClone(modelThreads.listThreads(this.#read(key), request)),
     put: async (key, id, write, context) =>
-      this.#recorded(key, conversation.putThread(this.#write(key), id, write, context), context),
+      this.#recorded(key, modelThreads.putThread(this.#write(key), id, write, context), context),
     delete: async (key, id, context) =>
-      this.#recorded(key, conversation.deleteThread(this.#write(key), id, context), context),
+      this.#recorded(key, modelThreads.deleteThread(this.#write(key), id, context), context),
     markSeen: async (key, id, userId, messageId, context) =>
-      conversation.markSeen(this.#write(key), id, userId, messageId, context),
+      modelThreads.markSeen(this.#write(key), id, userId, messageId, context),
   };
 
   readonly messages: MessageStore = {
     find: async (key, threadId, id) =>
-      structuredClone(conversation.findMessage(this.#read(key), threadId, id)),
+      structuredClone(modelMessages.findMessage(this.#read(key), threadId, id)),
     list: async (key, threadId, request) =>
-      structuredClone(conversation.listMessages(this.#read(key), threadId, request)),
+      structuredClone(modelMessages.listMessages(this.#read(key), threadId, request)),
     put: async (key, threadId, id, write, context) =>
-      this.#recorded(key, conversation.putMessage(this.#write(key), threadId, id, write, context), context),
+      this.#recorded(key, modelMessages.putMessage(this.#write(key), threadId, id, write, context), context),
     append: async (key, threadId, id, append, context) =>
-      this.#recorded(key, conversation.appendText(this.#write(key), threadId, id, append, context), context),
+      this.#recorded(key, modelMessages.appendText(this.#write(key), threadId, id, append, context), context),
     delete: async (key, threadId, id, context) =>
-      this.#recorded(key, conversation.deleteMessage(this.#write(key), threadId, id, context), context),
+      this.#recorded(key, modelMessages.deleteMessage(this.#write(key), threadId, id, context), context),
   };
 
   readonly transfer: TransferStore = {

@@ -1,0 +1,176 @@
+/** Writes of messages that are rejected, and which error comes first. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { StoredMessageWrite } from '../../../src/store/ports/messages.ts';
+import { Conversation, type Given, plain } from './conversation.ts';
+import { numbered, START } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
+
+const EARLIER = START - 1_000_000;
+const STALE = { kind: 'stale' };
+const THREAD_ABSENT = { kind: 'threadAbsent' };
+const SHUT = { kind: 'groupUnavailable', groupId: 'shut', isDeleted: true };
+const fixed = (field: string) => ({ kind: 'fixedField', field });
+const NEW = { authorId: 'ann', content: plain('new') };
+
+export function messageErrorContract(lab: StoreLab): void {
+  const NO_CONTENT = { kind: 'fieldsRequired', fields: ['content'] };
+  const UNKNOWN = { kind: 'unknownUsers', users: { count: 1, ids: ['none'] } };
+  const author = (reason: string, groupId = 'g') => ({ kind: 'authorUnavailable', reason, groupId });
+  /** Thread `s` is of the deleted group `shut`. */
+  const stock = async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newThread('s', { groupId: 'shut', createdAt: EARLIER });
+    return c;
+  };
+  type Case = readonly [
+    title: string,
+    thread: string,
+    write: StoredMessageWrite,
+    expected: object,
+    given?: Given,
+  ];
+
+  const creations: readonly Case[] = [
+    [
+      'without author and content lacks both',
+      't',
+      {},
+      { kind: 'fieldsRequired', fields: ['authorID', 'content'] },
+    ],
+    ['without content lacks that', 't', { authorId: 'ann' }, NO_CONTENT],
+    ['that lacks fields says so before the thread', 'none', { authorId: 'ann' }, NO_CONTENT],
+    ['of an unknown thread says so', 'none', NEW, THREAD_ABSENT],
+    ['of an unknown thread says so before the author', 'none', { ...NEW, authorId: 'none' }, THREAD_ABSENT],
+    ['in a deleted group says so', 's', NEW, SHUT],
+    ['in a deleted group says so before the author', 's', { ...NEW, authorId: 'none' }, SHUT],
+    ['of an unknown author says so', 't', { ...NEW, authorId: 'none' }, author('absent')],
+    ['of a deleted author says so', 't', { ...NEW, authorId: 'off' }, author('deleted')],
+    ['of an author who is no member says so', 't', { ...NEW, authorId: 'cid' }, author('notMember')],
+    [
+      'imported of an unknown author says so',
+      't',
+      { ...NEW, authorId: 'none', createdAt: 1 },
+      author('absent'),
+    ],
+    [
+      'of an unknown author says so before it names mentioned users',
+      't',
+      { authorId: 'none', content: plain('x', 'nobody') },
+      author('absent'),
+    ],
+    ['that mentions unknown users says so', 't', { ...NEW, content: plain('x', 'ann', 'none') }, UNKNOWN],
+    [
+      'that mentions unknown users says so before the precondition',
+      't',
+      { ...NEW, content: plain('x', 'none') },
+      UNKNOWN,
+      { ifMatch: '*' },
+    ],
+    ['that must be there already is absent', 't', { ...NEW, ofAuthor: 'ann' }, { kind: 'absent' }],
+    ['that must be there already names the missing thread first', 'none', { ofAuthor: 'ann' }, THREAD_ABSENT],
+    ['in a thread of another group than it must be says so', 't', { ...NEW, inGroup: 'h' }, THREAD_ABSENT],
+    ['with `ifMatch` is stale', 't', NEW, STALE, { ifMatch: ['r'] }],
+    ['with `ifMatch` is stale where fields are missing too', 't', {}, STALE, { ifMatch: '*' }],
+    ['with `ifMatch` names the missing thread first', 'none', {}, THREAD_ABSENT, { ifMatch: '*' }],
+  ];
+  for (const [title, thread, write, expected, given] of creations) {
+    test(`a message to be created ${title}, and nothing is created`, async () => {
+      const c = await stock();
+      const before = await c.recorded();
+      assert.deepEqual(await c.putMessage(thread, 'm', write, given), expected);
+      assert.notEqual((await c.findMessage(thread, 'm')).kind, 'found');
+      assert.deepEqual(await c.counts('t'), [0, 0, 0]);
+      assert.deepEqual((await c.thread('t')).participants, []);
+      assert.deepEqual(await c.recorded(), before);
+    });
+  }
+
+  test('of many unknown users the first are named, and all are counted', async () => {
+    const c = await stock();
+    const unknown = numbered('x', 30);
+    const outcome = await c.putMessage('t', 'm', { ...NEW, content: plain('x', 'ann', ...unknown) });
+    assert.deepEqual(outcome, { kind: 'unknownUsers', users: { count: 30, ids: unknown.slice(0, 20) } });
+  });
+
+  test('mentioned users need only exist', async () => {
+    const c = await stock();
+    await c.newMessage('t', 'm', { content: plain('x', 'ann', 'off', 'cid') });
+  });
+
+  test('the author of an import needs only exist', async () => {
+    const c = await stock();
+    for (const authorId of ['ann', 'off', 'cid']) {
+      for (const thread of ['t', 's']) await c.newMessage(thread, authorId, { authorId, createdAt: EARLIER });
+    }
+    assert.deepEqual((await c.messageIds('s')).sort(), ['ann', 'cid', 'off']);
+  });
+
+  const IMPORTED = { createdAt: EARLIER, updatedAt: EARLIER + 1, deletedAt: EARLIER + 2 };
+  const updates: readonly (readonly [
+    title: string,
+    write: StoredMessageWrite,
+    expected: object,
+    given?: Given,
+  ])[] = [
+    ['another author', { authorId: 'bob' }, fixed('authorID')],
+    ['another author who must have written it', { ofAuthor: 'bob' }, { kind: 'absent' }],
+    ['another group that its thread must be in', { ofAuthor: 'ann', inGroup: 'h' }, THREAD_ABSENT],
+    ['an unknown author', { authorId: 'none' }, fixed('authorID')],
+    ['another time of creation', { createdAt: EARLIER + 1 }, fixed('createdTimestamp')],
+    ['another time of the last change', { updatedAt: EARLIER }, fixed('updatedTimestamp')],
+    ['another time of deletion', { deletedAt: EARLIER }, fixed('deletedTimestamp')],
+    ['an unknown user who is mentioned', { content: plain('x', 'none') }, UNKNOWN],
+    [
+      'another author, before mentioned users',
+      { authorId: 'bob', content: plain('x', 'none') },
+      fixed('authorID'),
+    ],
+    [
+      'a mentioned user, before the precondition',
+      { content: plain('x', 'none') },
+      UNKNOWN,
+      { ifMatch: ['other'] },
+    ],
+    ['a revision that it does not have', {}, STALE, { ifMatch: ['other'] }],
+    ['a revision that it must not have', {}, STALE, { ifNoneMatch: ['now'] }],
+    ['the condition that it is not there', {}, { kind: 'exists' }, { ifNoneMatch: '*' }],
+  ];
+  for (const [title, write, expected, given] of updates) {
+    test(`an update with ${title} is rejected, and changes nothing`, async () => {
+      const c = await stock();
+      await c.newMessage('t', 'm', IMPORTED, { revision: 'now' });
+      const before = [await c.message('t', 'm'), await c.thread('t')];
+      assert.deepEqual(await c.putMessage('t', 'm', { metadata: '{"x":1}', ...write }, given), expected);
+      assert.deepEqual([await c.message('t', 'm'), await c.thread('t')], before);
+    });
+  }
+
+  test('an update may repeat the author and the times, and has the revision that it requires', async () => {
+    const c = await stock();
+    await c.newMessage('t', 'm', IMPORTED, { revision: 'now' });
+    const repeated = { ...IMPORTED, authorId: 'ann', url: 'https://example.org' };
+    assert.equal((await c.putMessage('t', 'm', repeated, { ifMatch: ['now'] })).kind, 'updated');
+    assert.equal((await c.putMessage('t', 'm', { url: null }, { ifMatch: '*' })).kind, 'updated');
+  });
+
+  test('an update needs neither a present author nor a member', async () => {
+    const c = await stock();
+    await c.newMessage('t', 'm', { authorId: 'bob' });
+    await c.changeMembers('g', { remove: ['bob'] });
+    assert.equal((await c.putMessage('t', 'm', { content: plain('1') })).kind, 'updated');
+    await c.deleteUser('bob');
+    assert.equal((await c.putMessage('t', 'm', { content: plain('2'), authorId: 'bob' })).kind, 'updated');
+  });
+
+  test('in a deleted group messages are read and removed; updates must repeat the time of creation', async () => {
+    const c = await stock();
+    await c.newMessage('s', 'm', { createdAt: EARLIER });
+    assert.deepEqual(await c.messageIds('s'), ['m']);
+    assert.deepEqual(await c.putMessage('s', 'm', { content: plain('x') }), SHUT);
+    assert.deepEqual(await c.putMessage('s', 'm', { content: plain('x') }, { ifMatch: ['other'] }), SHUT);
+    const repeated = { content: plain('x'), createdAt: EARLIER };
+    assert.equal((await c.putMessage('s', 'm', repeated)).kind, 'updated');
+    assert.equal((await c.deleteMessage('s', 'm')).kind, 'deleted');
+  });
+}
