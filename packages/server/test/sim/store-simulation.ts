@@ -1,7 +1,8 @@
 /**
  * Random operations on an engine and on the naive model, side by side: every outcome and, again and again, everything
  * that can be read must be the same. Several projects run at once on one store, with the same IDs in each; within a
- * project some operations race, and then the engine must be where one of their orders leads.
+ * project some operations race, and then the engine must be where one of their orders leads. A replay of the recorded changes
+ * must lead there too.
  */
 import assert from 'node:assert/strict';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
@@ -11,6 +12,7 @@ import type { MakeStoreSpace, StoreSpace } from '../contract/store/store-lab.ts'
 import { comparableOutcome } from './comparable-outcome.ts';
 import { ModelState } from './model-state.ts';
 import { Random } from './random.ts';
+import { ReplayedRecords } from './replayed-records.ts';
 import type { Step } from './steps.ts';
 import { StoreModel } from './store-model.ts';
 import { StepSource } from './store-steps.ts';
@@ -81,6 +83,7 @@ class ProjectRun {
   #model = new StoreModel(new ModelState(SMALL_BOUNDS));
   #engineKey: ProjectKey | null = null;
   #modelKey: ProjectKey = 0;
+  #replayed = new ReplayedRecords();
   steps = 0;
 
   constructor(seed: number, index: number) {
@@ -93,6 +96,7 @@ class ProjectRun {
   async moveTo(store: Store): Promise<void> {
     this.#history.push('the store is moved to another one');
     this.#engineKey = (await store.projects.find(this.#name))?.key ?? null;
+    this.#replayed.moved();
     await this.#compareAll(store);
   }
 
@@ -101,6 +105,7 @@ class ProjectRun {
       if (this.#engineKey === null) await this.#createProject(store);
       for (let round = 0; round < rounds; round += 1) await this.#round(store, round);
       await this.#compareAll(store);
+      await this.#replayed.compare(store, this.#key);
     } catch (error) {
       const operations = this.#history.slice(-12).join('\n  ');
       throw new Error(`${this.#name}: the engine and the model differ after\n  ${operations}`, {
@@ -176,6 +181,7 @@ class ProjectRun {
     ];
     assert.ok(made.kind === 'created' && modelled.kind === 'created');
     this.#engineKey = made.project.key;
+    this.#replayed = new ReplayedRecords();
     this.#modelKey = modelled.project.key;
   }
 
