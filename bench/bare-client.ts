@@ -1,5 +1,5 @@
 /**
- * What PostgreSQL or Redis gives a client that does nothing else: as many callers as the HTTP load has connections, each
+ * The rate of PostgreSQL or Redis for a client that does nothing else: as many callers as the HTTP load has connections, each
  * with one call at a time, sent pipelined. Reads a {@link BarePlan} from the file named by its argument; prints
  * `{"requestsPerSecond": …}`.
  */

@@ -12,7 +12,7 @@ const [, , databaseUrl, batchFile] = process.argv as [string, string, string, st
 const batch = JSON.parse(readFileSync(batchFile, 'utf8')) as LargeBatch;
 const project = randomUUID();
 
-/** What speaks the copy protocol beneath the client's own queries. */
+/** The part of the client that speaks the copy protocol beneath its own queries. */
 interface Wire {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;

@@ -14,7 +14,7 @@ const REQUESTS = 20_000;
 /** After so long without a write the embedded engine has emptied its log. */
 const SETTLED_MS = 5_000;
 
-/** What messages of 1 KiB add to the disk that are posted to 1,000 threads in scattered order, with all that belongs to them. */
+/** The disk space that messages of 1 KiB add, posted to 1,000 threads in scattered order, with everything that belongs to them. */
 export async function diskTable({ seconds }: Pace, engine: Engine): Promise<void> {
   print(`### Disk space of messages of 1 KiB on ${engine.name}`);
   print();

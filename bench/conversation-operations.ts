@@ -22,7 +22,7 @@ const APPENDED_MESSAGES = 500;
 const APPENDED_TEXT = ' and on';
 const SENT_AT_ONCE = 16;
 
-/** What the requests name: a server that runs, its token, and the threads of its store. */
+/** The parameters of the requests: a running server, its token, and the threads of its store. */
 export interface Filled {
   readonly server: Address;
   readonly token: string;

@@ -75,7 +75,7 @@ function sequenceOf(file: string): RequestSequence {
   return sequence;
 }
 
-/** What the answers came to. Latencies are in milliseconds, in a buffer that grows by doubling. */
+/** The summary of the answers. Latencies are in milliseconds, in a buffer that grows by doubling. */
 class Answers {
   readonly #begin: number;
   #latencies = new Float64Array(1 << 18);

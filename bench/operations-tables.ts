@@ -9,10 +9,10 @@ import { one, print, table, two, verdict, whole } from './report.ts';
 
 /** p99 may be this many times the median. */
 const SPREAD_TARGET = 5;
-/** What must be left of an operation's rate with 100,000 users. */
+/** The target of an operation's rate with 100,000 users, as a part of the small one. */
 const LARGE_TARGET = 0.8;
 
-/** What is measured. */
+/** A measured operation. */
 export interface Selection {
   /** The checkouts whose servers are measured. */
   readonly directories: readonly string[];
@@ -21,7 +21,7 @@ export interface Selection {
 }
 
 export interface TableOptions extends Selection {
-  /** What each server is started with, apart from its directory. */
+  /** The settings of each server, apart from its directory. */
   readonly engine: () => Promise<RollcallOptions>;
   /**
    * Ratios have targets, and the load generator does not sleep. Of the scale-out engine, PostgreSQL and Redis need time on the
@@ -100,7 +100,7 @@ interface Rows {
   readonly large: string[][];
 }
 
-/** What the operations are measured on. */
+/** The servers that the operations are measured on. */
 interface Setting {
   readonly servers: readonly Servers[];
   readonly token: string;

@@ -19,7 +19,7 @@ import { addressOf, type Selection } from './operations-tables.ts';
 import { runBeside } from './processes.ts';
 import { one, print, table, two, verdict, whole } from './report.ts';
 
-/** What must be left of a read's rate in the large store. */
+/** The target of a read's rate in the large store, as a part of the small one. */
 const READ_TARGET = 0.8;
 /** An append to a large message may cost this many times one to a small message. */
 const LARGE_APPEND_TARGET = 1.5;

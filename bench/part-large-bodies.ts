@@ -1,4 +1,4 @@
-/** What large bodies cost: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
+/** The cost of large bodies: how long /healthz waits meanwhile, and the memory of uploads that do not end. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { absentServers } from '../packages/server/test/support/servers.ts';

@@ -6,7 +6,7 @@ import { addressOf, operationsTables, type Selection, startBareFor } from './ope
 import { freeWriter, startRollcall } from './processes.ts';
 import { print, table, two, verdict, whole } from './report.ts';
 
-/** What durable operations must reach of the bare server's rate when the writer's thread has a core of its own. */
+/** The target of durable operations, as a part of the bare server's rate, when the writer's thread has a core of its own. */
 const TWO_CORES_TARGET = 0.2;
 
 /** Each operation on the embedded engine. */

@@ -6,7 +6,7 @@ import { addressOf } from './operations-tables.ts';
 import { type Child, startRollcall } from './processes.ts';
 import { print, table, two, verdict, whole } from './report.ts';
 
-/** What must be left of an operation's rate when the data set is a thousand times as large. */
+/** The target of an operation's rate, as a part of the small one, when the data set is a thousand times as large. */
 const TARGET = 0.8;
 
 /** Each operation at 1,000,000 users, 100,000 groups and 5,000,000 memberships, beside the same at 1,000 users. */

@@ -4,7 +4,7 @@ import { PresenceKeys, presenceName } from '../packages/server/src/presence/redi
 import { presenceScripts } from '../packages/server/src/presence/redis/presence-scripts.ts';
 import { parseRedisUrl } from '../packages/server/src/redis/redis-url.ts';
 
-/** Who is set present where, until tomorrow; region and location in canonical form. */
+/** Users and locations that are set present until tomorrow; region and location in canonical form. */
 export interface PresenceStep {
   readonly groupId: string;
   readonly userId: string;
@@ -13,7 +13,7 @@ export interface PresenceStep {
 }
 
 const DAY_MS = 86_400_000;
-/** What lua/set.lua answers where the group has no entry. */
+/** The reply of lua/set.lua where the group has no entry. */
 const NO_ENTRY = 0;
 
 /** Connects, and gives what carries out steps by one EVALSHA. `project` is the store's key of the project. */

@@ -82,7 +82,7 @@ export const startServer = (script: string, ...parameters: string[]): Promise<Ch
 const pathOf = (script: string) => new URL(script, import.meta.url).pathname;
 const SERVER_STREAMS: StdioOptions = ['ignore', 'pipe', 'inherit'];
 
-/** What runs Node with these parameters on a core. */
+/** The command that runs Node with these parameters on a core. */
 function pinnedCommand(core: number | string, parameters: readonly string[]): [string, ...string[]] {
   const pin = canPin ? ['taskset', '-c', String(core)] : [];
   return [...pin, process.execPath, ...parameters] as unknown as [string, ...string[]];

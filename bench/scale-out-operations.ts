@@ -84,7 +84,7 @@ const crowds = (): PresencePosition[][] =>
     })),
   );
 
-/** What the comparisons are made with. */
+/** The inputs of the comparisons. */
 interface Setting {
   readonly pace: Pace;
   readonly token: string;
@@ -123,7 +123,7 @@ export async function scaleOutOperations(
   await leastPresence(setting, server);
 }
 
-/** What PUT presence comes to in servers that do nothing else: the limit for any server. */
+/** The rate of PUT presence in servers that do nothing else: the limit for any server. */
 async function leastPresence(setting: Setting, server: Child): Promise<void> {
   print('### PUT presence (refresh) beside bare HTTP servers that only call the script');
   print();
@@ -197,7 +197,7 @@ async function requestsPerStatement(
   { port }: Child,
 ): Promise<number> {
   const before = await statements(servers.urls.databaseUrl);
-  // What fills the cache is to count too.
+  // Requests that fill the cache count too.
   const plan = planFor({ port, seconds: seconds + WARM_UP_SECONDS, requests: requests(token) });
   const { requestsPerSecond } = await load(name, { ...plan, warmUpSeconds: 0 });
   return (requestsPerSecond * plan.seconds) / ((await statements(servers.urls.databaseUrl)) - before);

@@ -18,7 +18,7 @@ export interface StreamPlan {
   readonly sampled: number;
   readonly movesPerSecond: number;
   readonly moves: number;
-  /** The server's process, whose memory is read with all streams open and nobody moving. */
+  /** The server's process, whose memory is read with all streams open and no updates. */
   readonly serverPid: number;
 }
 

@@ -2,7 +2,7 @@ import type { ConnectionStatus, Observable } from './connection-status.ts';
 import { type ConnectionOptions, Transport } from './http/transport.ts';
 import { Announcements } from './presence/announcements.ts';
 
-/** What both clients have: the connection to a server. */
+/** The base of both clients: the connection to a server. */
 export abstract class Connection {
   /** @internal */
   protected readonly transport: Transport;

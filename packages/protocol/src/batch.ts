@@ -32,7 +32,7 @@ export const Batch = exactly(
 );
 export type Batch = Static<typeof Batch>;
 
-/** What a batch did to the items of one list; the three counts add up to its length. */
+/** The outcome of a batch for the items of one list; the three counts add up to its length. */
 export const ChangeCounts = object(
   {
     created: meaning(integer(), 'How many did not exist.'),

@@ -1,4 +1,4 @@
-/** What writes changed, as the change feed answers it. */
+/** Changes that writes made, as the change feed answers them. */
 
 import { flag, list, maybe, meaning, object, oneOf, type Static, text, textOrNull } from './schema.ts';
 import { Id, Timestamp } from './values.ts';

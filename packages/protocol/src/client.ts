@@ -1,4 +1,4 @@
-/** What a client token reads about its user. */
+/** The answer to a client token about its user. */
 import { list, meaning, object, type Static } from './schema.ts';
 import { User } from './user.ts';
 import { Id, Name } from './values.ts';

@@ -35,7 +35,7 @@ const TextNode = {
   code: Format,
 };
 
-/** What each type of node has besides `type` and `children`. */
+/** The fields of each type of node besides `type` and `children`. */
 const ATTRIBUTES = {
   p: {},
   quote: {},

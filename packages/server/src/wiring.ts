@@ -14,23 +14,23 @@ export interface Engine {
   readonly broker: Broker;
 }
 
-/** What `rollcall doctor` reads of a store. */
+/** The inspection of a store by `rollcall doctor`. */
 export interface StoreInspection {
   readonly schemaVersion: number;
   /** The newest version that this program knows. */
   readonly latestSchemaVersion: number;
-  /** What is damaged; empty when nothing is. */
+  /** The damaged parts; empty when the store is sound. */
   readonly damages: readonly string[];
 }
 
-/** What `rollcall doctor` reads of a server that several processes share. */
+/** The inspection of a server that several processes share, by `rollcall doctor`. */
 export interface ServerInspection {
   readonly version: string;
   /** Whether our connection is. */
   readonly encrypted: boolean;
   /** How far the server's clock is ahead of this machine's, in milliseconds. */
   readonly aheadMs: number;
-  /** What should be changed there, or null. */
+  /** The advice for a setting of the server that should change, or null. */
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 

@@ -35,7 +35,7 @@ const PATH = '/v1/changes';
 /** Most IDs of one request. */
 const IDS_MAX = 100;
 
-/** What changed in the project of a client. It sends no request, and ends with the client. */
+/** The change feed of a client's project. Making one sends no request; it ends with the client. */
 // biome-ignore lint/complexity/useLiteralKeys: the transport is not part of the public type.
 export const changesOf = (rollcall: Rollcall): Changes => new Changes(rollcall['transport']);
 

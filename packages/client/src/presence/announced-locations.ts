@@ -9,7 +9,7 @@ export type LocationUpdate = AnnouncedLocation & { readonly absent?: true };
 
 /** The part of an announcement that the other announcements of its user and group need. */
 export interface Announcer {
-  /** What it announces now; null while the page is hidden or unloaded, and after `leave()`. */
+  /** The announced location; null while the page is hidden or unloaded, and after `leave()`. */
   readonly wanted: AnnouncedLocation | null;
   /** Sends its presence again. */
   renew(): void;

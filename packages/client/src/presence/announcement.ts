@@ -13,7 +13,7 @@ export interface AnnouncedLocation {
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-/** What to announce, and how often. */
+/** The options of an announcement: the locations, and how often they are announced. */
 export interface AnnouncementOptions extends AnnouncedLocation {
   /** A third of the server's `ROLLCALL_PRESENCE_TTL_SECONDS`, so that two updates can be lost. Default: 10,000. */
   readonly everyMs?: number | undefined;

@@ -17,7 +17,7 @@ export interface Precondition {
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** What is read and written by its ID. Every method rejects with a RollcallError. */
+/** A resource that is read and written by its ID. Every method rejects with a RollcallError. */
 export abstract class KeyedResource<Value, Write, Creation, Creating = Done> extends Resource {
   /** @internal */
   protected readonly collection: () => string;

@@ -4,7 +4,7 @@ import type { Announcements } from '../presence/announcements.ts';
 import type { PresenceCount } from '../protocol.ts';
 import { Resource } from './resource.ts';
 
-/** What a host and a page do alike with presence. */
+/** The methods of presence that hosts and pages share. */
 export abstract class PresenceResource extends Resource {
   /** @internal */
   protected readonly announcements: Announcements;

@@ -88,10 +88,10 @@ export class SchemaComponents {
   }
 }
 
-/** What a rule in code checks, since it depends on several fields. */
+/** Rules that code checks, since they depend on several fields. */
 const ruleOf = ({ 'x-rule': rule = {} }: Schema) => rule as Schema;
 
-/** What a field means, and where it is written to and its schema has bounds of its own, what it takes. */
+/** The meaning of a field; where it is written and its schema has bounds of its own, also the accepted values. */
 function descriptionOf({ description, type }: Schema, meaning: unknown, isWritten: boolean) {
   if (typeof meaning !== 'string') return description === undefined ? undefined : sentence(description);
   const bounded = isWritten && description !== undefined && type !== 'boolean' && type !== 'array';

@@ -1,4 +1,4 @@
-/** What many operations answer alike, described once. */
+/** Responses that many operations share, described once. */
 import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 import { unavailable as storeUnavailable, UNEXPECTED } from '../http/error-answer.ts';
 import type { Example } from '../http/operation.ts';
@@ -10,7 +10,7 @@ import { ANY_ANSWER, type HeaderRefs, headerRef, LIMITED_ANSWER, refer } from '.
 export const responseRef = refer('responses');
 const exampleRef = refer('examples');
 
-/** What a message of each code looks like. */
+/** An example message of each code. */
 const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: 'the request body is not valid JSON',
   unexpected_field: 'unexpected field nick (expected fields: name, status, metadata, members)',

@@ -42,19 +42,19 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
 
   return {
     /**
-     * Who calls a data endpoint: a project, app or access token opens it. Answers at once, without a promise, for a
+     * The caller of a data endpoint, which a project, app or access token opens. Answers at once, without a promise, for a
      * header that was verified less than a second ago.
      * @throws ServiceError 401 with the code of the contract's section 7 (a rejection)
      */
     authenticate: data.authenticate,
-    /** Who calls a data endpoint, where {@link authenticate} answers at once. */
+    /** The caller of a data endpoint, where {@link authenticate} answers at once. */
     known: data.known,
     /**
-     * Who calls `/v1/client`: only a client token opens it. Answers at once like {@link authenticate}.
+     * The caller of `/v1/client`, which only a client token opens. Answers at once like {@link authenticate}.
      * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
      */
     authenticateClient: client.authenticate,
-    /** Who calls `/v1/projects`: only a customer token opens it. @throws ServiceError 401 (a rejection) */
+    /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
       const token = bearerToken(header);
       return (await resolve(token, customerKinds, clock.now(), 'invalid_customer_token')).caller;

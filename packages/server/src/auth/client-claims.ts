@@ -10,7 +10,7 @@ import { isId } from './resolver.ts';
 /** The claims that name the group of a client token; the second is the older name of the first. */
 const GROUP_CLAIMS = ['group_id', 'organization_id'] as const;
 
-/** Who calls with a client token, and how the token names its group. */
+/** The caller with a client token, and how the token names its group. */
 export interface AuthenticatedClient extends ClientCaller {
   /** The token names its group as `organization_id`. */
   readonly usesOlderName: boolean;

@@ -22,7 +22,7 @@ export function clientTokenResolver(store: Store): Resolver<AuthenticatedClient>
   };
 }
 
-/** Nothing is read of a token that its project has not signed. */
+/** The claims are read only after the signature of the token's project is verified. */
 async function callerOf(
   store: Store,
   kind: ProjectTokenKind,

@@ -1,4 +1,4 @@
-/** What bin/rollcall.mjs runs: the command line of this process. */
+/** The command line of this process, which bin/rollcall.mjs runs. */
 import process from 'node:process';
 import { buildCli } from './cli.ts';
 import { endQuietlyWithoutReader, runCommand } from './run-command.ts';

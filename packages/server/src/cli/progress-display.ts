@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 
 /** How far a command is. */
 export interface Progress {
-  /** What was done so far, in words. */
+  /** The progress so far, in words. */
   readonly state: string;
   /** From 0 to 1; null where the end is not known. */
   readonly fraction: number | null;

@@ -38,7 +38,7 @@ const optional = <Value extends string | number>(
 
 /** Longest life of an ephemeral presence: a day. */
 const PRESENCE_TTL_MAX_SECONDS = 86_400;
-/** What writes changed is stored for a minute at least, and for ten years at most. */
+/** Recorded changes are stored for a minute at least, and for ten years at most. */
 const CHANGES_MIN_SECONDS = 60;
 const CHANGES_MAX_SECONDS = 315_360_000;
 /** Longest delay of a change for streams, in milliseconds. */

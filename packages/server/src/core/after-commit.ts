@@ -28,7 +28,7 @@ interface StatusChange {
   readonly active: boolean;
 }
 
-/** What of a write's changes concerns presence. */
+/** The changes of a write that concern presence. */
 interface Consequences {
   /** Users who stopped being members, in parts. A group that was removed loses all of its presence at once. */
   readonly departures: Departure[];

@@ -2,7 +2,7 @@ import type { UserWrite } from '@rollcall/protocol';
 import type { Actor, Origin } from '../store/write-context.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 
-/** Who calls a data endpoint: a host, on behalf of one project. */
+/** The caller of a data endpoint: a host, on behalf of one project. */
 export interface Caller {
   readonly actor: Actor;
   readonly projectId: string;
@@ -14,16 +14,16 @@ export interface Caller {
 /** A caller in one request, which writes. */
 export type WriterOf<C> = C & Origin;
 
-/** Who writes, to which project, and in which request. */
+/** The author of a write, its project, and its request. */
 export type Writer = WriterOf<Pick<Caller, 'actor' | 'project'>>;
 
-/** Who calls `/v1/projects`: a customer, who owns projects. */
+/** The caller of `/v1/projects`: a customer, who owns projects. */
 export interface CustomerCaller {
   readonly actor: Actor;
   readonly customerId: string;
 }
 
-/** Who calls `/v1/client`: a browser, as one user. Its token was verified; whether the user may act is read each time. */
+/** The caller of `/v1/client`: a browser, as one user. Its token was verified; whether the user may act is read each time. */
 export interface ClientCaller extends Caller {
   readonly userId: string;
   /** The ID of the only group that the token opens; null where it opens every group of the user. */

@@ -20,7 +20,7 @@ export interface FoundChange {
 export interface ChangeChunk {
   readonly found: readonly FoundChange[];
   readonly position: ChangePosition;
-  /** Nothing follows for now. */
+  /** The page ends with the newest change. */
   readonly isEnd: boolean;
 }
 

@@ -155,7 +155,7 @@ export class ClientConversation {
     }
   }
 
-  /** A login comes first: a deleted user is not told whether there is such a thread. */
+  /** The login is checked first: a deleted user does not learn whether the thread exists. */
   async #findAny(caller: ClientWriter, id: string): Promise<ThreadRecord> {
     await this.#clients.user({ ...caller, group: null });
     return this.#threads.find(caller.project, id, caller.userId);

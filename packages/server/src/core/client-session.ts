@@ -18,7 +18,7 @@ interface Parts {
 }
 
 /**
- * What a browser may do with its token: act as its user, in the groups of both the user and the token. The store is read
+ * The rights of a browser's token: to act as its user, in the groups of both the user and the token. The store is read
  * each time (for presence updates see `eligibility-cache.ts`), so a user who is set deleted or leaves a group is rejected at
  * the next request.
  */

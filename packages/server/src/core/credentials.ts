@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** What signs tokens: a customer's or a project's. Shown to the operator once, never logged. */
+/** A secret that signs tokens: a customer's or a project's. Shown to the operator once, never logged. */
 export interface Credentials {
   readonly id: string;
   readonly secret: string;

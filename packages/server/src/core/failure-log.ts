@@ -87,8 +87,8 @@ function writeCounted(kind: Kind): void {
 }
 
 /**
- * What stays the same when a failure repeats. For an engine that is away it is the engine's name at the start of the
- * message, for any other error the innermost frames of the stack, without the message.
+ * The part of a failure that stays the same when it repeats. For an engine that is away it is the engine's name at the start
+ * of the message, for any other error the innermost frames of the stack, without the message.
  */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;

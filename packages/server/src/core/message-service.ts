@@ -39,7 +39,7 @@ interface Parts {
   readonly writes: StoreWrites;
 }
 
-/** What a request writes of a message: a creation may name the thread to make. */
+/** The fields of a message that a request writes; a creation may name the thread to create. */
 export type MessageInput = MessageWrite &
   Pick<MessageCreation, 'createThread'> &
   Pick<StoredMessageWrite, 'inGroup' | 'ofAuthor'>;

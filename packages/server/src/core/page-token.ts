@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** What a token is bound to: the project, the kind of list, and what else distinguishes one list from another. */
+/** The scope of a token: the project, the kind of list, and what else distinguishes one list from another. */
 export type ListName = readonly (string | number)[];
 
 const MAC_BYTES = 16;

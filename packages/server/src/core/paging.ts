@@ -7,7 +7,7 @@ export const CHUNK_ENTRIES = 500;
 
 export interface Chunk<P extends Page> {
   readonly page: P;
-  /** Nothing comes after this chunk: the list, the limit or the most bytes are reached. */
+  /** This chunk is the last: the list, the limit or the most bytes are reached. */
   readonly final: boolean;
 }
 

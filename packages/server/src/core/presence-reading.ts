@@ -77,7 +77,7 @@ export class PresenceReading {
     const { project, groupId } = scope;
     if (!(await this.#parts.store.groups.exists(project, groupId))) throw groupNotFound(groupId);
     const visible: Presence[] = [];
-    // One more than `limit` tells whether anything follows. Users who may not be seen do not count.
+    // One user more than `limit` shows whether another page follows. Users who may not be seen do not count.
     for (let start = after; ; await nextIteration()) {
       const { entries, next } = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
       visible.push(...(await this.#presentable(scope, entries)));
@@ -128,7 +128,7 @@ export class PresenceReading {
     return merged(present, durable, page.limit);
   }
 
-  /** What may be seen of the candidates. Ephemeral presence of an earlier membership is left out. */
+  /** The visible presence of the candidates. Ephemeral presence of an earlier membership is left out. */
   async #presentable(
     { project, groupId }: PresenceScope,
     candidates: readonly Candidate[],

@@ -1,4 +1,4 @@
-/** What a schema cannot express of presence updates. Each check accepts values of any type: the schema checks types. */
+/** The rules of presence updates that a schema cannot express. Each check accepts values of any type: the schema checks types. */
 import { isJsonObject, limits, locationMatches, ValidationErrors } from '@rollcall/protocol';
 import { mergeErrors } from './validation-error.ts';
 

@@ -26,8 +26,8 @@ interface Parts {
 }
 
 /**
- * What customers do with their projects. A project of another customer is `project_not_found`, as if it did not exist: each
- * method with an ID throws it.
+ * The operations of customers on their projects. A project of another customer is `project_not_found`, as if it did not exist:
+ * each method with an ID throws it.
  */
 export class ProjectService {
   readonly #parts: Parts;

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 
-/** What differs from the code's row in the error table, where the situation has a status or headers of its own. */
+/** The differences from the code's row in the error table, where the situation has a status or headers of its own. */
 export interface ErrorSituation {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;

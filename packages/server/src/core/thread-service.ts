@@ -28,7 +28,7 @@ interface Parts {
   readonly writes: StoreWrites;
 }
 
-/** What a request writes of a thread. */
+/** The fields of a thread that a request writes. */
 export type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 
 /** The fields without which no thread is made. */

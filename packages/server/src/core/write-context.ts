@@ -7,7 +7,7 @@ import { newRevision } from './revision.ts';
 export const BY_SERVICE: Origin = { actor: { kind: 'service', id: null }, requestId: null };
 export const BY_COMMAND_LINE: Origin = { actor: { kind: 'command_line', id: null }, requestId: null };
 
-/** What a write is given besides its content: the time, a revision of its own, its origin, and what the caller requires. */
+/** The context of a write besides its content: the time, a revision of its own, its origin, and what the caller requires. */
 export function writeContext(
   clock: Pick<Clock, 'now'>,
   { actor, requestId }: Origin,

@@ -39,7 +39,10 @@ export function answerClientError(
 const isDone = (response: ServerResponse) =>
   response.writableFinished || (response.writableEnded && response.socket !== null);
 
-/** Nothing of it is sent, and the request that failed is its own. A response that waits for another has no socket yet. */
+/**
+ * The error belongs to this response's request, and no byte of the response is sent. A pipelined response that waits for an
+ * earlier one has no socket yet.
+ */
 const isUnanswered = (response: ServerResponse) =>
   response.socket !== null && !response.headersSent && !response.req.complete;
 

@@ -6,7 +6,7 @@ const UNCONDITIONAL: Precondition = Object.freeze({});
 
 export const etag = (revision: Revision) => `"${revision}"`;
 
-/** What the headers of a write require of the current state. */
+/** The preconditions of a write, from its headers. */
 export function precondition(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];

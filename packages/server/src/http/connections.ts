@@ -119,7 +119,7 @@ export class HttpConnections {
    * as few as one per iteration, so a whole iteration that brought none found none.
    */
   async #acceptWaiting(): Promise<void> {
-    // What is left of the iteration that is under way.
+    // The rest of the event-loop iteration that is under way.
     await nextIteration();
     for (let iteration = 0; this.isListening && iteration < BACKLOG; iteration += 1) {
       const before = this.#accepted;

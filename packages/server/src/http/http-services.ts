@@ -16,7 +16,7 @@ export interface DocsPage {
   readonly securityPolicy: string;
 }
 
-/** What the application and its handlers work with. */
+/** The services that the application and its handlers call. */
 export interface HttpServices extends Services {
   readonly bodyMemory: BodyMemory;
   readonly bodyThreads: BodyThreads;

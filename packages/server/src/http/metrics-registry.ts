@@ -15,13 +15,13 @@ function processRegistry(): Registry {
   return ofProcess;
 }
 
-/** What `/metrics` prints. */
+/** The metrics that `/metrics` prints. */
 export interface MetricsRegistry {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/** What is read when the metrics are. */
+/** The values that are read whenever the metrics are. */
 export interface Readings {
   countStreams(): number;
   countBodyBytes(): number;

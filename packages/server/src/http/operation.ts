@@ -9,7 +9,7 @@ import type { HttpServices } from './http-services.ts';
 import type { Reply } from './reply.ts';
 import type { NOTHING } from './schemas.ts';
 
-/** Who calls an operation, by the kind of token that opens it. */
+/** The caller of an operation, by the kind of token that opens it. */
 export interface Callers {
   readonly project: Caller;
   readonly client: AuthenticatedClient;
@@ -61,7 +61,7 @@ export interface AnswerDefinition {
   readonly example: unknown;
   /** Default: `application/json`. */
   readonly type?: string;
-  /** What the operation answers as `text/event-stream`, where it does. */
+  /** The answer as `text/event-stream`, for operations that have one. */
   readonly streamExample?: string;
   /** The `Link` header names the next page. */
   readonly hasLink?: true;

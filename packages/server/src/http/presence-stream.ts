@@ -47,7 +47,7 @@ export function lastEventId({ headers }: Exchange): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
-/** What a stream is written by. */
+/** The objects that write a stream. */
 interface Session {
   start(sink: StreamSink): void;
   close(): void;

@@ -14,7 +14,7 @@ export const NOT_MODIFIED = Symbol('304');
 /** The handler has taken the response over and answers on its own. */
 export const TAKEN_OVER = Symbol('taken over');
 
-/** What a handler answers: a body, whole or in pieces, or one of the symbols. */
+/** The result of a handler: a body, whole or in pieces, or one of the symbols. */
 export type Reply = string | Uint8Array | Pieces | typeof NOT_MODIFIED | typeof TAKEN_OVER;
 
 /** Writes the pieces as the body. A failure on the way is logged and breaks the connection, because the status has been sent. */

@@ -61,7 +61,7 @@ export class RequestHistogram {
     return series;
   }
 
-  /** What prom-client's registry prints. */
+  /** The metric in the form that prom-client's registry prints. */
   async get() {
     const values = this.#routes.flatMap(({ labels, byStatus }) =>
       [...byStatus].flatMap(([status, series]) => samples({ ...labels, status: String(status) }, series)),

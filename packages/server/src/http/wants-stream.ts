@@ -16,6 +16,6 @@ function readRange(text: string): [range: string, quality: number] {
   return [range, /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight) : 0];
 }
 
-/** That of the most specific range; 0 where none takes the type. */
+/** The quality of the most specific range; 0 where no range accepts the type. */
 const quality = (qualities: ReadonlyMap<string, number>, type: string, family: string): number =>
   qualities.get(type) ?? qualities.get(family) ?? qualities.get('*/*') ?? 0;

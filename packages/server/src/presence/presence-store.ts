@@ -74,7 +74,7 @@ export interface PresenceUpdate extends PresenceScope {
   readonly data?: Json | null;
 }
 
-/** What an update changed for watchers. A refresh of the same location changes nothing. */
+/** The change that an update made for watchers. A refresh of the same location changes nothing. */
 export interface PresenceChange {
   /** The user was not at the location before. */
   readonly arrived: boolean;

@@ -3,7 +3,7 @@ import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { closeClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
 
-/** What a subscription of a channel calls. Neither function may throw. */
+/** The callbacks of a subscription of a channel. Neither function may throw. */
 export interface ChannelListener {
   onMessage(text: string): void;
   /** Messages may have been missed, and no more come. */

@@ -7,7 +7,7 @@ export interface RedisServerInspection {
   readonly encrypted: boolean;
   /** How far the server's clock is ahead of this machine's, in milliseconds. */
   readonly aheadMs: number;
-  /** What should be changed there, or null. */
+  /** The advice for a setting of the server that should change, or null. */
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 

@@ -17,7 +17,7 @@ export interface RedisTarget {
   readonly sentinel: string | null;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
-  /** What all keys and channels begin with. */
+  /** The prefix of all keys and channels. */
   readonly prefix: string;
   readonly connectTimeoutMs: number;
   /** How long an answer may take before the connection counts as dead. */

@@ -1,7 +1,7 @@
 import type { Status } from '@rollcall/protocol';
 import { type IdList, isPacked, packIds } from './packed-ids.ts';
 
-/** What a write changed, as the change feed names it. Values are not part of it: they are read from the resource. */
+/** A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. */
 export type Change =
   | {
       readonly type: 'user.created' | 'user.deactivated' | 'user.activated' | 'user.removed';
@@ -65,7 +65,7 @@ export type Change =
 /** Most users that one change names, and most changes that are stored together. */
 export const USERS_PER_CHANGE = 1_000;
 
-/** What the change of a status to this one is called: `user.deactivated`. */
+/** The type of a change to this status: `user.deactivated`. */
 export const STATUS_EVENTS = { active: 'activated', deleted: 'deactivated' } as const;
 
 /** The changes of a user or group whose status was `before` (null: it was created) and is `after`. */

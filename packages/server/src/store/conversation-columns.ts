@@ -1,4 +1,4 @@
-/** What every driver reads of a thread and of a message: these columns, in this order. */
+/** The columns that every driver reads of a thread and of a message, in this order. */
 
 import type { MessageType } from '@rollcall/protocol';
 import type { MessageRecord } from './ports/messages.ts';

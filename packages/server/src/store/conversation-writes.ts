@@ -61,7 +61,7 @@ export function authorError(
   return isMember ? null : error('notMember');
 }
 
-/** What a write of a thread can change. */
+/** The fields that a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
 
 /** Whether the write requires a thread of another group, or one where there is none. */
@@ -137,13 +137,13 @@ export function threadChanges(
   return fields.length === 0 ? [] : [{ type: 'thread.updated', ...of, fields }];
 }
 
-/** What a write of a message can change. */
+/** The fields that a write of a message can change. */
 export type MessageFields = Pick<MessageRecord, 'type' | 'content' | 'url' | 'metadata' | 'deletedAt'>;
 
 export const requiredOfMessage = ({ authorId, content }: StoredMessageWrite) =>
   fieldsRequired({ authorID: authorId, content });
 
-/** What is absent for a write of a message in one group, or by one author. */
+/** The absent part for a write of a message in one group, or by one author. */
 export function absentForMessage(
   thread: Pick<ThreadRecord, 'groupId'> | null,
   message: Pick<MessageRecord, 'authorId'> | null,

@@ -1,6 +1,6 @@
 import { limits } from '@rollcall/protocol';
 
-/** What a user may have of durable presence in one group. An update that exceeds a bound ends the oldest locations. */
+/** The bounds of a user's durable presence in one group. An update that exceeds a bound ends the oldest locations. */
 export interface DurableBounds {
   readonly locations: number;
   /** Of the canonical texts of these locations, in UTF-8. */

@@ -6,7 +6,7 @@ import type { AlreadyExists, Stale } from './outcomes.ts';
  */
 export type Revision = string;
 
-/** What the caller requires of the current state; checked inside the write. A list has revisions; `*` is any. */
+/** The state that the caller requires; checked inside the write. A list has revisions; `*` is any. */
 export interface Precondition {
   /** Go on only if the resource exists with one of these revisions. */
   readonly ifMatch?: '*' | readonly Revision[];

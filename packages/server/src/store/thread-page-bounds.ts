@@ -6,5 +6,5 @@ export const SEARCHED_MAX = 5_000;
 export const WORK_MAX = 20_000;
 /** Threads that are counted to find the rarest of several pairs. */
 export const COUNTED_MAX = 1_000;
-/** What a participant has in an answer beside the ID, in bytes. */
+/** The size of a participant in an answer besides the ID, in bytes. */
 export const PARTICIPANT_BYTES = 64;

@@ -9,7 +9,7 @@ export type ActorKind =
   | 'command_line'
   | 'service';
 
-/** Who writes: the kind of token, and the ID that it names; null for the command line and the service itself. */
+/** The author of a write: the kind of token, and the ID that it names; null for the command line and the service itself. */
 export interface Actor {
   readonly kind: ActorKind;
   readonly id: string | null;
@@ -22,14 +22,14 @@ export interface Origin {
   readonly requestId: string | null;
 }
 
-/** What every write is given. */
+/** The context of every write. */
 export interface WriteContext extends Origin {
   readonly now: number;
   readonly revision: Revision;
 }
 
 /**
- * What a write of one resource is given. Errors come in this order: no name for a new group, unknown users, then the
+ * The context of a write of one resource. Errors come in this order: no name for a new group, unknown users, then the
  * precondition. Where `ifMatch` is given the write is no creation, so its absence is `stale` rather than a missing name.
  */
 export interface ConditionalContext extends Precondition, WriteContext {}

@@ -24,13 +24,13 @@ export function presentThread(thread: ThreadRecord): Json {
   );
 }
 
-/** What a message belongs to. */
+/** The thread and group that a message belongs to. */
 export interface MessageOwner {
   readonly threadId: string;
   readonly groupId: string;
 }
 
-/** A deleted message keeps what it says, but nobody is shown it. */
+/** The content of a deleted message stays stored and is not shown. */
 export function presentMessage(message: MessageRecord, { threadId, groupId }: MessageOwner): Json {
   const isDeleted = message.deletedAt !== null;
   const plaintext = isDeleted ? '' : plaintextOf(JSON.parse(message.content) as ContentNode[]);

@@ -92,7 +92,7 @@ const REJECTED: [what: string, claims: object, forgery: Forgery, code: ErrorCode
   ['a user and nothing else', { user_id: 'ada' }, signed, 'invalid_access_token'],
   ['a customer', { customer_id: CUSTOMER.id }, { secret: CUSTOMER.secret }, 'invalid_access_token'],
   ['none of the claims', { sub: PROJECT.id }, signed, 'invalid_access_token'],
-  ['a session nobody signed', { session_id: 's' }, { secret: '' }, 'invalid_access_token'],
+  ['a session without a signature', { session_id: 's' }, { secret: '' }, 'invalid_access_token'],
   ['a session of the project secret', { session_id: 's' }, signed, 'invalid_access_token'],
   ['a session that is a number', { session_id: 1 }, signed, 'invalid_access_token'],
 ];

@@ -7,34 +7,34 @@ const DAY = 86_400;
 
 /** Claims (seconds relative to now), then the state at now. */
 const CASES: [what: string, claims: Record<string, number>, state: string][] = [
-  ['issued now', { iat: 0 }, 'current'],
-  ['issued a day ago', { iat: -DAY }, 'current'],
-  ['issued a day and the tolerance ago', { iat: -DAY - 30 }, 'current'],
-  ['issued a moment longer ago', { iat: -DAY - 30.001 }, 'ended'],
-  ['issued a day and 31 s ago', { iat: -DAY - 31 }, 'ended'],
-  ['issued 30 s ahead', { iat: 30 }, 'current'],
-  ['issued 31 s ahead', { iat: 31 }, 'unfit'],
-  ['issued an hour ahead', { iat: 3_600 }, 'unfit'],
+  ['was issued now', { iat: 0 }, 'current'],
+  ['was issued a day ago', { iat: -DAY }, 'current'],
+  ['was issued a day and the tolerance ago', { iat: -DAY - 30 }, 'current'],
+  ['was issued a moment longer ago', { iat: -DAY - 30.001 }, 'ended'],
+  ['was issued a day and 31 s ago', { iat: -DAY - 31 }, 'ended'],
+  ['was issued 30 s in the future', { iat: 30 }, 'current'],
+  ['was issued 31 s in the future', { iat: 31 }, 'unfit'],
+  ['was issued an hour in the future', { iat: 3_600 }, 'unfit'],
   ['expires now', { exp: 0 }, 'current'],
   ['expired 29 s ago', { exp: -29 }, 'current'],
   ['expired 30 s ago', { exp: -30 }, 'ended'],
   ['expires in a day', { exp: DAY }, 'current'],
   ['expires in a day and the tolerance', { exp: DAY + 30 }, 'current'],
-  ['expires in a day and 31 s, age unknown', { exp: DAY + 31 }, 'unfit'],
-  ['expires in a week, issued now', { iat: 0, exp: 7 * DAY }, 'current'],
-  ['expires in a week, issued too long ago', { iat: -DAY - 31, exp: 7 * DAY }, 'ended'],
-  ['issued now, expired', { iat: 0, exp: -31 }, 'ended'],
-  ['issued ahead, expired', { iat: 31, exp: -31 }, 'unfit'],
-  ['not before now', { iat: 0, nbf: 0 }, 'current'],
-  ['not before 30 s from now', { iat: 0, nbf: 30 }, 'current'],
-  ['not before 31 s from now', { iat: 0, nbf: 31 }, 'unfit'],
-  ['not before, and no other time', { nbf: 0 }, 'unfit'],
-  ['no time at all', {}, 'unfit'],
-  ['fractions of a second', { iat: -0.5, exp: 0.5 }, 'current'],
+  ['expires in a day and 31 s, and has no iat', { exp: DAY + 31 }, 'unfit'],
+  ['expires in a week and was issued now', { iat: 0, exp: 7 * DAY }, 'current'],
+  ['expires in a week and was issued a day and 31 s ago', { iat: -DAY - 31, exp: 7 * DAY }, 'ended'],
+  ['was issued now and expired 31 s ago', { iat: 0, exp: -31 }, 'ended'],
+  ['was issued 31 s in the future and expired 31 s ago', { iat: 31, exp: -31 }, 'unfit'],
+  ['is valid from now on', { iat: 0, nbf: 0 }, 'current'],
+  ['is valid from 30 s in the future', { iat: 0, nbf: 30 }, 'current'],
+  ['is valid from 31 s in the future', { iat: 0, nbf: 31 }, 'unfit'],
+  ['has nbf and no other time', { nbf: 0 }, 'unfit'],
+  ['has no time at all', {}, 'unfit'],
+  ['has times with fractions of a second', { iat: -0.5, exp: 0.5 }, 'current'],
 ];
 
 for (const [what, relative, state] of CASES) {
-  test(`a token that is ${what} is ${state}`, () => {
+  test(`the life of a token that ${what} is ${state}`, () => {
     const claims = Object.fromEntries(
       Object.entries(relative).map(([name, seconds]) => [name, NOW + seconds]),
     );

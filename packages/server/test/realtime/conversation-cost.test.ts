@@ -132,7 +132,7 @@ describe('a change that many readers of threads see', () => {
       assert.ok(most <= 100, `${most} readers in one event-loop tick`);
     }));
 
-  test('threads that nobody changed cost one reading of revisions in eight seconds', () =>
+  test('unchanged threads cost one reading of revisions in eight seconds', () =>
     withStreams({}, async (world) => {
       await seed(world, 60);
       await open(world, 'u1');
@@ -144,7 +144,7 @@ describe('a change that many readers of threads see', () => {
       assert.deepEqual([count.calls['threads.find'], count.calls['threads.list']], [undefined, undefined]);
     }));
 
-  test('streams of many threads that nobody changed cost one reading of positions a second', () =>
+  test('streams of many unchanged threads cost one reading of positions a second', () =>
     withStreams({}, async (world) => {
       await seed(world);
       for (const userId of USERS) await open(world, userId, 'messages');

@@ -125,7 +125,7 @@ describe('messages with a client token', () => {
     expectError(await u.put(`${MESSAGES}/m`, { metadata: {} }), 400, 'unexpected_field', 'metadata');
   });
 
-  test('a member who left the group is told thread_not_found, and cannot write', async () => {
+  test('a write of a user who left the group is rejected with thread_not_found', async () => {
     const { project, v } = await threeBrowsers();
     expectDone(await project.post('/v1/groups/g/members', { remove: ['v'] }));
     expectError(await v.post(MESSAGES, { content: says('x') }), 404, 'thread_not_found');

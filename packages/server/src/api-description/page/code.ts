@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** What fits on a line of the narrowest column. */
+/** The number of characters on a line of the narrowest column. */
 const LINE_LENGTH = 56;
 
 /** A JSON value as a person would write it: on one line where that is short, else a line for each thing in it. */

@@ -17,7 +17,7 @@ export interface Field {
 /** The fields of an object, those of objects inside it under dotted names. */
 export function fieldsOf(schema: Schema, prefix = ''): Field[] {
   const { properties = {}, required = [], additionalProperties } = schema;
-  // What is sent takes no other fields; an answer may one day have more.
+  // Requests take no other fields; later versions may add fields to answers.
   const isSent = additionalProperties === false;
   return Object.entries(properties).flatMap(([name, field]) => {
     const full = prefix + name;
@@ -47,7 +47,7 @@ export function fieldList(document: OpenApiDocument, fields: readonly Field[]): 
   )}</dl>`;
 }
 
-/** What a value can be, in words. */
+/** The values that a field can have, in words. */
 export function typeText(document: OpenApiDocument, schema: Schema): Html {
   const bounds = boundsOf(schema);
   return html`${kindOf(document, schema)}${bounds.length > 0 && `, ${bounds.join(', ')}`}`;

@@ -74,7 +74,7 @@ function bodyOf(document: OpenApiDocument, { requestBody }: Operation): Html | n
   return html`<h4>Body${!requestBody.required && html` <small>optional</small>`}</h4>${shapeOf(document, schema)}`;
 }
 
-/** What a body is: its name where it has one, and its fields. */
+/** A body: its name where it has one, and its fields. */
 function shapeOf(document: OpenApiDocument, schema: Schema): Html {
   if (schema.anyOf !== undefined) return html`${schema.anyOf.map((choice) => shapeOf(document, choice))}`;
   const inside = schema.items ?? schema;

@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 /** A file that cannot be read, or not to its end. The message is one line for the operator and names the file. */
 export class RecordFileError extends Error {}
 
-/** What `sync` reads: a file, or `-` for standard input. */
+/** The input of `sync`: a file, or `-` for standard input. */
 export interface RecordFile {
   /** For messages. */
   readonly name: string;

@@ -2,7 +2,7 @@ import { limits } from '@rollcall/protocol';
 import { type ConversationEntry, conversationConflict } from './conversation-line.ts';
 import type { Entry } from './roster-entry.ts';
 
-/** What one request may have. */
+/** The limits of one request. */
 export interface BatchLimits {
   readonly users: number;
   readonly groups: number;
@@ -79,7 +79,7 @@ export class ConversationUnit {
   }
 }
 
-/** What is sent at once. */
+/** The lines that one request sends. */
 export type Unit = Batch | ConversationUnit;
 
 const isOfConversation = (entry: Entry | ConversationEntry): entry is ConversationEntry =>

@@ -41,7 +41,7 @@ export function applyLines(connection: ApiConnection, limits: BatchLimits): Subm
 /** The error codes that are about the content of a line. */
 const LINE_ERRORS = new Set(['unexpected_field', 'missing_field', 'invalid_field', 'user_not_found']);
 
-/** What the answer to a batch means for its lines. @throws ApiError where it is about something else */
+/** The outcome of each line, from the answer to its batch. @throws ApiError where the answer is about something else */
 export function verdictOf(
   { status, json }: ApiAnswer,
   entries: readonly Entry[],

@@ -67,7 +67,7 @@ export class LineCheck {
     );
   }
 
-  /** What the lines would do on top of the context. */
+  /** The outcome of the lines on top of the context. */
   async #dryRun(entries: readonly Entry[], context: Context): Promise<Verdict> {
     const whole = await this.#post(entries, context);
     if (whole.kind !== 'applied' || context.users.length + context.groups.length === 0) return whole;

@@ -5,7 +5,7 @@ import { pathSegment } from './api-path.ts';
 import { type ConversationEntry, type MessageLine, type ThreadLine, usersOf } from './conversation-line.ts';
 import type { KnownIds } from './known-ids.ts';
 
-/** What became of a line, or would. */
+/** The outcome of a line, or in a dry run the expected one. */
 export type LineOutcome = 'created' | 'updated' | 'unchanged' | { readonly rejected: string };
 
 export type SubmitConversation = (entry: ConversationEntry) => Promise<LineOutcome>;
@@ -80,7 +80,7 @@ export const applyConversation =
     if (created.status === 201) return 'created';
     const reason = rejectionOf(created);
     const found = await connection.request('GET', path);
-    // What is there can lack something that a creation needs, such as a mentioned user.
+    // An existing item can lack something that a creation needs, such as a mentioned user.
     if (found.status !== 200) return { rejected: reason };
     if (matches(found.json)) return 'unchanged';
     const updated = await connection.request('PUT', path, JSON.stringify(update));

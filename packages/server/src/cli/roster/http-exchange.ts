@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import * as http from 'node:http';
 import * as https from 'node:https';
 
-/** What a server answered, read to its end. */
+/** The answer of a server, read to its end. */
 export interface Answer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;

@@ -5,7 +5,7 @@ import { LineError, type LineOrigin, readRecordLine } from '../records/record-li
 import { STORE_HEADER } from '../transfer/store-file.ts';
 import { type ConversationEntry, conversationEntry } from './conversation-line.ts';
 
-/** What a batch has. */
+/** The kinds of entries that a batch takes. */
 export type Kind = 'user' | 'group';
 
 /** A line as an item of a batch. Only its type was checked: the server validates the rest. */

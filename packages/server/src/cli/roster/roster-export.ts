@@ -8,7 +8,7 @@ import { lineText, metadataOf } from './line-text.ts';
 /** How many entries a page has. */
 const PAGE = 1_000;
 
-/** What has been written so far. */
+/** The counts of written lines so far. */
 export interface ExportCounts extends ConversationCounts {
   users: number;
   groups: number;
@@ -69,7 +69,7 @@ async function readGroup(connection: ApiConnection, id: string): Promise<Group[]
   return [expectOk(answer).json as Group];
 }
 
-/** What is at its default is left out, so that what came from a file goes back as it was. */
+/** Fields with default values are left out, so that an imported file is exported as it was. */
 function userLine({ id, name, short_name, email, profile_picture_url, status, metadata }: User): string {
   const texts = Object.entries({ name, short_name, email, profile_picture_url }).filter(
     ([, value]) => value !== null,

@@ -1,7 +1,7 @@
 import type { ChangeCounts } from '@rollcall/protocol';
 import type { Entry } from './roster-entry.ts';
 
-/** What a request did, or would do. */
+/** The outcome of a request, or in a dry run the expected one. */
 export interface Changes {
   readonly users: ChangeCounts;
   readonly groups: ChangeCounts;

@@ -11,7 +11,7 @@ import type { LineOutcome, SubmitConversation } from './conversation-request.ts'
 import { type Entry, readEntry } from './roster-entry.ts';
 import { type Changes, type LineReport, type Submit, submitLines } from './submit-lines.ts';
 
-/** What a run did, or in a dry run would do. */
+/** The outcome of a run, or in a dry run the expected one. */
 export interface SyncSummary {
   readonly users: ChangeCounts;
   readonly groups: ChangeCounts;

@@ -1,7 +1,7 @@
 import { mintProjectToken } from '../../auth/sign.ts';
 import type { Clock } from '../../core/clock.ts';
 
-/** What opens the API for as long as a run takes. */
+/** The token of a run, renewed for as long as the run takes. */
 export interface TokenSource {
   token(): Promise<string>;
   /** Called when the server rejected the token; true when the next one will be another. */

@@ -91,7 +91,7 @@ export class StoreFileReader {
   }
 }
 
-/** What was read so far. */
+/** The parts of the file that were read so far. */
 interface FileState {
   hasHeader: boolean;
   records: number;

@@ -1,7 +1,7 @@
 import type { RecordType, TransferRecord } from '../../store/transfer-records.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 
-/** What is counted, by the names that scripts and people read. */
+/** The counted types of records, by the names that scripts and people read. */
 const NAMES: Readonly<Partial<Record<RecordType, string>>> = {
   customer: 'customers',
   project: 'projects',

@@ -15,7 +15,7 @@ export class BodyWorker {
   #isAlive = true;
 
   constructor() {
-    // What it reads is awaited by a connection; by itself it does not delay the end of the process.
+    // A connection waits for each body that is parsed. The thread alone does not delay the end of the process.
     this.#worker.unref();
     this.#worker.on('message', (message: FromBodyThread) => this.#resolve(message));
     this.#worker.on('error', (error) => this.#fail(error as Error));

@@ -1,4 +1,4 @@
-/** What a browser may do with a client token. */
+/** The operations that a client token opens to a browser. */
 import {
   ClientPresenceWrite,
   exactly,

@@ -10,7 +10,7 @@ import type { HttpServices } from '../http-services.ts';
 import { answerStream, asksForStream, lastEventId, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 
-/** Who watches, and by which right. */
+/** The reader of a stream, and the right to read it. */
 export type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
 
 export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\` and \`token\`, and goes on after a \`Last-Event-ID\`.`;

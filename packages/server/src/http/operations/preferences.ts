@@ -26,7 +26,7 @@ const getPreferences = operation('GET /v1/users/:id/preferences', {
   },
 });
 
-/** What the two paths of an update have in common. */
+/** The definition that the two paths of an update share. */
 const update = {
   body: {
     schema: PreferenceWrite,

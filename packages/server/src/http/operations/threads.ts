@@ -133,7 +133,7 @@ export function threadListBody(
   return `{"threads":[${entries}],"pagination":{"token":${JSON.stringify(token)}}}`;
 }
 
-/** What a page of a list of threads is read with. */
+/** The query of a page of threads. */
 export const threadPageOf = ({ page }: Exchange) => ({
   after: page.after,
   limit: page.limit,
@@ -148,7 +148,7 @@ Activity is the time of the latest message, or of the creation where there is no
 walk through the pages may be missed by it; all others come exactly once. A page also ends with the thread that makes it
 larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes, and after a long search for few threads: go by its token.
 
-${STREAM_DESCRIPTION} The stream needs \`groupID\`, and gathers what changes for up to a second.`.trim(),
+${STREAM_DESCRIPTION} The stream needs \`groupID\`, and collects changes for up to a second.`.trim(),
   query: ThreadListQuery,
   list: {
     name: ({ query }) => threadListName(query, query.groupID ?? null),

@@ -33,7 +33,7 @@ export interface Membership {
   readonly incarnation: Incarnation;
 }
 
-/** What has a deadline: a link of the list of its second. */
+/** An entry with a deadline: a link of the list of its second. */
 export class Deadline extends Link {
   /** In milliseconds since the epoch. Of a presence that belongs to a lease it is not the deadline: see `endsAt`. */
   expiresAt: number;
@@ -55,7 +55,7 @@ export class Lease extends Deadline {
   }
 }
 
-/** What a presence has beside its location, where it has a connection or data, or is not the only one of its region or location. */
+/** The parts of a presence beside its location, where it has a connection or data, or is not the only one of its region or location. */
 export interface Hold {
   /** Null for an update without a connection. */
   readonly connection: string | null;

@@ -182,7 +182,7 @@ class RedisPresence implements PresenceStore {
   }
 }
 
-/** What lua/find.lua read of one range of its index. */
+/** The reply of lua/find.lua for one range of its index. */
 type Run = readonly [next: string, location: Json | null, ...rows: string[]];
 
 /** A location where a user is shown. */

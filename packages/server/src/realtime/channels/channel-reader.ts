@@ -1,6 +1,6 @@
 import type { Text } from '../text/pieces.ts';
 
-/** What all readers of a channel are sent at once. A reader with all events up to `from` takes the text as it is. */
+/** A text that all readers of a channel are sent at once. A reader with all events up to `from` takes the text as it is. */
 export interface Batch {
   readonly from: number;
   /** The offset of the first entry. */

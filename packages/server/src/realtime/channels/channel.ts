@@ -52,7 +52,7 @@ export class Channel {
   /** The batch that is being sent. */
   #sending: Batch | null = null;
   #sent: Promise<void> = Promise.resolve();
-  /** What new readers get until something changes. */
+  /** The text for new readers, until something changes. */
   #snapshot: Opening | null = null;
   /** Of the keys of texts that were written since the last batch. */
   #missedPrefix: number;

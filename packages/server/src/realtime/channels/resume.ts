@@ -45,7 +45,7 @@ export async function readMissed(
   return { position, events: isCovered ? [] : events, head: from + events.length };
 }
 
-/** What leads a reader from a position to where the channel is; null when only a snapshot does. */
+/** The text that leads a reader from a position to that of the channel; null when only a snapshot does. */
 export function resume(
   { position, events, head }: Missed,
   channel: Channel,

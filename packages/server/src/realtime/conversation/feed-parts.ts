@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { EventSession } from './event-session.ts';
 import type { FeedReads } from './feed-reads.ts';
 
-/** What the feeds of a process share. */
+/** The parts that the feeds of a process share. */
 export interface FeedParts {
   readonly store: Store;
   readonly reads: FeedReads;

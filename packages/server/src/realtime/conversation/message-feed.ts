@@ -56,7 +56,7 @@ export class MessageFeed implements EventSource {
   readonly project: ProjectKey;
   readonly threadId: string;
   readonly groupId: string;
-  /** Since when nobody reads it, in milliseconds since the epoch; null while somebody does. */
+  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
   idleSince: number | null;
   readonly #parts: FeedParts;
   readonly #remembered = new Map<string, Remembered>();
@@ -118,7 +118,7 @@ export class MessageFeed implements EventSource {
   async catchUp(session: EventSession): Promise<void> {
     try {
       while (session.ending === null && !session.isFull) {
-        // What comes after the feed's position is sent to all.
+        // Changes after the feed's position are sent to all readers.
         if (session.position >= this.#at.position) return session.caughtUp();
         await this.#sendMissed(session);
       }
@@ -224,7 +224,7 @@ export class MessageFeed implements EventSource {
     return events.sort((a, b) => a.position - b.position);
   }
 
-  /** What was appended since the feed sent the message, escaped; null where it was changed otherwise. */
+  /** The text appended since the feed sent the message, escaped; null where it was changed otherwise. */
   #appended({ id, content, writtenPosition, markdownLength, deletedAt }: MessageRecord): string | null {
     const before = this.#remembered.get(id);
     if (before?.writtenPosition !== writtenPosition || markdownLength === null || deletedAt !== null)
@@ -300,7 +300,7 @@ export class MessageFeed implements EventSource {
   /** Where the store is away, the next revalidation goes on; another failure ends the streams, which come back. */
   #failed(err: unknown, sessions: Iterable<EventSession>): void {
     if (err instanceof StoreUnavailableError) {
-      // What was read and not sent is read again.
+      // Changes that were read and not sent are read again.
       for (const session of sessions) if (session.position < this.#at.position) session.fallBehind();
       return;
     }

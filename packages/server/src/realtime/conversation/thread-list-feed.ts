@@ -49,7 +49,7 @@ interface ListEvent {
  */
 export class ThreadListFeed implements EventSource {
   readonly sessions = new Set<EventSession>();
-  /** Since when nobody reads it, in milliseconds since the epoch; null while somebody does. */
+  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
   idleSince: number | null;
   readonly #project: ProjectKey;
   readonly #filter: ThreadFilter;
@@ -134,7 +134,7 @@ export class ThreadListFeed implements EventSource {
   }
 
   async #read(): Promise<void> {
-    // What changes meanwhile is read for the next reader, who may resume.
+    // Later changes are read for the next reader, who may resume.
     if (this.sessions.size === 0) return;
     let changed: ReadonlySet<string> = new Set();
     try {
@@ -234,7 +234,7 @@ export class ThreadListFeed implements EventSource {
     const viewer = session.request.viewer?.userId ?? null;
     const [epoch, position] = [this.#epoch, this.#position];
     const { threads, last } = await this.#head(viewer);
-    // What changed before the feed began again is read once more.
+    // Changes from before the feed began again are read once more.
     session.position = epoch === this.#epoch ? position : NOWHERE;
     const token = last === null ? null : pageTokens.issue([...this.#listName], last);
     return textOf([threadsSnapshot(threads, token, this.#id(position))]);
@@ -287,7 +287,7 @@ export class ThreadListFeed implements EventSource {
 
   #failed(err: unknown, sessions: Iterable<EventSession>): void {
     if (err instanceof StoreUnavailableError) {
-      // What was read and not sent is read again.
+      // Changes that were read and not sent are read again.
       for (const session of sessions) if (session.position < this.#position) session.fallBehind();
       return;
     }

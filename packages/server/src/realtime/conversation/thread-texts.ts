@@ -40,7 +40,7 @@ export class ThreadTexts {
     return new ThreadTexts(thread, id, unread);
   }
 
-  /** What the text depends on. */
+  /** The count of unread messages in the text; null for a reader without one. */
   unreadOf({ request: { viewer } }: EventSession): number | null {
     return viewer === undefined ? null : (this.#unread.get(viewer.userId) ?? 0);
   }

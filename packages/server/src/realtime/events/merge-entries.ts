@@ -19,7 +19,7 @@ export function mergeEntries(entries: readonly Entry[]): readonly Entry[] {
   return merged;
 }
 
-/** What happened to one user at one location. */
+/** The events of one user at one location, merged. */
 interface Visit {
   readonly location: Json;
   /** The user was there before all entries. */

@@ -103,7 +103,7 @@ export class FollowedGroup {
       });
   }
 
-  /** What depends on the state could not be done: the group is read again with the next tick. */
+  /** An event could not be applied to the state: the group is read again with the next tick. */
   invalidate(err: unknown): void {
     if (this.#phase !== 'following') return;
     this.#parts.interruptions.begin(this, err);

@@ -10,7 +10,7 @@ import type { FeedState } from '../views/feed-state.ts';
 import type { DurableSet, FilteredView } from '../views/filtered-view.ts';
 import { presentableOf } from '../views/presentable.ts';
 
-/** What an event of the group changed: ephemeral presence as a reader without a filter sees it, and durable presence. */
+/** The changes of one event of the group: ephemeral presence as a reader without a filter sees it, and durable presence. */
 interface GroupChange {
   readonly ephemeral: readonly ReaderEvent[];
   readonly durable: ReadonlyMap<Channel, readonly ReaderEvent[]>;

@@ -6,7 +6,7 @@ import type { Rest, StreamSink } from './stream-sink.ts';
 /** How long the network may take for the last event of a stream, in milliseconds. */
 const LAST_EVENT_MAX_MS = 5_000;
 
-/** What is needed here of a socket. */
+/** The methods of a socket that a sink calls. */
 export interface ByteSink {
   /** Bytes that were written and not yet taken by the network. Those of one write count until the last one is taken. */
   readonly writableLength: number;
@@ -21,7 +21,7 @@ export interface ByteSink {
   destroy(): void;
 }
 
-/** A connection that carries one stream of server-sent events. */
+/** The connection of one stream of server-sent events. */
 export class SseSink implements StreamSink {
   readonly takesSnapshots = false;
   readonly #bytes: ByteSink;

@@ -6,7 +6,7 @@ import type { StreamSink } from './stream-sink.ts';
  */
 const STALLED_MAX = 8;
 
-/** Nothing waited at the last heartbeat. */
+/** No byte waited at the last heartbeat. */
 const NOTHING = -1;
 
 /** Watches whether a reader takes anything at all. */

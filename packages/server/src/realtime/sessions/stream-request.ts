@@ -3,7 +3,7 @@ import type { PresenceFilter } from '../../core/presence-reading.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { StreamPermit } from './stream-permits.ts';
 
-/** Who has a stream, and by which right. */
+/** The reader of a stream, and the right to read it. */
 export interface SessionRequest {
   /** Whose token opened it. When its project or session changes, {@link checkCredentials} is called. */
   readonly caller: Caller;
@@ -25,12 +25,12 @@ export interface SessionRequest {
   readonly inCallersWords?: (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 }
 
-/** Who watches a group. */
+/** The watcher of a group. */
 export interface WatchRequest extends SessionRequest {
   readonly groupId: string;
 }
 
-/** What a presence stream shows, and to whom. */
+/** The filter of a presence stream, and its reader. */
 export interface StreamRequest extends WatchRequest {
   readonly filter: PresenceFilter;
 }

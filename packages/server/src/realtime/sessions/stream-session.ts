@@ -45,7 +45,7 @@ export class StreamSession implements ChannelReader {
   #isWaiting = false;
   /** The network did not take what was written: the reader gets what it missed merged. */
   #isSlow = false;
-  /** Nothing is sent before the next snapshot. */
+  /** The reader is sent the next snapshot, and no event before it. */
   #isLost = false;
   readonly #stall = new StallWatch();
   #ending: ServiceError | 'closed' | null = null;
@@ -140,7 +140,7 @@ export class StreamSession implements ChannelReader {
     }
   }
 
-  /** What is left of a text that the reader is in the middle of. */
+  /** The rest of a text that the reader has received in part. */
   get #rest(): Rest | null {
     const next = this.#nextPiece;
     return this.#pieces !== null && next > 0 && next < this.#pieces.count

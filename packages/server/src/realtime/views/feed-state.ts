@@ -23,7 +23,7 @@ export class FeedState {
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();
   readonly batchText = new BatchText();
-  /** What was written for readers who missed events. */
+  /** The text for readers who missed events. */
   readonly missedTexts = new SharedTexts();
   /** Of the last events, by offset. */
   readonly #checksums = new Map<number, string>();

@@ -11,8 +11,8 @@ import type { GroupView } from './group-view.ts';
 export type DurableSet = Extract<GroupEvent, { type: 'durable' }>;
 
 /**
- * What readers with one filter see of a group: some of the ephemeral locations, and the latest durable one of each user that
- * passes the filter. Locations are stored once for the group; a view has its filter, and a bit for each durable location.
+ * The part of a group that readers with one filter see: some of the ephemeral locations, and the latest durable
+ * one of each user that passes the filter. Locations are stored once for the group; a view has its filter, and a bit for each durable location.
  */
 export class FilteredView {
   readonly filter: PresenceFilter;
@@ -57,7 +57,7 @@ export class FilteredView {
     for (const [userId, location] of locations) this.#durable.set(this.number, userId, location);
   }
 
-  /** What this filter shows of an event. A move to a location that it hides is a departure. */
+  /** The event as this filter shows it. A move to a location that it hides is a departure. */
   filtered(event: ReaderEvent): ReaderEvent | null {
     if (event.type !== 'arrived') return this.passes(event.location) ? event : null;
     const { userId, location, from, isNew } = event;

@@ -2,7 +2,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import type { Actor } from '../write-context.ts';
 
-/** What one write changed. A write with very many changes is recorded in several parts, which follow each other. */
+/** The changes of one write. A write with very many changes is recorded in several parts, which follow each other. */
 export interface ChangeRecord {
   /** Grows with each record of a project; never used again. */
   readonly position: number;
@@ -32,7 +32,7 @@ export interface ChangeOrder {
 }
 
 /**
- * What writes changed: each one records its changes in the transaction that makes them.
+ * The recorded changes: each write records its changes in the transaction that makes them.
  *
  * A record is read once it has a position. Where the engine cannot give it in that transaction, {@link ChangeStore.order} does:
  * - A record never appears at or before a position that was read.

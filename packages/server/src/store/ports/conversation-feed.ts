@@ -32,12 +32,12 @@ export interface RevisionPage {
   readonly last: string | null;
 }
 
-/** What streams of messages and threads are made from. */
+/** The reads that streams of messages and threads are made from. */
 export interface ConversationFeedStore {
   /** The positions of these threads (1,000 at most), by ID; those that do not exist are left out. */
   positions(project: ProjectKey, threadIds: readonly string[]): Promise<Map<string, ThreadPosition>>;
   /**
-   * What changed in a thread after a position, of one state of the store. At most 200 messages, or fewer when they exceed
+   * The changes of a thread after a position, of one state of the store. At most 200 messages, or fewer when they exceed
    * 256 KiB; then `position` is where they end, and the next call goes on from there. `gone` when removed messages of that
    * time are no longer stored (the last 1,000 of a thread are), or the position is ahead of the thread's.
    */

@@ -19,7 +19,7 @@ export interface DurablePresenceUpdate {
 export type DurablePresenceOutcome =
   | {
       readonly kind: 'set';
-      /** What the region had before. */
+      /** The earlier location in the region. */
       readonly previous: Json | null;
       /** The time that the location has. */
       readonly at: number;

@@ -23,7 +23,7 @@ export interface EligibilityQuery {
   readonly userId: string;
 }
 
-/** Who may be present. */
+/** The users who are eligible for presence. */
 export interface EligibilityStore {
   find(project: ProjectKey, groupId: string, userId: string): Promise<Eligibility>;
   /** The same for many at once (1,000 at most), in the order of the queries. */

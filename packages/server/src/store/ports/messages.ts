@@ -25,7 +25,7 @@ export interface StoredContent {
   readonly userIds: readonly string[];
 }
 
-/** What follows the text in content that is one markdown node. */
+/** The JSON after the text, in content that is one markdown node. */
 export const MARKDOWN_END = '"}]}]';
 
 export interface MessageRecord {
@@ -79,7 +79,7 @@ export interface MessagePage {
   readonly at: ThreadPosition;
 }
 
-/** What is written of a message: undefined is not supplied, null clears. */
+/** The written fields of a message: undefined is not supplied, null clears. */
 export interface StoredMessageWrite {
   readonly authorId?: string;
   readonly content?: StoredContent;

@@ -72,7 +72,7 @@ export interface ThreadPage {
   readonly last: string | null;
 }
 
-/** What is written of a thread: undefined is not supplied, null clears. */
+/** The written fields of a thread: undefined is not supplied, null clears. */
 export interface StoredThreadWrite {
   readonly groupId?: string;
   readonly name?: string;

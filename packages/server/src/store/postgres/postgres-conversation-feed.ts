@@ -11,7 +11,7 @@ import { MESSAGE_COLUMNS } from './postgres-messages-columns.ts';
 import { textArray } from './postgres-text.ts';
 import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-columns.ts';
 
-/** What one reading has at most: messages, and the bytes of their content. */
+/** The bounds of one read: messages, and the bytes of their content. */
 const MESSAGES_MAX = 200;
 const BYTES_MAX = 256 * 1_024;
 /** Threads of a page of revisions. */
@@ -84,7 +84,7 @@ const REVISIONS = `
 const HEAD = 6;
 const THREAD = 15;
 
-/** What streams of messages are made from (see the port). */
+/** The reads that streams of messages are made from (see the port). */
 export function conversationFeedStore({ database }: PostgresEngine): ConversationFeedStore {
   return {
     async positions(project, threadIds) {

@@ -25,7 +25,7 @@ export const foundMessage = (threadNo: string, id: string, lock: 'OFFSET 0' | 'F
     SELECT r.* FROM messages AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no
       AND r.created_at = named.created_at AND r.seq = named.seq ${lock}) AS m`;
 
-/** What is read of the row of the thread `t`, for `toThreadRow`. */
+/** The columns of the row of the thread `t`, for `toThreadRow`. */
 export const ROW_COLUMNS = `
   t.id, t.group_id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at, t.user_messages,
   t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;

@@ -15,7 +15,7 @@ import { idsOf, LOCK_GROUP, LOCK_USER, lockedRevision } from './postgres-row-wri
 import { textArray } from './postgres-text.ts';
 import { anyCountSlot, COUNT_USERS } from './postgres-user-counts.ts';
 
-/** Nothing of its threads is found from then on. */
+/** Reads do not find the group's threads from then on. */
 const END_CONVERSATION = `
   WITH ended AS (DELETE FROM conversations WHERE project_id = $1 AND group_id = $2 RETURNING project_id, conversation_no)
   INSERT INTO deleted_conversations (project_id, conversation_no) SELECT project_id, conversation_no FROM ended`;

@@ -3,7 +3,7 @@ import type { DurableBounds } from '../durable-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
 
-/** What a member has of durable presence in a group. */
+/** The counts of a member's durable presence in a group. */
 export interface DurableUsage {
   readonly locations: number;
   readonly bytes: number;
@@ -142,7 +142,7 @@ const toUsage = (row: Row): DurableUsage => {
   return { locations, bytes, countedAt };
 };
 
-/** What a row counts; null where nothing was counted. */
+/** The counts of a row; null where nothing was counted. */
 export const usageOf = (row: Row): DurableUsage | null => (row[0] === null ? null : toUsage(row));
 
 const exceeds = ({ locations, bytes }: DurableUsage, bounds: DurableBounds): boolean =>

@@ -121,7 +121,7 @@ export async function putDurablePresence(
 }
 
 /**
- * What a put came to; null where it was not done though the user is eligible. The eligibility that forbade it is read
+ * The outcome of a put; null where it was not applied though the user is eligible. The eligibility that forbade it is read
  * again: what the put saw of it may be of two moments.
  */
 async function outcomeOf(

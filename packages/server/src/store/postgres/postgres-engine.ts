@@ -3,7 +3,7 @@ import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import type { LargeWrites } from './threads/postgres-large-writes.ts';
 
-/** What the ports of this engine share. */
+/** The parts that the ports of this engine share. */
 export interface PostgresEngine {
   readonly database: PostgresDatabase;
   /** For reads that take long and must see one state from beginning to end. */

@@ -3,7 +3,7 @@
  * tables. It relies on the planner settings of postgres-connection.ts. $1 is the project.
  */
 
-/** What comes from a list is a subquery that PostgreSQL neither merges into its surroundings nor plans with them. */
+/** A list becomes a subquery that PostgreSQL neither merges into the query around it nor plans together with it. */
 const APART = 'OFFSET 0';
 
 /**

@@ -1,4 +1,4 @@
-/** What a write of a message depends on, as it is found when the thread is locked. */
+/** The rows that a write of a message depends on, read when the thread is locked. */
 import { limits, type MessageType, type Status } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { MessageFields } from '../conversation-writes.ts';
@@ -9,8 +9,8 @@ import { CONTENT } from './postgres-messages-columns.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 
 /**
- * What a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6 the new
- * content, if there is one. Locks the message: appends lock that alone. What was appended while this waited for the lock is not
+ * The rows that a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6
+ * the new content, if there is one. Locks the message: appends lock that alone. What was appended while this waited for the lock is not
  * among the pieces that are compared, but counts in the bytes. (Whether the project is there; the thread; the status of the group, that of
  * the author, whether they are a member, and a participant; the message, and whether it has the new content.)
  */

@@ -1,4 +1,4 @@
-/** What is read of a thread. $1 is the project. */
+/** The columns of a thread. $1 is the project. */
 import { limits } from '@rollcall/protocol';
 import { toThreadRow } from '../conversation-columns.ts';
 import type { Participant, ThreadRecord } from '../ports/threads.ts';
@@ -35,7 +35,7 @@ export const threadParts = (viewer: string) => `
         THEN coalesce(unread.counted, least(t.user_messages + t.action_messages, ${limits.UNREAD_MAX})) END AS unread
     FROM (${PARTICIPANTS}) AS shown CROSS JOIN (SELECT ${counted(viewer)} AS counted) AS unread OFFSET 0) AS parts`;
 
-/** What is read of the thread `t` and its {@link threadParts}, for {@link toThread}. */
+/** The columns of the thread `t` and its {@link threadParts}, for {@link toThread}. */
 export const THREAD_COLUMNS = `${ROW_COLUMNS}, parts.participants, parts.unread`;
 
 export const toThread = (row: Row): ThreadRecord => ({

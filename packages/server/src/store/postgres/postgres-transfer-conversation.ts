@@ -93,7 +93,7 @@ const COUNT = planEachTime(`
     last_message_at, last_seq)
   WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no`);
 
-/** What follows from the other rows. */
+/** The rows that follow from the other rows. */
 export const DERIVE_CONVERSATIONS: readonly Call[] = [
   [
     `INSERT INTO thread_lists (project_id, conversation_no, location_key, resolved, activity, thread_no)
@@ -111,7 +111,7 @@ export const DERIVE_CONVERSATIONS: readonly Call[] = [
   ],
 ];
 
-/** What a batch has of one thread. */
+/** The records of one thread in a batch. */
 interface Counted {
   readonly key: readonly [project: string, threadNo: number];
   counts: MessageCounts;

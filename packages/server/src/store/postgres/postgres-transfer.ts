@@ -94,7 +94,7 @@ const INSERTS = {
 const LOCK_IMPORTS = 'SELECT number FROM schema_migrations WHERE number = 0 FOR UPDATE';
 const COUNT_ACCOUNTS = 'SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM projects)';
 
-/** What a record names and no record has: (project, and IDs). */
+/** References to records that are not there: (project, and IDs). */
 const MISSING: Readonly<Record<string, string>> = {
   'the group of a member': `
     SELECT p.id, m.group_id FROM (SELECT DISTINCT project_id, group_id FROM memberships) m
@@ -110,7 +110,7 @@ const MISSING: Readonly<Record<string, string>> = {
       WHERE m.project_id = d.project_id AND m.group_id = d.group_id AND m.user_id = d.user_id) LIMIT 1`,
 };
 
-/** What follows from the other rows. */
+/** The rows that follow from the other rows. */
 const DERIVE: readonly Call[] = [
   [
     `UPDATE groups g SET member_count = m.members

@@ -70,7 +70,7 @@ export type UserField = (typeof USER_FIELDS)[number];
 /** An SQL expression of each field. */
 type FieldSql = (field: UserField) => string;
 
-/** What a field of `row` is after a write: NULL leaves it as it is, '' clears it. */
+/** The value of a field of `row` after a write: NULL leaves it as it is, '' clears it. */
 const valueAfter = (row: string, supplied: FieldSql, field: UserField) =>
   `nullif(coalesce(${supplied(field)}, ${row}.${field}), '')`;
 

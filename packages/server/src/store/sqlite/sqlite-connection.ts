@@ -20,7 +20,7 @@ export interface Statement<Columns extends Row = Row> {
 
 export interface ConnectionOptions {
   readonly readOnly: boolean;
-  /** What a statement throws in place of SQLite's error. Default: that error. */
+  /** Maps SQLite's error to the one that a statement throws. Default: SQLite's error. */
   readonly toFailure?: (error: unknown) => unknown;
 }
 

@@ -8,7 +8,7 @@ import { MESSAGE_COLUMNS } from './sqlite-messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { readThread, THREAD_BY_ID } from './sqlite-threads.ts';
 
-/** What one reading has at most: messages, and the bytes of their content. */
+/** The bounds of one read: messages, and the bytes of their content. */
 const MESSAGES_MAX = 200;
 const BYTES_MAX = 256 * 1_024;
 

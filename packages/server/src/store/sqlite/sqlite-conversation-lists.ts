@@ -20,7 +20,7 @@ export function listKeys({
   return new Set([ALL, ofConversation(conversationNo), ...keys, ...inGroup]);
 }
 
-/** What decides in which lists a thread is, and where. */
+/** The fields that decide in which lists a thread is, and at which position. */
 export interface ListedThread {
   readonly threadNo: number;
   readonly conversationNo: number;

@@ -14,7 +14,7 @@ type SetPresence = Omit<Extract<DurablePresenceOutcome, { kind: 'set' }>, 'kind'
 type UsageRow = [locations: number, bytes: number, latestAt: number | null];
 type LocationRow = [presenceNo: number, location: Json];
 
-/** What a user has of durable presence in a group. */
+/** The counts of a user's durable presence in a group. */
 interface Usage {
   locations: number;
   bytes: number;

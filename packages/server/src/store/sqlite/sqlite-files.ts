@@ -17,7 +17,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 /** Between a store's name and a random text: the name of a database that is not whole yet. */
 const UNFINISHED = '.new-';
 
-/** What SQLite puts beside a database: the write-ahead log and its index. */
+/** The files that SQLite puts beside a database: the write-ahead log and its index. */
 const BESIDE = ['-wal', '-shm'] as const;
 
 /** The names of a store's files, and the file that each one was: device and inode. */

@@ -63,7 +63,7 @@ export class GroupCommit {
       this.#writes.changes.begin();
       this.#liveProjects.clear();
       const replies = requests.map((request) => this.#runOne(request));
-      // What is rejected leaves nothing behind that reads would still find in the open files.
+      // A rejected commit leaves no row that reads could find in the open files.
       this.#checkFiles();
       this.#commit.run();
       this.#checkCommitted();
@@ -82,7 +82,7 @@ export class GroupCommit {
   }
 
   /**
-   * What was flushed to a file that was removed or replaced must not be acknowledged. A check that fails proves nothing:
+   * A write that was flushed to a removed or replaced file must not be acknowledged. A check that fails proves nothing:
    * the data is committed, and the next check finds out.
    */
   #checkCommitted(): void {

@@ -219,7 +219,7 @@ export class MessageWrites {
       this.#unknownUsers(project, content) ??
       preconditionFailure(context, null);
     if (failure !== null) return failure;
-    // What is missing has been reported, or has failed the precondition.
+    // Missing fields have been reported, or have failed the precondition.
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
     const createdAt = write.createdAt ?? Math.max(context.now, latest ?? context.now);

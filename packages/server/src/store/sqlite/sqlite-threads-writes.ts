@@ -35,7 +35,7 @@ export interface StoredThread extends ThreadFields, MessageCounts {
   readonly revision: string;
 }
 
-/** What messages change of their thread. */
+/** The fields of a thread that its messages change. */
 export type ThreadActivity = MessageCounts & Pick<StoredThread, 'lastMessageAt'>;
 
 function toStored(row: Row): StoredThread {

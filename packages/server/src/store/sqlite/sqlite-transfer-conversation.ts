@@ -7,7 +7,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import { MessageWrites } from './sqlite-messages-writes.ts';
 import { type StoredThread, type ThreadActivity, ThreadWrites } from './sqlite-threads-writes.ts';
 
-/** Nothing is recorded of an import. */
+/** An import records no changes. */
 const ORIGIN = { actor: { kind: 'command_line', id: null }, requestId: null } as const;
 
 /** The thread whose records are imported, and what its messages so far make of it. */

@@ -87,7 +87,7 @@ const INSERTS = {
 };
 type InsertedType = keyof typeof INSERTS;
 
-/** What follows from the other rows. */
+/** The rows that follow from the other rows. */
 const DERIVE = `
   INSERT INTO user_groups (user_no, group_id, group_no)
     SELECT m.user_no, g.id, g.group_no FROM memberships m CROSS JOIN groups g USING (group_no) ORDER BY 1, 2;

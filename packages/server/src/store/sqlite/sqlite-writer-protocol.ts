@@ -37,7 +37,7 @@ export type FromWriter =
   | { readonly type: 'ready'; readonly files: FileIdentities }
   | { readonly type: 'startFailed'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
   | { readonly type: 'done'; readonly replies: readonly WriteReply[] }
-  /** Nothing is written any more. */
+  /** The writer accepts no more writes. */
   | { readonly type: 'lost'; readonly reason: string }
   /** The log is long: let go of snapshots, so that it can be folded into the file and begun again. */
   | { readonly type: 'release' }

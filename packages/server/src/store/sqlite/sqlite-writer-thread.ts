@@ -82,7 +82,7 @@ class WriterThread {
   /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was asked for. */
   #work(): void {
     for (;;) {
-      // What came while the last commit was being flushed is waiting in the port: it goes into the next one.
+      // Writes that arrived during the last flush wait in the message port: they join the next commit.
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
       if (this.#queue.length === 0) break;
       const requests = this.#queue.splice(0, this.#sharing());

@@ -13,7 +13,7 @@ import type {
   WriterOptions,
 } from './sqlite-writer-protocol.ts';
 
-/** What the writer reports to the reader's side. */
+/** The reports of the writer to the reader's side. */
 export interface WriterEvents {
   /** A commit is on disk: snapshots older than now are stale. Called before the writes resolve. */
   onCommit(): void;
@@ -166,7 +166,7 @@ export class SqliteWriter {
       reject(new StoreUnavailableError('the store stopped before the write was answered', { cause: error }));
     }
     this.#pending.clear();
-    // A store that can never be written again must not look alive: nobody catches this, and the process ends.
+    // A process whose store cannot be written must not stay alive. No handler catches this error, so the process ends.
     if (isFirst && !this.#closing) queueMicrotask(() => fail(error));
   }
 }

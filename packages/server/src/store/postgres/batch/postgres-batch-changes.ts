@@ -32,7 +32,7 @@ interface MembersOfGroup {
 
 const NO_DIFFERENCE: ListDifference = { fresh: [], others: [] };
 
-/** What a batch comes to, every group of which was seen: the outcome, and what is to be written. */
+/** The result of a batch whose groups were all read: the outcome, and the rows to write. */
 export class BatchChanges {
   readonly #contents: BatchContents;
   readonly #seen: Seen;

@@ -1,4 +1,4 @@
-/** What a batch does to each user and group, item by item, worked out from what the store has of how they were. */
+/** The effect of a batch on each user and group, item by item, computed from their stored state. */
 import type { Batch, ChangeCounts } from '@rollcall/protocol';
 import { toStored } from '../../stored-write.ts';
 import { textArray } from '../postgres-text.ts';
@@ -16,7 +16,7 @@ export type Found =
 
 type Item<Field extends string> = { readonly [field in Field]?: string | null };
 
-/** What a resource is created with. */
+/** The initial fields of a resource. */
 const DEFAULTS: { readonly [field: string]: string } = { status: 'active', metadata: '{}' };
 
 /** All items of a batch with one ID, in order. '' stands for a value that is cleared. */
@@ -134,7 +134,7 @@ export interface ComparedList {
   readonly users: IdList;
 }
 
-/** What a checked batch has for each user and group: the same for every attempt at it. */
+/** The items of a checked batch for each user and group; every attempt uses the same ones. */
 export class BatchContents {
   readonly users: readonly UserItems[];
   readonly groups: readonly GroupItems[];
@@ -157,7 +157,7 @@ export class BatchContents {
   }
 }
 
-/** What each item comes to: the first of a resource that the batch makes makes it. */
+/** The outcome of each item: of several items for a new resource, the first creates it. */
 export const kindsOf = (found: Found, changes: readonly boolean[]): Kind[] =>
   changes.map((isChange, index) => {
     if (found.isMade && index === 0) return 'created';

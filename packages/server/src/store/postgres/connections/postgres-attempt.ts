@@ -12,7 +12,7 @@ const LONG_MS = 10 * 60_000;
 /** How long a transaction that runs long waits for others that do, in milliseconds. */
 const LONG_WAIT_MS = 30_000;
 
-/** What the writes of a store share. */
+/** The parts that the writes of a store share. */
 export interface WriteResources {
   readonly pool: PostgresPool;
   /** Limits the transactions with statements that run long. */

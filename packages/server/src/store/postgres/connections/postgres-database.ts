@@ -32,7 +32,7 @@ const PAUSE_MS = 4;
 
 const closed = () => new StoreUnavailableError('the store is closed');
 
-/** What a write is about. */
+/** The subject of a write. */
 export interface WriteTarget {
   /** Projects are served round robin where there is more to do than can be done at once. */
   readonly project?: ProjectKey;

@@ -40,7 +40,7 @@ export const isLockTimeout = (error: unknown): boolean =>
 export const isStatementTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === STATEMENT_TIMEOUT;
 
-/** What an operation rejects with: the server's "not now" as the port's error, anything else as it is. */
+/** The error that an operation rejects with: StoreUnavailableError where the server is unavailable, else the error itself. */
 export function toStoreFailure(error: unknown): unknown {
   if (!(error instanceof DatabaseError) || !UNAVAILABLE.test(error.code ?? '')) return error;
   if (isLockTimeout(error)) return new StoreUnavailableError(LOCKED_TOO_LONG, { cause: error });
