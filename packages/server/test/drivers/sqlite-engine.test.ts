@@ -174,7 +174,7 @@ describe('the write-ahead log', () => {
           assert.equal((await roster.group('h2')).name, `${round}`);
           assert.equal((await roster.members('g')).length, 500);
         }
-        assert.ok(logBytes(dataDir) < 20 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
+        assert.ok(logBytes(dataDir) < 5 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
       } finally {
         await store.close();
       }

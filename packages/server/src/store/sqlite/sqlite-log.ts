@@ -13,25 +13,38 @@ const FRAME_BYTES = 4_096 + 24;
  */
 export type CheckpointMode = 'PASSIVE' | 'RESTART' | 'TRUNCATE';
 
+type CheckpointRow = [busy: number, frames: number, copied: number];
+
 /** The write-ahead log of the store, as its writer sees it. */
 export class SqliteLog {
   readonly #file: string;
   readonly #connection: SqliteConnection;
   readonly #state: Statement;
+  readonly #checkpoints: Readonly<Record<CheckpointMode, Statement>>;
+  /** How many pages the log had when a checkpoint emptied it: it says so until it begins anew. */
+  #emptiedFrames = 0;
 
   /** The file of a log that grew longer, because of a long read or a large write, is cut back to `checkpointBytes`. */
   constructor(connection: SqliteConnection, file: string, checkpointBytes: number) {
     this.#connection = connection;
     this.#file = `${file}-wal`;
     connection.database.exec(`PRAGMA journal_size_limit = ${checkpointBytes}`);
-    this.#state = connection.prepare('PRAGMA wal_checkpoint(NOOP)');
+    const checkpoint = (mode: CheckpointMode | 'NOOP') =>
+      connection.prepare(`PRAGMA wal_checkpoint(${mode})`);
+    this.#state = checkpoint('NOOP');
+    this.#checkpoints = {
+      PASSIVE: checkpoint('PASSIVE'),
+      RESTART: checkpoint('RESTART'),
+      TRUNCATE: checkpoint('TRUNCATE'),
+    };
   }
 
   /** Bytes of the log that are in use. Zero when that cannot be read now. */
   usedBytes(): number {
     try {
-      const [, frames] = this.#state.get() as [number, number, number];
-      return Math.max(0, frames) * FRAME_BYTES;
+      const [, frames] = this.#state.get() as CheckpointRow;
+      if (frames !== this.#emptiedFrames) this.#emptiedFrames = 0;
+      return Math.max(0, frames - this.#emptiedFrames) * FRAME_BYTES;
     } catch {
       return 0;
     }
@@ -46,7 +59,9 @@ export class SqliteLog {
   checkpoint(mode: CheckpointMode): void {
     const { database } = this.#connection;
     try {
-      database.exec(`PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(${mode})`);
+      database.exec('PRAGMA busy_timeout = 0');
+      const [busy, frames, copied] = this.#checkpoints[mode].get() as CheckpointRow;
+      if (mode !== 'PASSIVE' && busy === 0 && frames === copied) this.#emptiedFrames = Math.max(0, frames);
     } catch {
       // A full disk, for example. The log retains what is in it, and grows until a later attempt succeeds.
     } finally {

@@ -23,6 +23,12 @@ import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite
 /** After so long without a write the log is emptied. */
 const IDLE_CHECKPOINT_MS = 1_000;
 
+/**
+ * While rows are removed in the background, so many bytes of the log cause a checkpoint: some 10 ms, for which writes wait. Longer
+ * ones would come every second.
+ */
+const PURGE_CHECKPOINT_BYTES = 8 * 1_024 ** 2;
+
 /** Whether a write is a batch, or has packed lists of IDs. */
 const isLarge = ([, port, , parameters]: WriteRequest): boolean =>
   port === 'batches' || parameters.some(hasPackedList);
@@ -114,6 +120,12 @@ class WriterThread {
     if (this.#log.usedBytes() >= this.#checkpointAt) this.#requestCheckpoint('RESTART');
   }
 
+  /** How much the log grows between two checkpoints. */
+  #checkpointBytes(): number {
+    const { checkpointBytes } = this.#options;
+    return this.#purging ? Math.min(checkpointBytes, PURGE_CHECKPOINT_BYTES) : checkpointBytes;
+  }
+
   /**
    * A long log slows reads and fills the disk, and it can begin anew only while no reader is in it. The main thread's reader
    * nearly always is, so the main thread releases its snapshots first.
@@ -127,7 +139,7 @@ class WriterThread {
   #checkpoint(longReads: number): void {
     // A checkpoint that needs what long reads are in would make the writers wait for them.
     this.#log.checkpoint(longReads === 0 ? (this.#pendingCheckpoint ?? 'PASSIVE') : 'PASSIVE');
-    this.#checkpointAt = this.#log.usedBytes() + this.#options.checkpointBytes;
+    this.#checkpointAt = this.#log.usedBytes() + this.#checkpointBytes();
     this.#pendingCheckpoint = null;
     this.#post({ type: 'resume' });
   }
@@ -154,17 +166,22 @@ class WriterThread {
     this.#purge();
   }
 
-  /** Removes what deletions left, a slice between other work, as long as there is some. */
+  /**
+   * Removes what deletions left, a slice between other work, as long as there is some. After a slice it rests for as long as that
+   * took: the main thread may have the same core.
+   */
   #purge(): void {
     if (this.#purging) return;
     this.#purging = true;
+    this.#checkpointAt = Math.min(this.#checkpointAt, this.#log.usedBytes() + this.#checkpointBytes());
     const slice = () => {
+      const begin = performance.now();
       this.#purging = !this.#closing && this.#commit.purge();
       this.#reportLost();
       if (!this.#purging) return;
       this.#checkpointLongLog();
       this.#idle.refresh();
-      setImmediate(slice);
+      setTimeout(slice, performance.now() - begin).unref();
     };
     setImmediate(slice);
   }
