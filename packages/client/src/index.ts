@@ -9,14 +9,14 @@ export type {
 export type { Page, PagedList, PageOptions } from './http/paged-list.ts';
 export type { Token } from './http/token-source.ts';
 export type { CallOptions, ConnectionOptions } from './http/transport.ts';
-export type { AnnouncedLocation, Announcement, AnnouncementOptions } from './presence/announcement.ts';
+export type { AnnouncedLocation } from './presence/announced-location.ts';
+export type { Announcement, AnnouncementOptions } from './presence/announcement.ts';
 export type {
   PresenceArrived,
   PresenceDeparted,
   PresenceDurable,
   PresenceEvent,
   PresenceSnapshot,
-  PresenceWatch,
 } from './presence/presence-event.ts';
 export { NOBODY, type PresenceState, presenceAfter } from './presence/presence-state.ts';
 export { sameLocation } from './presence/same-location.ts';
@@ -33,3 +33,4 @@ export { type BatchOptions, Rollcall } from './rollcall.ts';
 export { RollcallClient } from './rollcall-client.ts';
 export { RollcallError, type RollcallErrorCode } from './rollcall-error.ts';
 export type { StreamOptions, Watch } from './streams/watch.ts';
+export type { MessagesWatch, PresenceWatch, ThreadsWatch } from './streams/watches.ts';

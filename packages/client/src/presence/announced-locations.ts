@@ -1,6 +1,6 @@
 import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
 import type { RollcallError } from '../rollcall-error.ts';
-import type { AnnouncedLocation } from './announcement.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
 import { OtherTabs } from './other-tabs.ts';
 import { isSameRegion, locationKey, sameLocation } from './same-location.ts';
 

@@ -3,15 +3,8 @@ import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import type { Location } from '../protocol.ts';
 import type { RollcallError } from '../rollcall-error.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
 import type { AnnouncedLocations } from './announced-locations.ts';
-
-/** The location of a user, and the region in which it is their only one. */
-export interface AnnouncedLocation {
-  readonly location: Location;
-  readonly exclusiveWithin?: Location | undefined;
-  /** For the others to read: at most 1 KiB of JSON. Absent: as it was; null: none. */
-  readonly data?: Readonly<Record<string, unknown>> | null | undefined;
-}
 
 /** The options of an announcement: the locations, and how often they are announced. */
 export interface AnnouncementOptions extends AnnouncedLocation {

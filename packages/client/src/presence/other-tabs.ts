@@ -1,5 +1,5 @@
 import { isPage } from '../page-life.ts';
-import type { AnnouncedLocation } from './announcement.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
 
 /** One channel for all clients of an origin; each message names its scope. */
 const CHANNEL = 'rollcall-presence';

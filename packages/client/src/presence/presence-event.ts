@@ -1,5 +1,4 @@
 import type { ArrivedEvent, DepartedEvent, DurableEvent, SnapshotEvent } from '../protocol.ts';
-import type { Watch } from '../streams/watch.ts';
 
 /** All present users that match the filter. The first event, and sent again when the missed events are no longer stored. */
 export type PresenceSnapshot = { readonly type: 'snapshot' } & SnapshotEvent;
@@ -14,5 +13,3 @@ export type PresenceDeparted = { readonly type: 'departed' } & DepartedEvent;
 export type PresenceDurable = { readonly type: 'durable' } & DurableEvent;
 
 export type PresenceEvent = PresenceSnapshot | PresenceArrived | PresenceDeparted | PresenceDurable;
-/** The presence events of a group. */
-export type PresenceWatch = Watch<PresenceEvent>;

@@ -1,5 +1,5 @@
 import type { Location } from '../protocol.ts';
-import type { AnnouncedLocation } from './announcement.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
 
 /** A string that is equal for equal locations, whatever the order of their keys. */
 export const locationKey = (location: Location): string =>

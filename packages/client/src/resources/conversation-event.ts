@@ -1,5 +1,4 @@
 import type { Message, Thread } from '../protocol.ts';
-import type { Watch } from '../streams/watch.ts';
 
 /** Where the list goes on, behind what the snapshot has. */
 interface Rest {
@@ -47,8 +46,6 @@ export type MessagesEvent<T = Thread> =
   | MessageAppended
   | Removed
   | ThreadChanged<T>;
-/** The events of the messages of a thread. */
-export type MessagesWatch<T = Thread> = Watch<MessagesEvent<T>>;
 
 /** The threads with the latest activity. The first event, and sent again when the missed events are no longer stored. */
 export interface ThreadsSnapshot<T = Thread> extends Rest {
@@ -58,5 +55,3 @@ export interface ThreadsSnapshot<T = Thread> extends Rest {
 
 /** An event of the threads of a group. */
 export type ThreadsEvent<T = Thread> = ThreadsSnapshot<T> | ThreadChanged<T> | Removed;
-/** The events of the threads of a group. */
-export type ThreadsWatch<T = Thread> = Watch<ThreadsEvent<T>>;

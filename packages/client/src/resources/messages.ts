@@ -10,7 +10,7 @@ import type {
   MessageWrite,
 } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
-import type { MessagesWatch } from './conversation-event.ts';
+import type { MessagesWatch } from '../streams/watches.ts';
 import { HostedResource, type Precondition } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 

@@ -3,9 +3,9 @@ import type { PagedList } from '../http/paged-list.ts';
 import { path } from '../http/path.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
-import type { PresenceWatch } from '../presence/presence-event.ts';
 import type { Done, PresenceEntry, PresenceUpdate, PresenceUpdatesDone, PresenceWrite } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
+import type { PresenceWatch } from '../streams/watches.ts';
 import { listAt } from './list-at.ts';
 import { PresenceResource } from './presence-resource.ts';
 

@@ -3,7 +3,7 @@ import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type { Created, Thread, ThreadCreation, ThreadWrite } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
-import type { ThreadsWatch } from './conversation-event.ts';
+import type { ThreadsWatch } from '../streams/watches.ts';
 import { HostedResource } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 import { Messages } from './messages.ts';

@@ -9,7 +9,7 @@ import type {
   ViewerThread,
 } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
-import type { MessagesWatch } from './conversation-event.ts';
+import type { MessagesWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 

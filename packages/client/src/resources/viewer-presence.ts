@@ -2,9 +2,9 @@ import type { PresenceFilter, ViewerGroup } from '../http/filter.ts';
 import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
-import type { PresenceWatch } from '../presence/presence-event.ts';
 import type { Done, PresenceEntry, ViewerPresenceWrite } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
+import type { PresenceWatch } from '../streams/watches.ts';
 import { listAt } from './list-at.ts';
 import { PresenceResource } from './presence-resource.ts';
 

@@ -10,7 +10,7 @@ import type {
   ViewerThreadWrite,
 } from '../protocol.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
-import type { ThreadsWatch } from './conversation-event.ts';
+import type { ThreadsWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
 import { listAt } from './list-at.ts';
 import { ViewerMessages } from './viewer-messages.ts';
