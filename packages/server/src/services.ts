@@ -13,6 +13,7 @@ import { FailureLog } from './core/failure-log.ts';
 import { PageTokens } from './core/page-token.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
 import { Readiness } from './core/readiness.ts';
+import { RecordFollower } from './core/record-follower.ts';
 import * as resources from './core/resource-services.ts';
 import { StoreWrites } from './core/store-writes.ts';
 import { TokenService } from './core/token-service.ts';
@@ -38,7 +39,18 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const eligibility = new EligibilityCache({ store, broker, clock });
   const changeOrdering = new ChangeOrdering({ store, broker, clock });
   const writes = new StoreWrites({ presence, broker, eligibility, clock, log, changeOrdering });
-  const dependencies = { store, presence, broker, eligibility, clock, log, writes, presenceTtlSeconds };
+  const record = new RecordFollower({ store, broker, clock, log });
+  const dependencies = {
+    record,
+    store,
+    presence,
+    broker,
+    eligibility,
+    clock,
+    log,
+    writes,
+    presenceTtlSeconds,
+  };
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const sweeps = new PresenceSweeps(dependencies);
@@ -70,6 +82,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
       streams.close();
       conversationStreams.close();
       changeStreams.close();
+      record.close();
       changeOrdering.close();
       sweeps.close();
       retention.close();

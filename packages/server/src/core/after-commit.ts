@@ -8,7 +8,6 @@ import type { ProjectKey } from '../values/project-key.ts';
 import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
-import { slices } from './slices.ts';
 
 export interface FollowUpParts {
   readonly broker: Broker;
@@ -131,27 +130,18 @@ async function invalidateEligibility(
   if (ended.size > 0) await eligibility.invalidate(project, [...ended]);
 }
 
-/** A group's status concerns the group, a user's status every group of the user. Only watched groups get events. */
+/** Published where the group is watched. A user's status concerns every group of the user: streams read it in the record. */
 async function publishStatuses(
   { presence }: FollowUpParts,
   project: ProjectKey,
-  { users, groups }: Consequences,
+  { groups }: Consequences,
   now: number,
 ): Promise<void> {
-  if (users.length + groups.length === 0) return;
-  const watched = await presence.watchedGroups(project, now);
-  const ofGroups = new Map(groups.map(({ id, active }) => [id, { type: 'group', active } as const]));
-  const ofUsers = [false, true].flatMap((active) => {
-    const ids = users.filter((user) => user.active === active).map(({ id }) => id);
-    return [...slices(ids, USERS_PER_EVENT)].map((userIds) => ({ type: 'users', userIds, active }) as const);
-  });
-  const published = watched.map(async (groupId) => {
-    const own = ofGroups.get(groupId);
-    for (const event of own === undefined ? ofUsers : [own, ...ofUsers]) {
-      await presence.publish({ project, groupId }, event, now);
-    }
-  });
-  await Promise.all(published);
+  await Promise.all(
+    groups.map(({ id: groupId, active }) =>
+      presence.publish({ project, groupId }, { type: 'group', active }, now),
+    ),
+  );
 }
 
 async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {

@@ -305,9 +305,10 @@ export interface PresenceStore {
   watchedGroups(project: ProjectKey, now: number): Promise<string[]>;
   /**
    * Publishes a change in the Store to the group's watchers, in order with the group's other events. Published twice, it
-   * is two events.
+   * is two events; unless `upTo` is given, a position in the record of changes: then nothing is published where an event up to
+   * that position was. So of several processes that find the same change in the record, one publishes it.
    */
-  publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void>;
+  publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void>;
   /** Like {@link find} without a filter, in one atomic step with the position. At most `limit` users, {@link SNAPSHOT_MAX} at most. */
   snapshot(
     reading: PresenceScope & { after: string | null; limit: number; now: number },

@@ -1,4 +1,5 @@
 import type { Status } from '@rollcall/protocol';
+import { type Topic, topicOf, USERS_TOPIC } from './change-topics.ts';
 import { type IdList, isPacked, packIds } from './packed-ids.ts';
 
 /** A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. */
@@ -134,18 +135,35 @@ export function durablePresenceChanges(
   return changes;
 }
 
-/** The changes as JSON arrays to be stored one each, in order: none of them names many more IDs than {@link USERS_PER_CHANGE}. */
-export function storedTexts(changes: readonly Change[]): string[] {
-  const texts: string[] = [];
-  let [pending, named]: [string[], number] = [[], 0];
-  for (const [index, change] of changes.entries()) {
-    pending.push(textOf(change));
+/** Changes that are stored together. */
+export interface StoredPart {
+  /** A JSON array. */
+  readonly text: string;
+  readonly topic: Topic | null;
+}
+
+/**
+ * The changes as they are stored, in order: no part names many more IDs than {@link USERS_PER_CHANGE}, and none has two topics.
+ * The memberships that end with a user are not divided by group: they are found by the user.
+ */
+export function storedParts(changes: readonly Change[]): StoredPart[] {
+  const parts: StoredPart[] = [];
+  const isOneTopic = changes.at(-1)?.type === 'user.removed';
+  let [pending, named, topic]: [Change[], number, Topic | null] = [[], 0, null];
+  const end = () => {
+    if (pending.length > 0) parts.push({ text: `[${pending.map(textOf).join(',')}]`, topic });
+    [pending, named, topic] = [[], 0, null];
+  };
+  for (const change of changes) {
+    const own = isOneTopic ? USERS_TOPIC : topicOf(change);
+    if (own !== null && topic !== null && own !== topic) end();
+    pending.push(change);
+    topic = own ?? topic;
     named += 'users' in change ? countOf(change.users) : 1;
-    if (named < USERS_PER_CHANGE && index < changes.length - 1) continue;
-    texts.push(`[${pending.join(',')}]`);
-    [pending, named] = [[], 0];
+    if (named >= USERS_PER_CHANGE) end();
   }
-  return texts;
+  end();
+  return parts;
 }
 
 const countOf = (users: IdList): number => (isPacked(users) ? users.count : users.length);

@@ -6,6 +6,7 @@ import { after, before, describe } from 'node:test';
 import { batchContract } from './store/batch-contract.ts';
 import { batchErrorContract } from './store/batch-error-contract.ts';
 import { changeContract } from './store/change-contract.ts';
+import { changeTopicContract } from './store/change-topic-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
@@ -59,6 +60,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   preconditions: preconditionContract,
   revisions: revisionContract,
   changes: changeContract,
+  'topics of changes': changeTopicContract,
   'large groups': largeGroupContract,
   'packed lists': packedContract,
   races: raceContract,

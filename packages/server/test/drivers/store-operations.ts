@@ -65,6 +65,7 @@ export const READS: Operations = {
   'durablePresence.list': ({ store, key }) =>
     store.durablePresence.list(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
   'changes.read': ({ store, key }) => store.changes.read(key, 0, 10),
+  'changes.readTopics': ({ store, key }) => store.changes.readTopics(key, ['gg', 'u'], 0, 10),
   'threads.find': ({ store, key }) => store.threads.find(key, 't', 'u000002'),
   'threads.list': ({ store, key }) =>
     store.threads.list(key, { filter: ANY_THREAD, ...WITHIN, viewer: 'u000002' }),

@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
 import { createConfigured } from '../../src/bootstrap.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { RecordFollower } from '../../src/core/record-follower.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import { PresenceHub } from '../../src/realtime/hub.ts';
 import { SseSink } from '../../src/realtime/sessions/sse-sink.ts';
@@ -166,18 +167,20 @@ export async function withStreams(
     const services = opened.adopt(await createServices(engine, clock, settings, log), (built) =>
       built.close(),
     );
-    const hubs = writesPerSecond.map((budget) =>
-      opened.adopt(
+    const hubs = writesPerSecond.map((budget) => {
+      const record = opened.adopt(new RecordFollower({ ...engine, clock, log }), (own) => own.close());
+      return opened.adopt(
         new PresenceHub({
           ...engine,
+          record,
           clock,
           log,
           mergeMs,
           ...(budget !== undefined && { writesPerSecond: budget }),
         }),
         (hub) => hub.close(),
-      ),
-    );
+      );
+    });
     await createConfigured(engine.store, settings, clock.now());
     const project = await engine.store.projects.find(settings.projectId as string);
     assert.ok(project !== null);

@@ -1,7 +1,7 @@
-/** The recorded changes of the naive model. A write has one record, and each record follows the one before. */
-import type { Change } from '../../src/store/changes.ts';
-import { unpackIds } from '../../src/store/packed-ids.ts';
-import type { ChangeStore } from '../../src/store/ports/changes.ts';
+/** The recorded changes of the naive model. A write has one record for each topic, and each record follows the one before. */
+import { topicOfRecord } from '../../src/store/change-topics.ts';
+import { type Change, storedParts } from '../../src/store/changes.ts';
+import type { ChangeRecord, ChangeStore } from '../../src/store/ports/changes.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { ModelState } from './model-state.ts';
@@ -17,23 +17,26 @@ export function recordChanges(
   { now, actor, requestId }: WriteContext,
 ): void {
   if (changes.length === 0) return;
-  const position = newestOf(state, key) + 1;
-  const unpacked = changes.map((change) =>
-    'users' in change ? { ...change, users: unpackIds(change.users) } : change,
-  );
-  recordsOf(state, key).push({ position, at: now, actor, requestId, changes: unpacked });
+  for (const { text } of storedParts(changes)) {
+    const position = newestOf(state, key) + 1;
+    recordsOf(state, key).push({ position, at: now, actor, requestId, changes: JSON.parse(text) });
+  }
 }
 
 export function changesOf(state: ModelState): ChangeStore {
+  const reading = (key: ProjectKey, records: readonly ChangeRecord[], after: number, limit: number) => ({
+    epoch: `${key}`,
+    newest: newestOf(state, key),
+    removedTo: (recordsOf(state, key)[0]?.position ?? 1) - 1,
+    records: records.filter(({ position }) => position > after).slice(0, limit),
+  });
   return {
-    read: async (key, after, limit) => {
-      const records = recordsOf(state, key);
-      return {
-        epoch: `${key}`,
-        newest: newestOf(state, key),
-        removedTo: (records[0]?.position ?? 1) - 1,
-        records: records.filter(({ position }) => position > after).slice(0, limit),
-      };
+    read: async (key, after, limit) => reading(key, recordsOf(state, key), after, limit),
+    readTopics: async (key, topics, after, limit) => {
+      const found = recordsOf(state, key).filter(({ changes }) =>
+        topics.includes(topicOfRecord(changes) ?? ''),
+      );
+      return reading(key, found, after, limit);
     },
     order: async (written) => ({
       newest: [...written].map((key) => [key, newestOf(state, key)] as const),

@@ -26,6 +26,7 @@ export class GroupLog implements PresenceScope {
   readonly #epoch = randomBytes(8).toString('hex');
   #leaseEndsAt: number;
   #offset = 0;
+  #publishedTo = 0;
   /** The event with offset n is at n % HISTORY_LENGTH; null when the log has ended. */
   #history: (PresenceEvent | undefined)[] | null = [];
   /** How many events the history has, and how much text. */
@@ -53,8 +54,10 @@ export class GroupLog implements PresenceScope {
     this.#leaseEndsAt = Math.max(this.#leaseEndsAt, now + WATCH_LEASE_MS);
   }
 
-  append(event: PresenceEvent): void {
-    if (this.#history === null) return;
+  /** With `upTo` does nothing where that position of the record, or a greater one, was published. */
+  append(event: PresenceEvent, upTo?: number): void {
+    if (this.#history === null || (upTo !== undefined && upTo <= this.#publishedTo)) return;
+    this.#publishedTo = upTo ?? this.#publishedTo;
     if (this.#count === HISTORY_LENGTH) this.#dropOldest(this.#history);
     this.#offset += 1;
     this.#history[this.#offset % HISTORY_LENGTH] = event;

@@ -181,8 +181,8 @@ class MemoryPresence implements PresenceStore {
     return this.#logs.of(project, now).map(({ groupId }) => groupId);
   }
 
-  async publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
-    this.#logs.find(scope, now)?.append(detachedClone(event));
+  async publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void> {
+    this.#logs.find(scope, now)?.append(detachedClone(event), upTo);
   }
 
   async snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {

@@ -162,8 +162,8 @@ class RedisPresence implements PresenceStore {
     return this.#watches.watchedGroups(project, now);
   }
 
-  async publish(scope: PresenceScope, event: GroupEvent, now: number): Promise<void> {
-    await this.#engine.onGroup('publish', scope, now, JSON.stringify({ ...event, now }));
+  async publish(scope: PresenceScope, event: GroupEvent, now: number, upTo?: number): Promise<void> {
+    await this.#engine.onGroup('publish', scope, now, JSON.stringify({ ...event, now }), upTo ?? '');
   }
 
   snapshot(reading: Parameters<PresenceStore['snapshot']>[0]): Promise<PresenceSnapshot> {

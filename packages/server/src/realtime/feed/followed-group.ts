@@ -1,5 +1,6 @@
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { RecordFollower } from '../../core/record-follower.ts';
 import type {
   NumberedEvent,
   PresenceEvent,
@@ -20,6 +21,7 @@ import type { InterruptionLog } from './interruption-log.ts';
 const RENEW_MS = 2_000;
 
 export interface FollowedParts {
+  readonly record: RecordFollower;
   readonly store: Store;
   readonly presence: PresenceStore;
   readonly clock: Clock;
@@ -58,6 +60,8 @@ export class FollowedGroup {
   /** Of the present watch: an earlier one may still have events under way. */
   #generation = 0;
   #phase: 'reading' | 'following' | 'lost' | 'closed' = 'reading';
+  /** Whether the state is that of a reading, and of what happened up to some time. */
+  #isWhole = false;
   #events: ChecksummedEvent[] = [];
   #reading: Promise<void> = Promise.resolve();
   #renewedAt = 0;
@@ -84,6 +88,18 @@ export class FollowedGroup {
   /** Runs a task in the order in which the state changes. The state does not change meanwhile. */
   inOrder<Result>(task: () => Promise<Result>): Promise<Result> {
     return this.#order.run(null, task);
+  }
+
+  /**
+   * Runs a task in the same order while the group's events do not come, and the state is what they left. Whether it ran: before
+   * the first reading and during one there is no such state.
+   */
+  alone(task: () => Promise<void>): Promise<boolean> {
+    return this.inOrder(async () => {
+      if (!this.#isWhole || this.#phase === 'following' || this.#phase === 'closed') return false;
+      await task();
+      return true;
+    });
   }
 
   /** Call it about once a second. */
@@ -124,9 +140,10 @@ export class FollowedGroup {
     this.#phase = 'reading';
     this.#unwatch();
     const generation = this.#generation;
-    this.#reading = this.#parts.reads.run(this.#state.scope.project, () =>
-      this.inOrder(() => this.#readInOrder(generation)),
-    );
+    this.#reading = this.#parts.reads.run(this.#state.scope.project, async () => {
+      const watch = await this.#openWatch(generation);
+      await this.inOrder(() => this.#readInOrder(generation, watch));
+    });
     this.#reading
       .then(() => this.#onRead(generation))
       .catch((error) => {
@@ -148,20 +165,30 @@ export class FollowedGroup {
     this.#isRenewing = false;
   }
 
-  async #readInOrder(generation: number): Promise<void> {
-    const { store, presence, clock } = this.#parts;
-    const state = this.#state;
+  /** Not in the order: while the engine does not answer, the state is what it was, and recorded changes are applied to it. */
+  async #openWatch(generation: number): Promise<PresenceWatch> {
+    const { record, presence, clock } = this.#parts;
+    const { scope } = this.#state;
+    await record.begun(scope.project);
     this.#requireCurrent(generation);
-    this.#follower.onReading();
     this.#events = [];
     this.#renewedAt = clock.now();
-    const watch = await presence.watch(state.scope, this.#renewedAt, this.#watcher(generation));
+    const watch = await presence.watch(scope, this.#renewedAt, this.#watcher(generation));
     if (generation !== this.#generation) watch.close();
     this.#requireCurrent(generation);
     this.#watch = watch;
+    return watch;
+  }
+
+  async #readInOrder(generation: number, watch: PresenceWatch): Promise<void> {
+    const { store } = this.#parts;
+    const state = this.#state;
+    this.#requireCurrent(generation);
+    this.#isWhole = false;
+    this.#follower.onReading();
     state.begin(watch.position);
     const readTo = await readView(this.#parts, state.scope, state.view);
-    state.unfiltered.replaceDurable(await readAllDurable(store, state.scope, null));
+    state.unfiltered.replaceDurable(await readAllDurable(store, state.scope, null, state.hidden));
     while (state.offset < readTo) {
       // A watch that was lost before this has no more events.
       this.#requireCurrent(generation);
@@ -171,6 +198,7 @@ export class FollowedGroup {
     }
     this.#requireCurrent(generation);
     this.#phase = 'following';
+    this.#isWhole = true;
     if (this.#events.length > 0) this.#schedule();
   }
 

@@ -1,11 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { PresenceFilter } from '../../core/presence-reading.ts';
 import type {
+  GroupEvent,
   NumberedEvent,
   PresenceEvent,
   PresencePosition,
   PresenceScope,
 } from '../../presence/presence-store.ts';
+import { presenceTopic, USERS_TOPIC } from '../../store/change-topics.ts';
 import { Channel } from '../channels/channel.ts';
 import { ChannelSet } from '../channels/channel-set.ts';
 import { openChannel } from '../channels/open-channel.ts';
@@ -15,7 +18,7 @@ import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
 import { FeedState } from '../views/feed-state.ts';
 import { FollowedGroup, type FollowedParts, type Follower } from './followed-group.ts';
 import { GroupChanges } from './group-changes.ts';
-import { Reconciliation } from './reconciliation.ts';
+import { RecordedChanges } from './recorded-changes.ts';
 
 /** How long a channel without readers, and a group without streams, is retained for readers who reconnect. */
 const GRACE_MS = 30_000;
@@ -40,7 +43,8 @@ export class GroupFeed implements Follower {
   /** Those that have ended are removed with the next tick. */
   readonly #readers = new Set<StreamSession>();
   readonly #followed: FollowedGroup;
-  readonly #reconciliation: Reconciliation;
+  readonly #recorded: RecordedChanges;
+  readonly #unfollow: () => void;
   #joining = 0;
 
   constructor(scope: PresenceScope, parts: FeedParts) {
@@ -48,10 +52,16 @@ export class GroupFeed implements Follower {
     this.#state = new FeedState(scope);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
     const hooks = {
-      endWithoutAccess: () => this.#endWithoutAccess(null),
-      isFollowed: () => this.#followed.watch !== null,
+      now: () => parts.clock.now(),
+      followed: () => this.#followed,
+      viewerIds: () => this.#viewerIds(),
+      endWithoutAccess: (userIds: readonly string[] | null) => this.#endWithoutAccess(userIds),
+      applyAlone: (event: GroupEvent) => this.#applyAlone(event),
     };
-    this.#reconciliation = new Reconciliation({ ...parts, ...hooks }, this.#state, parts.clock.now());
+    this.#recorded = new RecordedChanges({ ...parts, ...hooks }, this.#state);
+    const topics = [presenceTopic(scope.groupId), USERS_TOPIC];
+    // Before the group is read: what is recorded from then on is shown.
+    this.#unfollow = parts.record.follow(scope.project, topics, this.#recorded);
     this.#followed = new FollowedGroup(parts, this.#state, this);
   }
 
@@ -103,7 +113,6 @@ export class GroupFeed implements Follower {
   }
 
   async onRead(): Promise<void> {
-    this.#reconciliation.restart(this.#parts.clock.now());
     const opened = [...this.#channels].map((channel) => this.#open(channel));
     const checked = this.#followed
       .inOrder(() => this.#endWithoutAccess(null))
@@ -115,9 +124,7 @@ export class GroupFeed implements Follower {
   tick(now: number): void {
     this.#followed.tick(now);
     for (const reader of this.#readers) if (reader.ending !== null) this.#readers.delete(reader);
-    if (this.#followed.watch !== null && this.#reconciliation.begin(now)) {
-      void this.#parts.reads.run(this.#state.scope.project, () => this.#reconciliation.run(now));
-    }
+    this.#recorded.tick();
     const idle: Channel[] = [];
     for (const channel of this.#channels) {
       void channel.pump();
@@ -136,6 +143,7 @@ export class GroupFeed implements Follower {
   }
 
   close(): void {
+    this.#unfollow();
     this.#followed.close();
   }
 
@@ -157,6 +165,21 @@ export class GroupFeed implements Follower {
     // A channel without readers may be closed while its snapshot is made.
     const isCurrent = this.#channels.get(channel.view.filter) === channel;
     if (isCurrent && session.ending === null) session.join(channel, opening, resumed?.knownTo);
+  }
+
+  /**
+   * The offset is of this process alone: a random checksum makes every other process, and this one once it follows the group's
+   * events again, give a reader who comes back with it a snapshot.
+   */
+  async #applyAlone(event: GroupEvent): Promise<void> {
+    const offset = this.#state.offset + 1;
+    this.#state.addChecksum(offset, randomBytes(8).toString('hex'));
+    await this.apply([[offset, event]]);
+  }
+
+  *#viewerIds(): Iterable<string> {
+    for (const { request, ending } of this.#readers)
+      if (request.viewer !== undefined && ending === null) yield request.viewer.userId;
   }
 
   async #afterEvent(event: PresenceEvent): Promise<void> {

@@ -7,6 +7,7 @@ import { SharedTexts } from '../text/shared-texts.ts';
 import { DurableLocations } from './durable-locations.ts';
 import { FilteredView } from './filtered-view.ts';
 import { GroupView } from './group-view.ts';
+import { HiddenUsers } from './hidden-users.ts';
 
 /** How many checksums are stored: at least those of the events that the engine can return again. */
 const CHECKSUMS_MAX = 2 * HISTORY_LENGTH;
@@ -20,6 +21,7 @@ export class FeedState {
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
   readonly unfiltered = new FilteredView({ location: null, excludeDurable: false }, this.durable);
+  readonly hidden = new HiddenUsers();
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();
   readonly batchText = new BatchText();
@@ -37,6 +39,7 @@ export class FeedState {
     this.epoch = epoch;
     this.offset = offset;
     this.view = new GroupView();
+    this.hidden.clear();
     this.unfiltered.replaceDurable(new Map());
     this.#checksums.clear();
     this.addChecksum(offset, checksum);

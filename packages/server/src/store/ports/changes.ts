@@ -1,4 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
+import type { Topic } from '../change-topics.ts';
 import type { Change } from '../changes.ts';
 import type { Actor } from '../write-context.ts';
 
@@ -43,6 +44,16 @@ export interface ChangeOrder {
 export interface ChangeStore {
   /** The records after that position, in its order: at most `limit`, and fewer when they exceed 1 MiB of JSON. */
   read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading>;
+  /**
+   * The same of records with one of these topics ({@link TOPICS_AT_ONCE} at most). Costs a look-up for each topic, and what it
+   * answers: never what was recorded besides.
+   */
+  readTopics(
+    project: ProjectKey,
+    topics: readonly Topic[],
+    after: number,
+    limit: number,
+  ): Promise<ChangeReading>;
   /** Gives positions to some 1,000 committed records without one, of all projects. `written` are projects that are concerned anyway. */
   order(written: Iterable<ProjectKey>): Promise<ChangeOrder>;
   /**
@@ -51,6 +62,9 @@ export interface ChangeStore {
    */
   removeBefore(time: number): Promise<boolean>;
 }
+
+/** Most topics of one reading. */
+export const TOPICS_AT_ONCE = 500;
 
 /** Most bytes of JSON of one reading, unless a single record exceeds it. */
 export const CHANGES_READ_MAX_BYTES = 1_024 * 1_024;

@@ -1,7 +1,13 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
-import { type Change, STATUS_EVENTS, storedTexts } from '../changes.ts';
-import { CHANGES_READ_MAX_BYTES, type ChangeRecord, type ChangeStore } from '../ports/changes.ts';
+import { conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
+import { type Change, STATUS_EVENTS, storedParts } from '../changes.ts';
+import {
+  CHANGES_READ_MAX_BYTES,
+  type ChangeReading,
+  type ChangeRecord,
+  type ChangeStore,
+} from '../ports/changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
@@ -14,24 +20,44 @@ const REMOVED_AT_ONCE = 1_000;
 /** Records that one pass gives positions to, and the rest of the last one's write. */
 const ORDERED_AT_ONCE = 1_000;
 
-/** The records after the position $2, beside the state of the project's record. */
-const READ = `
+/** Some records, which `select` gives, beside the state of the project's record. */
+const reading = (select: string) => `
   SELECT state.newest, state.oldest, found.position, found.at, found.actor, found.request_id, found.changes
   FROM (
     SELECT coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0) AS newest, (
       SELECT position FROM changes WHERE project_id = $1 ORDER BY position LIMIT 1) AS oldest) AS state
   LEFT JOIN (
     SELECT r.*, sum(octet_length(r.changes)) OVER (ORDER BY r.position) - octet_length(r.changes) AS bytes_before
-    FROM (
-      SELECT position, at, actor, request_id, changes FROM changes
-      WHERE project_id = $1 AND position > $2 ORDER BY position LIMIT $3::bigint) AS r) AS found
+    FROM (${select}) AS r) AS found
     ON found.bytes_before <= ${CHANGES_READ_MAX_BYTES}
   ORDER BY found.position`;
+
+/** The records after the position $2. */
+const READ = reading(`
+  SELECT position, at, actor, request_id, changes FROM changes
+  WHERE project_id = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`);
+
+/** The same of the topics $4: one look-up in an index for each. */
+const READ_TOPICS = reading(`
+  SELECT c.* FROM unnest($4::text[]) AS t(topic) CROSS JOIN LATERAL (
+    SELECT position, at, actor, request_id, changes FROM changes
+    WHERE project_id = $1 AND topic = t.topic AND position > $2 ORDER BY position LIMIT $3::bigint) AS c
+  ORDER BY c.position LIMIT $3::bigint`);
 
 const INSERT = 'INSERT INTO written_changes (project_id, at, actor, request_id, changes)';
 const RECORD = `${INSERT} VALUES ($1, $2, $3, $4, $5::text[])`;
 
 const HAS_TO_ORDER = 'EXISTS (SELECT 1 FROM written_changes)';
+
+/** The topic of a record with the text: see change-topics.ts. In JSON, `":"` is never within a string. */
+const topicOfText = (text: string) => `
+  CASE
+    WHEN ${text} ~ '"type":"user\\.(deactivated|activated|removed)"' THEN '${USERS_TOPIC}'
+    WHEN ${text} ~ '^\\[{"type":"(thread|message)\\.' THEN '${conversationTopic('')}' || (${text}::json #>> '{0,group}')
+    ELSE '${presenceTopic('')}' || (('"' || substring(${text} from
+      '"type":"(?:member\\.removed|durable_presence\\.[a-z]+|group\\.(?:deactivated|activated|removed))","group":"((?:[^"\\\\]|\\\\.)*)"')
+      || '"')::json #>> '{}')
+  END`;
 
 /**
  * A pass: moves what is visible now, in the order of its writing, to the next positions of its projects. A pass that took its
@@ -63,8 +89,8 @@ const ORDER = `
     SELECT heads.project_id, heads.position - added.rows AS position
     FROM heads JOIN added ON added.project_id = heads.project_id),
   ordered AS (
-    INSERT INTO changes (project_id, position, at, actor, request_id, changes)
-    SELECT n.project_id, before.position + n.number, n.at, n.actor, n.request_id, n.text
+    INSERT INTO changes (project_id, position, at, actor, request_id, changes, topic)
+    SELECT n.project_id, before.position + n.number, n.at, n.actor, n.request_id, n.text, ${topicOfText('n.text')}
     FROM before JOIN numbered AS n ON n.project_id = before.project_id)
   SELECT CASE WHEN EXISTS (SELECT 1 FROM locked) THEN (SELECT max(parts) >= ${ORDERED_AT_ONCE} FROM found) ELSE ${HAS_TO_ORDER} END,
     heads.project_id, heads.position
@@ -102,7 +128,7 @@ export const recorded = (select: string, first: number) => `
 
 /** The calls that record changes in a transaction. Single statements record their own changes. */
 export function recordCalls(project: ProjectKey, changes: readonly Change[], context: WriteContext): Call[] {
-  const texts = storedTexts(changes);
+  const texts = storedParts(changes).map(({ text }) => text);
   return texts.length === 0 ? [] : [[RECORD, project, ...originOf(context), textArray(texts)]];
 }
 
@@ -111,7 +137,7 @@ const STATUS_EVENT = `CASE t.status ${Object.entries(STATUS_EVENTS)
   .join(' ')} END`;
 
 /** Changes that are known before the statement runs, as the text to record. */
-export const textOfChanges = (changes: readonly Change[]): string => storedTexts(changes)[0] ?? '[]';
+export const textOfChanges = (changes: readonly Change[]): string => storedParts(changes)[0]?.text ?? '[]';
 
 /** The changes that a statement has recorded. */
 export const parseChanges = (text: unknown): Change[] => (text === null ? [] : JSON.parse(text as string));
@@ -135,15 +161,10 @@ export function updateChanges(resource: 'user' | 'group', columns: readonly stri
 export function changeStore({ database }: PostgresEngine): ChangeStore {
   return {
     async read(project, after, limit) {
-      const rows = await database.read(READ, project, after, limit);
-      const [newest, oldest] = rows[0] as [number, number | null];
-      return {
-        // The key is random, and a project has another one in every store.
-        epoch: String(project).replaceAll('-', ''),
-        newest,
-        removedTo: oldest === null ? newest : oldest - 1,
-        records: rows.filter((row) => row[2] !== null).map(toRecord),
-      };
+      return toReading(project, await database.read(READ, project, after, limit));
+    },
+    async readTopics(project, topics, after, limit) {
+      return toReading(project, await database.read(READ_TOPICS, project, after, limit, textArray(topics)));
     },
     order: () =>
       database.operation(async (attempt) => {
@@ -161,6 +182,17 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
         const [row] = await attempt.run(REMOVE_BEFORE, time);
         return Number(row?.[0]) > 0;
       }),
+  };
+}
+
+function toReading(project: ProjectKey, rows: readonly Row[]): ChangeReading {
+  const [newest, oldest] = rows[0] as [number, number | null];
+  return {
+    // The key is random, and a project has another one in every store.
+    epoch: String(project).replaceAll('-', ''),
+    newest,
+    removedTo: oldest === null ? newest : oldest - 1,
+    records: rows.filter((row) => row[2] !== null).map(toRecord),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
-import { type Change, storedTexts } from '../changes.ts';
+import type { Topic } from '../change-topics.ts';
+import { type Change, storedParts } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeOrder,
@@ -14,6 +15,7 @@ import type { SqliteReader } from './sqlite-reader.ts';
 /** Most records of a project that are looked at, and removed, in one transaction. */
 const REMOVED_AT_ONCE = 1_000;
 
+const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
 const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';
 
 type RecordRow = [
@@ -31,29 +33,55 @@ export function changeReads({ prepare }: SqliteReader) {
   const newest = prepare<[number | null]>(LAST_POSITION);
   const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
   const list = prepare<RecordRow>(`
-    SELECT position, at, actor, request_id, changes, octet_length(changes) FROM changes
-    WHERE project_no = ? AND position > ? ORDER BY position LIMIT ?`);
+    SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position > ? ORDER BY position LIMIT ?`);
+  const ofTopic = prepare<[number]>(`
+    SELECT position FROM changes WHERE project_no = ? AND topic = ? AND position > ? ORDER BY position LIMIT ?`);
+  const one = prepare<RecordRow>(`SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position = ?`);
   const newestOf = (project: ProjectKey) => newest.get(project)?.[0] ?? 0;
+  const reading = (project: ProjectKey, rows: Iterable<RecordRow | undefined>): ChangeReading => ({
+    epoch: `${epoch.get()?.[0]}${project}`,
+    newest: newestOf(project),
+    removedTo: (oldest.get(project)?.[0] ?? 1) - 1,
+    records: recordsOf(rows),
+  });
   return {
     async read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading> {
-      const records: ChangeRecord[] = [];
-      let left = CHANGES_READ_MAX_BYTES;
-      for (const [position, at, actor, requestId, changes, bytes] of list.iterate(project, after, limit)) {
-        records.push({ position, at, actor: actorOf(actor), requestId, changes: JSON.parse(changes) });
-        left -= bytes;
-        if (left < 0) break;
-      }
-      return {
-        epoch: `${epoch.get()?.[0]}${project}`,
-        newest: newestOf(project),
-        removedTo: (oldest.get(project)?.[0] ?? 1) - 1,
-        records,
-      };
+      return reading(project, list.iterate(project, after, limit));
+    },
+    async readTopics(
+      project: ProjectKey,
+      topics: readonly Topic[],
+      after: number,
+      limit: number,
+    ): Promise<ChangeReading> {
+      const positions = topics.flatMap((topic) =>
+        ofTopic.all(project, topic, after, limit).map(([position]) => position),
+      );
+      const ascending = positions.sort((a, b) => a - b).slice(0, limit);
+      return reading(
+        project,
+        ascending.values().map((position) => one.get(project, position)),
+      );
     },
     async order(written: Iterable<ProjectKey>): Promise<ChangeOrder> {
       return { newest: [...written].map((project) => [project, newestOf(project)]), hasMore: false };
     },
   };
+}
+
+/** As many as a reading may have. */
+function recordsOf(rows: Iterable<RecordRow | undefined>): ChangeRecord[] {
+  const records: ChangeRecord[] = [];
+  let left = CHANGES_READ_MAX_BYTES;
+  for (const row of rows) {
+    // A record that was removed since its position was found: another process removes expired ones.
+    if (row === undefined) continue;
+    const [position, at, actor, requestId, changes, bytes] = row;
+    records.push({ position, at, actor: actorOf(actor), requestId, changes: JSON.parse(changes) });
+    left -= bytes;
+    if (left < 0) break;
+  }
+  return records;
 }
 
 /** Writes of recorded changes, on the writer's thread. */
@@ -68,7 +96,7 @@ export class ChangeWrites {
 
   constructor(connection: SqliteConnection) {
     this.#insert = connection.prepare(
-      'INSERT INTO changes (project_no, position, at, actor, request_id, changes) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic) VALUES (?, ?, ?, ?, ?, ?, ?)',
     );
     this.#lastPosition = connection.prepare(LAST_POSITION);
     this.#projects = connection.prepare(
@@ -93,9 +121,9 @@ export class ChangeWrites {
 
   /** Records what a write changed, in its transaction. Every write's changes pass here. */
   record(project: ProjectKey, changes: readonly Change[], { now, actor, requestId }: WriteContext): void {
-    for (const text of storedTexts(changes)) {
+    for (const { text, topic } of storedParts(changes)) {
       const position = this.#nextPosition(project);
-      this.#insert.run(project, position, now, actorText(actor), requestId, text);
+      this.#insert.run(project, position, now, actorText(actor), requestId, text, topic);
     }
   }
 

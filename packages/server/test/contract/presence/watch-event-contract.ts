@@ -219,6 +219,17 @@ export function watchEventContract(rule: Rule): void {
     assert.deepEqual(await received(scene, recorder), [arrived('ann', PAGE_1), ...events, ...events]);
   });
 
+  rule('a change up to a position of the record is published once, and later ones are', async (scene) => {
+    const recorder = await scene.watch();
+    const event = (id: string): GroupEvent => ({ type: 'users', userIds: [id], active: true });
+    await scene.store.publish(SCOPE, event('a'), START, 2);
+    await scene.other.publish(SCOPE, event('b'), START, 2);
+    await scene.other.publish(SCOPE, event('c'), START, 1);
+    await scene.store.publish(SCOPE, event('d'), START);
+    await scene.other.publish(SCOPE, event('e'), START, 3);
+    assert.deepEqual(await received(scene, recorder), [event('a'), event('d'), event('e')]);
+  });
+
   rule('a watch receives no events of other groups and projects', async (scene) => {
     const recorder = await scene.watch();
     for (const other of [

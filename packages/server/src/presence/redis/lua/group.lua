@@ -21,7 +21,7 @@
 --                the latest deadline that the expiry of the keys covers; `order`, the greatest that was given: absent while no
 --                presence has a record
 --   5 watched    hash: `until`, `epoch`, `offset`, `bytes` of the history, `before`, the checksum of the event before the
---                history; there while the group is watched
+--                history; `recorded`, see publish.lua; there while the group is watched
 --   6 history    list: the last events
 -- ARGV, in this order, then those of the script
 --   1 now  milliseconds

@@ -1,0 +1,44 @@
+import { type Topic, topicOf, topicOfRecord } from '../store/change-topics.ts';
+import type { Change } from '../store/changes.ts';
+import { unpackIds } from '../store/packed-ids.ts';
+import type { ChangeRecord } from '../store/ports/changes.ts';
+
+/** What was recorded under one topic since the last reading. */
+export interface News {
+  /** Of the last record. */
+  readonly position: number;
+  /** Users who stopped being members, whose status changed, who were removed, or whose durable locations changed. */
+  readonly users: ReadonlySet<string>;
+  /** The status of the group changed, or the group was removed. */
+  readonly isOfGroup: boolean;
+  /** Threads that changed, or whose messages did. */
+  readonly threads: ReadonlySet<string>;
+}
+
+interface Collected {
+  position: number;
+  readonly users: Set<string>;
+  isOfGroup: boolean;
+  readonly threads: Set<string>;
+}
+
+/** The news of records, by topic. */
+export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
+  const found = new Map<Topic, Collected>();
+  for (const { position, changes } of records) {
+    const topic = topicOfRecord(changes);
+    if (topic === null) continue;
+    const news = found.get(topic) ?? { position, users: new Set(), isOfGroup: false, threads: new Set() };
+    found.set(topic, news);
+    news.position = Math.max(news.position, position);
+    for (const change of changes) if (topicOf(change) === topic) collect(news, change);
+  }
+  return found;
+}
+
+function collect(news: Collected, change: Change): void {
+  if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
+  else if ('user' in change) news.users.add(change.user);
+  else if ('thread' in change) news.threads.add(change.thread);
+  else news.isOfGroup = true;
+}
