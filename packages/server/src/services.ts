@@ -38,8 +38,8 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
   const changeOrdering = new ChangeOrdering({ store, broker, clock });
-  const writes = new StoreWrites({ presence, broker, eligibility, clock, log, changeOrdering });
-  const record = new RecordFollower({ store, broker, clock, log });
+  const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
+  const record = new RecordFollower({ store, clock, log });
   const dependencies = {
     record,
     store,

@@ -47,19 +47,12 @@ export interface ChangesRecorded {
   readonly position: number;
 }
 
-/** Users of a project were set deleted or active, or removed, and that is recorded: those who follow it read on. */
-export interface StatusesRecorded {
-  readonly type: 'statuses';
-  readonly project: ProjectKey;
-}
-
 export type Change =
   | ProjectChanged
   | SessionRevoked
   | EligibilityChanged
   | ConversationChanged
-  | ChangesRecorded
-  | StatusesRecorded;
+  | ChangesRecorded;
 
 export interface Broker {
   /** Whether the engine answers. @throws StoreUnavailableError */

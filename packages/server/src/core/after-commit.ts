@@ -4,12 +4,15 @@ import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { Change } from '../store/changes.ts';
 import { isPacked, unpackIds } from '../store/packed-ids.ts';
+import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
+import { slices } from './slices.ts';
 
 export interface FollowUpParts {
+  readonly store: Pick<Store, 'eligibility'>;
   readonly broker: Broker;
   readonly presence: PresenceStore;
   readonly eligibility: EligibilityCache;
@@ -19,6 +22,10 @@ export interface FollowUpParts {
 
 /** Most IDs that one event names. */
 const USERS_PER_EVENT = 1_000;
+/** Of more users, it is not looked up in which watched groups they are. */
+const USERS_LOOKED_UP_MAX = 100;
+/** Pairs of group and user of one statement. */
+const PAIRS_AT_ONCE = 1_000;
 
 type Departure = Change & { readonly type: 'member.removed' };
 
@@ -130,18 +137,53 @@ async function invalidateEligibility(
   if (ended.size > 0) await eligibility.invalidate(project, [...ended]);
 }
 
-/** Published where the group is watched. A user's status concerns every group of the user: streams read it in the record. */
+/** A group's status concerns the group, a user's status every group of the user. Only watched groups get events. */
 async function publishStatuses(
-  { presence }: FollowUpParts,
+  parts: FollowUpParts,
   project: ProjectKey,
-  { groups }: Consequences,
+  { users, groups }: Consequences,
   now: number,
 ): Promise<void> {
-  await Promise.all(
-    groups.map(({ id: groupId, active }) =>
-      presence.publish({ project, groupId }, { type: 'group', active }, now),
-    ),
-  );
+  if (users.length + groups.length === 0) return;
+  const { presence } = parts;
+  const watched = await presence.watchedGroups(project, now);
+  const ofGroups = new Map(groups.map(({ id, active }) => [id, { type: 'group', active } as const]));
+  const ofUsers = await watchedGroupsOf(parts, project, users, watched);
+  const published = watched.map(async (groupId) => {
+    const own = ofGroups.get(groupId);
+    if (own !== undefined) await presence.publish({ project, groupId }, own, now);
+    for (const active of [false, true]) {
+      const ids = (ofUsers.get(groupId) ?? []).filter((user) => user.active === active).map(({ id }) => id);
+      for (const userIds of slices(ids, USERS_PER_EVENT))
+        await presence.publish({ project, groupId }, { type: 'users', userIds, active }, now);
+    }
+  });
+  await Promise.all(published);
+}
+
+/** Which watched groups have these users as members; where there are very many users, all of the groups are taken to. */
+async function watchedGroupsOf(
+  { store }: FollowUpParts,
+  project: ProjectKey,
+  users: readonly StatusChange[],
+  watched: readonly string[],
+): Promise<ReadonlyMap<string, readonly StatusChange[]>> {
+  const pairs =
+    users.length > USERS_LOOKED_UP_MAX
+      ? []
+      : watched.flatMap((groupId) => users.map((user) => ({ groupId, userId: user.id, user })));
+  if (pairs.length === 0) return new Map(watched.map((groupId) => [groupId, users]));
+  const found = new Map<string, StatusChange[]>();
+  for (const some of slices(pairs, PAIRS_AT_ONCE)) {
+    const eligibility = await store.eligibility.findMany(project, some);
+    for (const [index, { groupId, user }] of some.entries()) {
+      if (eligibility[index]?.incarnation === null) continue;
+      const own = found.get(groupId);
+      if (own === undefined) found.set(groupId, [user]);
+      else own.push(user);
+    }
+  }
+  return found;
 }
 
 async function allDone({ log }: FollowUpParts, work: readonly Promise<void>[]): Promise<void> {

@@ -1,6 +1,4 @@
 import type { Broker } from '../broker/broker.ts';
-import { topicOf, USERS_TOPIC } from '../store/change-topics.ts';
-import type { Change } from '../store/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { announce } from './announce.ts';
@@ -22,8 +20,6 @@ export class ChangeOrdering {
   readonly #parts: Parts;
   readonly #stop: () => void;
   readonly #written = new Set<ProjectKey>();
-  /** Projects with changes of statuses of users that nobody was notified of. */
-  readonly #statuses = new Set<ProjectKey>();
   #timer: NodeJS.Timeout | null = null;
   #isRunning = false;
   #isClosed = false;
@@ -33,10 +29,9 @@ export class ChangeOrdering {
     this.#stop = parts.clock.every(INTERVAL_MS, () => void this.#run());
   }
 
-  /** A write has made these changes. */
-  written(project: ProjectKey, changes: readonly Change[]): void {
+  /** A write has changed something. */
+  written(project: ProjectKey): void {
     this.#written.add(project);
-    if (changes.some((change) => topicOf(change) === USERS_TOPIC)) this.#statuses.add(project);
     this.#schedule();
   }
 
@@ -67,13 +62,9 @@ export class ChangeOrdering {
     const { store, broker } = this.#parts;
     try {
       const { newest, hasMore } = await store.changes.order(written);
-      // Where another process gives the positions, the last of them may be given after this.
-      const ordered = hasMore ? newest.map(([project]) => project) : [...this.#statuses];
-      const statuses = ordered.filter((project) => this.#statuses.delete(project));
-      await Promise.all([
-        ...newest.map(([project, position]) => announce(broker, { type: 'changes', project, position })),
-        ...statuses.map((project) => announce(broker, { type: 'statuses', project })),
-      ]);
+      await Promise.all(
+        newest.map(([project, position]) => announce(broker, { type: 'changes', project, position })),
+      );
       return !hasMore;
     } catch {
       return true;

@@ -1,8 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Broker } from '../broker/broker.ts';
 import { Repeated } from '../concurrency/repeated.ts';
-import { type Topic, USERS_TOPIC } from '../store/change-topics.ts';
+import type { Topic } from '../store/change-topics.ts';
 import { type ChangeReading, type ChangeRecord, TOPICS_AT_ONCE } from '../store/ports/changes.ts';
 import type { Store } from '../store/store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
@@ -22,7 +21,6 @@ const CALLED_AT_ONCE = 100;
 
 interface Parts {
   readonly store: Pick<Store, 'changes'>;
-  readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -50,23 +48,17 @@ export class RecordFollower {
   readonly #parts: Parts;
   readonly #followed = new Map<ProjectKey, Followed>();
   readonly #readAll = new Repeated(() => this.#read());
-  readonly #stops: readonly (() => void)[];
+  readonly #stop: () => void;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#stops = [
-      parts.clock.every(INTERVAL_MS, () => {
-        if (this.#followed.size > 0) void this.#readAll.request();
-      }),
-      parts.broker.subscribe((change) => {
-        if (change.type !== 'statuses') return;
-        if (this.#followed.get(change.project)?.listeners.has(USERS_TOPIC)) void this.#readAll.request();
-      }),
-    ];
+    this.#stop = parts.clock.every(INTERVAL_MS, () => {
+      if (this.#followed.size > 0) void this.#readAll.request();
+    });
   }
 
   close(): void {
-    for (const stop of this.#stops) stop();
+    this.#stop();
     this.#followed.clear();
   }
 

@@ -11,7 +11,7 @@ export interface News {
   readonly users: ReadonlySet<string>;
   /** The status of the group changed, or the group was removed. */
   readonly isOfGroup: boolean;
-  /** Threads that changed, or whose messages did. */
+  /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
   readonly threads: ReadonlySet<string>;
 }
 
@@ -39,6 +39,7 @@ export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
 function collect(news: Collected, change: Change): void {
   if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
   else if ('user' in change) news.users.add(change.user);
-  else if ('thread' in change) news.threads.add(change.thread);
-  else news.isOfGroup = true;
+  else if ('thread' in change) {
+    if (change.type !== 'message.appended') news.threads.add(change.thread);
+  } else news.isOfGroup = true;
 }

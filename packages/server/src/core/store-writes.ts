@@ -41,7 +41,7 @@ export class StoreWrites {
   ): Promise<Applied<Outcome>> {
     const outcome = await write(writeContext(this.#parts.clock, writer, precondition));
     if (isApplied(outcome)) {
-      if (outcome.changes.length > 0) this.#parts.changeOrdering.written(writer.project, outcome.changes);
+      if (outcome.changes.length > 0) this.#parts.changeOrdering.written(writer.project);
       await afterCommit(this.#parts, writer.project, outcome.changes);
       return outcome;
     }

@@ -24,7 +24,7 @@ test('presence that cannot be removed after a write is one log line with the cou
       users,
     });
     const changes = [removed('g', ['ada']), removed('h', ['bob']), removed('all', packIds(['cyd', 'dan']))];
-    await afterCommit({ presence, broker, eligibility, clock, log }, project, changes);
+    await afterCommit({ store, presence, broker, eligibility, clock, log }, project, changes);
     eligibility.close();
     assert.deepEqual(
       lines.map(({ failures }) => failures),

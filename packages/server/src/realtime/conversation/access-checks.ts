@@ -32,11 +32,6 @@ export class AccessChecks {
     void this.#run.request();
   }
 
-  /** All readers may have. */
-  requestAll(): void {
-    for (const { request } of this.#sessions) this.request(request.caller.project, null);
-  }
-
   async #check(): Promise<void> {
     const due = this.#due;
     this.#due = new Map();

@@ -1,5 +1,6 @@
 import type { Broker, Change } from '../../broker/broker.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
+import type { RecordFollower } from '../../core/record-follower.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { EventPosition } from '../../wire/conversation-events.ts';
@@ -12,16 +13,16 @@ import type { FeedParts } from './feed-parts.ts';
 import { FeedReads } from './feed-reads.ts';
 import type { MessageFeed } from './message-feed.ts';
 import { MessageFeeds } from './message-feeds.ts';
+import { RecordedConversations } from './recorded-conversations.ts';
 import type { ThreadListFeed } from './thread-list-feed.ts';
 import { ThreadListFeeds } from './thread-list-feeds.ts';
 
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
-/** How often who may read is checked, in milliseconds: the end of a membership can be missed. */
-const ACCESS_CHECKED_EVERY_MS = 8_000;
 
 interface Parts extends Omit<FeedParts, 'ended' | 'reads'> {
   readonly broker: Broker;
+  readonly record: RecordFollower;
 }
 
 /** All streams of threads and messages of this process. */
@@ -32,16 +33,23 @@ export class ConversationHub {
   readonly #lists = new Map<string, ThreadListFeeds>();
   readonly #streams: OpenStreams<EventSession>;
   readonly #access: AccessChecks;
+  readonly #recorded: RecordedConversations;
+  /** The groups whose streams are being opened. */
+  readonly #opening = new Set<{ readonly project: ProjectKey; readonly groupId: string }>();
   readonly #stops: readonly (() => void)[];
-  #accessCheckedAt: number;
 
   constructor(parts: Parts) {
-    const { store, clock, broker } = parts;
+    const { store, clock, broker, record } = parts;
     this.#streams = new OpenStreams(parts);
     this.#parts = { ...parts, reads: new FeedReads(), ended: (session) => this.#streams.ended(session) };
     this.#messages = new MessageFeeds(this.#parts);
     this.#access = new AccessChecks(store, this.#streams);
-    this.#accessCheckedAt = clock.now();
+    this.#recorded = new RecordedConversations(record, {
+      onThreads: (project, groupId, threadIds) =>
+        this.#lists.get(listsKey(project, groupId))?.recorded(threadIds),
+      onGap: (project, groupId) => this.#lists.get(listsKey(project, groupId))?.recorded(null),
+      onAccess: (project, userIds) => this.#access.request(project, userIds),
+    });
     this.#stops = [
       clock.every(TICK_MS, () => this.#tick()),
       clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
@@ -99,6 +107,7 @@ export class ConversationHub {
   close(): void {
     this.#streams.close();
     for (const stop of this.#stops) stop();
+    this.#recorded.close();
   }
 
   async #open(
@@ -106,7 +115,23 @@ export class ConversationHub {
     from: EventPosition | null,
     findFeed: () => Promise<MessageFeed | ThreadListFeed>,
   ): Promise<EventSession> {
+    const opening = { project: request.caller.project, groupId: request.groupId };
+    this.#opening.add(opening);
+    try {
+      return await this.#openFollowed(request, from, findFeed);
+    } finally {
+      this.#opening.delete(opening);
+    }
+  }
+
+  async #openFollowed(
+    request: WatchRequest,
+    from: EventPosition | null,
+    findFeed: () => Promise<MessageFeed | ThreadListFeed>,
+  ): Promise<EventSession> {
     await requireAccess(this.#parts.store, request);
+    // Before the feed reads: what is recorded from then on is shown.
+    await this.#recorded.follow({ project: request.caller.project, groupId: request.groupId });
     const feed = await findFeed();
     this.#streams.requireOpen();
     const session = new EventSession(request, feed);
@@ -130,9 +155,15 @@ export class ConversationHub {
       if (lists.isEmpty) this.#lists.delete(key);
     }
     this.#streams.tick();
-    if (Math.abs(now - this.#accessCheckedAt) < ACCESS_CHECKED_EVERY_MS) return;
-    this.#accessCheckedAt = now;
-    this.#access.requestAll();
+    this.#recorded.keep(this.#followed());
+  }
+
+  /** The groups with readers, or with lists that wait for readers to come back. */
+  *#followed() {
+    for (const { request } of this.#streams)
+      yield { project: request.caller.project, groupId: request.groupId as string };
+    yield* this.#opening;
+    yield* this.#lists.values();
   }
 
   #heartbeat(): void {
@@ -144,7 +175,8 @@ export class ConversationHub {
     if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
     if (change.type !== 'conversation') return;
     const { project, groupId, threadId, only } = change;
-    if (only !== 'messages') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
+    // What is recorded, the lists have from the record.
+    if (only === 'threads') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
     if (only !== 'threads') this.#messages.changed(project, threadId);
   }
 }

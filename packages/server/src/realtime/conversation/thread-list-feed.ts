@@ -104,6 +104,13 @@ export class ThreadListFeed implements EventSource {
     else if (!this.#waiting.has(threadId)) this.#beginning = null;
   }
 
+  /** What was recorded within a second is read at once. With null each reader begins again with a snapshot. */
+  recorded(threadIds: ReadonlySet<string> | null): void {
+    if (threadIds === null) this.#beginning = null;
+    else for (const threadId of threadIds) this.changed(threadId);
+    void this.#update.request();
+  }
+
   /** Reads those threads that were not sent as they are now. */
   compare(differences: Differences): void {
     for (const [threadId, revision] of differences)

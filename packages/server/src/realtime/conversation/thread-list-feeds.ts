@@ -13,8 +13,8 @@ const COMPARED_EVERY_MS = 8_000;
 
 /** The lists of one group's threads, one for each filter, and the comparison that finds changes for all of them. */
 export class ThreadListFeeds {
-  readonly #project: ProjectKey;
-  readonly #groupId: string;
+  readonly project: ProjectKey;
+  readonly groupId: string;
   readonly #parts: FeedParts;
   readonly #feeds = new Map<string, ThreadListFeed>();
   readonly #walk: RevisionWalk;
@@ -23,8 +23,8 @@ export class ThreadListFeeds {
 
   constructor(project: ProjectKey, groupId: string, parts: FeedParts) {
     const { store, reads, clock } = parts;
-    this.#project = project;
-    this.#groupId = groupId;
+    this.project = project;
+    this.groupId = groupId;
     this.#parts = parts;
     this.#comparedAt = clock.now();
     this.#walk = new RevisionWalk((after) =>
@@ -40,16 +40,21 @@ export class ThreadListFeeds {
   /** The filter is one of threads of the group. */
   feed(filter: ThreadFilter, listName: readonly (string | number)[]): ThreadListFeed {
     const key = JSON.stringify(filter);
-    const own = { ...filter, groupId: this.#groupId };
+    const own = { ...filter, groupId: this.groupId };
     const feed =
       this.#feeds.get(key) ??
-      new ThreadListFeed(this.#project, own, listName, this.#parts, () => this.#walk.begin());
+      new ThreadListFeed(this.project, own, listName, this.#parts, () => this.#walk.begin());
     this.#feeds.set(key, feed);
     return feed;
   }
 
   changed(threadId: string): void {
     for (const feed of this.#feeds.values()) feed.changed(threadId);
+  }
+
+  /** The record has changes of these threads, or with null may have changes of all: they are read at once. */
+  recorded(threadIds: ReadonlySet<string> | null): void {
+    for (const feed of this.#feeds.values()) feed.recorded(threadIds);
   }
 
   heartbeat(): void {
@@ -75,7 +80,7 @@ export class ThreadListFeeds {
       for (const feed of this.#feeds.values()) feed.compare(differences);
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
-        this.#parts.log.error({ err, groupId: this.#groupId }, 'threads of a group could not be compared');
+        this.#parts.log.error({ err, groupId: this.groupId }, 'threads of a group could not be compared');
     }
     this.#isComparing = false;
   }

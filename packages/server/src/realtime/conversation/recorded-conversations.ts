@@ -1,0 +1,79 @@
+import type { RecordFollower, RecordListener } from '../../core/record-follower.ts';
+import type { News } from '../../core/record-news.ts';
+import { conversationTopic, presenceTopic, type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+
+interface Listener {
+  /** Threads of the group changed. */
+  onThreads(project: ProjectKey, groupId: string, threadIds: ReadonlySet<string>): void;
+  /** Any of the group's threads may have changed. */
+  onGap(project: ProjectKey, groupId: string): void;
+  /** These users of the project, or with null all readers, may have lost access. */
+  onAccess(project: ProjectKey, userIds: readonly string[] | null): void;
+}
+
+/** A group of a project. */
+interface Group {
+  readonly project: ProjectKey;
+  readonly groupId: string;
+}
+
+/** What the record of changes has of the groups whose threads or messages have readers: threads, and who may read. */
+export class RecordedConversations {
+  readonly #record: RecordFollower;
+  readonly #listener: Listener;
+  /** By project and group, and by project: the functions that end it. */
+  readonly #followed = new Map<string, () => void>();
+
+  constructor(record: RecordFollower, listener: Listener) {
+    this.#record = record;
+    this.#listener = listener;
+  }
+
+  /**
+   * What is committed after it has resolved is reported, until {@link keep} does not name the group. @throws StoreUnavailableError
+   */
+  async follow({ project, groupId }: Group): Promise<void> {
+    this.#add(
+      keyOf(project, groupId),
+      project,
+      [conversationTopic(groupId), presenceTopic(groupId)],
+      groupId,
+    );
+    this.#add(keyOf(project), project, [USERS_TOPIC], null);
+    await this.#record.begun(project);
+  }
+
+  /** Follows these groups and no others. Call it about once a second. */
+  keep(groups: Iterable<Group>): void {
+    const kept = new Set<string>();
+    for (const { project, groupId } of groups) kept.add(keyOf(project, groupId)).add(keyOf(project));
+    for (const [key, end] of this.#followed) {
+      if (kept.has(key)) continue;
+      end();
+      this.#followed.delete(key);
+    }
+  }
+
+  close(): void {
+    this.keep([]);
+  }
+
+  #add(key: string, project: ProjectKey, topics: readonly Topic[], groupId: string | null): void {
+    if (this.#followed.has(key)) return;
+    const { onThreads, onGap, onAccess } = this.#listener;
+    const listener: RecordListener = {
+      onNews(_topic: Topic, { threads, users, isOfGroup }: News) {
+        if (groupId !== null && threads.size > 0) onThreads(project, groupId, threads);
+        if (isOfGroup || users.size > 0) onAccess(project, isOfGroup ? null : [...users]);
+      },
+      onGap() {
+        if (groupId !== null) onGap(project, groupId);
+        onAccess(project, null);
+      },
+    };
+    this.#followed.set(key, this.#record.follow(project, topics, listener));
+  }
+}
+
+const keyOf = (project: ProjectKey, groupId: string | null = null) => JSON.stringify([project, groupId]);
