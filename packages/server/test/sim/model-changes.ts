@@ -1,5 +1,5 @@
 /** The recorded changes of the naive model. A write has one record for each topic, and each record follows the one before. */
-import { topicOfRecord } from '../../src/store/change-topics.ts';
+import { type Topic, topicOfRecord } from '../../src/store/change-topics.ts';
 import { type Change, storedParts } from '../../src/store/changes.ts';
 import type { ChangeRecord, ChangeStore } from '../../src/store/ports/changes.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
@@ -17,9 +17,14 @@ export function recordChanges(
   { now, actor, requestId }: WriteContext,
 ): void {
   if (changes.length === 0) return;
-  for (const { text } of storedParts(changes)) {
+  let before: Topic | null | undefined;
+  for (const { text, topic } of storedParts(changes)) {
+    const records = recordsOf(state, key);
+    const last = topic === before ? records.pop() : undefined;
+    before = topic;
     const position = newestOf(state, key) + 1;
-    recordsOf(state, key).push({ position, at: now, actor, requestId, changes: JSON.parse(text) });
+    const all = [...(last?.changes ?? []), ...JSON.parse(text)];
+    records.push({ position, at: now, actor, requestId, changes: all });
   }
 }
 
