@@ -34,6 +34,11 @@ export class RevisionWalk {
     return this.#after !== null;
   }
 
+  /** What is known of a thread; null where it is unknown. */
+  revisionOf(threadId: string): Revision | null {
+    return this.#known.get(threadId)?.revision ?? null;
+  }
+
   /** The first walk, with which the others are compared. A failed one goes on with the next call. */
   readonly begin = once(async () => {
     do await this.step();

@@ -58,7 +58,8 @@ export class ThreadListFeed implements EventSource {
   readonly #beginComparison: () => Promise<void>;
   #epoch = newEpoch();
   #position = 0;
-  #waiting = new Set<string>();
+  /** With the revision that the thread had before, or null where it is sent in any case. */
+  #waiting = new Map<string, Revision | null>();
   /** The revision that was sent last; null: the filter hides the thread. */
   readonly #sent = new Map<string, Revision | null>();
   readonly #events: ListEvent[] = [];
@@ -100,15 +101,23 @@ export class ThreadListFeed implements EventSource {
 
   /** The thread is read with the next tick. */
   changed(threadId: string): void {
-    if (this.#waiting.size < WAITING_MAX) this.#waiting.add(threadId);
-    else if (!this.#waiting.has(threadId)) this.#beginning = null;
+    this.#wait(threadId, null);
   }
 
-  /** What was recorded within a second is read at once. With null each reader begins again with a snapshot. */
-  recorded(threadIds: ReadonlySet<string> | null): void {
-    if (threadIds === null) this.#beginning = null;
-    else for (const threadId of threadIds) this.changed(threadId);
+  /**
+   * What was recorded within a second is read at once; a thread that still has the revision that was known of it was recorded
+   * before the list was read. With null each reader begins again with a snapshot.
+   */
+  recorded(threads: ReadonlyMap<string, Revision | null> | null): void {
+    if (threads === null) this.#beginning = null;
+    else
+      for (const [threadId, known] of threads) if (!this.#waiting.has(threadId)) this.#wait(threadId, known);
     void this.#update.request();
+  }
+
+  #wait(threadId: string, known: Revision | null): void {
+    if (this.#waiting.size < WAITING_MAX || this.#waiting.has(threadId)) this.#waiting.set(threadId, known);
+    else this.#beginning = null;
   }
 
   /** Reads those threads that were not sent as they are now. */
@@ -143,22 +152,23 @@ export class ThreadListFeed implements EventSource {
   async #read(): Promise<void> {
     // Later changes are read for the next reader, who may resume.
     if (this.sessions.size === 0) return;
-    let changed: ReadonlySet<string> = new Set();
+    let changed: ReadonlyMap<string, Revision | null> = new Map();
     try {
       await this.#begin();
       changed = this.#waiting;
-      this.#waiting = new Set();
+      this.#waiting = new Map();
       const from = this.#position;
       const threads = new Map<string, ThreadRecord | null>();
-      for (const threadId of changed) {
+      for (const [threadId, known] of changed) {
         const thread = await this.#find(threadId, null);
+        if (known !== null && thread?.revision === known && !this.#sent.has(threadId)) continue;
         threads.set(threadId, thread);
         this.#add(threadId, thread?.revision ?? null);
       }
       const events = this.#after(from);
       if (events.length > 0) await this.#send(events, threads);
     } catch (error) {
-      for (const threadId of changed) this.changed(threadId);
+      for (const [threadId, known] of changed) this.#wait(threadId, known);
       this.#failed(error, this.sessions);
     }
   }

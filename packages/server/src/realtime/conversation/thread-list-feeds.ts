@@ -54,7 +54,9 @@ export class ThreadListFeeds {
 
   /** The record has changes of these threads, or with null may have changes of all: they are read at once. */
   recorded(threadIds: ReadonlySet<string> | null): void {
-    for (const feed of this.#feeds.values()) feed.recorded(threadIds);
+    const threads =
+      threadIds === null ? null : new Map([...threadIds].map((id) => [id, this.#walk.revisionOf(id)]));
+    for (const feed of this.#feeds.values()) feed.recorded(threads);
   }
 
   heartbeat(): void {

@@ -1,0 +1,166 @@
+/**
+ * Two processes on one database, and neither reaches Redis: what is written through one is shown on the streams of the other
+ * within 2 s, from the record of changes. When Redis is back, all readers are alike.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { ReaderModel } from '../realtime/reader-model.ts';
+import { clientToken } from '../support/browser.ts';
+import { expectDone } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { Presence } from '../support/presence-client.ts';
+import { Project } from '../support/project-client.ts';
+import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { type TestServer, withServer } from '../support/server.ts';
+import { SlowProxy } from '../support/slow-proxy.ts';
+import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
+
+const WITHIN_S = 2;
+const USERS = ['a', 'b', 'c', 'd'];
+const STREAM = '/v1/groups/g/presence';
+const PAGE_1 = `${STREAM}?${new URLSearchParams({ location: '{"page":"1"}', partial_match: 'true' })}`;
+
+interface World {
+  readonly writer: Presence;
+  readonly reader: Presence;
+  readonly proxy: SlowProxy;
+  readonly clock: MovedClock;
+}
+
+const presenceOf = ({ url, projectId, projectSecret, projectToken }: TestServer) =>
+  new Presence(new Project(url, projectId, projectSecret, projectToken));
+
+async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
+  await withDatabase((databaseUrl) =>
+    SlowProxy.with(freshRedisUrl(), async (proxy, redisUrl) => {
+      const clock = new MovedClock();
+      const options = { clock, settings: { databaseUrl, redisUrl } };
+      await withServer(options, (readerServer) =>
+        withServer(options, async (writerServer) => {
+          const [reader, writer] = [presenceOf(readerServer), presenceOf(writerServer)];
+          await reader.project.seed({
+            users: USERS.map((id) => ({ id })),
+            groups: [{ id: 'g', name: 'G', members: USERS }],
+          });
+          for (const id of USERS) {
+            await reader.set(id, { page: '1', line: id });
+            await reader.set(id, { page: '1', paragraph: id }, { durable: true });
+          }
+          await use({ writer, reader, proxy, clock });
+          for (const { project } of [writer, reader]) project.close();
+        }),
+      );
+    }),
+  );
+}
+
+/** Moves the clock by the time, with time to read after each second: readings of presence need Redis. */
+async function pass({ clock, reader }: World): Promise<void> {
+  for (let second = 0; second < WITHIN_S; second += 1) {
+    clock.move(1_000);
+    for (let reading = 0; reading < 20; reading += 1)
+      assert.equal((await reader.project.get('/v1/groups/g')).status, 200);
+  }
+}
+
+const idsOf = ({ events }: StreamReader) =>
+  ReaderModel.of(events)
+    .entries()
+    .map(({ id }) => id);
+
+const durableOf = ({ events }: StreamReader, id: string) =>
+  ReaderModel.of(events)
+    .entries()
+    .find((entry) => entry.id === id)?.durable?.location;
+
+const skip = skipsPostgres || (await skipsRedis());
+
+describe('streams while no process reaches Redis', { skip }, () => {
+  test('a user set deleted, a removed member and a durable location are shown within 2 s, and alike when Redis is back', () =>
+    withWorld(async (world) => {
+      const { writer, reader, proxy, clock } = world;
+      const streams = await Promise.all([
+        StreamReader.open(reader.project, STREAM),
+        StreamReader.open(reader.project, PAGE_1),
+        StreamReader.open(writer.project, STREAM),
+      ]);
+      for (const stream of streams) await stream.snapshot();
+      proxy.cut();
+      expectDone(await writer.project.put('/v1/users/a', { status: 'deleted' }));
+      expectDone(await writer.project.post('/v1/groups/g/members', { remove: ['b'] }));
+      await writer.set('c', { page: '1', paragraph: 'new' }, { durable: true });
+      await pass(world);
+      for (const stream of streams) {
+        await stream.until('the end of a and b', () => idsOf(stream).join() === 'c,d');
+        await stream.until('the location of c', () => durableOf(stream, 'c')?.paragraph === 'new');
+        assert.equal(stream.of('snapshot').length, 1, 'nothing began anew');
+      }
+      // And again: what comes later is shown too.
+      expectDone(await writer.project.put('/v1/users/a', { status: 'active' }));
+      await pass(world);
+      for (const stream of streams) await stream.until('a again', () => idsOf(stream).join() === 'a,c,d');
+      proxy.mend();
+      await until('Redis is reached again', async () => {
+        clock.move(1_000);
+        return (await reader.put('d', { location: { page: '1', line: 'd' } })).status === 200;
+      });
+      for (const stream of streams)
+        await stream.until('a new snapshot', () => {
+          clock.move(1_000);
+          return stream.of('snapshot').length >= 2;
+        });
+      const shown = () => streams.map(({ events }) => ReaderModel.of(events).entries());
+      const { users } = await reader.page({});
+      for (const [index, stream] of streams.entries())
+        await stream.until(`what is stored ${JSON.stringify(users)}`, () =>
+          isDeepStrictEqual(shown()[index], users),
+        );
+      for (const stream of streams) stream.close();
+    }));
+
+  test('a reader who comes back with the ID of what was shown meanwhile gets a snapshot', () =>
+    withWorld(async (world) => {
+      const { writer, reader, proxy, clock } = world;
+      const stream = await StreamReader.open(reader.project, STREAM);
+      await stream.snapshot();
+      proxy.cut();
+      expectDone(await writer.project.put('/v1/users/a', { status: 'deleted' }));
+      await pass(world);
+      await stream.until('the end of a', () => idsOf(stream).join() === 'b,c,d');
+      const { lastEventId } = stream.parser;
+      stream.close();
+      proxy.mend();
+      for (const presence of [reader, writer]) {
+        const open = () => StreamReader.open(presence.project, STREAM, { 'last-event-id': lastEventId });
+        let back = await open();
+        await until('streams are opened again', async () => {
+          clock.move(1_000);
+          if (back.status !== 200) back = await open();
+          return back.status === 200;
+        });
+        await back.snapshot();
+        back.close();
+      }
+    }));
+
+  test('a stream of a client token ends within 2 s after its user left the group', () =>
+    withWorld(async (world) => {
+      const { writer, reader, proxy, clock } = world;
+      const bearer = `Bearer ${clientToken(reader.project, { user_id: 'a' }, clock.now())}`;
+      const paths = ['/v1/client/presence?groupID=g', '/v1/client/threads?groupID=g'];
+      const streams = await Promise.all(
+        paths.map((path) => StreamReader.open(reader.project, path, { authorization: bearer })),
+      );
+      for (const stream of streams) await stream.until('the stream', () => stream.events.length > 0);
+      proxy.cut();
+      expectDone(await writer.project.post('/v1/groups/g/members', { remove: ['a'] }));
+      await pass(world);
+      for (const stream of streams) {
+        await stream.ended();
+        assert.equal(stream.of('error')[0]?.data.error, 'group_not_found');
+      }
+    }));
+});
