@@ -1,7 +1,8 @@
 /** The recorded changes of the naive model. A write has one record for each topic, and each record follows the one before. */
 import { type Topic, topicOfRecord } from '../../src/store/change-topics.ts';
-import { type Change, storedParts } from '../../src/store/changes.ts';
+import type { Change } from '../../src/store/changes.ts';
 import type { ChangeRecord, ChangeStore } from '../../src/store/ports/changes.ts';
+import { storedParts } from '../../src/store/stored-changes.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import type { ModelState } from './model-state.ts';

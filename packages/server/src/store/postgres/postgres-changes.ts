@@ -1,13 +1,14 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import { conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
-import { type Change, STATUS_EVENTS, storedParts } from '../changes.ts';
+import { type Change, STATUS_EVENTS } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
   type ChangeRecord,
   type ChangeStore,
 } from '../ports/changes.ts';
+import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresEngine } from './postgres-engine.ts';

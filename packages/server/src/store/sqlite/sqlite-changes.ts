@@ -1,13 +1,14 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import type { Topic } from '../change-topics.ts';
-import { type Change, storedParts } from '../changes.ts';
+import type { Change } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeOrder,
   type ChangeReading,
   type ChangeRecord,
 } from '../ports/changes.ts';
+import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
