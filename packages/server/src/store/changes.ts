@@ -1,5 +1,5 @@
 import type { Status } from '@rollcall/protocol';
-import { type IdList, isPacked, packIds } from './packed-ids.ts';
+import { type IdList, packIds } from './packed-ids.ts';
 
 /** A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. */
 export type Change =
