@@ -61,7 +61,7 @@ module.exports = {
       severity: 'error',
       from: { path: `^${server}/core/` },
       to: {
-        path: `^(${server}/(http|wire|api-description|realtime|cli|auth|config|redis|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
+        path: `^(${server}/(http|wire|api-description|realtime|webhooks|cli|auth|config|redis|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
       },
     },
     {
@@ -114,6 +114,13 @@ module.exports = {
       severity: 'error',
       from: { path: `^${server}/realtime/` },
       to: { path: `^${server}/(http|auth|cli|config)/` },
+    },
+    {
+      name: 'webhooks-know-no-http-of-ours',
+      comment: 'They are given what to send; the operations call them.',
+      severity: 'error',
+      from: { path: `^${server}/webhooks/` },
+      to: { path: `^${server}/(http|auth|cli|config|realtime)/` },
     },
     {
       name: 'only-wiring-names-drivers',

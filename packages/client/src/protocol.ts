@@ -44,6 +44,10 @@ export type {
   UserItem,
   UserWrite,
   Viewer,
+  Webhook,
+  WebhookAttempt,
+  WebhookReplay,
+  WebhookWrite,
 } from '@rollcall/protocol';
 
 /** Conditional types: the compiler expands them in the published declarations. */
@@ -77,6 +81,16 @@ export type Project = protocol.Static<typeof protocol.Project>;
 /** The only response that contains the project's secret. */
 export type ProjectCreated = protocol.Static<typeof protocol.ProjectCreated>;
 export type SecretRotated = protocol.Static<typeof protocol.SecretRotated>;
+/** A webhook, how many changes wait, and the newest attempt. */
+export type WebhookDetails = protocol.Webhook & {
+  behind: number;
+  last_attempt: protocol.WebhookAttempt | null;
+};
+/** The response to the creation of a webhook, with its secret. */
+export type WebhookCreated = protocol.Static<typeof protocol.WebhookCreated>;
+export type WebhookSecret = protocol.Static<typeof protocol.WebhookSecret>;
+/** The body of a delivery, which the server sends to a webhook. */
+export type WebhookDelivery = protocol.WebhookDelivery;
 export type Authorized = protocol.Static<typeof protocol.Authorized>;
 /** The response of a creation whose ID can be made by the server. */
 export type Created = protocol.Static<typeof protocol.Created>;

@@ -9,6 +9,7 @@ import { Projects } from './resources/projects.ts';
 import { Threads } from './resources/threads.ts';
 import { Tokens } from './resources/tokens.ts';
 import { Users } from './resources/users.ts';
+import { Webhooks } from './resources/webhooks.ts';
 
 /** Options of a batch. */
 export interface BatchOptions extends CallOptions {
@@ -26,6 +27,7 @@ export class Rollcall extends Connection {
   readonly threads: Threads = new Threads(this.transport, () => '/v1/threads');
   readonly preferences: Preferences = new Preferences(this.transport);
   readonly presence: Presence = new Presence(this.transport, this.announcements);
+  readonly webhooks: Webhooks = new Webhooks(this.transport);
   readonly projects: Projects = new Projects(this.transport);
   readonly tokens: Tokens = new Tokens(this.transport);
   readonly health: Health = new Health(this.transport);

@@ -11,7 +11,14 @@ export const CHANGE_TYPES = [
   ...['thread.created', 'thread.updated', 'thread.removed'],
   ...['message.created', 'message.updated', 'message.appended', 'message.removed'],
   ...['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
+  ...['webhook.created', 'webhook.updated', 'webhook.secret_rotated', 'webhook.replayed', 'webhook.removed'],
 ] as const;
+
+/** What a filter of types may name: a type, or `member.*` for all that begin so. */
+export const CHANGE_FILTERS: readonly string[] = [
+  ...CHANGE_TYPES,
+  ...new Set(CHANGE_TYPES.map((type) => `${type.split('.')[0]}.*`)),
+];
 
 export const ACTOR_KINDS = [
   ...(['project_token', 'app_token', 'access_token', 'customer_token'] as const),
@@ -38,6 +45,7 @@ export const RecordedChange = object(
     group: maybe(meaning(Id, 'The group concerned.')),
     thread: maybe(meaning(Id, 'The thread concerned.')),
     message: maybe(meaning(Id, 'The message concerned.')),
+    webhook: maybe(meaning(Id, 'The webhook concerned.')),
     fields: maybe(meaning(list(text()), 'Of `.updated`: the names of the fields that changed.')),
   },
   { 'x-meaning': 'A change. Its values are not part of it: read the resource.' },

@@ -44,6 +44,7 @@ export const ERRORS = {
   expired_access_token: row(401, 'The access token is expired or revoked: request another one.'),
   thread_not_found: row(404, 'The thread does not exist, or the caller may not see it.'),
   message_not_found: row(404, 'The message does not exist, or the caller may not change it.'),
+  webhook_not_found: row(404, 'The webhook does not exist.'),
   group_already_exists: row(409, 'The group being created already exists.'),
   user_already_exists: row(409, 'The user being created already exists.'),
   thread_already_exists: row(409, 'The thread being created already exists.'),

@@ -19,3 +19,4 @@ export * from './user.ts';
 export * from './validation-errors.ts';
 export * from './validator.ts';
 export * from './values.ts';
+export * from './webhook.ts';

@@ -69,6 +69,24 @@ export const PRESENCE_UPDATES_MAX = 1_000;
 /** How many JSON paths one error message names; it counts the rest. */
 export const PROBLEMS_NAMED = 20;
 
+/** Most webhooks of a project. */
+export const WEBHOOKS_MAX = 100;
+/** Most types that a webhook names. */
+export const WEBHOOK_TYPES_MAX = 100;
+/** Most changes of a delivery. */
+export const WEBHOOK_CHANGES_MAX = 100;
+/** A delivery ends with the change that makes it larger than this, in bytes. */
+export const WEBHOOK_DELIVERY_MAX_BYTES = 128 * 1_024;
+/** How many attempts of a webhook are stored, and how much of an answer, in bytes. */
+export const WEBHOOK_ATTEMPTS_MAX = 100;
+export const WEBHOOK_ANSWER_MAX_BYTES = 1_024;
+/** Until when a receiver must have answered, in seconds. */
+export const WEBHOOK_ANSWER_SECONDS = 10;
+/** Most waiting changes that are counted. */
+export const WEBHOOK_BEHIND_MAX = 10_000;
+/** How long the secret before signs after a rotation, in seconds. */
+export const WEBHOOK_OVERLAP_SECONDS = 86_400;
+
 /** Largest body of a batch, a group or a list of members, unless the server is configured otherwise. */
 export const BODY_DEFAULT_LIMIT_BYTES = 32 * 1_024 * 1_024;
 /** Largest body of `PUT /v1/presence`. */

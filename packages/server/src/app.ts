@@ -30,6 +30,8 @@ export function buildApp(services: Services, connections = new HttpConnections()
               services.conversationStreams.streamCount +
               services.changeStreams.streamCount,
             countBodyBytes: () => bodyMemory.bytes,
+            countLeasedWebhooks: () => services.webhookDeliveries.leased,
+            countAttempts: () => services.webhookDeliveries.counts,
           }),
         );
         return registry;

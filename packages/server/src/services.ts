@@ -20,6 +20,12 @@ import { TokenService } from './core/token-service.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
+import { AddressRules } from './webhooks/address-rules.ts';
+import { AttemptSender } from './webhooks/attempt-sender.ts';
+import { HostLookup } from './webhooks/host-lookup.ts';
+import { WebhookDeliveries } from './webhooks/webhook-deliveries.ts';
+import { WebhookTargets } from './webhooks/webhook-targets.ts';
+import { WebhookTests } from './webhooks/webhook-tests.ts';
 import type { Engine } from './wiring.ts';
 
 /** The services that the HTTP application needs. */
@@ -37,7 +43,10 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const failures = new FailureLog(processLog, clock);
   const { log } = failures;
   const eligibility = new EligibilityCache({ store, broker, clock });
-  const changeOrdering = new ChangeOrdering({ store, broker, clock });
+  const changeOrdering: ChangeOrdering = new ChangeOrdering({
+    ...{ store, broker, clock },
+    ordered: (projects) => webhookDeliveries.ordered(projects),
+  });
   const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
   const record = new RecordFollower({ store, clock, log });
   const dependencies = {
@@ -51,6 +60,10 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     writes,
     presenceTtlSeconds,
   };
+  const addressRules = new AddressRules(settings.webhooksAllow);
+  const sender = new AttemptSender(clock, new HostLookup(addressRules));
+  const webhookDeliveries = new WebhookDeliveries({ ...dependencies, sender });
+  const webhookTests = new WebhookTests({ ...dependencies, sender });
   const authenticator = createAuthenticator({ store, broker, clock });
   const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const sweeps = new PresenceSweeps(dependencies);
@@ -70,6 +83,9 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     conversationStreams,
     changes: new ChangeFeed(dependencies),
     changeStreams,
+    webhookDeliveries,
+    webhookTests,
+    webhookTargets: new WebhookTargets(addressRules, settings.webhooksAllow),
     clients,
     conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
@@ -78,7 +94,9 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     settings,
     log,
     /** Ends sweeps and subscriptions. The engine stays open. */
-    close() {
+    async close() {
+      webhookTests.close();
+      await webhookDeliveries.stop();
       streams.close();
       conversationStreams.close();
       changeStreams.close();

@@ -104,7 +104,7 @@ async function announceFirst(
  */
 async function stopServing(
   connections: HttpConnections,
-  { readiness, streams, conversationStreams, changeStreams }: Services,
+  { readiness, streams, conversationStreams, changeStreams, webhookDeliveries }: Services,
   { stopDelayMs, drainMs }: { readonly stopDelayMs: number; readonly drainMs: number },
 ): Promise<void> {
   readiness.stop();
@@ -116,7 +116,7 @@ async function stopServing(
   streams.stop();
   conversationStreams.stop();
   changeStreams.stop();
-  await connections.drain(drainMs);
+  await Promise.all([connections.drain(drainMs), webhookDeliveries.stop()]);
 }
 
 async function listen(

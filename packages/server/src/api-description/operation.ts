@@ -73,6 +73,9 @@ function responsesOf(
   const { answer, conditions, body, token } = operation;
   const responses: Record<string, Response | Reference> = {
     [answer.status ?? 200]: successOf(operation, schemas),
+    ...(answer.created !== undefined && {
+      201: successOf({ ...operation, answer: answer.created }, schemas),
+    }),
   };
   if (conditions === 'read') responses[304] = responseRef('NotModified');
   for (const [status, reasons] of errorsByStatus(operation)) {

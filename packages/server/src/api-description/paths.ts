@@ -12,6 +12,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   project: PROJECT_ID,
   thread: 'launch',
   user: 'ada',
+  webhook: 'search-index',
 };
 
 /** The ID in a path is named after its collection, so that paths explain themselves; the one in `/v1/:id/preferences` is a user's. */

@@ -32,6 +32,7 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   expired_access_token: 'the access token is expired or revoked; request another one',
   thread_not_found: 'thread launch does not exist',
   message_not_found: 'message 81 does not exist in thread launch',
+  webhook_not_found: 'webhook search-index does not exist',
   group_already_exists: 'group analysts already exists',
   user_already_exists: 'user ada already exists',
   thread_already_exists: 'thread launch already exists',

@@ -1,5 +1,15 @@
 import { limits } from '@rollcall/protocol';
-import { id, oneOf, origins, type SettingKind, secret, text, url, wholeNumber } from './setting-kinds.ts';
+import {
+  id,
+  networks,
+  oneOf,
+  origins,
+  type SettingKind,
+  secret,
+  text,
+  url,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
@@ -131,6 +141,11 @@ const DEFINITIONS = {
     origins,
     'origins',
     'Origins whose pages may call /v1/client from a browser: https://app.example.com,… or * for all.',
+  ),
+  webhooksAllow: optional(
+    networks,
+    'networks',
+    'Networks that are not public to which webhooks may be sent, also over http: 10.0.0.0/8,…',
   ),
   customerId: optional(id, 'id', 'Customer to create at the start if missing; goes with its secret.'),
   customerSecret: optional(

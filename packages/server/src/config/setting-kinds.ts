@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { acceptor, Id, limits, Name } from '@rollcall/protocol';
 
 /** How the text of a setting is read, and what is expected: the words complete "expected …". */
@@ -55,6 +56,21 @@ function originOf(text: string): string | null {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.hostname.includes('*')) return null;
   return url.href === `${url.origin}/` ? url.origin : null;
+}
+
+/** Networks as address/prefix, separated by commas. An address alone is a network of its own. */
+export const networks: SettingKind<string> = {
+  expected: 'networks such as 10.0.0.0/8 separated by commas',
+  read(value) {
+    const list = value.split(',').map((text) => text.trim());
+    return list.every(isNetwork) ? [...new Set(list)].join(',') : undefined;
+  },
+};
+
+function isNetwork(text: string): boolean {
+  const [, address = '', prefix] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(prefix ?? 0) <= (version === 4 ? 32 : 128);
 }
 
 /** A text by the rule of the API. */

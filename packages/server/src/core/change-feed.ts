@@ -45,6 +45,17 @@ export class ChangeFeed {
     return from ?? { epoch: reading.epoch, position: reading.removedTo, index: 0 };
   }
 
+  /** A position that was stored apart from its epoch. @throws ServiceError 410 where changes after it were removed */
+  async resume(
+    project: ProjectKey,
+    { position, index }: Omit<ChangePosition, 'epoch'>,
+  ): Promise<ChangePosition> {
+    const reading = await this.#store.changes.read(project, position, 1);
+    const from = { epoch: reading.epoch, position, index };
+    requireStored(from, reading);
+    return from;
+  }
+
   /**
    * Searches some hundred records from a position on, or from the oldest where it is null, for at most `limit` changes.
    * @throws ServiceError 410 where changes after the position were removed, or it is none of this store
@@ -86,10 +97,13 @@ const positionAfter = (epoch: string, { position, changes }: ChangeRecord, index
 function requireStored({ epoch, position, index }: ChangePosition, reading: ChangeReading): void {
   const { newest, removedTo, records } = reading;
   const isAhead = position > newest || (index > 0 && index >= (records[0]?.changes.length ?? 0));
-  if (epoch === reading.epoch && position >= removedTo && !isAhead) return;
-  throw new ServiceError(
+  if (epoch !== reading.epoch || position < removedTo || isAhead) throw changesGone();
+}
+
+/** The changes after a position are not stored any more, or it is none of this store. */
+export const changesGone = () =>
+  new ServiceError(
     'invalid_request',
     'the changes after this position are not stored any more, or the store was restored since: take the position after=latest, read everything anew, and go on from that position',
     { status: 410 },
   );
-}

@@ -13,6 +13,8 @@ interface Parts {
   readonly store: Pick<Store, 'changes'>;
   readonly broker: Broker;
   readonly clock: Clock;
+  /** Called with the projects whose changes this process has ordered: on one process for each change. */
+  readonly ordered: (projects: readonly ProjectKey[]) => void;
 }
 
 /** Orders the changes of committed writes, and notifies all processes of them, until closed. */
@@ -59,12 +61,13 @@ export class ChangeOrdering {
 
   /** Whether all changes are ordered. Where the store is away, the next interval or write tries again, and readers poll. */
   async #order(written: readonly ProjectKey[]): Promise<boolean> {
-    const { store, broker } = this.#parts;
+    const { store, broker, ordered } = this.#parts;
     try {
       const { newest, hasMore } = await store.changes.order(written);
       await Promise.all(
         newest.map(([project, position]) => announce(broker, { type: 'changes', project, position })),
       );
+      ordered(newest.map(([project]) => project));
       return !hasMore;
     } catch {
       return true;

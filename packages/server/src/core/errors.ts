@@ -46,6 +46,9 @@ export function unknownReferences(references: readonly UnknownReference[], count
   );
 }
 
+export const webhookNotFound = (id: string) =>
+  new ServiceError('webhook_not_found', `webhook ${id} does not exist`);
+
 const CONDITION_FAILED = 'If-Match or If-None-Match does not hold for ';
 const READ_AGAIN = ': read it again';
 

@@ -9,3 +9,4 @@ export { PresenceService as presence } from './presence-service.ts';
 export { ProjectService as projects } from './project-service.ts';
 export { ThreadService as threads } from './thread-service.ts';
 export { UserService as users } from './user-service.ts';
+export { WebhookService as webhooks } from './webhook-service.ts';

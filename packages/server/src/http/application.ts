@@ -151,8 +151,9 @@ export class Application {
       exchange.sendWithoutBody(304);
     } else if (typeof reply === 'string' || reply instanceof Uint8Array) {
       exchange.received?.release();
-      this.#observe(exchange, route.status);
-      exchange.send(route.status, reply);
+      const status = exchange.isCreated ? 201 : route.status;
+      this.#observe(exchange, status);
+      exchange.send(status, reply);
     } else if (exchange.request.method === 'HEAD') {
       reply.release();
       this.#observe(exchange, route.status);

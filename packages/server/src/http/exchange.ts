@@ -34,6 +34,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   /** The name that the request uses for a group. */
   groupNoun: GroupNoun = 'group';
   contentType = JSON_TYPE;
+  /** The answer is 201, where the operation has one. */
+  isCreated = false;
   readonly #headers: string[] = [];
 
   constructor(request: IncomingMessage, response: ServerResponse) {

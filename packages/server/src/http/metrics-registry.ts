@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Gauge, type Histogram, type Metric, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, type Metric, Registry } from 'prom-client';
 import type { RequestHistogram } from './request-histogram.ts';
 
 let ofProcess: Registry | undefined;
@@ -25,6 +25,8 @@ export interface MetricsRegistry {
 export interface Readings {
   countStreams(): number;
   countBodyBytes(): number;
+  countLeasedWebhooks(): number;
+  countAttempts(): Readonly<Record<'acknowledged' | 'failed', number>>;
 }
 
 /** The requests, streams and bodies of one application, and its process. */
@@ -47,6 +49,21 @@ export function createRegistry(histogram: RequestHistogram, readings: Readings):
     'Bytes of request bodies that are being received or applied',
     readings.countBodyBytes,
   );
+  gauge(
+    'rollcall_webhooks_leased',
+    'Webhooks that this process delivers for now',
+    readings.countLeasedWebhooks,
+  );
+  new Counter({
+    name: 'rollcall_webhook_attempts_total',
+    help: 'Attempts to deliver to webhooks',
+    labelNames: ['outcome'],
+    registers: [requests],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(readings.countAttempts())) this.inc({ outcome }, count);
+    },
+  });
   return {
     contentType: requests.contentType,
     async text() {

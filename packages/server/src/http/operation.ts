@@ -65,6 +65,8 @@ export interface AnswerDefinition {
   readonly streamExample?: string;
   /** The `Link` header names the next page. */
   readonly hasLink?: true;
+  /** What is answered with 201 where the handler sets `isCreated`. */
+  readonly created?: Pick<AnswerDefinition, 'schema' | 'description' | 'example'>;
 }
 
 /** A paged list. */

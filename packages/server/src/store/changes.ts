@@ -55,6 +55,11 @@ export type Change =
       readonly fields: readonly string[];
     }
   | {
+      readonly type: 'webhook.created' | 'webhook.secret_rotated' | 'webhook.replayed' | 'webhook.removed';
+      readonly webhook: string;
+    }
+  | { readonly type: 'webhook.updated'; readonly webhook: string; readonly fields: readonly string[] }
+  | {
       readonly type:
         | 'project.renamed'
         | 'project.secret_rotated'

@@ -36,6 +36,8 @@ export interface Store {
   readonly batches: import('./ports/batches.ts').BatchStore;
   readonly transfer: import('./ports/transfer.ts').TransferStore;
   readonly changes: import('./ports/changes.ts').ChangeStore;
+  readonly webhooks: import('./ports/webhooks.ts').WebhookStore;
+  readonly webhookLeases: import('./ports/webhooks.ts').WebhookLeaseStore;
 
   /** Whether a read runs in this process: then caching its answer for a moment gains nothing. */
   readonly isInProcess: boolean;

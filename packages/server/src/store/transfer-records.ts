@@ -16,6 +16,7 @@ import {
   Metadata,
   maybe,
   Name,
+  oneOf,
   parseJson,
   type Static,
   Status,
@@ -57,6 +58,18 @@ export const RECORD_SCHEMAS = {
   }),
   /** An access token. */
   session: exactly({ project: Id, id: Id, expires_at: Time, revoked: maybe(Flag) }),
+  /** How far it has come, its delivery under way and its attempts are left out: the changes that they are about stay behind. */
+  webhook: exactly({
+    project: Id,
+    id: Id,
+    url: text({ minLength: 1, 'x-text': true, description: 'a URL' }),
+    types: maybe(list(text(), { description: 'an array of types of changes' })),
+    status: maybe(oneOf(['active', 'paused', 'failing'], { description: '"active", "paused" or "failing"' })),
+    secret: Secret,
+    previous_secret: maybe(Secret),
+    previous_valid_until: maybe(Time),
+    created_at: Time,
+  }),
   /** The fields of a user in a roster, and more. */
   user: exactly({
     project: Id,
@@ -143,6 +156,7 @@ export const TABLES = {
   customer: 'customers',
   project: 'projects',
   session: 'sessions',
+  webhook: 'webhooks',
   user: 'users',
   group: 'groups',
 } as const;
@@ -167,7 +181,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   send_via_email: true,
 };
 const FLAGS = new Set(['revoked', 'send_via_messenger', 'send_via_email']);
-const JSON_TEXTS = new Set(['metadata', 'region', 'location', 'content']);
+const JSON_TEXTS = new Set(['metadata', 'region', 'location', 'content', 'types']);
 
 /** The records of rows whose columns are the fields of their type; of memberships (project, group, user) each. */
 export const recordsOf = (type: RecordType, rows: readonly (readonly unknown[])[]): TransferRecord[] =>
@@ -210,11 +224,18 @@ export const isOfConversation = (record: TransferRecord): record is Conversation
 
 /** The columns of a record: JSON as text, locations in their canonical form, null where nothing is set. */
 export const columnsOf = (record: RowRecord): Column[] =>
-  fieldsOf(record.type).map((field) => toColumn(field, (record as Record<string, unknown>)[field]));
+  fieldsOf(record.type).map((field) => toColumn(field, storedValue(record, field)));
+
+/** A webhook has missed changes, so an imported one rests until its receiver has read everything anew. */
+function storedValue(record: RowRecord, field: string): unknown {
+  const value = (record as Record<string, unknown>)[field];
+  const isActiveWebhook = record.type === 'webhook' && field === 'status' && value !== 'paused';
+  return isActiveWebhook ? 'failing' : value;
+}
 
 function toColumn(field: string, value: unknown): Column {
   if (value === undefined || value === null || value === '') return (DEFAULTS[field] ?? null) as Column;
   if (field === 'key') return Buffer.from(value as string, 'base64');
-  if (field === 'metadata') return JSON.stringify(value);
+  if (field === 'metadata' || field === 'types') return JSON.stringify(value);
   return JSON_TEXTS.has(field) ? canonicalLocation(value as Location) : (value as Column);
 }

@@ -48,6 +48,13 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
   stopDelaySeconds: { good: { '0': 0, '300': 300 }, bad: ['-1', '301', '1s'] },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
+  webhooksAllow: {
+    good: {
+      '10.0.0.0/8': '10.0.0.0/8',
+      '127.0.0.1, fd00::/8,127.0.0.1': '127.0.0.1,fd00::/8',
+    },
+    bad: ['10.0.0.0/33', 'localhost', '10.0.0.0/8,', '10.0.0/8', 'fd00::/129', 'all'],
+  },
   corsOrigins: {
     good: {
       '*': '*',
@@ -97,6 +104,7 @@ describe('settings of the server', () => {
       logLevel: 'info',
       rateLimitPerSecond: null,
       corsOrigins: null,
+      webhooksAllow: null,
       customerId: null,
       customerSecret: null,
       projectId: null,

@@ -22,16 +22,22 @@ const appendable = {
 };
 const BY = { authorId: 'u000001' };
 
+const WEBHOOK = { url: 'https://receiver.invalid/', secret: 's' };
+const ATTEMPT = { webhookId: 'd', at: 1, status: 200, error: null, milliseconds: 1, answer: '' };
+const CLAIM = { now: Date.now(), until: Date.now(), own: [], limit: 10, hasRepeats: true };
+const STEP = { version: 0, pastTypesLeft: 0, isReleased: true } as const;
+
 const write = (size: number) => ({ ...CONTEXT, now: size, revision: `r${size}` });
 const location = (size: number) => JSON.stringify({ p: `${size}`, s: '2' });
 
-/** Makes the thread `t` of the group `g`, with the messages `m` and `n`, for the operations below. */
+/** Makes the thread `t` of the group `g`, with the messages `m` and `n`, and the webhook `w`, for the operations below. */
 export async function converse({ store, key }: Roster): Promise<void> {
   const thread = { groupId: 'g', name: 'T', location: SITE_PAGE };
   await store.threads.put(key, 't', thread, CONTEXT);
   await store.messages.put(key, 't', 'm', { ...BY, content: appendable }, CONTEXT);
   await store.messages.put(key, 't', 'n', { ...BY, content }, CONTEXT);
   await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 1 });
+  await store.webhooks.put(key, 'w', { ...WEBHOOK, start: null }, 1_000, CONTEXT);
 }
 
 /** The methods of a store and of its ports, as `groups.put`. */
@@ -75,6 +81,10 @@ export const READS: Operations = {
   'conversationFeed.unread': ({ store, key }) => store.conversationFeed.unread(key, 't', ['u000002']),
   'conversationFeed.revisions': ({ store, key }) => store.conversationFeed.revisions(key, 'g', null),
   'messages.list': ({ store, key }) => store.messages.list(key, 't', { order: 'descending', ...WITHIN }),
+  'webhooks.find': ({ store, key }) => store.webhooks.find(key, 'w'),
+  'webhooks.list': ({ store, key }) => store.webhooks.list(key),
+  'webhooks.attempts': ({ store, key }) => store.webhooks.attempts(key, 'w', 10),
+  'webhookLeases.work': ({ store }) => store.webhookLeases.work({ now: 1, own: [] }),
   'durablePresence.find': ({ store, key }) => store.durablePresence.find(key, 'g', 'u000001'),
 };
 
@@ -160,6 +170,20 @@ export const WRITES: Operations = {
     store.messages.put(key, `u${size}`, 'm', { content, deleted: true }, write(size)),
   'messages.delete': ({ store, key }, size) => store.messages.delete(key, 't', `m${size}`, write(size)),
   'threads.delete': ({ store, key }, size) => store.threads.delete(key, `t${size}`, write(size)),
+  'webhooks.put': ({ store, key }, size) =>
+    store.webhooks.put(key, `w${size}`, { ...WEBHOOK, types: null, start: null }, 1_000, CONTEXT),
+  'webhooks.put of what is there': ({ store, key }, size) =>
+    store.webhooks.put(key, 'w', { ...WEBHOOK, types: [`${size}`], start: null }, 1_000, CONTEXT),
+  'webhooks.rotateSecret': ({ store, key }) =>
+    store.webhooks.rotateSecret(key, 'w', { secret: 't', previousValidUntil: 1 }, CONTEXT),
+  'webhooks.replay': ({ store, key }) => store.webhooks.replay(key, 'w', { position: 1, index: 0 }, CONTEXT),
+  'webhooks.log': ({ store, key }) => store.webhooks.log(key, 'w', ATTEMPT),
+  'webhookLeases.claim': ({ store, key }, size) =>
+    store.webhookLeases.claim([key], { ...CLAIM, lease: `l${size}` }),
+  'webhooks.advance': ({ store, key }, size) =>
+    store.webhooks.advance(key, 'w', `l${size}`, { ...STEP, attempt: ATTEMPT }, CONTEXT),
+  'webhookLeases.renew': ({ store }, size) => store.webhookLeases.renew([`l${size}`], 2),
+  'webhooks.delete': ({ store, key }, size) => store.webhooks.delete(key, `w${size}`, CONTEXT),
   'users.delete': (roster, size) => roster.deleteUser(`new${size}`),
   'groups.delete': (roster) => roster.deleteGroup('h'),
 };

@@ -149,11 +149,15 @@ describe('every operation', () => {
     each((described) => {
       const { operation } = described;
       const successes = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
-      assert.equal(successes.length, 1, operation.operationId);
-      const { value, pointer } = api.response(described, Number(successes[0]));
-      for (const [type, media] of Object.entries(value.content ?? {})) {
-        const at = `${pointer}/content/${type.replace('/', '~1')}/schema`;
-        api.expectValid(at, exampleOf(media), operation.operationId);
+      // This one also answers the secret of what it creates.
+      const expected = operation.operationId === 'putWebhook' ? 2 : 1;
+      assert.equal(successes.length, expected, operation.operationId);
+      for (const status of successes) {
+        const { value, pointer } = api.response(described, Number(status));
+        for (const [type, media] of Object.entries(value.content ?? {})) {
+          const at = `${pointer}/content/${type.replace('/', '~1')}/schema`;
+          api.expectValid(at, exampleOf(media), operation.operationId);
+        }
       }
     }),
   );

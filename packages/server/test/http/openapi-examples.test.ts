@@ -26,6 +26,8 @@ async function exampleProject(): Promise<Project> {
   expectDone(await project.put('/v1/threads/launch', { groupID: 'analysts', name: 'Launch date' }));
   const message = { authorID: 'ada', content: markdown('In June.') };
   expectDone(await project.put('/v1/threads/launch/messages/81', message));
+  const webhook = { url: 'https://receiver.invalid/', status: 'paused' };
+  assert.equal((await project.put('/v1/webhooks/search-index', webhook)).status, 201);
   return project;
 }
 

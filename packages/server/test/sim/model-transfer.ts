@@ -218,6 +218,9 @@ function takeWithin(world: World, record: ProjectRecord): void {
       world.presence.push({ groupId, userId, region, location, at });
       return;
     }
+    case 'webhook':
+      // The model has no webhooks.
+      return;
     default:
       takeConversation(world, record);
   }

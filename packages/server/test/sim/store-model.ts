@@ -21,6 +21,7 @@ import type { SessionStore } from '../../src/store/ports/sessions.ts';
 import type { ThreadStore } from '../../src/store/ports/threads.ts';
 import type { TransferStore } from '../../src/store/ports/transfer.ts';
 import type { UserStore } from '../../src/store/ports/users.ts';
+import type { WebhookLeaseStore, WebhookStore } from '../../src/store/ports/webhooks.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Stored } from '../../src/store/stored-write.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
@@ -41,8 +42,10 @@ import { ascending, emptyWorld, type ModelUser, type World } from './model-world
 
 export class StoreModel implements Store {
   readonly isInProcess = true;
-  /** The model has no streams. */
+  /** The model has no streams and no webhooks. */
   readonly conversationFeed = {} as ConversationFeedStore;
+  readonly webhooks = {} as WebhookStore;
+  readonly webhookLeases = {} as WebhookLeaseStore;
   readonly changes: ChangeStore;
   readonly #state: ModelState;
 

@@ -14,6 +14,7 @@ import { projectOperations } from './projects.ts';
 import { threadOperations } from './threads.ts';
 import { tokenOperations } from './tokens.ts';
 import { userOperations } from './users.ts';
+import { webhookOperations } from './webhooks.ts';
 
 /** The API, in the order of its description. A resource is one line here. */
 export const OPERATIONS: readonly AnyOperation[] = [
@@ -29,6 +30,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...clientConversationOperations,
   ...batchOperations,
   ...changeOperations,
+  ...webhookOperations,
   ...tokenOperations,
   ...projectOperations,
   ...operatorOperations,

@@ -60,6 +60,9 @@ const topicOfText = (text: string) => `
       || '"')::json #>> '{}')
   END`;
 
+/** Waits until no other pass is under way, so that the passes of this transaction are made. */
+const LOCK_ORDER = 'SELECT 1 FROM change_order WHERE id = 1 FOR UPDATE';
+
 /**
  * A pass: moves what is visible now, in the order of its writing, to the next positions of its projects. A pass that took its
  * snapshot before another one committed finds the rows of that one deleted, passes over them, and goes on from the newest
@@ -96,6 +99,20 @@ const ORDER = `
   SELECT CASE WHEN EXISTS (SELECT 1 FROM locked) THEN (SELECT max(parts) >= ${ORDERED_AT_ONCE} FROM found) ELSE ${HAS_TO_ORDER} END,
     heads.project_id, heads.position
   FROM (SELECT 1) AS one LEFT JOIN heads ON TRUE`;
+
+/** How many passes {@link orderedAround} makes for what was written before. */
+const PASSES_BEFORE = 3;
+
+/**
+ * Calls with passes around them: all that was committed before has a position when they run, up to some 3,000 records, and what they
+ * record has one after them. To be sent as one round trip with the commit, because all other passes wait for it.
+ */
+export const orderedAround = (...calls: readonly Call[]): Call[] => [
+  [LOCK_ORDER],
+  ...Array.from({ length: PASSES_BEFORE }, (): Call => [ORDER]),
+  ...calls,
+  [ORDER],
+];
 
 /** Removes the oldest records of the projects whose oldest record is of before the time $1. */
 const REMOVE_BEFORE = planEachTime(`

@@ -12,3 +12,5 @@ export { customerStore as customers, projectStore as projects } from './postgres
 export { sessionStore as sessions } from './postgres-sessions.ts';
 export { threadStore as threads } from './postgres-threads.ts';
 export { userStore as users } from './postgres-users.ts';
+export { webhookLeaseStore as webhookLeases } from './postgres-webhook-leases.ts';
+export { webhookStore as webhooks } from './postgres-webhooks.ts';

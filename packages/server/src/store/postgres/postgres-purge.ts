@@ -51,6 +51,9 @@ const SLICES = [
   slice('user_counts', 'slot'),
   // A pass moves rows from the first to the second.
   slice('written_changes', 'position'),
+  slice('webhook_deliveries', 'webhook_id'),
+  slice('webhook_attempts', 'webhook_id, number'),
+  slice('webhooks', 'id'),
   slice('changes', 'position'),
   slice('change_heads', 'position'),
 ];

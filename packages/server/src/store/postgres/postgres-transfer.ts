@@ -44,6 +44,7 @@ const ROWS: Readonly<Record<RecordType, string>> = {
   customer: selectRows('customer'),
   project: selectRows('project'),
   session: selectRows('session'),
+  webhook: selectRows('webhook'),
   user: selectRows('user'),
   group: selectRows('group'),
   members: `SELECT p.id, m.group_id, m.user_id FROM memberships m JOIN projects p USING (project_id)
@@ -76,6 +77,7 @@ const INSERTS = {
   customer: insertRows('customer'),
   project: insertRows('project', 'project_id uuid'),
   session: insertRows('session'),
+  webhook: insertRows('webhook'),
   user: insertRows('user'),
   group: insertRows('group', 'member_count bigint'),
   members: insertInto('memberships', OF_MEMBER),

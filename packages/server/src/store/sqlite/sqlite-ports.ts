@@ -22,6 +22,8 @@ import type { SnapshotPool } from './sqlite-snapshots.ts';
 import { threadReads } from './sqlite-threads.ts';
 import { ThreadWrites } from './sqlite-threads-writes.ts';
 import { UserWrites, userReads } from './sqlite-users.ts';
+import { WebhookLeaseWrites, webhookLeaseReads } from './sqlite-webhook-leases.ts';
+import { WebhookWrites, webhookReads } from './sqlite-webhooks.ts';
 
 /** The ports on the main thread. `methods` makes methods that run on the writer's thread. */
 export const sqlitePorts = (
@@ -46,6 +48,11 @@ export const sqlitePorts = (
   conversationFeed: conversationFeedReads(reader),
   batches: methods('batches', 'apply'),
   changes: { ...changeReads(reader), ...methods('changes', 'removeBefore') },
+  webhooks: {
+    ...webhookReads(reader),
+    ...methods('webhooks', 'put', 'rotateSecret', 'replay', 'delete', 'log', 'advance'),
+  },
+  webhookLeases: { ...webhookLeaseReads(reader), ...methods('webhookLeases', 'claim', 'renew') },
 });
 
 /** The writes on the writer's thread, by the name of their port. Each runs within a savepoint. */
@@ -68,6 +75,8 @@ export function sqliteWrites(connection: SqliteConnection, durableBounds: Durabl
     messages: new MessageWrites(connection, threads),
     batches: new BatchWrites({ users, groups, members }),
     changes: new ChangeWrites(connection),
+    webhooks: new WebhookWrites(connection),
+    webhookLeases: new WebhookLeaseWrites(connection),
     purge: new Purge(connection),
   };
 }
@@ -94,6 +103,7 @@ const WITHOUT_PROJECT: ReadonlySet<WritePort> = new Set([
   'projects',
   'sessions',
   'changes',
+  'webhookLeases',
   'purge',
 ]);
 

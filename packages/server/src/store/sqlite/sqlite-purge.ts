@@ -21,6 +21,14 @@ const OF_GROUP = [
   'DELETE FROM groups WHERE group_no = ?1',
 ];
 
+/** Tables with rows of a project, and their keys within it. */
+const OF_PROJECT = [
+  ['webhooks', 'id'],
+  ['webhook_deliveries', 'webhook_id'],
+  ['webhook_attempts', 'webhook_id, number'],
+  ['changes', 'position'],
+] as const;
+
 function slice(table: string, key: string, owner = 'group_no'): string {
   return `DELETE FROM ${table} WHERE (${key}) IN (
     SELECT ${key} FROM ${table} WHERE ${owner} = ?1 LIMIT ${PURGE_ROWS})`;
@@ -33,7 +41,7 @@ export class Purge {
   readonly #nextGroup;
   readonly #ofGroup;
   readonly #users;
-  readonly #changes;
+  readonly #others;
   readonly #forget;
   readonly #freePages;
   readonly #giveBack;
@@ -45,7 +53,9 @@ export class Purge {
     this.#nextGroup = prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1');
     this.#ofGroup = OF_GROUP.map((sql) => prepare(sql));
     this.#users = prepare(slice('users', 'user_no', 'project_no'));
-    this.#changes = prepare(slice('changes', 'project_no, position', 'project_no'));
+    this.#others = OF_PROJECT.map(([table, key]) =>
+      prepare(slice(table, `project_no, ${key}`, 'project_no')),
+    );
     this.#forget = prepare('DELETE FROM deleted_projects WHERE project_no = ?');
     this.#freePages = prepare<[pages: number]>('PRAGMA freelist_count');
     this.#giveBack = prepare(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
@@ -70,7 +80,7 @@ export class Purge {
       const group = this.#nextGroup.get(project)?.[0];
       const removed =
         group === undefined
-          ? this.#users.run(project) || this.#changes.run(project)
+          ? this.#users.run(project) || this.#purgeOthers(project)
           : this.#purgeGroup(group);
       if (removed === 0) {
         this.#forget.run(project);
@@ -79,6 +89,14 @@ export class Purge {
       rows += removed;
     }
     return true;
+  }
+
+  #purgeOthers(project: number): number {
+    for (const statement of this.#others) {
+      const removed = statement.run(project);
+      if (removed > 0) return removed;
+    }
+    return 0;
   }
 
   #purgeGroup(group: number): number {

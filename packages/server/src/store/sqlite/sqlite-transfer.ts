@@ -40,6 +40,7 @@ export const TRANSFER_ROWS: Readonly<Record<RecordType, string>> = {
   service_key: `SELECT value FROM store_secrets WHERE name = 'service_key'`,
   customer: selectRows('customer'),
   project: selectRows('project'),
+  webhook: selectRows('webhook'),
   session: `SELECT p.id, s.id, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p USING (project_no)`,
   user: selectRows('user'),
   group: selectRows('group'),
@@ -76,6 +77,7 @@ const INSERTS = {
   customer: insertRow('customer'),
   project: insertRow('project'),
   session: insertRow('session'),
+  webhook: insertRow('webhook'),
   user: insertRow('user'),
   group: insertRow('group'),
   members: `

@@ -1,0 +1,188 @@
+import { limits, ValidationErrors, WEBHOOK_URL_EXPECTED, type WebhookWrite } from '@rollcall/protocol';
+import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
+import type { Store } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Writer } from './caller.ts';
+import { ChangeFeed, changesGone } from './change-feed.ts';
+import type { ChangePosition } from './change-position.ts';
+import type { Clock } from './clock.ts';
+import { webhookNotFound } from './errors.ts';
+import { ServiceError } from './service-error.ts';
+import type { StoreWrites } from './store-writes.ts';
+import { type ErrorsByStep, validationError } from './validation-error.ts';
+import { WebhookFilter } from './webhook-filter.ts';
+import { newWebhookSecret } from './webhook-secret.ts';
+
+/** How many chunks of the record are searched for waiting changes: some 50,000 records. */
+const CHUNKS_SEARCHED = 100;
+
+interface Parts {
+  readonly store: Pick<Store, 'webhooks' | 'changes'>;
+  readonly writes: StoreWrites;
+  readonly clock: Clock;
+}
+
+/** A write as it was received. `after` is null for now. */
+export type WebhookInput = Omit<WebhookWrite, 'after'> & { readonly after: ChangePosition | null };
+
+/** What a webhook shows of its deliveries. */
+export interface WebhookState {
+  readonly behind: number;
+  readonly lastAttempt: WebhookAttempt | null;
+}
+
+/** A new secret; the one before signs too until then. */
+export interface RotatedSecret {
+  readonly secret: string;
+  readonly previousValidUntil: number;
+}
+
+/** The rules of webhooks. Each method with an ID throws ServiceError `webhook_not_found`, unless it creates. */
+export class WebhookService {
+  readonly #parts: Parts;
+  readonly #feed: ChangeFeed;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#feed = new ChangeFeed(parts);
+  }
+
+  async find(project: ProjectKey, id: string): Promise<WebhookRecord> {
+    const webhook = await this.#parts.store.webhooks.find(project, id);
+    if (webhook === null) throw webhookNotFound(id);
+    return webhook;
+  }
+
+  list(project: ProjectKey): Promise<WebhookRecord[]> {
+    return this.#parts.store.webhooks.list(project);
+  }
+
+  async state(project: ProjectKey, webhook: WebhookRecord): Promise<WebhookState> {
+    const attempts = await this.#parts.store.webhooks.attempts(project, webhook.id, 1);
+    return { behind: await this.#countWaiting(project, webhook), lastAttempt: attempts?.[0] ?? null };
+  }
+
+  /** The newest first. */
+  async attempts(project: ProjectKey, id: string): Promise<WebhookAttempt[]> {
+    const attempts = await this.#parts.store.webhooks.attempts(project, id, limits.WEBHOOK_ATTEMPTS_MAX);
+    if (attempts === null) throw webhookNotFound(id);
+    return attempts;
+  }
+
+  /**
+   * Creates or updates. The secret is that of a webhook that was created.
+   * @throws ServiceError for a missing URL, too many webhooks, and 410 where it would go on at a position that is not stored
+   */
+  async put(
+    writer: Writer,
+    id: string,
+    { after, ...write }: WebhookInput,
+  ): Promise<{ readonly kind: 'created' | 'updated'; readonly secret: string }> {
+    const { store, writes } = this.#parts;
+    const before = await store.webhooks.find(writer.project, id);
+    if (before === null && write.url !== undefined && after !== null)
+      await this.#feed.begin(writer.project, after);
+    const isActivated = write.status === 'active' && before !== null && before.status !== 'active';
+    if (isActivated) await this.#requireStart(writer.project, before);
+    const secret = newWebhookSecret();
+    const stored = { ...write, secret, start: after };
+    const { kind } = await writes.run(
+      writer,
+      {},
+      (context) => store.webhooks.put(writer.project, id, stored, limits.WEBHOOKS_MAX, context),
+      {
+        urlRequired: () => validationError(withUrl(new ValidationErrors())),
+        full: () =>
+          new ServiceError(
+            'invalid_request',
+            `the project has ${limits.WEBHOOKS_MAX} webhooks, which is the most: delete one first`,
+          ),
+      },
+    );
+    return { kind: kind === 'created' ? 'created' : 'updated', secret };
+  }
+
+  /** Rejects a write that does not fit: whether the URL is missing depends on the webhook being there, and missing comes first. */
+  async rejectInvalid(
+    project: ProjectKey,
+    id: string,
+    hasUrl: boolean,
+    errors: ErrorsByStep,
+  ): Promise<never> {
+    const mayCreate = !hasUrl && errors.unexpected.count === 0;
+    if (mayCreate && (await this.#parts.store.webhooks.find(project, id)) === null)
+      throw validationError(withUrl(errors));
+    throw validationError(errors);
+  }
+
+  async rotateSecret(writer: Writer, id: string): Promise<RotatedSecret> {
+    const { store, writes, clock } = this.#parts;
+    const next = {
+      secret: newWebhookSecret(),
+      previousValidUntil: clock.now() + limits.WEBHOOK_OVERLAP_SECONDS * 1_000,
+    };
+    await writes.run(
+      writer,
+      {},
+      (context) => store.webhooks.rotateSecret(writer.project, id, next, context),
+      { absent: () => webhookNotFound(id) },
+    );
+    return next;
+  }
+
+  /** Moves to a position, or with null to the newest. @throws ServiceError 410 where it is not stored */
+  async replay(writer: Writer, id: string, after: ChangePosition | null): Promise<void> {
+    const { store, writes } = this.#parts;
+    await this.find(writer.project, id);
+    if (after !== null) await this.#feed.begin(writer.project, after);
+    await writes.run(writer, {}, (context) => store.webhooks.replay(writer.project, id, after, context), {
+      absent: () => webhookNotFound(id),
+    });
+  }
+
+  async remove(writer: Writer, id: string): Promise<void> {
+    const { store, writes } = this.#parts;
+    await writes.run(writer, {}, (context) => store.webhooks.delete(writer.project, id, context), {
+      absent: () => webhookNotFound(id),
+      stale: () => webhookNotFound(id),
+    });
+  }
+
+  /** @throws ServiceError 410 where the webhook cannot go on where it stopped */
+  async #requireStart(project: ProjectKey, { start }: WebhookRecord): Promise<void> {
+    if (start === 'lost') throw changesGone();
+    await this.#feed.resume(project, start);
+  }
+
+  /** Where changes were removed, those that are left are counted. */
+  async #countWaiting(project: ProjectKey, webhook: WebhookRecord): Promise<number> {
+    const filter = new WebhookFilter(webhook);
+    let from = webhook.start === 'lost' ? null : await this.#startOrOldest(project, webhook.start);
+    let waiting = 0;
+    for (let searched = 0; searched < CHUNKS_SEARCHED; searched += 1) {
+      const chunk = await this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY);
+      for (const { change, record } of chunk.found)
+        if (filter.asksFor(change.type, record.position)) waiting += 1;
+      if (chunk.isEnd || waiting >= limits.WEBHOOK_BEHIND_MAX) break;
+      from = chunk.position;
+    }
+    return Math.min(waiting, limits.WEBHOOK_BEHIND_MAX);
+  }
+
+  async #startOrOldest(
+    project: ProjectKey,
+    start: Omit<ChangePosition, 'epoch'>,
+  ): Promise<ChangePosition | null> {
+    try {
+      return await this.#feed.resume(project, start);
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
+  }
+}
+
+function withUrl<M extends ErrorsByStep>(errors: M): M {
+  errors.missing.add('url', `${WEBHOOK_URL_EXPECTED}, to create it`);
+  return errors;
+}

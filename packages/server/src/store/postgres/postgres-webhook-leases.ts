@@ -1,0 +1,55 @@
+import type { WebhookLeaseStore } from '../ports/webhooks.ts';
+import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
+import { planEachTime } from './connections/postgres-connection.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
+import { textArray } from './postgres-text.ts';
+
+/** A webhook `w` that is not leased at the time $1, or by the caller's leases $2, and has something to send. */
+const CAN_SEND = `w.status = 'active' AND w.due_at <= $1
+  AND (w.lease IS NULL OR (w.lease_until <= $1 AND w.lease <> ALL($2::text[])))
+  AND (w.delivery_id IS NOT NULL OR w.position < coalesce(h.position, 0))`;
+
+const WORK = planEachTime(`
+  SELECT w.project_id, count(*), bool_or(${CAN_SEND})
+  FROM webhooks w JOIN projects p ON p.project_id = w.project_id
+    LEFT JOIN change_heads h ON h.project_id = w.project_id
+  WHERE w.status = 'active' GROUP BY w.project_id`);
+
+const CLAIM = planEachTime(`
+  WITH found AS (
+    SELECT w.project_id, w.id FROM webhooks w JOIN projects p ON p.project_id = w.project_id
+      LEFT JOIN change_heads h ON h.project_id = w.project_id
+    WHERE ${CAN_SEND} AND w.project_id = ANY($3::uuid[]) AND ($4::boolean OR w.failures = 0)
+    ORDER BY w.due_at LIMIT $5::bigint FOR UPDATE OF w SKIP LOCKED),
+  leased AS (
+    UPDATE webhooks w SET lease = $6, lease_until = $7 FROM found
+    WHERE w.project_id = found.project_id AND w.id = found.id
+    RETURNING w.*)
+  SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_id
+  FROM leased w JOIN projects p ON p.project_id = w.project_id
+    LEFT JOIN webhook_deliveries d ON d.project_id = w.project_id AND d.webhook_id = w.id`);
+
+const RENEW = 'UPDATE webhooks SET lease_until = $2 WHERE lease = ANY($1::text[])';
+
+/** Leases of webhooks (see the port). */
+export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseStore {
+  return {
+    async work({ now, own }) {
+      const rows = await database.read(WORK, now, textArray(own));
+      return rows.map(([project, active, isDue]) => ({
+        project: project as string,
+        active: Number(active),
+        isDue: isDue === true,
+      }));
+    },
+    async claim(projects, { now, until, lease, own, limit, hasRepeats }) {
+      const among = textArray(projects as readonly string[]);
+      const parameters = [now, textArray(own), among, hasRepeats, limit, lease, until];
+      const rows = await database.operation((attempt) => attempt.run(CLAIM, ...parameters));
+      return rows.map((row) => toClaimed(row, lease));
+    },
+    async renew(leases, until) {
+      await database.operation((attempt) => attempt.run(RENEW, textArray(leases), until));
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { limits } from '@rollcall/protocol';
+import type { WebhookAttempt, WebhookLease, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
+import { parsePastTypes, webhookUpdated } from '../webhook-rows.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
+import type { Attempt } from './connections/postgres-database.ts';
+import { recordCalls } from './postgres-changes.ts';
+
+const LEASED = 'project_id = $1 AND id = $2';
+
+const LOCK_LEASED = `
+  SELECT status, version, past_types FROM webhooks WHERE ${LEASED} AND lease = $3 FOR UPDATE`;
+
+export const LOG_ATTEMPT = `
+  WITH numbered AS (UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts),
+  forgotten AS (
+    DELETE FROM webhook_attempts WHERE project_id = $1 AND webhook_id = $2
+      AND number <= (SELECT attempts - ${limits.WEBHOOK_ATTEMPTS_MAX} FROM numbered))
+  INSERT INTO webhook_attempts (project_id, webhook_id, number, delivery_id, at, status, error, milliseconds, answer)
+  SELECT $1, $2, attempts, $3, $4, $5, $6, $7, $8 FROM numbered`;
+
+const ACKNOWLEDGE = `
+  WITH sent AS (
+    DELETE FROM webhook_deliveries WHERE project_id = $1 AND webhook_id = $2 RETURNING position, position_index)
+  UPDATE webhooks w SET delivery_id = NULL, due_at = 0, failures = 0, failing_since = NULL,
+    position = sent.position, position_index = sent.position_index
+  FROM sent WHERE w.project_id = $1 AND w.id = $2`;
+const FAIL = `
+  UPDATE webhooks SET failures = failures + 1, due_at = $3, failing_since = $4, lease = NULL WHERE ${LEASED}`;
+const REST = `UPDATE webhooks SET status = 'failing', version = version + 1, lease = NULL WHERE ${LEASED}`;
+const MOVE = `UPDATE webhooks SET position = $3, position_index = $4, past_types = $5 WHERE ${LEASED}`;
+const SET_PAST_TYPES = `UPDATE webhooks SET past_types = $3 WHERE ${LEASED}`;
+const INSERT_DELIVERY = `
+  INSERT INTO webhook_deliveries (project_id, webhook_id, position, position_index, body) VALUES ($1, $2, $3, $4, $5)`;
+const SET_DELIVERY = `UPDATE webhooks SET delivery_id = $3 WHERE ${LEASED}`;
+const RELEASE = `UPDATE webhooks SET lease = NULL WHERE ${LEASED}`;
+
+export const logParameters = ({ webhookId, at, status, error, milliseconds, answer }: WebhookAttempt) => [
+  webhookId,
+  at,
+  status,
+  error,
+  milliseconds,
+  answer,
+];
+
+/** What the holder of a lease reports: two round trips. */
+export const advanceWebhook = (
+  attempt: Attempt,
+  { project, id, lease }: WebhookLease,
+  step: WebhookStep,
+  context: WriteContext,
+): Promise<WebhookStepOutcome> =>
+  attempt.transaction(async (transaction) => {
+    const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
+    if (row === undefined) return { kind: 'unchanged', changes: [], isHeld: false, isFixed: false };
+    const [status, version, pastTypes] = row as [string, number, string];
+    const isCurrent = version === step.version;
+    const isFixed = step.next !== undefined && isCurrent && status === 'active';
+    const isLost = step.next !== undefined && !isFixed;
+    const { isFailing = false, isReleased = false, failed } = step;
+    const changes = isFailing ? [webhookUpdated(id, ['status'])] : [];
+    const calls = [...callsOf(step, { isCurrent, isFixed, isLost, pastTypes })];
+    await transaction.commit([
+      ...calls.map(([sql, ...parameters]): Call => [sql, project, id, ...parameters]),
+      ...recordCalls(project, changes, context),
+    ]);
+    return {
+      kind: 'updated',
+      changes,
+      isHeld: !isReleased && !isLost && !isFailing && failed === undefined,
+      isFixed,
+    };
+  });
+
+interface Situation {
+  readonly isCurrent: boolean;
+  readonly isFixed: boolean;
+  readonly isLost: boolean;
+  readonly pastTypes: string;
+}
+
+/** The statements of a step, without the project and the ID, which are the first parameters of each. */
+function* callsOf(step: WebhookStep, { isCurrent, isFixed, isLost, pastTypes }: Situation): Generator<Call> {
+  const { attempt, moved, next, failed } = step;
+  if (attempt !== undefined) yield [LOG_ATTEMPT, ...logParameters(attempt)];
+  if (step.acknowledged === true) yield [ACKNOWLEDGE];
+  if (isCurrent) {
+    const stored = parsePastTypes(pastTypes);
+    const left = JSON.stringify(stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft)));
+    if (moved !== undefined) yield [MOVE, moved.position, moved.index, left];
+    else if (left !== pastTypes) yield [SET_PAST_TYPES, left];
+  }
+  if (isFixed && next !== undefined) {
+    yield [INSERT_DELIVERY, next.end.position, next.end.index, next.body];
+    yield [SET_DELIVERY, next.id];
+  }
+  if (failed !== undefined) yield [FAIL, failed.dueAt, failed.since];
+  if (step.isFailing === true) yield [REST];
+  if (step.isReleased === true || isLost) yield [RELEASE];
+}

@@ -1,0 +1,246 @@
+import type { ProjectKey } from '../../values/project-key.ts';
+import { type Absent, type DeleteOutcome, UNCHANGED, type Updated } from '../outcomes.ts';
+import {
+  PAST_TYPES_MAX,
+  type StoredPosition,
+  type StoredWebhookWrite,
+  type WebhookAttempt,
+  type WebhookPutOutcome,
+  type WebhookStore,
+} from '../ports/webhooks.ts';
+import {
+  parsePastTypes,
+  parseTypes,
+  toWebhook,
+  typesText,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+  webhookUpdate,
+  webhookUpdated,
+} from '../webhook-rows.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { Row } from './connections/postgres-connection.ts';
+import type { Attempt, Transaction } from './connections/postgres-database.ts';
+import { LostRaceError } from './connections/postgres-errors.ts';
+import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
+import { columnsOf } from './postgres-columns.ts';
+import type { PostgresEngine } from './postgres-engine.ts';
+import { ALIVE, assertAlive } from './postgres-row-writes.ts';
+import { advanceWebhook, LOG_ATTEMPT, logParameters } from './postgres-webhooks-steps.ts';
+
+const FIND = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_id = $1 AND w.id = $2`;
+const LIST = `SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_id = $1 ORDER BY w.id`;
+
+const ATTEMPT = columnsOf<WebhookAttempt>({
+  webhookId: 'a.delivery_id',
+  at: 'a.at',
+  status: 'a.status',
+  error: 'a.error',
+  milliseconds: 'a.milliseconds',
+  answer: 'a.answer',
+});
+/** One row without an attempt where there is none; no row where there is no such webhook. */
+const LIST_ATTEMPTS = `
+  SELECT ${ATTEMPT.sql} FROM webhooks w
+    LEFT JOIN webhook_attempts a ON a.project_id = w.project_id AND a.webhook_id = w.id
+  WHERE w.project_id = $1 AND w.id = $2 ORDER BY a.number DESC LIMIT $3::bigint`;
+
+const LOCK = `
+  WITH found AS (
+    SELECT url, types, status, past_types FROM webhooks WHERE project_id = $1 AND id = $2 AND ${ALIVE} FOR UPDATE)
+  SELECT ${ALIVE}, found.* FROM (SELECT 1) one LEFT JOIN found ON TRUE`;
+/** One creation in a project at a time, so that the webhooks are counted. */
+const LOCK_PROJECT = 'SELECT 1 FROM projects WHERE project_id = $1 FOR NO KEY UPDATE';
+const COUNT = 'SELECT count(*), count(*) FILTER (WHERE id = $2) FROM webhooks WHERE project_id = $1';
+
+/** The newest position. */
+const NEWEST = 'coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0)';
+
+const INSERT = `
+  INSERT INTO webhooks (project_id, id, url, types, status, secret, created_at, position, position_index)
+  SELECT $1, $2, $3, $4, $5, $6, $7, coalesce($8::bigint, ${NEWEST}), $9`;
+
+/** $6: the past types with a `$` for the newest position, where the types change. */
+const UPDATE = `
+  UPDATE webhooks SET url = $3, types = $4, status = $5, version = version + 1,
+    past_types = CASE WHEN $6::text IS NULL THEN past_types ELSE replace($6::text, '$', ${NEWEST}::text) END,
+    due_at = CASE WHEN $7 THEN 0 ELSE due_at END,
+    failures = CASE WHEN $8 THEN 0 ELSE failures END,
+    failing_since = CASE WHEN $8 THEN NULL ELSE failing_since END
+  WHERE project_id = $1 AND id = $2`;
+
+const ROTATE = `
+  WITH changed AS (
+    UPDATE webhooks SET previous_secret = secret, previous_valid_until = $3, secret = $4, version = version + 1
+    WHERE project_id = $1 AND id = $2 RETURNING 1),
+  ${recorded('SELECT $8::text FROM changed', 5)}
+  SELECT 1 FROM changed`;
+
+const REPLAY = `
+  UPDATE webhooks SET position = coalesce($3::bigint, ${NEWEST}), position_index = $4, past_types = '[]',
+    delivery_id = NULL, lease = NULL, due_at = 0, failures = 0, failing_since = NULL, version = version + 1
+  WHERE project_id = $1 AND id = $2`;
+
+/** Moves a webhook after the record of its own write, which is the first like it after the newest position of before. */
+const BEGIN_AFTER_RECORD = `
+  UPDATE webhooks w SET position = coalesce((
+    SELECT c.position FROM changes c
+    WHERE c.project_id = $1 AND c.position > w.position AND c.changes = $3 ORDER BY c.position LIMIT 1), w.position)
+  WHERE w.project_id = $1 AND w.id = $2`;
+
+const DELETE = `
+  WITH gone AS (DELETE FROM webhooks WHERE project_id = $1 AND id = $2 RETURNING 1),
+  ${recorded('SELECT $6::text FROM gone', 3)}
+  SELECT 1 FROM gone`;
+const DELETE_DELIVERY = 'DELETE FROM webhook_deliveries WHERE project_id = $1 AND webhook_id = $2';
+const DELETE_ATTEMPTS = 'DELETE FROM webhook_attempts WHERE project_id = $1 AND webhook_id = $2';
+
+/** Webhooks (see the port). */
+export function webhookStore({ database }: PostgresEngine): WebhookStore {
+  return {
+    find: (project, id) =>
+      database.readOne((row) => toWebhook(row as unknown as WebhookRow), FIND, project, id),
+    list: async (project) =>
+      (await database.read(LIST, project)).map((row) => toWebhook(row as unknown as WebhookRow)),
+    async attempts(project, id, limit) {
+      const rows = await database.read(LIST_ATTEMPTS, project, id, limit);
+      if (rows.length === 0) return null;
+      return rows.filter(([deliveryId]) => deliveryId !== null).map(ATTEMPT.toRecord);
+    },
+    put: (project, id, write, most, context) =>
+      database.operation((attempt) => put(attempt, project, id, write, most, context), { project }),
+    async rotateSecret(project, id, { secret, previousValidUntil }, context) {
+      const changes = [{ type: 'webhook.secret_rotated', webhook: id }] as const;
+      const parameters = [previousValidUntil, secret, ...originOf(context), textOfChanges(changes)];
+      const isRotated = await database.changesRows(ROTATE, project, id, ...parameters);
+      return isRotated ? { kind: 'updated', changes } : { kind: 'absent' };
+    },
+    replay: (project, id, start, context) =>
+      database.operation((attempt) => replay(attempt, project, id, start, context), { project }),
+    delete: (project, id, context) =>
+      database.operation((attempt) => remove(attempt, project, id, context), { project }),
+    async log(project, id, attempt) {
+      await database.operation((tried) => tried.run(LOG_ATTEMPT, project, id, ...logParameters(attempt)));
+    },
+    advance: (project, id, lease, step, context) =>
+      database.operation((attempt) => advanceWebhook(attempt, { project, id, lease }, step, context), {
+        project,
+      }),
+  };
+}
+
+interface Locked {
+  readonly url: string;
+  readonly types: string | null;
+  readonly status: string;
+  readonly pastTypes: string;
+}
+
+/** Null where there is no such webhook. @throws ProjectGoneError */
+async function lock(transaction: Transaction, project: ProjectKey, id: string): Promise<Locked | null> {
+  const [[row]] = await transaction.run([LOCK, project, id]);
+  const [alive, url, types, status, pastTypes] = row as Row;
+  assertAlive(alive);
+  return url === null ? null : ({ url, types, status, pastTypes } as Locked);
+}
+
+const put = (
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  write: StoredWebhookWrite,
+  most: number,
+  context: WriteContext,
+): Promise<WebhookPutOutcome> =>
+  attempt.transaction(async (transaction) => {
+    const found = await lock(transaction, project, id);
+    if (found === null) return create(transaction, project, id, write, most, context);
+    const { pastTypes, ...before } = found;
+    const { changed, isDue, isActivated, ...after } = webhookUpdate(before, write);
+    if (changed.length === 0) return UNCHANGED;
+    const changes = [webhookUpdated(id, changed)];
+    const past = changed.includes('types') ? withPast(pastTypes, before.types) : null;
+    const fields = [after.url, after.types, after.status, past, isDue, isActivated];
+    const update = [UPDATE, project, id, ...fields] as const;
+    await transaction.commit([
+      ...(past === null ? [update] : orderedAround(update)),
+      ...recordCalls(project, changes, context),
+    ]);
+    return { kind: 'updated', changes };
+  });
+
+async function create(
+  transaction: Transaction,
+  project: ProjectKey,
+  id: string,
+  { url, types = null, status = 'active', secret, start }: StoredWebhookWrite,
+  most: number,
+  context: WriteContext,
+): Promise<WebhookPutOutcome> {
+  if (url === undefined) return { kind: 'urlRequired' };
+  const [, [row]] = await transaction.run([LOCK_PROJECT, project], [COUNT, project, id]);
+  const [count, same] = row as Row;
+  if (Number(same) > 0) throw new LostRaceError('the webhook was created meanwhile');
+  if (Number(count) >= most) return { kind: 'full' };
+  const changes = [{ type: 'webhook.created', webhook: id }] as const;
+  const fields = [url, typesText(types), status, secret, context.now];
+  const from = [start?.position ?? null, start?.index ?? 0];
+  const calls = [
+    [INSERT, project, id, ...fields, ...from] as const,
+    ...recordCalls(project, changes, context),
+  ];
+  if (start !== null) await transaction.commit(calls);
+  else
+    await transaction.commit([
+      ...orderedAround(...calls),
+      [BEGIN_AFTER_RECORD, project, id, textOfChanges(changes)],
+    ]);
+  return { kind: 'created', changes };
+}
+
+/** The past types with one more up to the position `$`: no name of a type has this character. */
+function withPast(pastTypes: string, types: string | null): string {
+  const all = [...parsePastTypes(pastTypes), ['$', parseTypes(types)]].slice(-PAST_TYPES_MAX);
+  return JSON.stringify(all).replace('"$"', '$');
+}
+
+const replay = (
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  start: StoredPosition | null,
+  context: WriteContext,
+): Promise<Updated | Absent> =>
+  attempt.transaction(async (transaction) => {
+    if ((await lock(transaction, project, id)) === null) return { kind: 'absent' };
+    const changes = [{ type: 'webhook.replayed', webhook: id }] as const;
+    const calls = [
+      [REPLAY, project, id, start?.position ?? null, start?.index ?? 0] as const,
+      [DELETE_DELIVERY, project, id] as const,
+      ...recordCalls(project, changes, context),
+    ];
+    if (start !== null) await transaction.commit(calls);
+    else
+      await transaction.commit([
+        ...orderedAround(...calls),
+        [BEGIN_AFTER_RECORD, project, id, textOfChanges(changes)],
+      ]);
+    return { kind: 'updated', changes };
+  });
+
+const remove = (
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  context: WriteContext,
+): Promise<DeleteOutcome> =>
+  attempt.transaction(async (transaction) => {
+    const changes = [{ type: 'webhook.removed', webhook: id }] as const;
+    // The row comes first, as in every other write of a webhook.
+    const [gone] = await transaction.commit([
+      [DELETE, project, id, ...originOf(context), textOfChanges(changes)],
+      [DELETE_DELIVERY, project, id],
+      [DELETE_ATTEMPTS, project, id],
+    ]);
+    return gone?.length === 0 ? { kind: 'absent' } : { kind: 'deleted', changes };
+  });

@@ -1,0 +1,63 @@
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { ClaimedWebhook, WebhookClaim, WebhookWork } from '../ports/webhooks.ts';
+import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+
+/** A webhook `w` that is not leased at the time ?1, or by the caller's leases ?2. */
+const IS_FREE = `(w.lease IS NULL OR (w.lease_until <= ?1 AND w.lease NOT IN (SELECT value FROM json_each(?2))))`;
+const HAS_WORK = `(w.delivery_id IS NOT NULL
+  OR w.position < (SELECT max(c.position) FROM changes c WHERE c.project_no = w.project_no))`;
+
+/** Reads of the work, on the main thread. */
+export function webhookLeaseReads({ prepare }: SqliteReader) {
+  const work = prepare<[project: number, active: number, isDue: number]>(`
+    SELECT w.project_no, count(*), max(w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK})
+    FROM webhooks w CROSS JOIN projects p USING (project_no) WHERE w.status = 'active' GROUP BY w.project_no`);
+  return {
+    work: async ({ now, own }: Pick<WebhookClaim, 'now' | 'own'>): Promise<WebhookWork[]> =>
+      work
+        .all(now, JSON.stringify(own))
+        .map(([project, active, isDue]) => ({ project, active, isDue: isDue === 1 })),
+  };
+}
+
+/** Leases of webhooks, on the writer's thread. */
+export class WebhookLeaseWrites {
+  readonly #find;
+  readonly #lease;
+  readonly #renew;
+
+  constructor({ prepare }: SqliteConnection) {
+    this.#find = prepare(`
+      SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_no
+      FROM json_each(?3) AS wanted CROSS JOIN projects p ON p.project_no = wanted.value
+        CROSS JOIN webhooks w INDEXED BY webhooks_active ON w.project_no = p.project_no
+        LEFT JOIN webhook_deliveries d ON d.project_no = w.project_no AND d.webhook_id = w.id
+      WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
+      LIMIT ?5`);
+    this.#lease = prepare(
+      'UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2',
+    );
+    this.#renew = prepare(
+      'UPDATE webhooks SET lease_until = ?2 WHERE lease IN (SELECT value FROM json_each(?1))',
+    );
+  }
+
+  claim(
+    projects: readonly ProjectKey[],
+    { now, until, lease, own, limit, hasRepeats }: WebhookClaim,
+  ): ClaimedWebhook[] {
+    const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
+    const rows = this.#find.all(now, ...parameters);
+    return rows.map((row) => {
+      const claimed = toClaimed(row, lease);
+      this.#lease.run(claimed.project, claimed.id, lease, until);
+      return claimed;
+    });
+  }
+
+  renew(leases: readonly string[], until: number): void {
+    this.#renew.run(JSON.stringify(leases), until);
+  }
+}

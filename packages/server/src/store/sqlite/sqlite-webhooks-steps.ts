@@ -1,0 +1,108 @@
+import { limits } from '@rollcall/protocol';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type { WebhookAttempt, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
+import { parsePastTypes, webhookUpdated } from '../webhook-rows.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
+
+type LeasedRow = [status: string, version: number, pastTypes: string];
+
+const LEASED = 'project_no = ?1 AND id = ?2';
+
+/** What the holder of a lease reports, on the writer's thread. */
+export class WebhookSteps {
+  readonly #statements;
+
+  constructor({ prepare }: SqliteConnection) {
+    this.#statements = {
+      find: prepare<LeasedRow>(
+        `SELECT status, version, past_types FROM webhooks WHERE ${LEASED} AND lease = ?3`,
+      ),
+      takeNumber: prepare<[number: number]>(
+        `UPDATE webhooks SET attempts = attempts + 1 WHERE ${LEASED} RETURNING attempts`,
+      ),
+      log: prepare(`
+        INSERT INTO webhook_attempts
+          (project_no, webhook_id, number, delivery_id, at, status, error, milliseconds, answer)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      forget: prepare('DELETE FROM webhook_attempts WHERE project_no = ? AND webhook_id = ? AND number <= ?'),
+      acknowledge: prepare(`
+        UPDATE webhooks SET delivery_id = NULL, due_at = 0, failures = 0, failing_since = NULL,
+          (position, position_index) = (
+            SELECT position, position_index FROM webhook_deliveries WHERE project_no = ?1 AND webhook_id = ?2)
+        WHERE ${LEASED} AND delivery_id IS NOT NULL`),
+      deleteDelivery: prepare('DELETE FROM webhook_deliveries WHERE project_no = ? AND webhook_id = ?'),
+      fail: prepare(`
+        UPDATE webhooks SET failures = failures + 1, due_at = ?3, failing_since = ?4, lease = NULL WHERE ${LEASED}`),
+      rest: prepare(
+        `UPDATE webhooks SET status = 'failing', version = version + 1, lease = NULL WHERE ${LEASED}`,
+      ),
+      move: prepare(
+        `UPDATE webhooks SET position = ?3, position_index = ?4, past_types = ?5 WHERE ${LEASED}`,
+      ),
+      setPastTypes: prepare(`UPDATE webhooks SET past_types = ?3 WHERE ${LEASED}`),
+      insertDelivery: prepare(`
+        INSERT INTO webhook_deliveries (project_no, webhook_id, position, position_index, body) VALUES (?, ?, ?, ?, ?)`),
+      setDelivery: prepare(`UPDATE webhooks SET delivery_id = ?3 WHERE ${LEASED}`),
+      release: prepare(`UPDATE webhooks SET lease = NULL WHERE ${LEASED}`),
+    };
+  }
+
+  log(project: ProjectKey, id: string, attempt: WebhookAttempt): void {
+    const number = this.#statements.takeNumber.get(project, id)?.[0];
+    if (number === undefined) return;
+    const { webhookId, at, status, error, milliseconds, answer } = attempt;
+    this.#statements.log.run(
+      ...[project, id, number, webhookId, at, status, error, milliseconds, answer],
+    );
+    this.#statements.forget.run(project, id, number - limits.WEBHOOK_ATTEMPTS_MAX);
+  }
+
+  advance(
+    project: ProjectKey,
+    id: string,
+    lease: string,
+    step: WebhookStep,
+    _context: WriteContext,
+  ): WebhookStepOutcome {
+    const row = this.#statements.find.get(project, id, lease);
+    if (row === undefined) return { kind: 'unchanged', changes: [], isHeld: false, isFixed: false };
+    const [status, version, pastTypes] = row;
+    if (step.attempt !== undefined) this.log(project, id, step.attempt);
+    if (step.acknowledged === true) {
+      this.#statements.acknowledge.run(project, id);
+      this.#statements.deleteDelivery.run(project, id);
+    }
+    const isCurrent = version === step.version;
+    if (isCurrent) this.#move(project, id, step, pastTypes);
+    const isFixed = step.next !== undefined && isCurrent && status === 'active';
+    if (isFixed) this.#fix(project, id, step.next as NonNullable<WebhookStep['next']>);
+    const { failed, isFailing = false, isReleased = false } = step;
+    if (failed !== undefined) this.#statements.fail.run(project, id, failed.dueAt, failed.since);
+    if (isFailing) this.#statements.rest.run(project, id);
+    const isLost = step.next !== undefined && !isFixed;
+    if (isReleased || isLost) this.#statements.release.run(project, id);
+    return {
+      kind: 'updated',
+      changes: isFailing ? [webhookUpdated(id, ['status'])] : [],
+      isHeld: !isReleased && !isLost && !isFailing && failed === undefined,
+      isFixed,
+    };
+  }
+
+  #move(project: ProjectKey, id: string, { moved, pastTypesLeft }: WebhookStep, pastTypes: string): void {
+    const stored = parsePastTypes(pastTypes);
+    const left = JSON.stringify(stored.slice(stored.length - Math.min(stored.length, pastTypesLeft)));
+    if (moved !== undefined) this.#statements.move.run(project, id, moved.position, moved.index, left);
+    else if (left !== pastTypes) this.#statements.setPastTypes.run(project, id, left);
+  }
+
+  #fix(
+    project: ProjectKey,
+    id: string,
+    { id: deliveryId, end, body }: NonNullable<WebhookStep['next']>,
+  ): void {
+    this.#statements.insertDelivery.run(project, id, end.position, end.index, body);
+    this.#statements.setDelivery.run(project, id, deliveryId);
+  }
+}

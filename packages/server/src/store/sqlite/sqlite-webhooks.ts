@@ -1,0 +1,196 @@
+import type { ProjectKey } from '../../values/project-key.ts';
+import { type Absent, type DeleteOutcome, UNCHANGED, type Updated } from '../outcomes.ts';
+import {
+  PAST_TYPES_MAX,
+  type StoredPosition,
+  type StoredWebhookWrite,
+  type WebhookAttempt,
+  type WebhookPutOutcome,
+  type WebhookRecord,
+} from '../ports/webhooks.ts';
+import {
+  parsePastTypes,
+  parseTypes,
+  toWebhook,
+  typesText,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+  webhookUpdate,
+  webhookUpdated,
+} from '../webhook-rows.ts';
+import type { WriteContext } from '../write-context.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
+import type { SqliteReader } from './sqlite-reader.ts';
+import { WebhookSteps } from './sqlite-webhooks-steps.ts';
+
+type Row = [...WebhookRow];
+type AttemptRow = [
+  webhookId: string,
+  at: number,
+  status: number | null,
+  error: string | null,
+  milliseconds: number,
+  answer: string | null,
+];
+
+/** Reads of webhooks, on the main thread. */
+export function webhookReads({ prepare }: SqliteReader) {
+  const find = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? AND w.id = ?`);
+  const list = prepare<Row>(`SELECT ${WEBHOOK_COLUMNS} FROM webhooks w WHERE w.project_no = ? ORDER BY w.id`);
+  const attempts = prepare<AttemptRow>(`
+    SELECT delivery_id, at, status, error, milliseconds, answer FROM webhook_attempts
+    WHERE project_no = ? AND webhook_id = ? ORDER BY number DESC LIMIT ?`);
+  return {
+    async find(project: ProjectKey, id: string): Promise<WebhookRecord | null> {
+      const row = find.get(project, id);
+      return row === undefined ? null : toWebhook(row);
+    },
+    list: async (project: ProjectKey): Promise<WebhookRecord[]> => list.all(project).map(toWebhook),
+    async attempts(project: ProjectKey, id: string, limit: number): Promise<WebhookAttempt[] | null> {
+      if (find.get(project, id) === undefined) return null;
+      return attempts.all(project, id, limit).map(toAttempt);
+    },
+  };
+}
+
+const toAttempt = ([webhookId, at, status, error, milliseconds, answer]: AttemptRow): WebhookAttempt => ({
+  webhookId,
+  at,
+  status,
+  error,
+  milliseconds,
+  answer,
+});
+
+/** Writes of webhooks, on the writer's thread. */
+export class WebhookWrites {
+  readonly #steps: WebhookSteps;
+  readonly #statements;
+
+  constructor(connection: SqliteConnection) {
+    const { prepare } = connection;
+    this.#steps = new WebhookSteps(connection);
+    this.#statements = {
+      find: prepare<[url: string, types: string | null, status: string, pastTypes: string]>(
+        'SELECT url, types, status, past_types FROM webhooks WHERE project_no = ? AND id = ?',
+      ),
+      count: prepare<[webhooks: number]>('SELECT count(*) FROM webhooks WHERE project_no = ?'),
+      // The record of this write is the next one.
+      nextRecord: prepare<[position: number]>(
+        'SELECT coalesce(max(position), 0) + 1 FROM changes WHERE project_no = ?',
+      ),
+      insert: prepare(`
+        INSERT INTO webhooks (project_no, id, url, types, status, secret, created_at, position, position_index)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+      update: prepare(`
+        UPDATE webhooks SET url = ?3, types = ?4, status = ?5, past_types = ?6, version = version + 1,
+          due_at = CASE WHEN ?7 THEN 0 ELSE due_at END,
+          failures = CASE WHEN ?8 THEN 0 ELSE failures END,
+          failing_since = CASE WHEN ?8 THEN NULL ELSE failing_since END
+        WHERE project_no = ?1 AND id = ?2`),
+      rotate: prepare(`
+        UPDATE webhooks SET previous_secret = secret, previous_valid_until = ?3, secret = ?4, version = version + 1
+        WHERE project_no = ?1 AND id = ?2`),
+      replay: prepare(`
+        UPDATE webhooks SET position = ?3, position_index = ?4, past_types = '[]', delivery_id = NULL, lease = NULL,
+          due_at = 0, failures = 0, failing_since = NULL, version = version + 1
+        WHERE project_no = ?1 AND id = ?2`),
+      delete: prepare('DELETE FROM webhooks WHERE project_no = ? AND id = ?'),
+      deleteDelivery: prepare('DELETE FROM webhook_deliveries WHERE project_no = ? AND webhook_id = ?'),
+      deleteAttempts: prepare('DELETE FROM webhook_attempts WHERE project_no = ? AND webhook_id = ?'),
+    };
+  }
+
+  put(
+    project: ProjectKey,
+    id: string,
+    write: StoredWebhookWrite,
+    most: number,
+    context: WriteContext,
+  ): WebhookPutOutcome {
+    const row = this.#statements.find.get(project, id);
+    if (row === undefined) return this.#create(project, id, write, most, context);
+    const [url, types, status, pastTypes] = row;
+    const { changed, isDue, isActivated, ...after } = webhookUpdate({ url, types, status }, write);
+    if (changed.length === 0) return UNCHANGED;
+    const past = [...parsePastTypes(pastTypes)];
+    // The record of this write is judged by the new types already.
+    if (changed.includes('types')) past.push([this.#nextRecord(project) - 1, parseTypes(types)]);
+    const storedPast = JSON.stringify(past.slice(-PAST_TYPES_MAX));
+    const fields = [after.url, after.types, after.status, storedPast] as const;
+    this.#statements.update.run(project, id, ...fields, Number(isDue), Number(isActivated));
+    return { kind: 'updated', changes: [webhookUpdated(id, changed)] };
+  }
+
+  #create(
+    project: ProjectKey,
+    id: string,
+    { url, types = null, status = 'active', secret, start }: StoredWebhookWrite,
+    most: number,
+    { now }: WriteContext,
+  ): WebhookPutOutcome {
+    if (url === undefined) return { kind: 'urlRequired' };
+    if ((this.#statements.count.get(project)?.[0] ?? 0) >= most) return { kind: 'full' };
+    const { position, index } = start ?? { position: this.#nextRecord(project), index: 0 };
+    this.#statements.insert.run(
+      ...[project, id, url, typesText(types), status, secret, now, position, index],
+    );
+    return { kind: 'created', changes: [{ type: 'webhook.created', webhook: id }] };
+  }
+
+  #nextRecord(project: ProjectKey): number {
+    return this.#statements.nextRecord.get(project)?.[0] as number;
+  }
+
+  rotateSecret(
+    project: ProjectKey,
+    id: string,
+    { secret, previousValidUntil }: { readonly secret: string; readonly previousValidUntil: number },
+    _context: WriteContext,
+  ): Updated | Absent {
+    return this.#update(
+      { type: 'webhook.secret_rotated', webhook: id },
+      this.#statements.rotate,
+      ...[project, id, previousValidUntil, secret],
+    );
+  }
+
+  replay(
+    project: ProjectKey,
+    id: string,
+    start: StoredPosition | null,
+    _context: WriteContext,
+  ): Updated | Absent {
+    const { position, index } = start ?? { position: this.#nextRecord(project), index: 0 };
+    this.#statements.deleteDelivery.run(project, id);
+    return this.#update(
+      { type: 'webhook.replayed', webhook: id },
+      this.#statements.replay,
+      ...[project, id, position, index],
+    );
+  }
+
+  #update(
+    change: { readonly type: 'webhook.secret_rotated' | 'webhook.replayed'; readonly webhook: string },
+    statement: Statement,
+    ...parameters: Parameters<Statement['run']>
+  ): Updated | Absent {
+    if (statement.run(...parameters) === 0) return { kind: 'absent' };
+    return { kind: 'updated', changes: [change] };
+  }
+
+  delete(project: ProjectKey, id: string, _context: WriteContext): DeleteOutcome {
+    if (this.#statements.delete.run(project, id) === 0) return { kind: 'absent' };
+    this.#statements.deleteDelivery.run(project, id);
+    this.#statements.deleteAttempts.run(project, id);
+    return { kind: 'deleted', changes: [{ type: 'webhook.removed', webhook: id }] };
+  }
+
+  log(project: ProjectKey, id: string, attempt: WebhookAttempt): void {
+    this.#steps.log(project, id, attempt);
+  }
+
+  advance(...parameters: Parameters<WebhookSteps['advance']>): ReturnType<WebhookSteps['advance']> {
+    return this.#steps.advance(...parameters);
+  }
+}

@@ -1,0 +1,105 @@
+/** What the drivers of webhooks share: columns, and what a write changes. */
+import type { ProjectKey } from '../values/project-key.ts';
+import type { Change } from './changes.ts';
+import type {
+  ClaimedWebhook,
+  PastTypes,
+  StoredWebhookWrite,
+  WebhookRecord,
+  WebhookStart,
+  WebhookStatus,
+  WebhookTypes,
+} from './ports/webhooks.ts';
+
+/** The position of a webhook that was imported. */
+export const LOST_POSITION = -1;
+
+export const typesText = (types: WebhookTypes): string | null =>
+  types === null ? null : JSON.stringify(types);
+export const parseTypes = (text: string | null): WebhookTypes => (text === null ? null : JSON.parse(text));
+
+/** Past types as they are stored: the position up to which they decide, and the types. */
+export type StoredPastTypes = readonly (readonly [until: number, types: WebhookTypes])[];
+export const parsePastTypes = (text: string): StoredPastTypes => JSON.parse(text);
+
+const toPastTypes = (stored: StoredPastTypes): PastTypes[] =>
+  stored.map(([until, types]) => ({ until, types }));
+
+/** The columns of a webhook that both engines have. */
+export type WebhookRow = readonly [
+  id: string,
+  url: string,
+  types: string | null,
+  pastTypes: string,
+  status: string,
+  createdAt: number,
+  secret: string,
+  previousSecret: string | null,
+  previousValidUntil: number | null,
+  position: number,
+  positionIndex: number,
+];
+
+/** In the order of {@link WebhookRow}, of the table `w`. */
+export const WEBHOOK_COLUMNS = `w.id, w.url, w.types, w.past_types, w.status, w.created_at, w.secret, w.previous_secret,
+  w.previous_valid_until, w.position, w.position_index`;
+const WEBHOOK_COLUMN_COUNT = 11;
+
+export function toWebhook(row: WebhookRow): WebhookRecord {
+  const [id, url, types, pastTypes, status, createdAt, ...rest] = row;
+  const [secret, previousSecret, previousValidUntil, position, index] = rest;
+  const start: WebhookStart = position === LOST_POSITION ? 'lost' : { position, index };
+  return {
+    ...{ id, url, types: parseTypes(types), status: status as WebhookStatus, createdAt, start },
+    ...{ secret, previousSecret, previousValidUntil, pastTypes: toPastTypes(parsePastTypes(pastTypes)) },
+  };
+}
+
+/** The columns of a webhook that is claimed, after those of a {@link WebhookRow}: of `w`, its project `p` and its delivery `d`. */
+export const CLAIMED_COLUMNS = `w.version, w.failures, w.failing_since, p.id, w.delivery_id, d.position, d.position_index, d.body`;
+
+/** What the driver puts after them: the key of the project. */
+export function toClaimed(row: readonly unknown[], lease: string): ClaimedWebhook {
+  const [version, failures, failingSince, projectId, deliveryId, position, index, body, project] = row.slice(
+    WEBHOOK_COLUMN_COUNT,
+  ) as [number, number, number | null, string, string | null, number, number, string, ProjectKey];
+  return {
+    ...toWebhook(row as unknown as WebhookRow),
+    ...{ project, projectId, lease, version, failures, failingSince },
+    delivery: deliveryId === null ? null : { id: deliveryId, end: { position, index }, body },
+  };
+}
+
+/** The fields of a webhook that a write can change. */
+export interface WebhookFields {
+  readonly url: string;
+  readonly types: string | null;
+  readonly status: string;
+}
+
+/** What a write makes of the fields. */
+export interface WebhookUpdate extends WebhookFields {
+  /** The names of those that change. */
+  readonly changed: readonly (keyof WebhookFields)[];
+  /** It is due at once. */
+  readonly isDue: boolean;
+  /** Its failures are forgotten. */
+  readonly isActivated: boolean;
+}
+
+export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite): WebhookUpdate {
+  const after: WebhookFields = {
+    url: write.url ?? before.url,
+    types: write.types === undefined ? before.types : typesText(write.types),
+    status: write.status ?? before.status,
+  };
+  const changed = (['url', 'types', 'status'] as const).filter((field) => before[field] !== after[field]);
+  const isActivated = changed.includes('status') && after.status === 'active';
+  return { ...after, changed, isActivated, isDue: isActivated || changed.includes('url') };
+}
+
+export const webhookUpdated = (webhook: string, fields: readonly string[]): Change => ({
+  type: 'webhook.updated',
+  webhook,
+  fields,
+});

@@ -1,0 +1,52 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Networks that are not public, from IANA's registries of special-purpose addresses. Of IPv6, 2000::/3 alone is public. */
+const PRIVATE_IPV4 = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24'],
+  ...['203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+];
+/** Within 2000::/3: protocol assignments with Teredo, documentation, and 6to4, which embeds an address of IPv4. */
+const PRIVATE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const notPublic = networks([...PRIVATE_IPV4, ...PRIVATE_IPV6]);
+const globalIpv6 = networks(['2000::/3']);
+
+function networks(list: readonly string[]): BlockList {
+  const found = new BlockList();
+  for (const network of list) {
+    const [address, prefix] = network.split('/') as [string, string | undefined];
+    const isIpv4 = isIP(address) === 4;
+    found.addSubnet(address, Number(prefix ?? (isIpv4 ? 32 : 128)), isIpv4 ? 'ipv4' : 'ipv6');
+  }
+  return found;
+}
+
+const contains = (list: BlockList, address: string): boolean =>
+  list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+
+/** An address of IPv4 that is written as one of IPv6 is reached by IPv4. */
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** Which addresses webhooks may be sent to. */
+export class AddressRules {
+  readonly #allowed: BlockList;
+
+  /** @param allow networks with commas between them, as the setting has them; null for none */
+  constructor(allow: string | null) {
+    this.#allowed = networks(allow === null ? [] : allow.split(','));
+  }
+
+  /** Without encryption only to networks that the operator allows; with it to public addresses too. */
+  accepts(address: string, isEncrypted: boolean): boolean {
+    const plain = MAPPED.exec(address)?.[1] ?? address;
+    const version = isIP(plain);
+    // An address with a zone is of this machine's link.
+    if (version === 0 || plain.includes('%')) return false;
+    if (contains(this.#allowed, plain)) return true;
+    if (!isEncrypted) return false;
+    return version === 4
+      ? !contains(notPublic, plain)
+      : contains(globalIpv6, plain) && !contains(notPublic, plain);
+  }
+}

@@ -1,0 +1,169 @@
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { limits } from '@rollcall/protocol';
+import type { Clock } from '../core/clock.ts';
+import type { WebhookAttempt, WebhookSecrets } from '../store/ports/webhooks.ts';
+import { answerText, errorText, statusError } from './attempt-texts.ts';
+import { signatureHeaders } from './delivery-signature.ts';
+import type { HostLookup } from './host-lookup.ts';
+
+const ANSWER_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
+/** How long the body of an answer may take, of which a KiB is read, in milliseconds. */
+const BODY_MS = 1_000;
+const HEADERS_MAX_BYTES = 16 * 1_024;
+
+/** What is sent, and to where. */
+export interface Sending extends WebhookSecrets {
+  readonly url: string;
+  /** The header `webhook-id`. */
+  readonly id: string;
+  readonly body: string;
+  /** Whether the receiver has failed before. */
+  readonly isRepeat: boolean;
+}
+
+/** An attempt, and what follows from the answer. */
+export interface AttemptOutcome {
+  readonly attempt: WebhookAttempt;
+  readonly isAcknowledged: boolean;
+  /** The receiver wants no more. */
+  readonly isGone: boolean;
+  readonly retryAfter: string | null;
+}
+
+/** The connection of one webhook, which is used again while it is open. */
+export class Connection {
+  readonly http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+  readonly https = new HttpsAgent({ keepAlive: true, maxSockets: 1 });
+
+  [Symbol.dispose](): void {
+    this.http.destroy();
+    this.https.destroy();
+  }
+}
+
+/** Sends deliveries. Nothing of an answer is trusted: its time, its headers and its body are bounded, redirects are not followed. */
+export class AttemptSender {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #hosts: HostLookup;
+
+  constructor(clock: Pick<Clock, 'now'>, hosts: HostLookup) {
+    this.#clock = clock;
+    this.#hosts = hosts;
+  }
+
+  /** One attempt; never rejects. Null where the signal ended it. */
+  async send(sending: Sending, connection: Connection, signal: AbortSignal): Promise<AttemptOutcome | null> {
+    const at = this.#clock.now();
+    const startedAt = performance.now();
+    let answer: Answer | null = null;
+    let error: string | null = null;
+    try {
+      answer = await this.#exchange(sending, connection, at, signal);
+      error = statusError(answer.status);
+    } catch (thrown) {
+      if (signal.aborted) return null;
+      error = errorText(thrown);
+    }
+    const milliseconds = Math.round(performance.now() - startedAt);
+    const { status = null, body = null, retryAfter = null } = answer ?? {};
+    return {
+      attempt: { webhookId: sending.id, at, status, error, milliseconds, answer: body },
+      isAcknowledged: error === null,
+      isGone: status === 410,
+      retryAfter,
+    };
+  }
+
+  /** A connection that the receiver closed while it was idle is no failure of this attempt. */
+  async #exchange(
+    sending: Sending,
+    connection: Connection,
+    now: number,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const url = new URL(sending.url);
+    this.#hosts.requireAddress(url);
+    const isEncrypted = url.protocol === 'https:';
+    const options = {
+      method: 'POST',
+      agent: isEncrypted ? connection.https : connection.http,
+      lookup: this.#hosts.forConnection(isEncrypted, sending.isRepeat),
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(sending.body)),
+        'user-agent': 'Rollcall',
+        ...signatureHeaders(sending.id, sending.body, sending, now),
+      },
+    };
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    try {
+      return await exchange(url, { ...options, signal: limit }, sending.body);
+    } catch (error) {
+      if (!(error instanceof StaleConnectionError)) throw error;
+      return exchange(url, { ...options, signal: limit }, sending.body);
+    }
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter: string | null;
+}
+
+class StaleConnectionError extends Error {}
+
+function exchange(url: URL, options: RequestOptions, body: string): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, options);
+  let isAnswered = false;
+  request.once('response', (response) => {
+    isAnswered = true;
+    const { statusCode = 0, headers } = response;
+    void readStart(response).then((start) => {
+      // What was not read to its end would stand before the next answer.
+      if (!response.complete) request.destroy();
+      resolve({ status: statusCode, body: start, retryAfter: headers['retry-after'] ?? null });
+    });
+  });
+  request.on('error', (error: NodeJS.ErrnoException) => {
+    if (isAnswered) return;
+    const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+    reject(isStale ? new StaleConnectionError() : error);
+  });
+  // An upgrade, for example, ends the connection without an answer.
+  request.once('close', () => {
+    if (!isAnswered) reject(new Error('the receiver closed the connection'));
+  });
+  request.end(body);
+  return promise;
+}
+
+/** The first KiB of a body, or what came of it in time. Never rejects. */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let left = limits.WEBHOOK_ANSWER_MAX_BYTES;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, BODY_MS);
+  response.on('data', (chunk: Buffer) => {
+    if (left > 0) chunks.push(chunk.subarray(0, left));
+    left -= chunk.length;
+    if (left < 0) {
+      response.pause();
+      resolve();
+    }
+  });
+  response.once('end', resolve);
+  response.once('close', resolve);
+  response.on('error', () => resolve());
+  await promise;
+  clearTimeout(timer);
+  return answerText(Buffer.concat(chunks));
+}

@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Broker } from '../broker/broker.ts';
+import { ChangeFeed } from '../core/change-feed.ts';
+import type { Clock } from '../core/clock.ts';
+import type { StoreWrites } from '../core/store-writes.ts';
+import type { ClaimedWebhook } from '../store/ports/webhooks.ts';
+import type { Store } from '../store/store.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { AttemptSender } from './attempt-sender.ts';
+import { DeliveryWriter } from './delivery-writer.ts';
+import { RunCapacity } from './run-capacity.ts';
+import { type RunParts, WebhookRun } from './webhook-run.ts';
+
+/** How often work is searched for in all projects, and leases are renewed, in milliseconds. */
+const SWEEP_MS = 2_000;
+/** How long a lease lasts after its last renewal: another process takes over some 8 s after this one was killed. */
+const LEASE_MS = 6_000;
+/** So long before the end of a lease nothing is sent any more. */
+const LEASE_MARGIN_MS = 1_000;
+/** How long projects with new changes are collected for one claim, in milliseconds. */
+const COLLECT_MS = 20;
+/** Most webhooks that one claim leases. */
+const CLAIMED_AT_ONCE = 50;
+/** Deliveries that are repeated later than this are found by a sweep, in milliseconds. */
+const TIMER_MAX_MS = 60_000;
+/** How long the attempts under way may take when the process stops, in milliseconds. */
+const STOP_MS = 2_000;
+
+interface Parts {
+  readonly store: Pick<Store, 'webhooks' | 'webhookLeases' | 'changes'>;
+  readonly broker: Broker;
+  readonly writes: StoreWrites;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sender: AttemptSender;
+}
+
+/**
+ * Delivers for the webhooks that this process has leased. Work is found by one statement in each interval; in between, only
+ * the projects whose changes this process has ordered are searched, and webhooks that are leased read on when their project changes.
+ * A webhook without anything to send costs no statement of its own.
+ *
+ * Bounded by {@link RunCapacity}: webhooks at once, those of them that have failed before, and the memory of their deliveries.
+ */
+export class WebhookDeliveries {
+  readonly #parts: Parts;
+  readonly #runParts: RunParts;
+  readonly #stopSweeps: () => void;
+  readonly #unsubscribe: () => void;
+  readonly #capacity = new RunCapacity();
+  readonly #runs = new Map<WebhookRun, Promise<void>>();
+  /** Until when the leases with a token last for certain, on the clock of `performance.now()`. */
+  readonly #leases = new Map<string, number>();
+  /** How many active webhooks the projects have that have any. */
+  #active = new Map<ProjectKey, number>();
+  readonly #woken = new Set<ProjectKey>();
+  /** The next search of the projects that are woken, and those of deliveries that are repeated soon. */
+  #collecting: NodeJS.Timeout | null = null;
+  readonly #repeats = new Set<NodeJS.Timeout>();
+  #isAllDue = false;
+  #searching: Promise<void> | null = null;
+  #isStopped = false;
+  readonly #counts = { acknowledged: 0, failed: 0 };
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { store, writes, clock, log, sender, broker } = parts;
+    this.#runParts = {
+      ...{ store, writes, clock, log, sender },
+      writer: new DeliveryWriter(new ChangeFeed(parts), clock),
+      isLeased: (lease) => performance.now() < (this.#leases.get(lease) ?? 0),
+      attempted: ({ isAcknowledged }) => {
+        this.#counts[isAcknowledged ? 'acknowledged' : 'failed'] += 1;
+      },
+      repeats: (dueAt) => this.#wakeAt(dueAt),
+    };
+    this.#stopSweeps = clock.every(SWEEP_MS, () => this.#sweep());
+    this.#unsubscribe = broker.subscribe((change) => {
+      if (change.type === 'changes') this.#notify(change.project, change.position);
+    });
+    this.#sweep();
+  }
+
+  /** How many attempts were acknowledged, and how many failed, since the start. */
+  get counts(): Readonly<Record<'acknowledged' | 'failed', number>> {
+    return this.#counts;
+  }
+
+  /** How many webhooks this process has leased. */
+  get leased(): number {
+    return this.#runs.size;
+  }
+
+  /** This process has given changes of these projects their positions: it looks for webhooks that nobody has leased. */
+  ordered(projects: Iterable<ProjectKey>): void {
+    for (const project of projects) if (this.#active.has(project)) this.#woken.add(project);
+    if (this.#woken.size > 0) this.#wake();
+  }
+
+  /** A webhook of the project was created, or may have become due. */
+  changed(project: ProjectKey): void {
+    if (!this.#active.has(project)) this.#active.set(project, 0);
+    this.#woken.add(project);
+    this.#wake();
+  }
+
+  /** Lets the attempts under way finish for a moment, and gives back the leases. Idempotent. */
+  async stop(): Promise<void> {
+    if (!this.#isStopped) {
+      this.#isStopped = true;
+      this.#stopSweeps();
+      this.#unsubscribe();
+      for (const timer of this.#repeats) clearTimeout(timer);
+      if (this.#collecting !== null) clearTimeout(this.#collecting);
+    }
+    await this.#searching;
+    for (const run of this.#runs.keys()) run.end();
+    const abort = setTimeout(() => {
+      for (const run of this.#runs.keys()) run.abort();
+    }, STOP_MS);
+    await Promise.all(this.#runs.values());
+    clearTimeout(abort);
+  }
+
+  #notify(project: ProjectKey, position: number): void {
+    for (const run of this.#runs.keys()) if (run.webhook.project === project) run.notify(position);
+  }
+
+  #sweep(): void {
+    this.#isAllDue = true;
+    this.#search();
+  }
+
+  #wake(): void {
+    if (this.#isStopped) return;
+    this.#collecting ??= setTimeout(() => {
+      this.#collecting = null;
+      this.#search();
+    }, COLLECT_MS).unref();
+  }
+
+  /** Long delays are left to the sweeps, so that the timers are those of the failures of a minute. */
+  #wakeAt(dueAt: number): void {
+    const delay = dueAt - this.#parts.clock.now();
+    if (this.#isStopped || delay > TIMER_MAX_MS) return;
+    const timer = setTimeout(() => {
+      this.#repeats.delete(timer);
+      this.#isAllDue = true;
+      this.#wake();
+    }, delay).unref();
+    this.#repeats.add(timer);
+  }
+
+  /** One search at a time: what becomes due meanwhile is searched for afterwards. */
+  #search(): void {
+    if (this.#isStopped) return;
+    this.#searching ??= this.#searchWhileDue().finally(() => {
+      this.#searching = null;
+    });
+  }
+
+  async #searchWhileDue(): Promise<void> {
+    while (!this.#isStopped && (this.#isAllDue || this.#woken.size > 0)) {
+      const isAll = this.#isAllDue;
+      const woken = [...this.#woken];
+      this.#isAllDue = false;
+      this.#woken.clear();
+      try {
+        if (isAll) await this.#searchAll();
+        await this.#claim(woken);
+      } catch (err) {
+        // The next sweep searches again.
+        this.#parts.log.error({ err }, 'webhooks could not be searched for deliveries');
+        return;
+      }
+    }
+  }
+
+  async #searchAll(): Promise<void> {
+    const { store, clock } = this.#parts;
+    await this.#renew();
+    const work = await store.webhookLeases.work({ now: clock.now(), own: [...this.#leases.keys()] });
+    this.#active = new Map(work.map(({ project, active }) => [project, active]));
+    // Where there is not capacity for all, every project has its chance.
+    await this.#claim(shuffled(work.filter(({ isDue }) => isDue).map(({ project }) => project)));
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#leases.size === 0) return;
+    const { store, clock } = this.#parts;
+    const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
+    const leases = [...this.#leases.keys()];
+    await store.webhookLeases.renew(leases, clock.now() + LEASE_MS);
+    for (const lease of leases) if (this.#leases.has(lease)) this.#leases.set(lease, until);
+  }
+
+  /** Leases what these projects have to send, as much as there is capacity for. */
+  async #claim(projects: readonly ProjectKey[]): Promise<void> {
+    if (projects.length === 0) return;
+    for (let isComplete = false; !isComplete && !this.#isStopped; ) {
+      const { limit, hasRepeats } = this.#capacity.free(this.#runs.keys(), CLAIMED_AT_ONCE);
+      if (limit === 0) return;
+      const lease = randomUUID();
+      const { store, clock } = this.#parts;
+      const now = clock.now();
+      const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
+      const own = [...this.#leases.keys()];
+      const claim = { now, until: now + LEASE_MS, lease, own, limit, hasRepeats };
+      const claimed = await store.webhookLeases.claim(projects, claim);
+      if (claimed.length > 0) this.#leases.set(lease, until);
+      for (const webhook of claimed) this.#start(webhook);
+      isComplete = claimed.length < limit;
+    }
+  }
+
+  #start(webhook: ClaimedWebhook): void {
+    const run = new WebhookRun(webhook, this.#runParts);
+    const ended = run.run().catch((err: unknown) => {
+      this.#parts.log.error({ err }, 'a webhook could not be delivered to; it is tried again');
+    });
+    this.#runs.set(
+      run,
+      ended.then(() => this.#ended(run)),
+    );
+  }
+
+  #ended(run: WebhookRun): void {
+    this.#runs.delete(run);
+    const { lease, project } = run.webhook;
+    if (![...this.#runs.keys()].some((other) => other.webhook.lease === lease)) this.#leases.delete(lease);
+    // What was recorded while it ended was notified to nobody; and others may wait for the capacity.
+    this.changed(project);
+    if (this.#capacity.wasShort) this.#isAllDue = true;
+  }
+}
+
+function shuffled<Item>(items: Item[]): Item[] {
+  for (let last = items.length - 1; last > 0; last -= 1) {
+    const other = Math.floor(Math.random() * (last + 1));
+    [items[last], items[other]] = [items[other] as Item, items[last] as Item];
+  }
+  return items;
+}

@@ -1,0 +1,214 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { StoreWrites } from '../core/store-writes.ts';
+import { WebhookFilter } from '../core/webhook-filter.ts';
+import { BY_SERVICE } from '../core/write-context.ts';
+import type { ClaimedWebhook, FixedDelivery, StoredPosition, WebhookStep } from '../store/ports/webhooks.ts';
+import type { Store } from '../store/store.ts';
+import { type AttemptOutcome, type AttemptSender, Connection } from './attempt-sender.ts';
+import type { Composed, DeliveryWriter } from './delivery-writer.ts';
+import { hasFailedLongEnough, repeatAt } from './retry-schedule.ts';
+
+/** How long a webhook stays leased that has nothing to send, so that the next change is sent without a claim, in milliseconds. */
+const LINGER_MS = 2_000;
+/** How often the position of a webhook that asks for none of the changes is stored meanwhile, in milliseconds. */
+const MOVE_EVERY_MS = 10_000;
+
+export interface RunParts {
+  readonly store: Pick<Store, 'webhooks'>;
+  readonly writes: StoreWrites;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly sender: AttemptSender;
+  readonly writer: DeliveryWriter;
+  /** Whether the lease still goes on for certain. */
+  isLeased(lease: string): boolean;
+  attempted(outcome: AttemptOutcome, webhook: ClaimedWebhook): void;
+  /** A delivery is repeated then. */
+  repeats(dueAt: number): void;
+}
+
+type Step = Omit<WebhookStep, 'version' | 'pastTypesLeft'>;
+
+/** Delivers for one webhook that is leased, one delivery after the other, until there is nothing to send or one fails. */
+export class WebhookRun {
+  readonly webhook: ClaimedWebhook;
+  readonly #parts: RunParts;
+  readonly #filter: WebhookFilter;
+  readonly #ending = new AbortController();
+  readonly #aborting = new AbortController();
+  #position: StoredPosition;
+  #delivery: FixedDelivery | null;
+  /** The newest position that was notified. */
+  #newest = 0;
+  #movedAt: number;
+  #wake: () => void = () => {};
+  #isLingering = false;
+
+  constructor(webhook: ClaimedWebhook, parts: RunParts) {
+    this.webhook = webhook;
+    this.#parts = parts;
+    this.#filter = new WebhookFilter(webhook);
+    this.#delivery = webhook.delivery;
+    this.#position = typeof webhook.start === 'string' ? { position: 0, index: 0 } : webhook.start;
+    this.#movedAt = performance.now();
+  }
+
+  /** Bytes of the delivery that is in memory. */
+  get bytes(): number {
+    return this.#delivery?.body.length ?? 0;
+  }
+
+  get isLingering(): boolean {
+    return this.#isLingering;
+  }
+
+  /** The newest record of the project has this position. */
+  notify(newest: number): void {
+    this.#newest = Math.max(this.#newest, newest);
+    this.#wake();
+  }
+
+  /** Ends after the attempt under way. */
+  end(): void {
+    this.#ending.abort();
+    this.#wake();
+  }
+
+  /** Ends the attempt under way too; its delivery is sent again by whoever leases the webhook next. */
+  abort(): void {
+    this.end();
+    this.#aborting.abort();
+  }
+
+  /** @throws what the store fails with; the lease ends by its time then */
+  async run(): Promise<void> {
+    using connection = new Connection();
+    for (;;) {
+      if (this.#delivery === null && !(await this.#fixNext())) return;
+      if (this.#ending.signal.aborted || !this.#parts.isLeased(this.webhook.lease)) return this.#release();
+      if (!(await this.#attempt(connection))) return;
+    }
+  }
+
+  /** Waits for changes that are asked for, and fixes the next delivery. False when the lease has ended. */
+  async #fixNext(): Promise<boolean> {
+    for (;;) {
+      const composed = await this.#compose();
+      if (composed === null) {
+        await this.#rest({});
+        return false;
+      }
+      this.#position = composed.position;
+      if (composed.delivery !== null) {
+        const next = composed.delivery;
+        if (!(await this.#advance({ next })).isFixed) return false;
+        this.#delivery = next;
+        return true;
+      }
+      if (composed.isOutdated || (composed.isEnd && !(await this.#linger()))) {
+        await this.#release();
+        return false;
+      }
+      await this.#storePosition();
+    }
+  }
+
+  /** Null where the changes are not stored any more. */
+  async #compose(): Promise<Composed | null> {
+    try {
+      return await this.#parts.writer.compose(this.webhook, this.#filter, this.#position);
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 410) return null;
+      throw error;
+    }
+  }
+
+  /** Whether something was recorded before the time is over. */
+  async #linger(): Promise<boolean> {
+    if (this.#newest > this.#position.position) return true;
+    if (this.#ending.signal.aborted) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, LINGER_MS).unref();
+    this.#wake = resolve;
+    this.#isLingering = true;
+    await promise;
+    clearTimeout(timer);
+    this.#isLingering = false;
+    return this.#newest > this.#position.position && !this.#ending.signal.aborted;
+  }
+
+  async #storePosition(): Promise<void> {
+    if (performance.now() - this.#movedAt < MOVE_EVERY_MS) return;
+    this.#movedAt = performance.now();
+    await this.#advance({ moved: this.#position });
+  }
+
+  /** One attempt. True when it was acknowledged, and the webhook is still leased. */
+  async #attempt(connection: Connection): Promise<boolean> {
+    const { sender, clock } = this.#parts;
+    const { url, secret, previousSecret, previousValidUntil, failures } = this.webhook;
+    const { id, body, end } = this.#delivery as FixedDelivery;
+    const sending = { url, secret, previousSecret, previousValidUntil, id, body, isRepeat: failures > 0 };
+    const outcome = await sender.send(sending, connection, this.#aborting.signal);
+    if (outcome === null) {
+      await this.#release();
+      return false;
+    }
+    this.#parts.attempted(outcome, this.webhook);
+    const { attempt, isAcknowledged, isGone, retryAfter } = outcome;
+    if (isAcknowledged) return this.#acknowledged(outcome, end);
+    const now = clock.now();
+    const since = failures === 0 ? now : (this.webhook.failingSince ?? now);
+    if (isGone || hasFailedLongEnough(now, since)) await this.#rest({ attempt });
+    else {
+      const dueAt = repeatAt(now, failures + 1, retryAfter);
+      await this.#advance({ attempt, failed: { dueAt, since } });
+      this.#parts.repeats(dueAt);
+    }
+    return false;
+  }
+
+  /** Stores the acknowledgement, and with it the delivery that follows, if there is one already. */
+  async #acknowledged({ attempt }: AttemptOutcome, end: StoredPosition): Promise<boolean> {
+    this.#position = end;
+    this.#delivery = null;
+    const isEnding = this.#ending.signal.aborted || this.webhook.failures > 0;
+    // A webhook that has recovered is claimed again, as one without failures.
+    const next = isEnding ? null : ((await this.#compose())?.delivery ?? null);
+    const step: Step = { attempt, acknowledged: true, ...(isEnding && { isReleased: true }) };
+    const outcome = await this.#advance(next === null ? step : { ...step, next });
+    if (isEnding) this.#parts.repeats(this.#parts.clock.now());
+    if (!outcome.isHeld) return false;
+    this.#delivery = outcome.isFixed ? next : null;
+    return true;
+  }
+
+  async #release(): Promise<void> {
+    await this.#advance(
+      this.#delivery === null ? { moved: this.#position, isReleased: true } : { isReleased: true },
+    );
+  }
+
+  async #rest(step: Step): Promise<void> {
+    const { projectId, id } = this.webhook;
+    await this.#advance({ ...step, isFailing: true });
+    this.#parts.log.warn(
+      { projectId, webhook: id },
+      'a webhook is failing: its receiver answered 410, failed for 3 days, or its changes are not stored any more',
+    );
+  }
+
+  #advance(step: Step) {
+    const { store, writes } = this.#parts;
+    const { project, id, lease, version } = this.webhook;
+    const pastTypesLeft = this.#filter.pastTypesAfter((step.next?.end ?? this.#position).position);
+    return writes.run(
+      { ...BY_SERVICE, project },
+      {},
+      (context) => store.webhooks.advance(project, id, lease, { ...step, version, pastTypesLeft }, context),
+      {},
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { Semaphore } from '../concurrency/semaphore.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { ServiceError } from '../core/service-error.ts';
+import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
+import type { Store } from '../store/store.ts';
+import { type AttemptSender, Connection } from './attempt-sender.ts';
+import { testDelivery } from './delivery-writer.ts';
+
+/** Most tests under way at once, of which a project has a tenth. */
+const TESTS_MAX = 100;
+const TESTS_PER_PROJECT = 10;
+
+interface Parts {
+  readonly store: Pick<Store, 'webhooks'>;
+  readonly clock: Clock;
+  readonly sender: AttemptSender;
+}
+
+/** Sends tests, which are no deliveries: each is sent once, at once. */
+export class WebhookTests {
+  readonly #parts: Parts;
+  readonly #permits = new Semaphore({ permits: TESTS_MAX, permitsPerKey: TESTS_PER_PROJECT });
+  readonly #ending = new AbortController();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Ends the tests under way. */
+  close(): void {
+    this.#ending.abort();
+  }
+
+  /** Resolves with the attempt, which is among the last attempts then. @throws ServiceError 429, or 503 while the server stops */
+  async send({ project, projectId }: Caller, webhook: WebhookRecord): Promise<WebhookAttempt> {
+    if (!this.#permits.tryAcquire(project))
+      throw new ServiceError(
+        'invalid_request',
+        `${TESTS_PER_PROJECT} tests of the project are under way: wait for them`,
+        { status: 429, headers: { 'Retry-After': '1' } },
+      );
+    try {
+      return await this.#send(project, projectId, webhook);
+    } finally {
+      this.#permits.release(project);
+    }
+  }
+
+  async #send(
+    project: Caller['project'],
+    projectId: string,
+    webhook: WebhookRecord,
+  ): Promise<WebhookAttempt> {
+    const { store, clock, sender } = this.#parts;
+    using connection = new Connection();
+    const sending = { ...webhook, ...testDelivery(projectId, clock.now()), isRepeat: false };
+    const outcome = await sender.send(sending, connection, this.#ending.signal);
+    if (outcome === null)
+      throw new ServiceError('error', 'the server stops', { status: 503, headers: { 'Retry-After': '1' } });
+    await store.webhooks.log(project, webhook.id, outcome.attempt);
+    return outcome.attempt;
+  }
+}

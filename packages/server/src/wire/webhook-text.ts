@@ -1,0 +1,48 @@
+/** The JSON text of webhooks, their attempts, and what is sent to them. */
+import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
+import type { Json } from '../values/json.ts';
+
+const time = (milliseconds: number) => new Date(milliseconds).toISOString();
+
+const fieldsOf = ({ id, url, types, status, createdAt }: WebhookRecord) => ({
+  ...{ id, url, types, status },
+  created_at: time(createdAt),
+});
+
+const attemptFields = ({ webhookId, at, status, error, milliseconds, answer }: WebhookAttempt) => ({
+  webhook_id: webhookId,
+  at: time(at),
+  ...{ status, error, milliseconds, answer },
+});
+
+export const presentWebhooks = (webhooks: readonly WebhookRecord[]): Json =>
+  JSON.stringify({ webhooks: webhooks.map(fieldsOf) });
+
+interface State {
+  readonly behind: number;
+  readonly lastAttempt: WebhookAttempt | null;
+}
+
+export const presentWebhookDetails = (webhook: WebhookRecord, { behind, lastAttempt }: State): Json =>
+  JSON.stringify({
+    ...fieldsOf(webhook),
+    behind,
+    last_attempt: lastAttempt === null ? null : attemptFields(lastAttempt),
+  });
+
+export const presentNewWebhook = (message: string, secret: string): Json =>
+  JSON.stringify({ success: true, message, secret });
+
+export const presentAttempt = (attempt: WebhookAttempt): Json => JSON.stringify(attemptFields(attempt));
+
+export const presentAttempts = (attempts: readonly WebhookAttempt[]): Json =>
+  JSON.stringify({ attempts: attempts.map(attemptFields) });
+
+/** The body of a delivery that was made at that time. */
+export const deliveryText = (
+  type: 'changes' | 'test',
+  projectId: string,
+  now: number,
+  changes: readonly Json[],
+): Json =>
+  `{"type":"${type}","timestamp":"${time(now)}","project":${JSON.stringify(projectId)},"changes":[${changes.join(',')}]}`;
