@@ -191,7 +191,12 @@ export class WebhookDeliveries {
     const { store, clock } = this.#parts;
     const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
     const leases = [...this.#leases.keys()];
-    await store.webhookLeases.renew(leases, clock.now() + LEASE_MS);
+    const held = [...this.#runs.keys()].map(({ webhook: { project, id, lease } }) => ({
+      project,
+      id,
+      lease,
+    }));
+    await store.webhookLeases.renew(held, clock.now() + LEASE_MS);
     for (const lease of leases) if (this.#leases.has(lease)) this.#leases.set(lease, until);
   }
 

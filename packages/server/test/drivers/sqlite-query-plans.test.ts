@@ -24,7 +24,10 @@ import { converse, MORE_READS, methodsOf, type Operation, READS, WRITES } from '
 const WHOLE_TABLES: ReadonlyMap<string, string> = new Map([
   ['FROM customers ORDER BY id', 'customers.list answers every customer'],
   ['FROM projects p ORDER BY p.id', 'projects.list(null) answers every project'],
-  ['SELECT w.project_no, count(*), max(', 'webhookLeases.work reads every active webhook, once in each interval'],
+  [
+    'SELECT w.project_no, count(*), max(',
+    'webhookLeases.work reads every active webhook, once in each interval',
+  ],
   ['SELECT project_no FROM deleted_projects LIMIT 1', 'takes any row, so the first it meets'],
   ['FROM customers UNION ALL', 'an import reads whether there is any row'],
   ...Object.values(TRANSFER_ROWS).map((sql) => [sql, 'transfer.export reads the whole store'] as const),

@@ -182,7 +182,8 @@ export const WRITES: Operations = {
     store.webhookLeases.claim([key], { ...CLAIM, lease: `l${size}` }),
   'webhooks.advance': ({ store, key }, size) =>
     store.webhooks.advance(key, 'w', `l${size}`, { ...STEP, attempt: ATTEMPT }, CONTEXT),
-  'webhookLeases.renew': ({ store }, size) => store.webhookLeases.renew([`l${size}`], 2),
+  'webhookLeases.renew': ({ store, key }, size) =>
+    store.webhookLeases.renew([{ project: key, id: 'w', lease: `l${size}` }], 2),
   'webhooks.delete': ({ store, key }, size) => store.webhooks.delete(key, `w${size}`, CONTEXT),
   'users.delete': (roster, size) => roster.deleteUser(`new${size}`),
   'groups.delete': (roster) => roster.deleteGroup('h'),

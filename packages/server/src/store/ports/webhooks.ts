@@ -219,7 +219,7 @@ export interface WebhookLeaseStore {
   /** Leases webhooks of these projects; of each project those first that have been due longest. */
   claim(projects: readonly ProjectKey[], claim: WebhookClaim): Promise<ClaimedWebhook[]>;
   /** Leases that are still theirs end at `until`. */
-  renew(leases: readonly string[], until: number): Promise<void>;
+  renew(leases: readonly WebhookLease[], until: number): Promise<void>;
 }
 
 /** How many past types are stored. */

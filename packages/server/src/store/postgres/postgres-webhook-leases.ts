@@ -2,7 +2,7 @@ import type { WebhookLeaseStore } from '../ports/webhooks.ts';
 import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
 import { planEachTime } from './connections/postgres-connection.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { textArray } from './postgres-text.ts';
+import { arraysOf, textArray } from './postgres-text.ts';
 
 /** A webhook `w` that is not leased at the time $1, or by the caller's leases $2, and has something to send. */
 const CAN_SEND = `w.status = 'active' AND w.due_at <= $1
@@ -29,7 +29,9 @@ const CLAIM = planEachTime(`
   FROM leased w JOIN projects p ON p.project_id = w.project_id
     LEFT JOIN webhook_deliveries d ON d.project_id = w.project_id AND d.webhook_id = w.id`);
 
-const RENEW = 'UPDATE webhooks SET lease_until = $2 WHERE lease = ANY($1::text[])';
+const RENEW = `
+  UPDATE webhooks w SET lease_until = $4 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS held(project_id, id, lease)
+  WHERE w.project_id = held.project_id AND w.id = held.id AND w.lease = held.lease`;
 
 /** Leases of webhooks (see the port). */
 export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseStore {
@@ -49,7 +51,8 @@ export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseSto
       return rows.map((row) => toClaimed(row, lease));
     },
     async renew(leases, until) {
-      await database.operation((attempt) => attempt.run(RENEW, textArray(leases), until));
+      const columns = arraysOf(leases.map(({ project, id, lease }) => [project, id, lease]));
+      await database.operation((attempt) => attempt.run(RENEW, ...columns, until));
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import type { ClaimedWebhook, WebhookClaim, WebhookWork } from '../ports/webhooks.ts';
+import type { ClaimedWebhook, WebhookClaim, WebhookLease, WebhookWork } from '../ports/webhooks.ts';
 import { CLAIMED_COLUMNS, toClaimed, WEBHOOK_COLUMNS } from '../webhook-rows.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
@@ -40,7 +40,7 @@ export class WebhookLeaseWrites {
       'UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2',
     );
     this.#renew = prepare(
-      'UPDATE webhooks SET lease_until = ?2 WHERE lease IN (SELECT value FROM json_each(?1))',
+      'UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3',
     );
   }
 
@@ -57,7 +57,7 @@ export class WebhookLeaseWrites {
     });
   }
 
-  renew(leases: readonly string[], until: number): void {
-    this.#renew.run(JSON.stringify(leases), until);
+  renew(leases: readonly WebhookLease[], until: number): void {
+    for (const { project, id, lease } of leases) this.#renew.run(project, id, lease, until);
   }
 }

@@ -52,9 +52,7 @@ export class WebhookSteps {
     const number = this.#statements.takeNumber.get(project, id)?.[0];
     if (number === undefined) return;
     const { webhookId, at, status, error, milliseconds, answer } = attempt;
-    this.#statements.log.run(
-      ...[project, id, number, webhookId, at, status, error, milliseconds, answer],
-    );
+    this.#statements.log.run(...[project, id, number, webhookId, at, status, error, milliseconds, answer]);
     this.#statements.forget.run(project, id, number - limits.WEBHOOK_ATTEMPTS_MAX);
   }
 

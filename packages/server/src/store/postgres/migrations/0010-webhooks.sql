@@ -25,7 +25,6 @@ CREATE TABLE webhooks (
   PRIMARY KEY (project_id, id)
 );
 CREATE INDEX webhooks_active ON webhooks (project_id, due_at) WHERE status = 'active';
-CREATE INDEX webhooks_leased ON webhooks (lease) WHERE lease IS NOT NULL;
 
 -- The deliveries that are fixed: the same content in each attempt.
 CREATE TABLE webhook_deliveries (

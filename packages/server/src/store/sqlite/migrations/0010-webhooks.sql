@@ -25,7 +25,6 @@ CREATE TABLE webhooks (
   PRIMARY KEY (project_no, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_active ON webhooks (project_no, due_at) WHERE status = 'active';
-CREATE INDEX webhooks_leased ON webhooks (lease) WHERE lease IS NOT NULL;
 
 -- The deliveries that are fixed: the same content in each attempt.
 CREATE TABLE webhook_deliveries (
