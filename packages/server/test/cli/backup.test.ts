@@ -165,8 +165,8 @@ describe('files that rollcall restore rejects', () => {
     ],
     [
       'has a record of an unknown type',
-      whole('{"type":"webhook"}'),
-      /:2: unknown type "webhook": expected one of service_key, customer,/,
+      whole('{"type":"invoice"}'),
+      /:2: unknown type "invoice": expected one of service_key, customer,/,
     ],
     ['has a record without a type', whole('{"id":"c"}'), /:2: unknown type undefined/],
     [
