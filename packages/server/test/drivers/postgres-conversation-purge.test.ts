@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
-import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
+import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
@@ -33,7 +33,8 @@ export const purgeAll = (url: string) =>
   withPurge(url, async (database) => {
     do {
       while (await purgeSlice(database));
-      while (await purgeConversationSlice(database));
+      const conversations = new ConversationPurge(database);
+      while (await conversations.run());
     } while (await isPurgeDue(url));
   });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type pg from 'pg';
-import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
+import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { Random } from '../sim/random.ts';
@@ -88,7 +88,7 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
             for (let round = 0; round < 20; round += 1) {
               await Promise.all([
                 ...Array.from({ length: 20 }, (_, index) => step(index)),
-                purgeConversationSlice(database),
+                new ConversationPurge(database).run(),
               ]);
             }
           });

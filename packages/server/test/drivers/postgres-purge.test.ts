@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
-import { purgeConversationSlice } from '../../src/store/postgres/postgres-conversation-purge.ts';
+import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
 import { purgeSlice } from '../../src/store/postgres/postgres-purge.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Conversation } from '../contract/store/conversation.ts';
@@ -121,9 +121,9 @@ test('the conversation of a deleted group is purged by one process at a time', {
       await client.query('BEGIN');
       await client.query('SELECT 1 FROM deleted_conversations FOR UPDATE');
       const database = new PostgresDatabase(parsePostgresUrl(url));
-      assert.equal(await purgeConversationSlice(database), false);
+      assert.equal(await new ConversationPurge(database).run(), false);
       await client.query('ROLLBACK');
-      assert.equal(await purgeConversationSlice(database), true);
+      assert.equal(await new ConversationPurge(database).run(), true);
       await database.close();
     });
   }),

@@ -7,7 +7,7 @@ import { listed, rowOf } from './postgres-lists.ts';
 /** Threads of a slice, the messages of all of them unless it is a single thread, and most rows of one table that it removes. */
 const SLICE_THREADS = 100;
 const SLICE_MESSAGES = 500;
-const SLICE_ROWS = 2_000;
+const SLICE_ROWS = 1_000;
 
 /** One that no other process is at work on. */
 const TAKE_CONVERSATION = `
@@ -37,19 +37,31 @@ const LOCK_THREADS = `
     CROSS JOIN LATERAL (
       SELECT r.thread_no FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no FOR UPDATE) AS locked`;
 
-/** Removes the first rows of the threads $2. (How many.) */
-function slice(table: string, ...columns: readonly string[]): string {
+/** How the rows of a table are removed, in the order of its key. */
+interface Slice {
+  /** Removes the first rows of the threads $2. (How many, and the key of the last one.) */
+  readonly first: string;
+  /** The same after a key, which is in the parameters from $3 on. */
+  readonly next: string;
+}
+
+function slice(table: string, ...columns: readonly string[]): Slice {
   const key = columns.join(', ');
-  const first = `(
+  const backwards = columns.map((column) => `${column} DESC`).join(', ');
+  const removal = (condition: string) => {
+    const first = `(
     SELECT row_key.* FROM ${THREADS} CROSS JOIN LATERAL (
-      SELECT thread_no, ${key} FROM ${table} AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no
+      SELECT thread_no, ${key} FROM ${table} AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no ${condition}
       ORDER BY ${key} LIMIT ${SLICE_ROWS}) AS row_key
     LIMIT ${SLICE_ROWS}) AS first`;
-  return planEachTime(`
+    return planEachTime(`
     WITH gone AS (
       DELETE FROM ${table} x USING ${listed('first.*', first, 'w')}
-      WHERE ${equal(['thread_no', ...columns])} RETURNING 1)
-    SELECT count(*) FROM gone`);
+      WHERE ${equal(['thread_no', ...columns])} RETURNING ${columns.map((column) => `x.${column}`).join(', ')})
+    SELECT (SELECT count(*) FROM gone), ${key} FROM gone ORDER BY ${backwards} LIMIT 1`);
+  };
+  const parameters = columns.map((_, index) => `$${index + 3}`).join(', ');
+  return { first: removal(''), next: removal(`AND (${key}) > (${parameters})`) };
 }
 
 /** Pieces after messages: an append that has begun has its message locked until the piece is written. */
@@ -83,23 +95,88 @@ const REMOVE_IDS = planEachTime(`
 const REMOVE_THREADS = planEachTime(`
   DELETE FROM threads x USING ${listed('named.thread_no', THREADS, 'w')} WHERE ${equal(['thread_no'])}`);
 
-/** False when there is nothing to remove now. */
-export function purgeConversationSlice(database: PostgresDatabase): Promise<boolean> {
-  return database.operation((attempt) =>
-    attempt.transaction(
-      async (transaction) => (await purgeConversation(transaction)) || (await purgeThread(transaction)),
-    ),
-  );
+/** How far the rows of one large thread are removed from one table. */
+interface Reached {
+  readonly threadNo: string;
+  readonly slice: Slice;
+  readonly key: readonly unknown[];
 }
 
-async function purgeConversation(transaction: Transaction): Promise<boolean> {
-  const [[conversation]] = await transaction.run([TAKE_CONVERSATION]);
-  if (conversation === undefined) return false;
-  const [threads] = await transaction.run([THREADS_OF_CONVERSATION, ...conversation]);
-  if (threads.length === 0) await transaction.commit([[FORGET_CONVERSATION, ...conversation]]);
-  else await removeThreads(transaction, conversation[0], firstOf(threads));
-  return true;
+/** Removes what deleted threads, and the threads of deleted groups, left. */
+export class ConversationPurge {
+  readonly #database: PostgresDatabase;
+  /** Until a vacuum, a search from the beginning of a thread would pass all that was removed from it. */
+  #reached: Reached | null = null;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** Removes a slice. False when there is nothing to remove now. */
+  run(): Promise<boolean> {
+    return this.#database.operation((attempt) =>
+      attempt.transaction(
+        async (transaction) =>
+          (await this.#purgeConversation(transaction)) || (await this.#purgeThread(transaction)),
+      ),
+    );
+  }
+
+  async #purgeConversation(transaction: Transaction): Promise<boolean> {
+    const [[conversation]] = await transaction.run([TAKE_CONVERSATION]);
+    if (conversation === undefined) return false;
+    const [threads] = await transaction.run([THREADS_OF_CONVERSATION, ...conversation]);
+    if (threads.length === 0) await transaction.commit([[FORGET_CONVERSATION, ...conversation]]);
+    else await this.#removeThreads(transaction, conversation[0], firstOf(threads));
+    return true;
+  }
+
+  async #purgeThread(transaction: Transaction): Promise<boolean> {
+    const [[thread]] = await transaction.run([TAKE_THREAD]);
+    if (thread === undefined) return false;
+    const [project, threadNo] = thread;
+    await this.#removeThreads(transaction, project, [threadNo as number], [FORGET_THREAD, ...thread]);
+    return true;
+  }
+
+  /** Removes some rows of these threads, or the threads themselves and what is left when these have no more. */
+  async #removeThreads(
+    transaction: Transaction,
+    project: unknown,
+    threads: readonly (string | number)[],
+    ...last: readonly Call[]
+  ): Promise<void> {
+    const list = bigintArray(threads);
+    await transaction.run([LOCK_THREADS, project, list]);
+    const reached = this.#reached?.threadNo === list ? this.#reached : null;
+    this.#reached = null;
+    if (reached !== null) {
+      const [[row]] = await transaction.run([reached.slice.next, project, list, ...reached.key]);
+      if (isFull(row)) return this.#goOnAfter(transaction, { ...reached, key: row.slice(1) });
+    }
+    for (const each of SLICES) {
+      const [[row]] = await transaction.run([each.first, project, list]);
+      if (isFull(row)) {
+        const position = { threadNo: list, slice: each, key: row.slice(1) };
+        return this.#goOnAfter(transaction, position);
+      }
+    }
+    await transaction.commit([
+      [REMOVE_LISTS, project, list],
+      [REMOVE_IDS, project, list],
+      [REMOVE_THREADS, project, list],
+      ...last,
+    ]);
+  }
+
+  async #goOnAfter(transaction: Transaction, reached: Reached): Promise<void> {
+    await transaction.commit();
+    this.#reached = reached;
+  }
 }
+
+/** More may be left in the table. */
+const isFull = (row: Row | undefined): row is Row => Number(row?.[0]) === SLICE_ROWS;
 
 /**
  * The first of the threads that one slice can remove with all their rows, or a single one. Rows of many threads, removed table
@@ -114,33 +191,4 @@ function firstOf(threads: readonly Row[]): number[] {
   const beyond = threads.findIndex((thread) => !isWithin(thread));
   const length = beyond === -1 ? threads.length : Math.max(1, beyond);
   return threads.slice(0, length).map(([threadNo]) => threadNo as number);
-}
-
-async function purgeThread(transaction: Transaction): Promise<boolean> {
-  const [[thread]] = await transaction.run([TAKE_THREAD]);
-  if (thread === undefined) return false;
-  const [project, threadNo] = thread;
-  await removeThreads(transaction, project, [threadNo as number], [FORGET_THREAD, ...thread]);
-  return true;
-}
-
-/** Removes some rows of these threads, or the threads themselves and what is left when these have no more. */
-async function removeThreads(
-  transaction: Transaction,
-  project: unknown,
-  threads: readonly (string | number)[],
-  ...last: readonly Call[]
-): Promise<void> {
-  const list = bigintArray(threads);
-  await transaction.run([LOCK_THREADS, project, list]);
-  for (const sql of SLICES) {
-    const [[removed]] = await transaction.run([sql, project, list]);
-    if (Number((removed as Row)[0]) === SLICE_ROWS) return void (await transaction.commit());
-  }
-  await transaction.commit([
-    [REMOVE_LISTS, project, list],
-    [REMOVE_IDS, project, list],
-    [REMOVE_THREADS, project, list],
-    ...last,
-  ]);
 }

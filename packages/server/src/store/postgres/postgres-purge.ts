@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
-import { purgeConversationSlice } from './postgres-conversation-purge.ts';
+import { ConversationPurge } from './postgres-conversation-purge.ts';
 
 /** Rows of a deleted project that are removed in one transaction, so that no write waits long for it. */
 const SLICE_ROWS = 2_000;
@@ -58,24 +59,29 @@ const SLICES = [
   slice('change_heads', 'position'),
 ];
 
-/** Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. */
+/**
+ * Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. After a slice it rests
+ * for as long as that took, so that other requests have half of the server at least.
+ */
 export class Purge {
   readonly #database: PostgresDatabase;
+  readonly #conversations: ConversationPurge;
+  readonly #closing = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | null = null;
   /** There may be more to remove than the run under way has found. */
   #isDue = false;
-  #closed = false;
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
+    this.#conversations = new ConversationPurge(database);
     this.#timer = setInterval(() => this.start(), CHECK_EVERY_MS).unref();
     this.start();
   }
 
   /** Call it after a deletion. */
   start(): void {
-    if (this.#closed) return;
+    if (this.#closing.signal.aborted) return;
     this.#isDue = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -85,16 +91,21 @@ export class Purge {
 
   /** Lets the slice under way finish. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#closing.abort();
     clearInterval(this.#timer);
     await this.#running;
   }
 
   async #run(): Promise<void> {
+    const { signal } = this.#closing;
     try {
-      while (!this.#closed && (await this.#purgeSlice())) await new Promise(setImmediate);
+      for (;;) {
+        const begin = performance.now();
+        if (!(await this.#purgeSlice())) return;
+        await delay(performance.now() - begin, undefined, { signal });
+      }
     } catch {
-      // The server is away, for example. The next check comes soon.
+      // The server is away, for example, and the next check comes soon; or this is closed.
       this.#isDue = false;
     }
   }
@@ -102,9 +113,7 @@ export class Purge {
   /** False when nothing is left to remove. */
   async #purgeSlice(): Promise<boolean> {
     this.#isDue = false;
-    return (
-      (await purgeSlice(this.#database)) || (await purgeConversationSlice(this.#database)) || this.#isDue
-    );
+    return (await purgeSlice(this.#database)) || (await this.#conversations.run()) || this.#isDue;
   }
 }
 
