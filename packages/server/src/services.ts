@@ -50,6 +50,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
   const record = new RecordFollower({ store, clock, log });
   const dependencies = {
+    changeOrdering,
     record,
     store,
     presence,

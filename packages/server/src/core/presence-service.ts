@@ -10,6 +10,7 @@ import type { Incarnation } from '../values/incarnation.ts';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
+import type { ChangeOrdering } from './change-ordering.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
 import { groupNotFound, notMember, userError } from './errors.ts';
@@ -20,6 +21,7 @@ interface Parts {
   readonly store: Pick<Store, 'eligibility' | 'durablePresence'>;
   readonly presence: PresenceStore;
   readonly eligibility: EligibilityCache;
+  readonly changeOrdering: Pick<ChangeOrdering, 'written'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly presenceTtlSeconds: number;
@@ -144,7 +146,8 @@ export class PresenceService {
       requireEligible(outcome.eligibility, update);
       return;
     }
-    const { previous, at, endedTo } = outcome;
+    const { previous, at, endedTo, changes } = outcome;
+    if (changes.length > 0) this.#parts.changeOrdering.written(project);
     const from = previous === location ? null : previous;
     const event = { type: 'durable', userId, location, at, from } as const;
     await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, context.now);

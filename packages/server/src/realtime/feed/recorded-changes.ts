@@ -123,8 +123,8 @@ export class RecordedChanges implements RecordListener {
       followed.invalidate(new StoreUnavailableError('the events of the group do not come'));
       return true;
     }
-    // The event of another process may have shown something else: only the first attempt is skipped for it.
-    const upTo = this.#attempts === 1 ? this.#position : undefined;
+    // Each attempt is made once among all processes, before that of the next position.
+    const upTo = this.#position + (this.#attempts - 1) / (ATTEMPTS_MAX + 1);
     const published = this.#publish(differing, upTo);
     // A PresenceStore that does not answer must not delay the readers: the next tick shows the change.
     void published.catch((err) => {
@@ -143,7 +143,7 @@ export class RecordedChanges implements RecordListener {
     return this.#parts.followed().alone(() => this.#parts.applyAlone(event));
   }
 
-  async #publish(userIds: readonly string[], upTo: number | undefined): Promise<void> {
+  async #publish(userIds: readonly string[], upTo: number): Promise<void> {
     const { presence, now } = this.#parts;
     const events: GroupEvent[] =
       userIds.length > USERS_NAMED_MAX
