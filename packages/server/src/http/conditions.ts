@@ -1,6 +1,8 @@
 /** Optimistic concurrency: ETags are revisions in quotes. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Precondition, Revision } from '../store/precondition.ts';
+import type { Exchange } from './exchange.ts';
+import { NOT_MODIFIED } from './reply.ts';
 
 const UNCONDITIONAL: Precondition = Object.freeze({});
 
@@ -17,7 +19,17 @@ export function precondition(headers: IncomingHttpHeaders): Precondition {
   };
 }
 
-/** Whether the reader already has this revision, so that 304 is the answer. */
+/** The answer of a read, with the `ETag` of its revision; 304 where the reader already has this revision. */
+export function taggedReply<Body>(
+  exchange: Pick<Exchange, 'headers' | 'setHeader'>,
+  revision: Revision,
+  present: () => Body,
+): Body | typeof NOT_MODIFIED {
+  exchange.setHeader('etag', etag(revision));
+  return isFresh(exchange.headers, revision) ? NOT_MODIFIED : present();
+}
+
+/** Whether the reader already has this revision. */
 export function isFresh(headers: IncomingHttpHeaders, revision: Revision): boolean {
   const ifNoneMatch = headers['if-none-match'];
   if (ifNoneMatch === undefined) return false;

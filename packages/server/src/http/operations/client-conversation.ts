@@ -8,36 +8,37 @@ import {
   ClientThreadCreation,
   ClientThreadList,
   ClientThreadWrite,
-  Created,
   limits,
-  Message,
-  MessageList,
   ThreadSeen,
   type ValidationErrors,
 } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
-import { presentMessage, presentThread } from '../../wire/conversation-presenters.ts';
+import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
-import { etag, isFresh, precondition } from '../conditions.ts';
+import { precondition } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { NOT_MODIFIED } from '../reply.ts';
 import { CLIENT_TAG } from './client.ts';
 import {
   asViewer,
   checkStream,
-  MESSAGES_STREAM_EXAMPLE,
   STREAM_BOUND,
   STREAM_DESCRIPTION,
   streamMessages,
   streamThreads,
   THREADS_STREAM_EXAMPLE,
 } from './conversation-streams.ts';
-import { doneAnswer } from './examples.ts';
-import { MESSAGE_EXAMPLE, MessageListQuery, messageListBody, messageListOf } from './messages.ts';
+import { createdAnswer, doneAnswer } from './examples.ts';
 import {
-  createdExample,
+  MESSAGE_ANSWER,
+  MESSAGE_LIST_ANSWER,
+  MessageListQuery,
+  messageListBody,
+  messageListOf,
+  messageReply,
+} from './messages.ts';
+import {
   THREAD_EXAMPLE,
   ThreadListQuery,
   threadFilter,
@@ -56,8 +57,6 @@ const operation = operationsOf('client', CLIENT_TAG);
 const UNREAD_EXAMPLE = { ...THREAD_EXAMPLE, unread: 0 };
 
 type ClientExchange<Query = unknown, Body = unknown> = Exchange<AuthenticatedClient, Query, Body>;
-
-/** The caller of a write. */
 
 /** The group may be left out where the token names it. */
 function requireGroup(
@@ -117,12 +116,7 @@ const createClientThread = operation('POST /v1/client/threads', {
     schema: ClientThreadCreation,
     examples: { thread: { value: { id: 'plans', groupID: 'analysts', name: 'Plans' } } },
   },
-  answer: {
-    status: 201,
-    schema: Created,
-    description: 'The thread was created.',
-    example: createdExample('created thread plans', 'plans'),
-  },
+  answer: createdAnswer('The thread was created.', 'created thread plans', 'plans'),
   errors: {
     missing_field: '`name` is absent, or the group is named neither in the request nor by the token.',
     thread_not_found: "The group is not one of the user's.",
@@ -184,12 +178,7 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   description: `The same as \`GET /v1/threads/{thread_id}/messages\`.\n\n${STREAM_DESCRIPTION} ${STREAM_BOUND}`,
   query: MessageListQuery,
   list: messageListOf,
-  answer: {
-    schema: MessageList,
-    description: 'A page of messages.',
-    example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
-    streamExample: MESSAGES_STREAM_EXAMPLE,
-  },
+  answer: MESSAGE_LIST_ANSWER,
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
   rule: checkStream,
   async handle(exchange, services) {
@@ -220,12 +209,7 @@ const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
       message: { value: { id: '82', content: [{ type: 'p', children: [{ text: 'In May?' }] }] } },
     },
   },
-  answer: {
-    status: 201,
-    schema: Created,
-    description: 'The message was created.',
-    example: createdExample('created message 82', '82'),
-  },
+  answer: createdAnswer('The message was created.', 'created message 82', '82'),
   errors: {
     thread_not_found: NO_THREAD,
     user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
@@ -242,14 +226,12 @@ const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
 const getClientMessage = operation('GET /v1/client/threads/:id/messages/:messageId', {
   id: 'getClientMessage',
   summary: 'Get a message',
-  answer: { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE },
+  answer: MESSAGE_ANSWER,
   conditions: 'read',
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
   async handle(exchange, { conversation }) {
-    const { writer, pathId: threadId, messageId, headers } = exchange;
-    const { message, groupId } = await conversation.findMessage(writer, threadId, messageId);
-    exchange.setHeader('etag', etag(message.revision));
-    return isFresh(headers, message.revision) ? NOT_MODIFIED : presentMessage(message, { threadId, groupId });
+    const { writer, pathId, messageId } = exchange;
+    return messageReply(exchange, await conversation.findMessage(writer, pathId, messageId));
   },
 });
 

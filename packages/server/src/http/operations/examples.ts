@@ -1,5 +1,5 @@
 /** Answers and examples that several operations share. */
-import { Done } from '@rollcall/protocol';
+import { Created, Done } from '@rollcall/protocol';
 import type { AnswerDefinition } from '../operation.ts';
 
 /** The answer of a write, with an example of its message. */
@@ -7,6 +7,14 @@ export const doneAnswer = (description: string, message: string): AnswerDefiniti
   schema: Done,
   description,
   example: { success: true, message },
+});
+
+/** The answer of a creation whose ID the server may have made, with an example of both. */
+export const createdAnswer = (description: string, message: string, id: string): AnswerDefinition => ({
+  status: 201,
+  schema: Created,
+  description,
+  example: { success: true, message, id },
 });
 
 export const USER_EXAMPLE = {

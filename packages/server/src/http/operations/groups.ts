@@ -2,7 +2,7 @@ import { Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/protocol'
 import type { GroupInput } from '../../core/group-service.ts';
 import { chunks } from '../../core/paging.ts';
 import { done } from '../../wire/json-answer.ts';
-import { etag, isFresh, precondition } from '../conditions.ts';
+import { precondition, taggedReply } from '../conditions.ts';
 import { groupBody, releaseMembers } from '../group-body.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
@@ -88,10 +88,9 @@ const getGroup = operation('GET /v1/groups/:id', {
   errors: { group_not_found: NO_SUCH_GROUP },
   async handle(exchange, { groups }) {
     const group = await groups.find(exchange.caller.project, exchange.pathId);
-    exchange.setHeader('etag', etag(group.revision));
-    if (!isFresh(exchange.headers, group.revision)) return groupBody(group);
-    await releaseMembers(group);
-    return NOT_MODIFIED;
+    const reply = taggedReply(exchange, group.revision, () => groupBody(group));
+    if (reply === NOT_MODIFIED) await releaseMembers(group);
+    return reply;
   },
 });
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   Appended,
-  Created,
   exactly,
   limits,
   Message,
@@ -15,16 +14,16 @@ import {
   type Static,
 } from '@rollcall/protocol';
 import { checkMessageTimes } from '../../core/conversation-times.ts';
-import type { MessagePage } from '../../store/ports/messages.ts';
+import type { FoundMessage, MessagePage } from '../../store/ports/messages.ts';
 import { presentMessage } from '../../wire/conversation-presenters.ts';
 import { appended, created, done } from '../../wire/json-answer.ts';
-import { etag, isFresh, precondition } from '../conditions.ts';
+import { etag, precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { NOT_MODIFIED, type Reply } from '../reply.ts';
+import type { Reply } from '../reply.ts';
 import {
   checkStream,
   MESSAGES_STREAM_EXAMPLE,
@@ -32,8 +31,8 @@ import {
   streamMessages,
   watchingHost,
 } from './conversation-streams.ts';
-import { doneAnswer } from './examples.ts';
-import { CONVERSATION_PAGE, createdExample, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
+import { createdAnswer, doneAnswer } from './examples.ts';
+import { CONVERSATION_PAGE, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
 
 const operation = operationsOf('project', {
   name: 'messages',
@@ -72,6 +71,15 @@ export const MESSAGE_EXAMPLE = {
   deletedTimestamp: null,
 } as const;
 
+export const MESSAGE_ANSWER = { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE };
+
+export const MESSAGE_LIST_ANSWER = {
+  schema: MessageList,
+  description: 'A page of messages.',
+  example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
+  streamExample: MESSAGES_STREAM_EXAMPLE,
+};
+
 /** The paged list of the messages of the thread in the path. */
 export const messageListOf = {
   name: ({ pathId, query }: { readonly pathId: string; readonly query: MessageListQuery }) => [
@@ -82,7 +90,7 @@ export const messageListOf = {
   defaultLimit: limits.CONVERSATION_PAGE_DEFAULT_LIMIT,
 };
 
-/** The answer to a reading of messages, by `read`. */
+/** The answer to a read of a page of messages. */
 export function messageListBody(
   exchange: Exchange<unknown, MessageListQuery>,
   { messages, pageTokens }: HttpServices,
@@ -106,6 +114,12 @@ function presented({ messages, groupId, last, total }: MessagePage, threadId: st
   return { items: items.join(','), count: items.length, last, total };
 }
 
+/** The answer to a read of the message in the path. */
+export function messageReply(exchange: Exchange<unknown>, { message, groupId }: FoundMessage): Reply {
+  const { pathId: threadId } = exchange;
+  return taggedReply(exchange, message.revision, () => presentMessage(message, { threadId, groupId }));
+}
+
 const CREATION_EXAMPLE = {
   id: '82',
   authorID: 'ada',
@@ -118,12 +132,7 @@ const listMessages = operation('GET /v1/threads/:id/messages', {
   description: `Deleted messages are listed too, with empty content. A page also ends with the message that makes it larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.\n\n${STREAM_DESCRIPTION}`,
   query: MessageListQuery,
   list: messageListOf,
-  answer: {
-    schema: MessageList,
-    description: 'A page of messages.',
-    example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
-    streamExample: MESSAGES_STREAM_EXAMPLE,
-  },
+  answer: MESSAGE_LIST_ANSWER,
   errors: { thread_not_found: NO_SUCH_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
@@ -153,12 +162,7 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
       },
     },
   },
-  answer: {
-    status: 201,
-    schema: Created,
-    description: 'The message was created.',
-    example: createdExample('created message 82', '82'),
-  },
+  answer: createdAnswer('The message was created.', 'created message 82', '82'),
   errors: {
     thread_not_found: NO_SUCH_THREAD,
     group_not_found: NO_ACTIVE_GROUP,
@@ -176,19 +180,14 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
 const getMessage = operation('GET /v1/threads/:id/messages/:messageId', {
   id: 'getMessage',
   summary: 'Get a message',
-  answer: { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE },
+  answer: MESSAGE_ANSWER,
   conditions: 'read',
   errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
-  handle: (exchange, services) => messageBody(exchange, services),
+  async handle(exchange, { messages }) {
+    const { caller, pathId, messageId } = exchange;
+    return messageReply(exchange, await messages.find(caller.project, pathId, messageId));
+  },
 });
-
-/** The answer to a reading of the message in the path. */
-export async function messageBody(exchange: Exchange<unknown>, { messages }: HttpServices): Promise<Reply> {
-  const { caller, pathId: threadId, messageId, headers } = exchange as Exchange<{ project: string }>;
-  const { message, groupId } = await messages.find(caller.project, threadId, messageId);
-  exchange.setHeader('etag', etag(message.revision));
-  return isFresh(headers, message.revision) ? NOT_MODIFIED : presentMessage(message, { threadId, groupId });
-}
 
 const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
   id: 'putMessage',

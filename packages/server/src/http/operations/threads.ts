@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  Created,
   canonicalLocation,
   exactly,
   Flag,
@@ -21,12 +20,11 @@ import type { ListName } from '../../core/page-token.ts';
 import type { ThreadFilter, ThreadPage } from '../../store/ports/threads.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
-import { etag, isFresh, precondition } from '../conditions.ts';
+import { precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { NOT_MODIFIED } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
 import {
   checkStream,
@@ -35,7 +33,7 @@ import {
   THREADS_STREAM_EXAMPLE,
   watchingHost,
 } from './conversation-streams.ts';
-import { doneAnswer, NO_SUCH_GROUP } from './examples.ts';
+import { createdAnswer, doneAnswer, NO_SUCH_GROUP } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'threads',
@@ -95,8 +93,6 @@ export const THREAD_EXAMPLE = {
   lastMessageTimestamp: '2026-03-01T09:30:00.000Z',
   participants: [{ userID: 'ada', lastSeenTimestamp: '2026-03-01T09:30:00.000Z' }],
 } as const;
-
-export const createdExample = (message: string, id: string) => ({ success: true, message, id });
 
 /** Which threads a query asks for. */
 export function threadFilter(
@@ -195,12 +191,7 @@ const createThread = operation('POST /v1/threads', {
       },
     },
   },
-  answer: {
-    status: 201,
-    schema: Created,
-    description: 'The thread was created.',
-    example: createdExample('created thread plans', 'plans'),
-  },
+  answer: createdAnswer('The thread was created.', 'created thread plans', 'plans'),
   errors: {
     group_not_found: NO_ACTIVE_GROUP,
     thread_already_exists: 'A thread of this ID exists in the project.',
@@ -222,8 +213,7 @@ const getThread = operation('GET /v1/threads/:id', {
   errors: { thread_not_found: NO_SUCH_THREAD },
   async handle(exchange, { threads }) {
     const thread = await threads.find(exchange.caller.project, exchange.pathId);
-    exchange.setHeader('etag', etag(thread.revision));
-    return isFresh(exchange.headers, thread.revision) ? NOT_MODIFIED : presentThread(thread);
+    return taggedReply(exchange, thread.revision, () => presentThread(thread));
   },
 });
 

@@ -2,10 +2,9 @@ import { User, UserGroupList, UserItem, UserList, UserWrite } from '@rollcall/pr
 import type { ListedById, PageRequest } from '../../values/page.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPagination, presentUser } from '../../wire/presenters.ts';
-import { etag, isFresh, precondition } from '../conditions.ts';
+import { precondition, taggedReply } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
-import { NOT_MODIFIED } from '../reply.ts';
 import { checkListedIds, PageQuery, UserListQuery } from '../schemas.ts';
 import { doneAnswer, NO_SUCH_USER, USER_EXAMPLE } from './examples.ts';
 
@@ -74,8 +73,7 @@ const getUser = operation('GET /v1/users/:id', {
   errors: { user_not_found: NO_SUCH_USER },
   async handle(exchange, { users }) {
     const user = await users.find(exchange.caller.project, exchange.pathId);
-    exchange.setHeader('etag', etag(user.revision));
-    return isFresh(exchange.headers, user.revision) ? NOT_MODIFIED : presentUser(user);
+    return taggedReply(exchange, user.revision, () => presentUser(user));
   },
 });
 
