@@ -9,9 +9,10 @@ import { describe, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { StoreFileReader } from '../../src/cli/transfer/store-file.ts';
 import { runCli } from '../roster/roster-cli.ts';
+import { jwt, seconds } from '../support/jwt.ts';
 import { LAUNCHER } from '../support/launcher.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
-import { withDataDir } from '../support/server.ts';
+import { type TestServer, withDataDir, withServer } from '../support/server.ts';
 import { rollcall, rollcallOk } from './cli-process.ts';
 import { embedded, exportedBy, makeSmallStore, SMALL_COUNTS } from './stores.ts';
 
@@ -79,6 +80,29 @@ describe('rollcall backup and restore', () => {
         assert.deepEqual(records, await exportedBy(embedded(join(directory, 'from'))));
       }),
     ),
+  );
+
+  test(
+    'a position of changes of the original store is 410 in a restored one, of either engine',
+    { skip: skipsPostgres },
+    () =>
+      withBackup((text, directory) =>
+        withDatabase(async (databaseUrl) => {
+          const file = join(directory, 'backup.jsonl');
+          writeFileSync(file, text);
+          await restored(directory, file);
+          await rollcallOk(['restore', file], { env: { ROLLCALL_DATABASE_URL: databaseUrl } });
+          const token = jwt({ project_id: 'p', iat: seconds(Date.now()) }, 'secret of p');
+          const changes = (query: string) => (server: TestServer) =>
+            server.request('GET', `/v1/changes?${query}`, { token });
+          const original = await withServer({ dataDir: join(directory, 'from') }, changes('after=latest'));
+          const { next } = original.json<{ next: string }>();
+          for (const options of [{ dataDir: join(directory, 'to') }, { settings: { databaseUrl } }]) {
+            const { status, text: body } = await withServer(options, changes(`after=${next}`));
+            assert.deepEqual([status, /read everything anew/.test(body)], [410, true], body);
+          }
+        }),
+      ),
   );
 
   test('a restore that is killed leaves an empty store, and can be repeated', () =>

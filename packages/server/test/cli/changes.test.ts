@@ -97,6 +97,27 @@ describe('rollcall changes', () => {
     }
   });
 
+  test('changes by the command line have the actor command_line without an ID, and no request_id', async () => {
+    const { dataDir, url, projectId, projectToken } = server.running;
+    await server.running.request('PUT', '/v1/groups/g', { body: { name: 'G' } });
+    await rollcallOk([
+      'group',
+      'connect',
+      'g',
+      '--workspace',
+      'w',
+      '--project',
+      projectId,
+      '--data-dir',
+      dataDir,
+    ]);
+    const args = ['changes', '--url', url, '--token', projectToken, '--actor', 'command_line', '--json'];
+    const { id: _id, at: _at, ...change } = JSON.parse(await rollcallOk(args));
+    const actor = { kind: 'command_line', id: null };
+    const fields = ['connectedToMessenger'];
+    assert.deepEqual(change, { type: 'group.updated', actor, request_id: null, group: 'g', fields });
+  });
+
   test('rollcall changes --follow goes on with new changes, and Ctrl-C ends it with exit code 0', async () => {
     const project = await seeded();
     const args = ['changes', ...accessTo(project), '--follow', '--type', 'group.*,user.removed'];
