@@ -19,8 +19,8 @@ export interface ChangeProof {
 
 /** Inserts a record as a write does, of a change that the state does not show. */
 const RECORD = `
-  INSERT INTO changes (project_id, at, actor, request_id, changes)
-  SELECT project_id, 1, 'service', $2, '[{"type":"preferences.updated","user":"u0","fields":[]}]' FROM projects WHERE id = $1`;
+  INSERT INTO written_changes (project_id, at, actor, request_id, changes)
+  SELECT project_id, 1, 'service', $2, ARRAY['[{"type":"preferences.updated","user":"u0","fields":[]}]'] FROM projects WHERE id = $1`;
 
 /**
  * Runs the writers, and asserts that every reader has read the same changes, none twice, each in an order that fits, and that

@@ -13,8 +13,8 @@ import { until, within } from '../support/waiting.ts';
 const VISIBLE_MS = 5_000;
 /** A record as the commit of a write leaves it: without a position. */
 const RECORD = `
-  INSERT INTO changes (project_id, at, actor, request_id, changes)
-  SELECT project_id, 1, 'service', $1, '[{"type":"user.created","user":"u"}]' FROM projects WHERE id = $2`;
+  INSERT INTO written_changes (project_id, at, actor, request_id, changes)
+  SELECT project_id, 1, 'service', $1, ARRAY['[{"type":"user.created","user":"u"}]'] FROM projects WHERE id = $2`;
 
 describe('changes without a notification', { skip: skipsPostgres }, () => {
   test('a change of a process that was killed after its commit is visible within 5 s on every process', () =>
