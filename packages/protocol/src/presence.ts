@@ -1,6 +1,6 @@
 /** Presence: the locations of users in groups. */
 import { ERRORS, type ErrorCode } from './errors.ts';
-import { PRESENCE_UPDATES_MAX } from './limits.ts';
+import { CONNECTION_ID_MAX_LENGTH, PRESENCE_DATA_MAX_BYTES, PRESENCE_UPDATES_MAX } from './limits.ts';
 import {
   exactly,
   integer,
@@ -9,6 +9,7 @@ import {
   meaning,
   object,
   oneOf,
+  type Schema,
   type Static,
   text,
   textOrNull,
@@ -17,6 +18,22 @@ import { Done, Flag, Id, Location, Timestamp } from './values.ts';
 
 const userId = meaning(Id, 'Whose presence it is.');
 const groupId = (text: string) => meaning(maybe(Id), text);
+
+/** Names a connection, such as a tab of a browser. */
+export const ConnectionId = text({
+  'x-meaning':
+    'A connection of the user, such as a tab of a browser: any name that no other one of the user has.',
+  pattern: `^[\\x21-\\x7e]{1,${CONNECTION_ID_MAX_LENGTH}}$`,
+  description: `a string of 1 to ${CONNECTION_ID_MAX_LENGTH} visible ASCII characters`,
+});
+
+const PRESENCE_DATA = {
+  type: ['object', 'null'],
+  'x-maxBytes': PRESENCE_DATA_MAX_BYTES,
+  description: `a JSON object of at most ${PRESENCE_DATA_MAX_BYTES} bytes whose numbers JSON readers can keep, or null to clear it`,
+};
+/** Any JSON object beside a presence. */
+export const PresenceData = PRESENCE_DATA as Schema<Record<string, unknown> | null>;
 
 const writable = {
   groupID: groupId('The group in which the presence applies. Required, unless `organizationID` is there.'),
@@ -30,6 +47,14 @@ const writable = {
   absent: meaning(
     maybe(Flag),
     'The user has left this location. Not together with `durable`. False when absent.',
+  ),
+  connectionID: meaning(
+    maybe(ConnectionId),
+    'The connection that holds the location: the user is there while one holder remains. With `absent`, only its hold ends. Not together with `durable`.',
+  ),
+  data: meaning(
+    maybe(PresenceData),
+    'What others see beside the location with `expand=data`. Absent: unchanged. `null` clears it. Not together with `durable`.',
   ),
 };
 
@@ -105,12 +130,28 @@ export const PresenceUpdatesDone = object(
   { 'x-meaning': 'The results of many presence updates.' },
 );
 
+/** How a present user is shown. */
+export const PresenceProfile = object(
+  {
+    name: meaning(textOrNull(), 'The name; null when not set.'),
+    profile_picture_url: meaning(textOrNull(), 'The address of the picture; null when not set.'),
+  },
+  { 'x-meaning': 'How a present user is shown.' },
+);
+export type PresenceProfile = Static<typeof PresenceProfile>;
+
 /** The locations of one user in one group. */
 export const PresenceEntry = object(
   {
     id: meaning(Id, 'The ID that the host gave the user.'),
     ephemeral: meaning(
-      object({ locations: meaning(list(Location), 'In no order; empty when the user is not present.') }),
+      object({
+        locations: meaning(list(Location), 'In no order; empty when the user is not present.'),
+        data: meaning(
+          maybe(list(PresenceData)),
+          'With `expand=data`: of each location, the data of its newest holder, or null.',
+        ),
+      }),
       'The current locations of the user.',
     ),
     durable: meaning(
@@ -125,6 +166,7 @@ export const PresenceEntry = object(
       ),
       'Where the user was set durably, most recently. Absent when nowhere.',
     ),
+    user: meaning(maybe(PresenceProfile), 'With `expand=user`: how the user is shown.'),
   },
   { 'x-meaning': 'The locations of one user in one group.' },
 );

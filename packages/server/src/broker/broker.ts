@@ -40,6 +40,13 @@ export interface ConversationChanged {
   readonly only?: 'messages' | 'threads';
 }
 
+/** Names or pictures of users changed. */
+export interface ProfilesChanged {
+  readonly type: 'profiles';
+  readonly project: ProjectKey;
+  readonly userIds: readonly string[];
+}
+
 /** Changes of a project were recorded, up to this position. */
 export interface ChangesRecorded {
   readonly type: 'changes';
@@ -52,6 +59,7 @@ export type Change =
   | SessionRevoked
   | EligibilityChanged
   | ConversationChanged
+  | ProfilesChanged
   | ChangesRecorded;
 
 export interface Broker {

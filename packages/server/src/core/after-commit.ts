@@ -27,6 +27,9 @@ const USERS_LOOKED_UP_MAX = 100;
 /** Pairs of group and user of one statement. */
 const PAIRS_AT_ONCE = 1_000;
 
+/** The fields of users that presence shows. */
+const SHOWN_FIELDS = new Set(['name', 'profile_picture_url']);
+
 type Departure = Change & { readonly type: 'member.removed' };
 
 interface StatusChange {
@@ -81,6 +84,7 @@ export async function afterCommit(
   changes: readonly Change[],
 ): Promise<void> {
   publishConversation(parts, project, changes);
+  publishProfiles(parts, project, changes);
   const found = consequencesOf(changes);
   const { removedGroups, users, groups } = found;
   if (found.departures.length + removedGroups.size + users.length + groups.length === 0) return;
@@ -113,6 +117,17 @@ function publishConversation(
     ...{ type: 'conversation', project, groupId, threadId },
     ...(type === 'message.appended' && { only: 'messages' }),
   });
+}
+
+/** Nobody waits for it: a stream that misses it shows the earlier name until its reader gets another snapshot. */
+function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes: readonly Change[]): void {
+  const ids = changes.flatMap((change) =>
+    change.type === 'user.updated' && change.fields.some((field) => SHOWN_FIELDS.has(field))
+      ? [change.user]
+      : [],
+  );
+  for (const userIds of slices(ids, USERS_PER_EVENT))
+    void announce(broker, { type: 'profiles', project, userIds });
 }
 
 /** One departure in each event-loop tick: a replaced member list may have a million users. */

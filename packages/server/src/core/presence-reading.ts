@@ -15,17 +15,27 @@ import type { LocationFilter } from '../values/location-filter.ts';
 import type { PageRequest } from '../values/page.ts';
 import type { Clock } from './clock.ts';
 import { groupNotFound, userNotFound } from './errors.ts';
+import { NO_PROFILE, readProfiles } from './user-profiles.ts';
 
 /** The presence of one user in one group: the ephemeral locations, and the latest durable one. */
 export interface Presence {
   readonly userId: string;
   readonly locations: readonly Json[];
+  /** Where data are asked for: those of each location. */
+  readonly data?: readonly (Json | null)[];
   readonly durable: Pick<DurablePresence, 'location' | 'at'> | null;
+  /** Where users are asked for: name and picture. */
+  readonly user?: Json;
 }
+
+/** What a reading or a stream shows beside locations. */
+export type Expansion = 'data' | 'user';
 
 export interface PresenceFilter {
   readonly location: LocationFilter;
   readonly excludeDurable: boolean;
+  /** In alphabetical order; absent for nothing. */
+  readonly expand?: readonly Expansion[];
 }
 
 export interface PresencePage {
@@ -50,7 +60,7 @@ interface Candidates {
 const COUNTED_AT_ONCE = 500;
 
 interface Parts {
-  readonly store: Pick<Store, 'groups' | 'eligibility' | 'durablePresence'>;
+  readonly store: Pick<Store, 'groups' | 'eligibility' | 'durablePresence' | 'users'>;
   readonly presence: PresenceStore;
   readonly clock: Clock;
 }
@@ -81,10 +91,15 @@ export class PresenceReading {
     for (let start = after; ; await nextIteration()) {
       const { entries, next } = await this.#candidates(scope, filter, { after: start, limit: limit + 1 });
       visible.push(...(await this.#presentable(scope, entries)));
-      if (next === null && visible.length <= limit) return { entries: visible, last: null };
+      if (next === null && visible.length <= limit) {
+        return { entries: await this.#expanded(project, visible, filter.expand), last: null };
+      }
       if (visible.length > limit || ephemeralBytes(visible) >= READING_MAX_BYTES) {
         const page = visible.slice(0, limit);
-        return { entries: page, last: page.at(-1)?.userId ?? null };
+        return {
+          entries: await this.#expanded(project, page, filter.expand),
+          last: page.at(-1)?.userId ?? null,
+        };
       }
       start = next;
     }
@@ -103,18 +118,45 @@ export class PresenceReading {
   }
 
   /** One user's entry, empty where the user is not eligible. @throws ServiceError for an unknown user or group */
-  async ofUser(scope: PresenceScope, userId: string): Promise<Presence> {
+  async ofUser(scope: PresenceScope, userId: string, expand?: PresenceFilter['expand']): Promise<Presence> {
+    const [entry] = await this.#expanded(scope.project, [await this.#ofUser(scope, userId)], expand);
+    return entry as Presence;
+  }
+
+  async #ofUser(scope: PresenceScope, userId: string): Promise<Presence> {
     const { project, groupId } = scope;
     const eligibility = await this.#parts.store.eligibility.find(project, groupId, userId);
     if (eligibility.user === null) throw userNotFound(userId);
     if (eligibility.group === null) throw groupNotFound(groupId);
     if (!isEligible(eligibility)) return { userId, locations: [], durable: null };
     const { incarnation } = eligibility;
-    const [{ locations }, durable] = await Promise.all([
+    const [ephemeral, durable] = await Promise.all([
       this.#parts.presence.locationsOf({ ...scope, userId, incarnation, now: this.#parts.clock.now() }),
       this.#parts.store.durablePresence.find(project, groupId, userId),
     ]);
-    return { userId, locations, durable };
+    return { userId, ...ephemeral, durable };
+  }
+
+  /** The entries with what is asked for, and nothing else. */
+  async #expanded(
+    project: PresenceScope['project'],
+    entries: readonly Presence[],
+    expand: PresenceFilter['expand'] = [],
+  ): Promise<Presence[]> {
+    const profiles = expand.includes('user')
+      ? await readProfiles(
+          this.#parts.store,
+          project,
+          entries.map(({ userId }) => userId),
+        )
+      : null;
+    return entries.map(({ userId, locations, data, durable }) => ({
+      userId,
+      locations,
+      ...(expand.includes('data') && { data: data ?? locations.map(() => null) }),
+      durable,
+      ...(profiles !== null && { user: profiles.get(userId) ?? NO_PROFILE }),
+    }));
   }
 
   async #candidates(scope: PresenceScope, filter: PresenceFilter, page: PageRequest): Promise<Candidates> {
@@ -136,10 +178,11 @@ export class PresenceReading {
     if (candidates.length === 0) return candidates;
     const ids = candidates.map(({ userId }) => userId);
     const presentable = await this.#parts.store.eligibility.filter(project, groupId, ids);
-    return candidates.flatMap(({ userId, incarnation, locations, durable }) => {
+    return candidates.flatMap(({ incarnation, ...candidate }) => {
+      const { userId, durable } = candidate;
       if (!presentable.has(userId)) return [];
-      const own = presentable.get(userId) === incarnation ? locations : [];
-      return own.length > 0 || durable !== null ? [{ userId, locations: own, durable }] : [];
+      if (presentable.get(userId) === incarnation && candidate.locations.length > 0) return [candidate];
+      return durable === null ? [] : [{ userId, locations: [], durable }];
     });
   }
 }
@@ -149,8 +192,8 @@ function merged(present: PresentUsers, durable: readonly DurablePresence[], limi
   const users = new Map<string, Candidate>();
   for (const user of present.users) users.set(user.userId, { ...user, durable: null });
   for (const { userId, ...latest } of durable) {
-    const { incarnation = null, locations = [] } = users.get(userId) ?? {};
-    users.set(userId, { userId, incarnation, locations, durable: latest });
+    const present = users.get(userId) ?? { userId, incarnation: null, locations: [] };
+    users.set(userId, { ...present, durable: latest });
   }
   const lastDurable = durable.length < limit ? null : (durable.at(-1)?.userId ?? null);
   const next = firstOf(present.next, lastDurable);
@@ -166,9 +209,12 @@ function firstOf(one: string | null, other: string | null): string | null {
   return compareCodePoints(one, other) < 0 ? one : other;
 }
 
-/** Of the locations that are read from the engine, which are all that a user can have many of. */
+/** Of the locations and data that are read from the engine, which are all that a user can have many of. */
 function ephemeralBytes(entries: readonly Presence[]): number {
   let bytes = 0;
-  for (const { locations } of entries) for (const location of locations) bytes += Buffer.byteLength(location);
+  for (const { locations, data = [] } of entries) {
+    for (const location of locations) bytes += Buffer.byteLength(location);
+    for (const one of data) bytes += one === null ? 0 : Buffer.byteLength(one);
+  }
   return bytes;
 }

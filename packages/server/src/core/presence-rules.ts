@@ -11,6 +11,12 @@ export function inspectPresence(write: Record<string, unknown>, errors: Validati
   if (write.absent === true && write.durable === true) {
     errors.invalid.add('absent', 'absent or durable, not both: an absence cannot be durable');
   }
+  if (write.durable === true) {
+    for (const name of ['connectionID', 'data']) {
+      if (Object.hasOwn(write, name))
+        errors.invalid.add(name, `no ${name} together with durable: only ephemeral presence has one`);
+    }
+  }
   if (isJsonObject(location) && isJsonObject(exclusiveWithin) && !matches(location, exclusiveWithin)) {
     errors.invalid.add('location', 'a location that has every pair of exclusiveWithin');
   }

@@ -28,7 +28,10 @@ interface Parts {
 }
 
 /** A checked presence update of one user in one group. */
-export type PresenceChange = Pick<PresenceWrite, 'location' | 'exclusiveWithin' | 'durable' | 'absent'> & {
+export type PresenceChange = Pick<
+  PresenceWrite,
+  'location' | 'exclusiveWithin' | 'durable' | 'absent' | 'connectionID' | 'data'
+> & {
   readonly groupID: string;
 };
 
@@ -38,6 +41,8 @@ interface Update extends PresenceScope {
   readonly userId: string;
   readonly location: Json;
   readonly region: Json;
+  readonly connection?: string;
+  readonly data?: Json | null;
 }
 
 export interface UserPresenceChange {
@@ -164,15 +169,22 @@ export class PresenceService {
 }
 
 function toUpdate(project: ProjectKey, userId: string, write: PresenceChange): Update {
-  const { groupID, exclusiveWithin, durable, absent } = write;
+  const { groupID, exclusiveWithin, durable, absent, connectionID, data } = write;
   const location = canonicalLocation(write.location);
-  return {
+  const update: Update = {
     project,
     kind: durable === true ? 'durable' : absent === true ? 'absent' : 'ephemeral',
     groupId: groupID,
     userId,
     location,
     region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
+  };
+  // Most updates have neither.
+  if (connectionID === undefined && data === undefined) return update;
+  return {
+    ...update,
+    ...(connectionID !== undefined && { connection: connectionID }),
+    ...(data !== undefined && { data: data === null ? null : JSON.stringify(data) }),
   };
 }
 

@@ -207,6 +207,8 @@ export type GroupEvent =
     }
   /** The users were set deleted, or active again; they may or may not be members or present. */
   | { readonly type: 'users'; readonly userIds: readonly string[]; readonly active: boolean }
+  /** The names or pictures of the users changed; they may or may not be members or present. */
+  | { readonly type: 'profiles'; readonly userIds: readonly string[] }
   /** The group was set deleted, or active again. */
   | { readonly type: 'group'; readonly active: boolean };
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Broker } from '../broker/broker.ts';
+import type { Broker, ProfilesChanged } from '../broker/broker.ts';
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import { SendQueue } from './channels/send-queue.ts';
@@ -7,6 +7,7 @@ import { WriteBudget } from './channels/write-budget.ts';
 import type { FollowedParts } from './feed/followed-group.ts';
 import { GroupFeed } from './feed/group-feed.ts';
 import { InterruptionLog } from './feed/interruption-log.ts';
+import { ConnectionReleases } from './sessions/connection-releases.ts';
 import { OpenStreams } from './sessions/open-streams.ts';
 import { StreamPermits } from './sessions/stream-permits.ts';
 import type { StreamRequest } from './sessions/stream-request.ts';
@@ -45,6 +46,8 @@ export class PresenceHub implements SessionOwner {
   readonly #queue: SendQueue;
   readonly #stops: readonly (() => void)[];
   readonly #interruptions: InterruptionLog;
+  readonly #releases: ConnectionReleases;
+  #isStopping = false;
   readonly #reads = new Semaphore({ permits: READS_AT_ONCE });
 
   constructor(parts: HubParts) {
@@ -53,7 +56,11 @@ export class PresenceHub implements SessionOwner {
     this.#interruptions = new InterruptionLog(parts.log);
     this.#streams = new OpenStreams(parts);
     this.#queue = new SendQueue(clock, mergeMs, new WriteBudget(clock.now(), writesPerSecond));
+    this.#releases = new ConnectionReleases(parts);
     this.#stops = [
+      parts.broker.subscribe((change) => {
+        if (change.type === 'profiles') this.#onProfiles(change);
+      }),
       clock.every(TICK_MS, () => this.#tick()),
       clock.every(HEARTBEAT_MS, () => this.#heartbeat()),
     ];
@@ -74,6 +81,7 @@ export class PresenceHub implements SessionOwner {
     const feed = this.#feedOf({ project: request.caller.project, groupId: request.groupId });
     const session = new StreamSession(request, this);
     this.#streams.add(session);
+    await this.#releases.opened(request);
     await feed.join(session, position);
     return this.#streams.requireGoing(session);
   }
@@ -81,6 +89,8 @@ export class PresenceHub implements SessionOwner {
   ended(session: StreamSession): void {
     this.#lost.delete(session);
     this.#streams.ended(session);
+    // The pages of a server that stops reconnect to another one.
+    if (!this.#isStopping) this.#releases.closed(session.request);
   }
 
   /** The reader gets a snapshot once its network has taken what it was sent: see the tick. */
@@ -95,11 +105,13 @@ export class PresenceHub implements SessionOwner {
 
   /** Ends all streams at once; no more are opened. Idempotent. */
   stop(): void {
+    this.#isStopping = true;
     this.#streams.stop();
   }
 
   /** Releases everything. Idempotent. */
   close(): void {
+    this.#isStopping = true;
     this.#streams.close();
     this.#queue.close();
     for (const stop of this.#stops) stop();
@@ -116,10 +128,20 @@ export class PresenceHub implements SessionOwner {
         interruptions: this.#interruptions,
         reads: this.#reads,
         sendSoon: (channel) => this.#queue.add(channel),
+        onReleasing: this.#releases.releasing,
       });
       this.#feeds.set(key, feed);
     }
     return feed;
+  }
+
+  #onProfiles({ project, userIds }: ProfilesChanged): void {
+    for (const feed of this.#feeds.values()) {
+      if (feed.project !== project) continue;
+      void feed.publishProfiles(userIds).catch((err) => {
+        this.#parts.log.error({ err }, 'a changed name or picture was not published to streams');
+      });
+    }
   }
 
   #tick(): void {

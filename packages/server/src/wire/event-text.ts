@@ -11,6 +11,8 @@ export interface ArrivedEvent {
   readonly location: Json;
   /** The location that the user moved from; null for a user who was not present before. */
   readonly from: Json | null;
+  /** Name and picture of the user; null where they are not shown. */
+  readonly user: Json | null;
 }
 
 export interface DepartedEvent {
@@ -30,7 +32,22 @@ export interface DurableEvent {
   readonly at: number;
 }
 
-export type PresenceEvent = ArrivedEvent | DepartedEvent | DurableEvent;
+/** The data of a location where the user is; null where it has none any more. */
+export interface DataEvent {
+  readonly type: 'data';
+  readonly userId: string;
+  readonly location: Json;
+  readonly data: Json | null;
+}
+
+/** Name and picture of a user who is shown. */
+export interface UserEvent {
+  readonly type: 'user';
+  readonly userId: string;
+  readonly user: Json;
+}
+
+export type PresenceEvent = ArrivedEvent | DepartedEvent | DurableEvent | DataEvent | UserEvent;
 
 interface Entry {
   /** The offset of the group's event; several entries can have the same one. */
@@ -70,10 +87,16 @@ export const entryEvents = (
   });
 
 function eventData(event: PresenceEvent): string {
-  const start = `{"id":${JSON.stringify(event.userId)},"location":${event.location}`;
+  const id = `{"id":${JSON.stringify(event.userId)}`;
+  if (event.type === 'user') return `${id},"user":${event.user}}`;
+  const start = `${id},"location":${event.location}`;
   switch (event.type) {
-    case 'arrived':
-      return event.from === null ? `${start}}` : `${start},"from":${event.from}}`;
+    case 'arrived': {
+      const from = event.from === null ? '' : `,"from":${event.from}`;
+      return event.user === null ? `${start}${from}}` : `${start}${from},"user":${event.user}}`;
+    }
+    case 'data':
+      return `${start},"data":${event.data ?? 'null'}}`;
     case 'departed':
       return `${start},"reason":"${event.reason}"${event.isDurable ? ',"durable":true' : ''}}`;
     case 'durable':

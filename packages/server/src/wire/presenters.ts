@@ -10,8 +10,12 @@ export interface PresenceEntry {
   readonly userId: string;
   /** In no order. */
   readonly locations: readonly Json[];
+  /** The data of each location, where they are shown. */
+  readonly data?: readonly (Json | null)[];
   /** The durable location that was set last; null where there is none. */
   readonly durable: { readonly location: Json; readonly at: number } | null;
+  /** Name and picture, where they are shown. */
+  readonly user?: Json;
 }
 
 const text = JSON.stringify as (value: string | null) => string;
@@ -33,10 +37,13 @@ export const presentUser = (user: UserRecord) =>
 export const presentPreferences = ({ sendViaMessenger, sendViaEmail }: Required<NotificationChannels>) =>
   `[{"notification_channels":{"sendViaMessenger":${sendViaMessenger},"sendViaEmail":${sendViaEmail}}}]`;
 
-export function presentPresence({ userId, locations, durable }: PresenceEntry): string {
+export function presentPresence({ userId, locations, data, durable, user }: PresenceEntry): string {
   const latest =
     durable === null ? '' : `,"durable":{"location":${durable.location},"timestamp":"${time(durable.at)}"}`;
-  return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]}${latest}}`;
+  // An array writes null as nothing.
+  const beside = data === undefined ? '' : `,"data":[${data.map((one) => one ?? 'null').join(',')}]`;
+  const profile = user === undefined ? '' : `,"user":${user}`;
+  return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]${beside}}${latest}${profile}}`;
 }
 
 export function presentUpdatesApplied(updated: number, refused: readonly RejectedPresenceUpdate[]): string {

@@ -1,6 +1,7 @@
 /** The operations that a client token opens to a browser. */
 import {
   ClientPresenceWrite,
+  ConnectionId,
   exactly,
   Id,
   limits,
@@ -84,6 +85,11 @@ const ClientPresenceQuery = exactly({
     'x-example': 'analysts',
   }),
   ...GroupPresenceQuery.properties,
+  connectionID: meaning(
+    maybe(ConnectionId),
+    'Of a stream: what this connection holds in the group is released 2 seconds after the stream has closed, unless the connection has another stream open by then.',
+    { 'x-example': 'tab-1' },
+  ),
 });
 type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
 
@@ -113,6 +119,11 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
       errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
     else exchange.groupNoun = nounOfToken(caller);
     checkPresenceReading(exchange, errors);
+    if (query.connectionID !== undefined && !asksForStream(exchange))
+      errors.invalid.add(
+        'query parameter connectionID',
+        'no such parameter on a reading, which holds nothing',
+      );
   },
   async handle(exchange, services) {
     const { caller, query, headers } = exchange;
@@ -123,6 +134,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
       const groupId = await services.clients.enter(exchange.writer, query.groupID ?? null);
       return await readPresence(services, exchange, groupId, {
         viewer: { userId: caller.userId, ...(permit !== null && { permit }) },
+        ...(query.connectionID !== undefined && { connection: query.connectionID }),
         credentials: authorization,
         checkCredentials: () => services.authenticator.authenticateClient(authorization),
       });

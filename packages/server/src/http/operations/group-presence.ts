@@ -28,6 +28,7 @@ import { asksForStream, openPresenceStream, rejectPaging } from '../presence-str
 import type { Reply } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
+import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
 
 const operation = operationsOf('project', PRESENCE_TAG);
@@ -46,6 +47,7 @@ export const GroupPresenceQuery = exactly({
     default: false,
     'x-example': false,
   }),
+  expand: ExpandParameter,
   count_only: meaning(
     maybe(Flag),
     'Answer `{"count": …}`: how many all pages would list. Not together with `limit` and `token`.',
@@ -135,7 +137,7 @@ export function readPresence(
   services: HttpServices,
   exchange: Exchange<Caller, GroupPresenceQuery>,
   groupId: string,
-  watching: Pick<StreamRequest, 'viewer' | 'credentials' | 'checkCredentials'>,
+  watching: Pick<StreamRequest, 'viewer' | 'credentials' | 'checkCredentials' | 'connection'>,
 ): Promise<Reply> {
   const { caller, query, groupNoun } = exchange;
   const filter = filterOf(query);
@@ -180,10 +182,12 @@ function filterOf({
   location,
   partial_match: partial = false,
   exclude_durable: excludeDurable = false,
+  expand,
 }: GroupPresenceQuery): PresenceFilter {
   return {
     location: location === undefined ? null : { location: canonicalLocation(location), partial },
     excludeDurable,
+    ...(expand !== undefined && { expand: expansionsOf(expand) }),
   };
 }
 
@@ -191,7 +195,8 @@ function filterOf({
 export function presenceList(groupId: string, query: GroupPresenceQuery): ListName | null {
   const { location } = query as { location?: unknown };
   if (location !== undefined && !isLocation(location)) return null;
-  return ['presence', groupId, JSON.stringify(filterOf(query))];
+  const { expand: _expand, ...filter } = filterOf(query);
+  return ['presence', groupId, JSON.stringify(filter)];
 }
 
 const isLocation = (value: unknown) =>

@@ -18,6 +18,7 @@ import type { Exchange } from '../exchange.ts';
 import { inWordsOf, nounOfBody, OLDER_NAME_ERROR, OLDER_NAME_EXAMPLE, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, NO_SUCH_USER, PRESENT_EXAMPLE } from './examples.ts';
+import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
 
 export const PRESENCE_TAG = {
   name: 'presence',
@@ -27,6 +28,7 @@ const operation = operationsOf('project', PRESENCE_TAG);
 
 const UserPresenceQuery = exactly({
   groupID: meaning(Id, 'The group.', { 'x-example': 'analysts' }),
+  expand: ExpandParameter,
 });
 
 const getUserPresence = operation('GET /v1/users/:id/presence', {
@@ -43,7 +45,8 @@ const getUserPresence = operation('GET /v1/users/:id/presence', {
   errors: { user_not_found: NO_SUCH_USER, group_not_found: NO_SUCH_GROUP },
   async handle({ caller, pathId, query }, { presenceReading }) {
     const scope = { project: caller.project, groupId: query.groupID };
-    return presentPresence(await presenceReading.ofUser(scope, pathId));
+    const expand = query.expand === undefined ? undefined : expansionsOf(query.expand);
+    return presentPresence(await presenceReading.ofUser(scope, pathId, expand));
   },
 });
 
@@ -65,6 +68,8 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
 - **Durable**: where the user was last, with the time; stored until it is replaced. A user has at most ${limits.DURABLE_LOCATIONS_MAX.toLocaleString('en')} in a group, with 1 MiB of text; more ends the oldest.
 - **Exclusive**: with \`exclusiveWithin\`, the user is at one location within that wider one, and leaves the location before.
 - **Absent**: ends the ephemeral presence at exactly this location. No effect for a user who is not there.
+- **Connections**: with \`connectionID\`, the location is held by that connection, such as a tab. The user is there as long as one connection or an update without one holds it; in an exclusive region, at the location of the holder that moved last. \`absent\` with \`connectionID\` ends that hold alone.
+- **Data**: \`data\` is a JSON object of at most ${limits.PRESENCE_DATA_MAX_BYTES.toLocaleString('en')} bytes that readings and streams show with \`expand=data\`.
 - **Bounds**: of a user in a group, at most ${limits.EPHEMERAL_LOCATIONS_MAX} ephemeral locations of ${limits.EPHEMERAL_LOCATIONS_MAX_BYTES.toLocaleString('en')} bytes of JSON together. One that exceeds them ends those of the user's others that would have ended first.`.trim(),
   body: {
     schema: PresenceWrite,

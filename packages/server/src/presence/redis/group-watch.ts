@@ -51,6 +51,7 @@ function isEvent(event: Readonly<Record<string, unknown>>): boolean {
       return areTexts('userId', 'location') && Number.isSafeInteger(event.at);
     case 'usersRemoved':
     case 'users':
+    case 'profiles':
       return Array.isArray(event.userIds);
     default:
       return event.type === 'group' || event.type === 'groupRemoved';

@@ -36,11 +36,25 @@ export class ChannelSet {
     for (const channel of this) if (channel.isOpen && !channel.view.filter.excludeDurable) yield channel;
   }
 
+  /** The channels that show names and pictures, this user's among them. */
+  *showingUsers(userId: string): Generator<Channel> {
+    for (const channel of this) if (channel.isOpen && channel.showsUser(userId)) yield channel;
+  }
+
+  /** Whether a channel shows names and pictures. */
+  get hasUsers(): boolean {
+    for (const channel of this) if (channel.view.showsUsers) return true;
+    return false;
+  }
+
   /** The channels that may show the event. */
-  near({ location, ...event }: ReaderEvent): Iterable<Channel> {
+  near(event: ReaderEvent): Iterable<Channel> {
+    if (event.type === 'user') return this.showingUsers(event.userId);
+    const { location } = event;
     const from = event.type === 'arrived' ? event.from : null;
     return from === null ? this.#index.near(location) : this.#index.near(location, from);
   }
 }
 
-const keyOf = ({ location, excludeDurable }: PresenceFilter) => JSON.stringify([location, excludeDurable]);
+const keyOf = ({ location, excludeDurable, expand = [] }: PresenceFilter) =>
+  JSON.stringify([location, excludeDurable, expand]);

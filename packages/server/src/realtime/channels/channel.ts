@@ -81,6 +81,12 @@ export class Channel {
     return this.#isOpen;
   }
 
+  /** Whether it shows an entry of the user, with name and picture. */
+  showsUser(userId: string): boolean {
+    const { view, profiles } = this.#state;
+    return this.view.showsUsers && this.view.presenceOf(userId, view, profiles) !== null;
+  }
+
   /** The offset up to which readers have been sent events, or are being sent them. */
   get sentTo(): number {
     return this.#sentTo;
@@ -130,7 +136,7 @@ export class Channel {
     if (offset >= this.#sentTo) return NO_TEXT;
     const entries = () => {
       const all = this.#recent.after(offset);
-      return isMerged && all !== null ? mergeEntries(all) : all;
+      return isMerged && all !== null ? mergeEntries(all, this.view.showsData) : all;
     };
     return this.shared(`${offset} ${isMerged}`, entries, this.#sentTo);
   }
@@ -222,7 +228,11 @@ export class Channel {
       from: this.#sentTo,
       first: (entries[0] as Entry).offset,
       to,
-      text: this.#state.batchText.of({ entries, isMerged, idAt: this.#idAt, to }),
+      text: this.#state.batchText.of({
+        ...{ entries, isMerged, to },
+        showsData: this.view.showsData,
+        idAt: this.#idAt,
+      }),
     };
     this.#pending = [];
     this.#recent.add(entries);

@@ -22,6 +22,10 @@ export async function openChannel(
   await inOrder(async () => {
     // The channel was suspended again since; the task that did so opens it.
     if (channel.stale !== stale) return;
+    if (channel.view.showsUsers) {
+      state.profiles.need();
+      await state.profiles.read(store, state.scope, state.userIds());
+    }
     channel.view.replaceDurable(await upToDate(locations, stale.userIds, store, state, channel));
     channel.restart(clock.now());
     if (channel.readers.size > 0) await channel.reopen();

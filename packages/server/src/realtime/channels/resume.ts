@@ -4,10 +4,11 @@ import type {
   PresencePosition,
   PresenceWatch,
 } from '../../presence/presence-store.ts';
-import { arrived, departed, durable, type Entry, type ReaderEvent } from '../events/reader-event.ts';
+import { arrived, dataOf, departed, durable, type Entry, type ReaderEvent } from '../events/reader-event.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import type { FilteredView } from '../views/filtered-view.ts';
 import type { GroupView } from '../views/group-view.ts';
+import type { ShownProfiles } from '../views/shown-profiles.ts';
 import type { Channel } from './channel.ts';
 import type { Opening } from './channel-reader.ts';
 
@@ -60,11 +61,7 @@ export function resume(
   const due = () => events.filter(([at]) => at <= to);
   const text = isCovered
     ? channel.missed(offset, false)
-    : channel.shared(
-        `${offset} ${to} of ${state.offset}`,
-        () => entriesOf(due(), channel.view, state.view),
-        to,
-      );
+    : channel.shared(`${offset} ${to} of ${state.offset}`, () => entriesOf(due(), channel.view, state), to);
   return text === null ? null : { opening: { text, offset: to }, knownTo: head };
 }
 
@@ -72,28 +69,57 @@ export function resume(
  * The group's events for a reader who may have some of them already: each has where a user is or is not. Null where the
  * earlier location of a user would be needed.
  */
-function entriesOf(events: readonly NumberedEvent[], view: FilteredView, group: GroupView): Entry[] | null {
+function entriesOf(
+  events: readonly NumberedEvent[],
+  view: FilteredView,
+  { view: group, profiles }: FeedState,
+): Entry[] | null {
   const entries: Entry[] = [];
   const lastDurable = new Map<string, number>();
   for (const [offset, event] of events) if (event.type === 'durable') lastDurable.set(event.userId, offset);
   for (const [offset, event] of events) {
-    const shown = shownOf(event, view, group);
+    const shown = shownOf(event, view, group, profiles);
     if (shown === undefined) return null;
     // The view has the last one of a user's durable locations.
     const isOutdated = event.type === 'durable' && lastDurable.get(event.userId) !== offset;
-    if (shown !== null && !isOutdated) entries.push({ offset, event: shown });
+    if (shown === null || isOutdated) continue;
+    entries.push({ offset, event: shown });
+    const beside = event.type === 'arrived' ? arrivedData(event, view) : null;
+    if (beside !== null && shown.type === 'arrived') entries.push({ offset, event: beside });
   }
   return entries;
 }
 
+/** The data that an arrival brings, as an event of its own. A location without data needs none: nobody has other ones of it. */
+function arrivedData(
+  { userId, location, data }: Extract<PresenceEvent, { type: 'arrived' }>,
+  view: FilteredView,
+): ReaderEvent | null {
+  return data === undefined ? null : view.filtered(dataOf(userId, location, data));
+}
+
 /** Null for what the filter hides, undefined for what cannot be known. */
-function shownOf(event: PresenceEvent, view: FilteredView, group: GroupView): ReaderEvent | null | undefined {
+function shownOf(
+  event: PresenceEvent,
+  view: FilteredView,
+  group: GroupView,
+  profiles: ShownProfiles,
+): ReaderEvent | null | undefined {
   switch (event.type) {
+    case 'releasing':
+      return null;
+    case 'profiles':
+      return view.showsUsers ? undefined : null;
+    case 'data': {
+      const { userId, location, data } = event;
+      const isHidden = group.has(userId) && !group.isVisible(userId);
+      return isHidden ? null : view.filtered(dataOf(userId, location, data));
+    }
     case 'arrived': {
       const { userId, location, from } = event;
       // A user who is not present any more has left since, which is an event of its own.
       const isHidden = group.has(userId) && !group.isVisible(userId);
-      if (!isHidden) return view.filtered(arrived(userId, location, from));
+      if (!isHidden) return view.filtered(arrived(userId, location, from, true, profiles.get(userId)));
       return from === null ? null : view.filtered(departed(userId, from, 'moved'));
     }
     case 'departed':

@@ -22,7 +22,7 @@ export async function snapshotOf(view: FilteredView, state: FeedState): Promise<
   const parts: TextPart[] = [];
   for (const [index, userId] of userIds.entries()) {
     if (index > 0 && index % USERS_PER_TICK === 0) await nextIteration();
-    const presence = view.presenceOf(userId, state.view);
+    const presence = view.presenceOf(userId, state.view, state.profiles);
     if (presence !== null) parts.push(...entryTexts.of(presence));
   }
   if (parts[0] !== undefined) parts[0] = withoutComma(parts[0]);

@@ -1,20 +1,22 @@
 import type { DepartureReason } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
-import { arrived, departed, type Entry, type ReaderEvent } from './reader-event.ts';
+import { type Arrival, arrived, dataOf, departed, type Entry, type ReaderEvent } from './reader-event.ts';
 
 /**
  * Merges entries that are sent together: several changes of a user become their net change, at the offset of the first. So a
  * reader who is cut off in between and resumes from an offset is ahead of that offset at most. The merged list and the whole
  * list lead a reader to the same state.
+ *
+ * @param showsData whether the reader is shown data
  */
-export function mergeEntries(entries: readonly Entry[]): readonly Entry[] {
+export function mergeEntries(entries: readonly Entry[], showsData = false): readonly Entry[] {
   const byUser = Map.groupBy(entries, ({ event }) => event.userId);
   if (byUser.size === entries.length) return entries;
   const merged: Entry[] = [];
   for (const [userId, own] of byUser) {
     const { offset } = own[0] as Entry;
     if (own.length === 1) merged.push(own[0] as Entry);
-    else for (const event of net(userId, own)) merged.push({ offset, event });
+    else for (const event of net(userId, own, showsData)) merged.push({ offset, event });
   }
   return merged;
 }
@@ -28,20 +30,38 @@ interface Visit {
   /** The last location from which the user moved here. */
   origin: Visit | null;
   reason: DepartureReason;
+  /** The data that the entries have of the location; undefined where they have none. An arrival has null. */
+  data: Json | null | undefined;
 }
 
-function net(userId: string, entries: readonly Entry[]): ReaderEvent[] {
+function net(userId: string, entries: readonly Entry[], showsData: boolean): ReaderEvent[] {
   const visits = new Map<Json, Visit>();
   let durable: ReaderEvent | null = null;
+  /** The last name and picture, which an arrival can have too. */
+  let profile: Json | null = null;
+  let userEvent: ReaderEvent | null = null;
   for (const { event } of entries) {
     if (event.type === 'durable' || (event.type === 'departed' && event.isDurable)) durable = event;
-    else follow(visits, event);
+    else if (event.type === 'user') {
+      userEvent = event;
+      profile = event.user;
+    } else {
+      follow(visits, event);
+      if (event.type === 'arrived') profile = event.user;
+    }
   }
-  const events = ephemeralEvents(userId, [...visits.values()]);
-  return durable === null ? events : [...events, durable];
+  const events = ephemeralEvents(userId, [...visits.values()], profile);
+  const data = showsData ? dataEvents(userId, [...visits.values()]) : [];
+  return [...events, ...data, durable, userEvent].filter((event) => event !== null);
 }
 
-function follow(visits: Map<Json, Visit>, event: Exclude<ReaderEvent, { type: 'durable' }>): void {
+type Followed = Exclude<ReaderEvent, { type: 'durable' | 'user' }>;
+
+function follow(visits: Map<Json, Visit>, event: Followed): void {
+  if (event.type === 'data') {
+    visitOf(visits, event.location, true).data = event.data;
+    return;
+  }
   if (event.type === 'departed') {
     leave(visitOf(visits, event.location, true), event.reason);
     return;
@@ -51,6 +71,7 @@ function follow(visits: Map<Json, Visit>, event: Exclude<ReaderEvent, { type: 'd
   if (origin !== null) leave(origin, 'moved');
   visit.isThere = true;
   visit.origin = origin;
+  visit.data = null;
 }
 
 function leave(visit: Visit, reason: DepartureReason): void {
@@ -62,23 +83,38 @@ function leave(visit: Visit, reason: DepartureReason): void {
 function visitOf(visits: Map<Json, Visit>, location: Json, wasThere: boolean): Visit {
   const known = visits.get(location);
   if (known !== undefined) return known;
-  const visit: Visit = { location, wasThere, isThere: wasThere, origin: null, reason: 'moved' };
+  const visit: Visit = {
+    location,
+    wasThere,
+    isThere: wasThere,
+    origin: null,
+    reason: 'moved',
+    data: undefined,
+  };
   visits.set(location, visit);
   return visit;
 }
 
-function ephemeralEvents(userId: string, visits: readonly Visit[]): ReaderEvent[] {
+function ephemeralEvents(userId: string, visits: readonly Visit[], profile: Json | null): ReaderEvent[] {
   const left = new Set(visits.filter(({ wasThere, isThere }) => wasThere && !isThere));
   const arrivals = visits
     .filter(({ wasThere, isThere }) => isThere && !wasThere)
-    .map((visit) => {
+    .map((visit): Arrival => {
       const from = firstOrigin(visit);
       // A location is left by one arrival only.
-      return arrived(userId, visit.location, from !== null && left.delete(from) ? from.location : null);
+      const origin = from !== null && left.delete(from) ? from.location : null;
+      return arrived(userId, visit.location, origin, true, profile);
     });
   for (const visit of visits) if (!visit.wasThere && !visit.isThere) passOnReason(visit);
   const departures = [...left].map(({ location, reason }) => departed(userId, location, reason));
   return [...departures, ...arrivals];
+}
+
+/** To a reader an arrival has no data. A location that was left and reached again has the data that it had, or others. */
+function dataEvents(userId: string, visits: readonly Visit[]): ReaderEvent[] {
+  return visits
+    .filter(({ isThere, wasThere, data }) => isThere && data !== undefined && (wasThere || data !== null))
+    .map(({ location, data }) => dataOf(userId, location, data ?? null));
 }
 
 /** The location at which a chain of moves began. */

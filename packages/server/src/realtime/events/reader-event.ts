@@ -1,11 +1,19 @@
 import type { DepartureReason } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
-import type { ArrivedEvent, DepartedEvent, DurableEvent } from '../../wire/event-text.ts';
+import type {
+  ArrivedEvent,
+  DataEvent,
+  DepartedEvent,
+  DurableEvent,
+  UserEvent,
+} from '../../wire/event-text.ts';
 
 /** A change as a reader receives it. A reader who applies them in order knows who is where. */
 export type ReaderEvent =
   /** `isNew`: the user was not at the location before. */
-  (ArrivedEvent & { readonly isNew: boolean }) | DepartedEvent | DurableEvent;
+  (ArrivedEvent & { readonly isNew: boolean }) | DepartedEvent | DurableEvent | DataEvent | UserEvent;
+
+export type Arrival = Extract<ReaderEvent, { type: 'arrived' }>;
 
 /** A reader's event with the offset of the group's event that it comes from; one of those can make many. */
 export interface Entry {
@@ -20,7 +28,15 @@ export const arrived = (
   location: Json,
   from: Json | null = null,
   isNew = true,
-): ReaderEvent => ({ type: 'arrived', userId, location, from, isNew });
+  user: Json | null = null,
+): Arrival => ({ type: 'arrived', userId, location, from, isNew, user });
+
+export const dataOf = (userId: string, location: Json, data: Json | null): DataEvent => ({
+  type: 'data',
+  userId,
+  location,
+  data,
+});
 
 export const departed = (
   userId: string,
@@ -37,4 +53,8 @@ export const durable = (userId: string, location: Json, at: number): ReaderEvent
 });
 
 /** How many characters an entry stores, about. */
-export const textLength = ({ event: { userId, location } }: Entry) => userId.length + location.length;
+export function textLength({ event }: Entry): number {
+  if (event.type === 'user') return event.userId.length + event.user.length;
+  const data = event.type === 'data' ? (event.data?.length ?? 0) : 0;
+  return event.userId.length + event.location.length + data;
+}

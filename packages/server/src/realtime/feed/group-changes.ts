@@ -1,6 +1,7 @@
 import type { NumberedEvent, PresenceEvent } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
+import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { ChannelSet } from '../channels/channel-set.ts';
@@ -69,6 +70,7 @@ export class GroupChanges {
       }
     }
     const visible = await this.#presentable([...users.keys()]);
+    await this.#state.profiles.read(this.#store, this.#state.scope, [...users.keys()]);
     const isHidden = ([id, incarnation]: [string, Incarnation | null]) =>
       !visible.has(id) || (incarnation !== null && visible.get(id) !== incarnation);
     return {
@@ -81,10 +83,13 @@ export class GroupChanges {
     const { view } = this.#state;
     switch (event.type) {
       case 'arrived':
-        return { ephemeral: view.arrive(event), durable: NO_DURABLE };
+        return { ephemeral: this.#withProfiles(view.arrive(event)), durable: NO_DURABLE };
       case 'departed':
         return { ephemeral: view.depart(event.userId, event.location, event.reason), durable: NO_DURABLE };
       case 'data':
+        return { ephemeral: view.changeData(event), durable: NO_DURABLE };
+      case 'profiles':
+        return this.#rereadProfiles(event.userIds);
       case 'releasing':
         return { ephemeral: [], durable: NO_DURABLE };
       case 'durable':
@@ -98,6 +103,27 @@ export class GroupChanges {
       case 'groupRemoved':
         return this.#reread(null, true);
     }
+  }
+
+  /** Arrivals have the name and picture of the user, where a channel shows them. */
+  #withProfiles(events: ReaderEvent[]): ReaderEvent[] {
+    const { profiles } = this.#state;
+    if (!profiles.isNeeded) return events;
+    return events.map((event) =>
+      event.type === 'arrived' ? { ...event, user: profiles.get(event.userId) } : event,
+    );
+  }
+
+  async #rereadProfiles(userIds: readonly string[]): Promise<GroupChange> {
+    const { profiles, scope } = this.#state;
+    if (!profiles.isNeeded) return { ephemeral: [], durable: NO_DURABLE };
+    const present = userIds.filter((id) => this.#state.has(id));
+    const changed = await profiles.read(this.#store, scope, present, true);
+    const users = changed.map((userId) => ({
+      ...{ type: 'user' as const, userId },
+      user: profiles.get(userId) as Json,
+    }));
+    return { ephemeral: users, durable: NO_DURABLE };
   }
 
   async #setDurable(event: DurableSet): Promise<GroupChange> {
@@ -130,7 +156,7 @@ export class GroupChanges {
     for (const id of userIds) {
       if (visible.has(id)) this.#state.hidden.delete(id);
       else if (!isRemoval) this.#state.hidden.add(id);
-      ephemeral.push(...view.setVisible(id, visible.get(id) === view.incarnationOf(id)));
+      ephemeral.push(...this.#withProfiles(view.setVisible(id, visible.get(id) === view.incarnationOf(id))));
     }
     const read = this.#reader(named === null ? null : [...visible.keys()]);
     const durable = await this.#applyToViews(async (shown) => {

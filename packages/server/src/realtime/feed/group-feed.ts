@@ -13,6 +13,7 @@ import { Channel } from '../channels/channel.ts';
 import { ChannelSet } from '../channels/channel-set.ts';
 import { openChannel } from '../channels/open-channel.ts';
 import { type Missed, readMissed, resume } from '../channels/resume.ts';
+import type { ConnectionReleases } from '../sessions/connection-releases.ts';
 import type { StreamSession } from '../sessions/stream-session.ts';
 import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
 import { FeedState } from '../views/feed-state.ts';
@@ -32,6 +33,8 @@ export interface FeedParts extends FollowedParts {
   readonly log: Logger;
   /** The channel has events to send, now or a little later. */
   readonly sendSoon: (channel: Channel) => void;
+  /** A connection is about to be released. */
+  readonly onReleasing: ConnectionReleases['releasing'];
 }
 
 /** The streams of one group on this process: one watch and one state for all, and a channel for each filter. */
@@ -70,6 +73,10 @@ export class GroupFeed implements Follower {
     return this.#channels.size === 0 && this.#joining === 0;
   }
 
+  get project(): PresenceScope['project'] {
+    return this.#state.scope.project;
+  }
+
   get channels(): Iterable<Channel> {
     return this.#channels;
   }
@@ -91,6 +98,15 @@ export class GroupFeed implements Follower {
     } finally {
       this.#joining -= 1;
     }
+  }
+
+  /** Publishes, as an event of the group, that the names or pictures of these users may have changed, where they are shown. */
+  async publishProfiles(userIds: readonly string[]): Promise<void> {
+    const { presence, clock } = this.#parts;
+    const { profiles, scope } = this.#state;
+    if (!profiles.isNeeded) return;
+    const shown = userIds.filter((id) => this.#state.has(id));
+    if (shown.length > 0) await presence.publish(scope, { type: 'profiles', userIds: shown }, clock.now());
   }
 
   /** Sends a reader who missed too much a snapshot. Where the group is being read, all of its readers get one. Never rejects. */
@@ -139,6 +155,7 @@ export class GroupFeed implements Follower {
     const retained = idle.filter(({ emptySince }) => now - (emptySince ?? now) < GRACE_MS).slice(-IDLE_MAX);
     if (retained.length === idle.length) return;
     for (const channel of idle) if (!retained.includes(channel)) this.#channels.close(channel);
+    if (!this.#channels.hasUsers) this.#state.profiles.drop();
     this.#state.pruneTexts();
   }
 
@@ -189,6 +206,9 @@ export class GroupFeed implements Follower {
       await this.#endWithoutAccess(null);
     } else if (isOfTheStore(event)) {
       await this.#endWithoutAccess('userIds' in event ? event.userIds : null);
+    } else if (event.type === 'releasing') {
+      this.#parts.onReleasing(this.#state.scope, event);
+      return;
     } else if (!endsLocations(event)) return;
     await this.#reopenResumed();
   }

@@ -33,6 +33,8 @@ export interface WatchRequest extends SessionRequest {
 /** The filter of a presence stream, and its reader. */
 export interface StreamRequest extends WatchRequest {
   readonly filter: PresenceFilter;
+  /** The connection of the viewer whose presence in the group is released soon after the stream has closed. */
+  readonly connection?: string;
 }
 
 /** A stream whose right to go on is checked again and again. */

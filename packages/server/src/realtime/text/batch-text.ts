@@ -8,6 +8,8 @@ import type { Text } from './pieces.ts';
 export interface BatchContent {
   readonly entries: readonly Entry[];
   readonly isMerged: boolean;
+  /** Whether the readers are shown data. */
+  readonly showsData?: boolean;
   /** Writes the ID of an offset. */
   readonly idAt: (offset: number) => string;
   /** The offset that they lead to. */
@@ -22,11 +24,11 @@ export class BatchText {
   #text: Text | null = null;
 
   of(content: BatchContent): Text {
-    const { entries, isMerged, idAt, to } = content;
+    const { entries, isMerged, showsData, idAt, to } = content;
     const id = idAt(to);
     const isKnown = this.#content !== null && this.#id === id && isSame(this.#content, content);
     if (isKnown && this.#text !== null) return this.#text;
-    const sent = isMerged ? mergeEntries(entries) : entries;
+    const sent = isMerged ? mergeEntries(entries, showsData) : entries;
     this.#text = textOf(entryEvents(sent, idAt, to));
     this.#content = content;
     this.#id = id;
@@ -37,5 +39,6 @@ export class BatchText {
 const isSame = (a: BatchContent, b: BatchContent) =>
   a.to === b.to &&
   a.isMerged === b.isMerged &&
+  a.showsData === b.showsData &&
   a.entries.length === b.entries.length &&
   a.entries.every((entry, index) => entry === b.entries[index]);

@@ -1,3 +1,4 @@
+import type { Json } from '../../values/json.ts';
 import { type PresenceEntry, presentPresence } from '../../wire/presenters.ts';
 import { PIECE_MAX_BYTES } from './pieces.ts';
 
@@ -13,9 +14,7 @@ export interface TextPart {
   readonly bytes: number;
 }
 
-interface UserText {
-  readonly locations: PresenceEntry['locations'];
-  readonly durable: PresenceEntry['durable'];
+interface UserText extends Omit<PresenceEntry, 'userId'> {
   readonly parts: readonly TextPart[];
 }
 
@@ -39,12 +38,17 @@ export class EntryTexts {
 
   /** The user's entry with a comma before it: one part, or several where it is longer than a piece. */
   of(presence: PresenceEntry): readonly TextPart[] {
-    const { userId, locations, durable } = presence;
+    const { userId, ...shown } = presence;
     const known = this.#texts.get(userId) ?? [];
     const index = known.findIndex(
-      (one) => isSameDurable(one.durable, durable) && isSame(one.locations, locations),
+      (one) =>
+        isSameDurable(one.durable, shown.durable) &&
+        isSame(one.locations, shown.locations) &&
+        one.user === shown.user &&
+        (one.data === undefined) === (shown.data === undefined) &&
+        isSame(one.data ?? [], shown.data ?? []),
     );
-    const used = known[index] ?? { locations, durable, parts: partsOf(`,${presentPresence(presence)}`) };
+    const used = known[index] ?? { ...shown, parts: partsOf(`,${presentPresence(presence)}`) };
     if (index !== 0) {
       const others = known.filter((one) => one !== used);
       this.#texts.set(userId, [used, ...others.slice(0, TEXTS_PER_USER - 1)]);
@@ -70,8 +74,8 @@ const partOf = (text: string): TextPart => ({ text, bytes: Buffer.byteLength(tex
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
 
-const isSame = (a: PresenceEntry['locations'], b: PresenceEntry['locations']) =>
-  a.length === b.length && a.every((location, index) => location === b[index]);
+const isSame = (a: readonly (Json | null)[], b: readonly (Json | null)[]) =>
+  a.length === b.length && a.every((text, index) => text === b[index]);
 
 const isSameDurable = (a: PresenceEntry['durable'], b: PresenceEntry['durable']) =>
   a === b || (a !== null && b !== null && a.at === b.at && a.location === b.location);

@@ -8,6 +8,7 @@ import { DurableLocations } from './durable-locations.ts';
 import { FilteredView } from './filtered-view.ts';
 import { GroupView } from './group-view.ts';
 import { HiddenUsers } from './hidden-users.ts';
+import { ShownProfiles } from './shown-profiles.ts';
 
 /** How many checksums are stored: at least those of the events that the engine can return again. */
 const CHECKSUMS_MAX = 2 * HISTORY_LENGTH;
@@ -22,6 +23,7 @@ export class FeedState {
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
   readonly unfiltered = new FilteredView({ location: null, excludeDurable: false }, this.durable);
   readonly hidden = new HiddenUsers();
+  readonly profiles = new ShownProfiles();
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();
   readonly batchText = new BatchText();
@@ -40,6 +42,7 @@ export class FeedState {
     this.offset = offset;
     this.view = new GroupView();
     this.hidden.clear();
+    this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
     this.#checksums.clear();
     this.addChecksum(offset, checksum);
@@ -82,6 +85,7 @@ export class FeedState {
   /** Drops the texts of users whom no channel shows. */
   pruneTexts(): void {
     const { view, durable, unfiltered } = this;
+    this.profiles.prune((userId) => this.has(userId));
     this.entryTexts.prune((userId) => view.has(userId) || durable.isShownBesides(unfiltered.number, userId));
   }
 }

@@ -1,5 +1,6 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { PresenceFilter } from '../../core/presence-reading.ts';
+import { NO_PROFILE } from '../../core/user-profiles.ts';
 import { locationTest } from '../../presence/location-pairs.ts';
 import type { GroupEvent } from '../../presence/presence-store.ts';
 import type { Json } from '../../values/json.ts';
@@ -7,6 +8,7 @@ import type { PresenceEntry } from '../../wire/presenters.ts';
 import { departed, durable, type ReaderEvent } from '../events/reader-event.ts';
 import { type DurableLocation, type DurableLocations, isSameLocation } from './durable-locations.ts';
 import type { GroupView } from './group-view.ts';
+import type { ShownProfiles } from './shown-profiles.ts';
 
 export type DurableSet = Extract<GroupEvent, { type: 'durable' }>;
 
@@ -59,7 +61,10 @@ export class FilteredView {
 
   /** The event as this filter shows it. A move to a location that it hides is a departure. */
   filtered(event: ReaderEvent): ReaderEvent | null {
+    if (event.type === 'user') return this.showsUsers ? event : null;
+    if (event.type === 'data' && !this.showsData) return null;
     if (event.type !== 'arrived') return this.passes(event.location) ? event : null;
+    if (event.user !== null && !this.showsUsers) return this.filtered({ ...event, user: null });
     const { userId, location, from, isNew } = event;
     const leaves = from !== null && this.passes(from);
     if (!this.passes(location)) return leaves ? departed(userId, from, 'moved') : null;
@@ -104,10 +109,26 @@ export class FilteredView {
     return isSameLocation(known, latest) ? [] : [durable(userId, latest.location, latest.at)];
   }
 
+  get showsData(): boolean {
+    return this.filter.expand?.includes('data') === true;
+  }
+
+  get showsUsers(): boolean {
+    return this.filter.expand?.includes('user') === true;
+  }
+
   /** The user's entry in a reading; null where the filter shows nothing of the user. */
-  presenceOf(userId: string, group: GroupView): PresenceEntry | null {
+  presenceOf(userId: string, group: GroupView, profiles: ShownProfiles): PresenceEntry | null {
     const locations = group.visibleLocationsOf(userId).filter(this.passes).sort(compareCodePoints);
     const latest = this.durableOf(userId);
-    return locations.length > 0 || latest !== null ? { userId, locations, durable: latest } : null;
+    if (locations.length === 0 && latest === null) return null;
+    if (this.filter.expand === undefined) return { userId, locations, durable: latest };
+    return {
+      userId,
+      locations,
+      ...(this.showsData && { data: group.dataOf(userId, locations) ?? locations.map(() => null) }),
+      durable: latest,
+      ...(this.showsUsers && { user: profiles.get(userId) ?? NO_PROFILE }),
+    };
   }
 }

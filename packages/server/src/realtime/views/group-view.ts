@@ -1,13 +1,16 @@
 import { compareCodePoints } from '@rollcall/protocol';
-import type { LeaveReason, PresenceEvent } from '../../presence/presence-store.ts';
+import type { LeaveReason, PresenceEvent, PresentUser } from '../../presence/presence-store.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { Json } from '../../values/json.ts';
-import { arrived, departed, type ReaderEvent } from '../events/reader-event.ts';
+import { arrived, dataOf, departed, type ReaderEvent } from '../events/reader-event.ts';
 
 type Arrival = Extract<PresenceEvent, { type: 'arrived' }>;
+type DataChange = Extract<PresenceEvent, { type: 'data' }>;
 
 interface Member {
   locations: Json[];
+  /** By location; null while none has data, as mostly. */
+  data: Map<Json, Json> | null;
   /** The membership for which the locations were set. */
   incarnation: Incarnation;
   /** A user who is not active or not a member is followed like the others, and not shown. */
@@ -44,6 +47,12 @@ export class GroupView {
     return member?.isVisible === true ? member.locations : [];
   }
 
+  /** The data of each of these locations of the user; null where none of them has any. */
+  dataOf(userId: string, locations: readonly Json[]): (Json | null)[] | null {
+    const data = this.#members.get(userId)?.data ?? null;
+    return data === null ? null : locations.map((location) => data.get(location) ?? null);
+  }
+
   userIds(): IterableIterator<string> {
     return this.#members.keys();
   }
@@ -55,22 +64,40 @@ export class GroupView {
   }
 
   /** Takes a user as it was read. */
-  add(userId: string, locations: readonly Json[], incarnation: Incarnation, isVisible: boolean): void {
-    if (locations.length > 0) this.#add(userId, { locations: [...locations], incarnation, isVisible });
+  add({ userId, locations, data, incarnation }: PresentUser, isVisible: boolean): void {
+    if (locations.length === 0) return;
+    const member: Member = { locations: [...locations], data: null, incarnation, isVisible };
+    for (const [index, one] of (data ?? []).entries()) {
+      setData(member, locations[index] as Json, one);
+    }
+    this.#add(userId, member);
   }
 
   /** A new user is visible: only eligible users are set present. */
-  arrive({ userId, incarnation, location, from: left }: Arrival): ReaderEvent[] {
+  arrive({ userId, incarnation, location, from: left, data: brought }: Arrival): ReaderEvent[] {
+    const data = brought ?? null;
     let member = this.#members.get(userId);
     if (member === undefined) {
-      member = { locations: [], incarnation, isVisible: true };
+      member = { locations: [], data: null, incarnation, isVisible: true };
       this.#add(userId, member);
     }
     member.incarnation = incarnation;
     const from = left !== null && without(member, left) ? left : null;
     const isNew = !member.locations.includes(location);
     if (isNew) member.locations.push(location);
-    return member.isVisible && (isNew || from !== null) ? [arrived(userId, location, from, isNew)] : [];
+    const hasOtherData = setData(member, location, data);
+    if (!member.isVisible) return [];
+    const isArrival = isNew || from !== null;
+    const events: ReaderEvent[] = isArrival ? [arrived(userId, location, from, isNew)] : [];
+    // To a reader an arrival has no data.
+    if ((isArrival && data !== null) || (hasOtherData && !isNew)) events.push(dataOf(userId, location, data));
+    return events;
+  }
+
+  changeData({ userId, location, data }: DataChange): ReaderEvent[] {
+    const member = this.#members.get(userId);
+    if (member === undefined || !member.locations.includes(location)) return [];
+    return setData(member, location, data) && member.isVisible ? [dataOf(userId, location, data)] : [];
   }
 
   depart(userId: string, location: Json, reason: LeaveReason): ReaderEvent[] {
@@ -90,9 +117,12 @@ export class GroupView {
     const member = this.#members.get(userId);
     if (member === undefined || member.isVisible === isVisible) return [];
     member.isVisible = isVisible;
-    return member.locations.map((location) =>
-      isVisible ? arrived(userId, location) : departed(userId, location, 'removed'),
-    );
+    return member.locations.flatMap((location): ReaderEvent[] => {
+      if (!isVisible) return [departed(userId, location, 'removed')];
+      const data = member.data?.get(location);
+      const arrival = arrived(userId, location);
+      return data === undefined ? [arrival] : [arrival, dataOf(userId, location, data)];
+    });
   }
 
   #add(userId: string, member: Member): void {
@@ -110,5 +140,16 @@ function without(member: Member, location: Json): boolean {
   const index = member.locations.indexOf(location);
   if (index === -1) return false;
   member.locations.splice(index, 1);
+  setData(member, location, null);
+  return true;
+}
+
+/** True where the data are others now. */
+function setData(member: Member, location: Json, data: Json | null): boolean {
+  if ((member.data?.get(location) ?? null) === data) return false;
+  if (data !== null) {
+    member.data ??= new Map();
+    member.data.set(location, data);
+  } else if (member.data?.delete(location) === true && member.data.size === 0) member.data = null;
   return true;
 }

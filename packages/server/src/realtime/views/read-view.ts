@@ -32,9 +32,7 @@ export async function readView(
     });
     const ids = users.map(({ userId }) => userId);
     const visible = await presentableOf(store, scope, ids);
-    for (const { userId, incarnation, locations } of users) {
-      view.add(userId, locations, incarnation, visible.get(userId) === incarnation);
-    }
+    for (const user of users) view.add(user, visible.get(user.userId) === user.incarnation);
     readTo = Math.max(readTo, offset);
     if (next === null) return readTo;
     after = next;
