@@ -131,6 +131,29 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
       }
     }));
 
+  test('texts that several processes append to one message all arrive, each whole, and each answer has another length', () =>
+    withConversation(async (c, url) => {
+      const stores = await Promise.all([1, 2].map(() => openPostgresStore({ url })));
+      await c.newThread('t');
+      await c.newMessage('t', 'm', { content: markdown('') });
+      try {
+        const callers = [c, ...stores.map((store) => new Conversation(store, c.key))];
+        const texts = callers.flatMap((by, caller) =>
+          Array.from({ length: 40 }, (_, index) => ({ by, text: `(${caller}-${index})` })),
+        );
+        const outcomes = await Promise.all(texts.map(({ by, text }) => by.append('t', 'm', appended(text))));
+        const lengths = outcomes.map((outcome) => (outcome.kind === 'appended' ? outcome.length : 0));
+        const found = textOf((await c.message('t', 'm')).content);
+        assert.deepEqual(found.match(/\([^)]*\)/g)?.sort(), texts.map(({ text }) => text).sort());
+        // What an answer counts ends with its own text.
+        for (const [index, length] of lengths.entries())
+          assert.equal(found.slice(0, length).endsWith((texts[index] as { text: string }).text), true);
+        assert.equal(Math.max(...lengths), found.length);
+      } finally {
+        for (const store of stores) await store.close();
+      }
+    }));
+
   test('an append locks its thread before the message, also a thread that takes the ID while the append waits', () =>
     withConversation((c, url) =>
       withClient(url, (thread) =>

@@ -14,41 +14,45 @@ import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from '.
 const PIECE_BYTES = 2_048;
 
 /**
- * Appends the text $4 of $5 code points and $6 bytes to the message $3, which is locked, where it has the length $7, if that
- * is not null, and all conditions hold. What is written does not grow with the content: a piece, and the row of the message.
- * A thread that was created after {@link LOCK_THREAD} is found here and is not locked: its row has another `xmax`.
- * (Whether the project is there, the group, whether the thread is locked, the status of the group, the message before, the
- * length afterwards.)
+ * Appends the text $4 of $5 code points and $6 bytes to the message $3, where it has the length $7, if that is not null, and all
+ * conditions hold. What is written does not grow with the content: a piece, and the row of the message. Every write of a message
+ * advances the position of its thread. So where that is what it was when this statement began, the message is also what it was,
+ * and otherwise nothing is written. A deleted thread has another conversation. The conversation is locked, so that the group is not deleted meanwhile.
+ * (Whether the project is there, the group, its status, the message before, the length afterwards.)
  */
 const APPEND = `
   WITH thread AS MATERIALIZED (
-    SELECT t.thread_no, t.group_id, (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status,
-      (SELECT r.xmax FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = t.thread_no)
-        = pg_current_xact_id()::xid AS is_locked
+    SELECT t.thread_no, t.conversation_no, t.group_id, t.position,
+      (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status
     ${FOUND_THREAD}),
-  found AS (
+  found AS MATERIALIZED (
     SELECT m.created_at, m.seq, m.markdown_length, m.content_bytes, m.deleted, m.revision, m.position
-    ${foundMessage('(SELECT thread_no FROM thread WHERE is_locked)', '$3', 'FOR UPDATE')}),
+    ${foundMessage('(SELECT thread_no FROM thread)', '$3')}),
   allowed AS MATERIALIZED (
-    SELECT thread.thread_no, before.created_at, before.seq, before.position FROM thread
-      CROSS JOIN found AS before
+    SELECT thread.thread_no, thread.conversation_no, thread.position AS thread_position, before.created_at, before.seq, before.position
+    FROM thread CROSS JOIN found AS before
+      CROSS JOIN LATERAL (
+        SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND r.group_id = thread.group_id
+          AND r.conversation_no = thread.conversation_no FOR KEY SHARE) AS c
     WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
       AND coalesce(markdown_length = $7::bigint, markdown_length IS NOT NULL)
       AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
       AND ${meetsPrecondition(9)}),
   advanced AS (
     UPDATE threads SET position = position + 1
-    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed) RETURNING position),
+    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed)
+      AND conversation_no = (SELECT conversation_no FROM allowed) AND position = (SELECT thread_position FROM allowed)
+    RETURNING thread_no, position),
   moved AS (
     UPDATE message_positions SET position = (SELECT position FROM advanced)
-    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed) AND position = (SELECT position FROM allowed)),
+    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM advanced) AND position = (SELECT position FROM allowed)),
   appended AS (
     UPDATE messages m SET
       markdown_length = m.markdown_length + $5::integer, content_bytes = m.content_bytes + $6::integer,
       piece_count = m.piece_count + CASE WHEN $5::integer > 0 AND (m.piece_count = 0 OR m.piece_bytes >= ${PIECE_BYTES}) THEN 1 ELSE 0 END,
       piece_bytes = CASE WHEN $5::integer > 0 AND m.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE m.piece_bytes END + $6::integer,
       revision = $8, position = (SELECT position FROM advanced)
-    WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM allowed)
+    WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM advanced)
       AND m.created_at = (SELECT created_at FROM allowed) AND m.seq = (SELECT seq FROM allowed)
     RETURNING m.thread_no, m.seq, m.piece_count, m.markdown_length),
   piece AS (
@@ -60,12 +64,12 @@ const APPEND = `
       || ',"message":' || to_json($3::text)::text || '}]' FROM thread CROSS JOIN appended WHERE $5::integer > 0`,
     12,
   )}
-  SELECT ${ALIVE}, thread.group_id, thread.is_locked, thread.status, found.markdown_length, found.content_bytes, found.deleted,
+  SELECT ${ALIVE}, thread.group_id, thread.status, found.markdown_length, found.content_bytes, found.deleted,
     found.revision, (SELECT markdown_length FROM appended)
   FROM (SELECT 1) AS one LEFT JOIN thread ON TRUE LEFT JOIN found ON TRUE`;
 
-/** One round trip. The thread is locked first: positions follow the order of commits. */
-export function appendToMessage(
+/** One statement. Where another write of the thread was faster, the thread is locked first: one round trip too. */
+export async function appendToMessage(
   attempt: Attempt,
   project: ProjectKey,
   { threadId, id }: { readonly threadId: string; readonly id: string },
@@ -75,12 +79,16 @@ export function appendToMessage(
   const bytes = Buffer.byteLength(escaped);
   const conditions = [offset, context.revision, ...preconditionParameters(context)] as const;
   const text = [project, threadId, id, escaped, length, bytes] as const;
+  const append = [APPEND, ...text, ...conditions, ...originOf(context)] as const;
+  const asked = { threadId, id, bytes, length, offset };
+  const [row] = await attempt.run(...append);
+  const outcome = toOutcome(row as Row, asked, context);
+  if (outcome !== null) return outcome;
   return attempt.transaction(async (transaction) => {
-    const [, [row] = []] = await transaction.commit([
-      [LOCK_THREAD, project, threadId],
-      [APPEND, ...text, ...conditions, ...originOf(context)],
-    ]);
-    return toOutcome(row as Row, { threadId, id, bytes, length, offset }, context);
+    const [, [again] = []] = await transaction.commit([[LOCK_THREAD, project, threadId], append]);
+    const second = toOutcome(again as Row, asked, context);
+    if (second === null) throw new LostRaceError('the thread was created, or its group deleted, meanwhile');
+    return second;
   });
 }
 
@@ -92,14 +100,14 @@ interface Asked {
   readonly offset: number | null;
 }
 
+/** Null where another write came in between. */
 function toOutcome(
-  [alive, groupId, isLocked, status, before, contentBytes, deleted, revision, after]: Row,
+  [alive, groupId, status, before, contentBytes, deleted, revision, after]: Row,
   { threadId, id, bytes, length, offset }: Asked,
   context: ConditionalContext,
-): AppendOutcome {
+): AppendOutcome | null {
   assertAlive(alive);
   if (groupId === null) return { kind: 'threadAbsent' };
-  if (isLocked !== true) throw new LostRaceError('the thread was created meanwhile');
   if (revision === null) return { kind: 'absent' };
   const group = { groupId: groupId as string };
   if ((status as Status) !== 'active') {
@@ -109,7 +117,7 @@ function toOutcome(
   const failure = preconditionFailure(context, revision as string);
   if (failure !== null || (offset !== null && offset !== before)) return { kind: 'stale' };
   if ((contentBytes as number) + bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
-  if (after === null) throw new LostRaceError('the project was deleted meanwhile');
+  if (after === null) return null;
   const change = { type: 'message.appended', group: group.groupId, thread: threadId, message: id } as const;
   return { kind: 'appended', length: after as number, changes: length === 0 ? [] : [change] };
 }
