@@ -39,6 +39,7 @@ import { threadListContract } from './store/thread-list-contract.ts';
 import { transferContract } from './store/transfer-contract.ts';
 import { transferConversationContract } from './store/transfer-conversation-contract.ts';
 import { userContract } from './store/user-contract.ts';
+import { webhookContract } from './store/webhook-contract.ts';
 import { wholeListContract } from './store/whole-list-contract.ts';
 
 const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
@@ -98,6 +99,11 @@ export function conversationFeedSuite(name: string, makeSpace: MakeStoreSpace): 
   suite(`the Store contract of streams of messages: ${name}`, makeSpace, [
     ['streams of messages', conversationFeedContract],
   ]);
+}
+
+/** The part of the contract that webhooks depend on. */
+export function webhookSuite(name: string, makeSpace: MakeStoreSpace): void {
+  suite(`the Store contract of webhooks: ${name}`, makeSpace, [['webhooks', webhookContract]]);
 }
 
 /** The part of the contract that is about threads and messages. */

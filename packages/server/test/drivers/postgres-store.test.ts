@@ -1,5 +1,10 @@
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
-import { conversationContract, conversationFeedSuite, storeContract } from '../contract/store-contract.ts';
+import {
+  conversationContract,
+  conversationFeedSuite,
+  storeContract,
+  webhookSuite,
+} from '../contract/store-contract.ts';
 import { ownDatabase, skipsPostgres } from '../support/postgres.ts';
 
 if (skipsPostgres === false) {
@@ -10,4 +15,5 @@ if (skipsPostgres === false) {
   storeContract('PostgreSQL', makeSpace);
   conversationContract('PostgreSQL', makeSpace);
   conversationFeedSuite('PostgreSQL', makeSpace);
+  webhookSuite('PostgreSQL', makeSpace);
 }

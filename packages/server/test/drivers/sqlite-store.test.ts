@@ -2,7 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { conversationContract, conversationFeedSuite, storeContract } from '../contract/store-contract.ts';
+import {
+  conversationContract,
+  conversationFeedSuite,
+  storeContract,
+  webhookSuite,
+} from '../contract/store-contract.ts';
 
 const makeSpace = async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-store-'));
@@ -15,3 +20,4 @@ const makeSpace = async () => {
 storeContract('SQLite', makeSpace);
 conversationContract('SQLite', makeSpace);
 conversationFeedSuite('SQLite', makeSpace);
+webhookSuite('SQLite', makeSpace);

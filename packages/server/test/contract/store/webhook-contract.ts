@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type {
+  FixedDelivery,
+  StoredPosition,
+  WebhookAttempt,
+  WebhookStep,
+} from '../../../src/store/ports/webhooks.ts';
+import { CONTEXT } from '../../support/origin.ts';
+import type { Roster } from './roster.ts';
+import type { StoreLab } from './store-lab.ts';
+
+const URL_A = 'https://a.invalid/';
+const MOST = 3;
+const BEGIN: StoredPosition = { position: 0, index: 0 };
+
+const attemptOf = (webhookId: string): WebhookAttempt => ({
+  ...{ webhookId, at: 5, status: 200, error: null },
+  ...{ milliseconds: 1, answer: 'ok' },
+});
+const deliveryOf = (id: string, position: number): FixedDelivery => ({
+  ...{ id, body: `{"id":"${id}"}` },
+  end: { position, index: 0 },
+});
+
+const put = ({ store, key }: Roster, id: string, more = {}) =>
+  store.webhooks.put(key, id, { url: URL_A, secret: 's', start: BEGIN, ...more }, MOST, CONTEXT);
+
+const claim = ({ store, key }: Roster, lease: string, now = 10, more = {}) =>
+  store.webhookLeases.claim([key], {
+    ...{ now, until: now + 6, lease, own: [], limit: 10, hasRepeats: true },
+    ...more,
+  });
+
+const advance = ({ store, key }: Roster, lease: string, step: Partial<WebhookStep>) =>
+  store.webhooks.advance(key, 'w', lease, { version: 0, pastTypesLeft: 0, ...step }, CONTEXT);
+
+/** Something has been recorded, and has its position. */
+async function recordSomething({ store, key }: Roster): Promise<void> {
+  await store.projects.rename(key, `N${Math.random()}`, CONTEXT);
+  while ((await store.changes.order([key])).hasMore);
+}
+
+/** Webhooks and their leases. */
+export function webhookContract(lab: StoreLab): void {
+  const withRoster = async (use: (roster: Roster) => Promise<void>) => use(await lab.project());
+
+  test('a webhook is leased once: by another lease only after its end, and by none of the same process', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      assert.deepEqual(
+        (await claim(roster, 'a')).map(({ id }) => id),
+        ['w'],
+      );
+      assert.deepEqual(await claim(roster, 'b'), []);
+      assert.deepEqual(await claim(roster, 'b', 15), []);
+      assert.deepEqual(await claim(roster, 'b', 16, { own: ['a'] }), []);
+      await roster.store.webhookLeases.renew([{ project: roster.key, id: 'w', lease: 'a' }], 30);
+      assert.deepEqual(await claim(roster, 'b', 29), []);
+      assert.equal((await claim(roster, 'b', 30)).length, 1);
+    }));
+
+  test('what the holder of a lease reports after another one took over is of no effect', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await claim(roster, 'a');
+      const next = deliveryOf('d1', 1);
+      assert.equal((await advance(roster, 'a', { next })).isFixed, true);
+      const [taken] = await claim(roster, 'b', 100);
+      assert.deepEqual(taken?.delivery, next);
+      const late = await advance(roster, 'a', { acknowledged: true, attempt: attemptOf('d1') });
+      assert.deepEqual(late, { kind: 'unchanged', changes: [], isHeld: false, isFixed: false });
+      await roster.store.webhookLeases.renew([{ project: roster.key, id: 'w', lease: 'a' }], 900);
+      assert.deepEqual(await roster.store.webhooks.attempts(roster.key, 'w', 10), []);
+      const [again] = await claim(roster, 'c', 200);
+      assert.deepEqual(again?.delivery, next);
+    }));
+
+  test('many claims at once lease each webhook once', () =>
+    withRoster(async (roster) => {
+      for (const id of ['u', 'v', 'w']) await put(roster, id);
+      await recordSomething(roster);
+      const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => claim(roster, `l${index}`)));
+      const ids = claims.flat().map(({ id }) => id);
+      assert.deepEqual(ids.sort(), ['u', 'v', 'w']);
+    }));
+
+  test('an acknowledged delivery moves the webhook to its end, and the next one is fixed in the same step', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      for (let count = 0; count < 3; count += 1) await recordSomething(roster);
+      await claim(roster, 'a');
+      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+      const step = { acknowledged: true, attempt: attemptOf('d1'), next: deliveryOf('d2', 2) } as const;
+      const outcome = await advance(roster, 'a', step);
+      assert.deepEqual(outcome, { kind: 'updated', changes: [], isHeld: true, isFixed: true });
+      await advance(roster, 'a', { isReleased: true });
+      const [claimed] = await claim(roster, 'b');
+      assert.deepEqual([claimed?.start, claimed?.delivery], [{ position: 1, index: 0 }, deliveryOf('d2', 2)]);
+    }));
+
+  test('a delivery that failed is repeated when it is due, with its failures and their beginning', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await claim(roster, 'a');
+      await advance(roster, 'a', { next: deliveryOf('d1', 1) });
+      await advance(roster, 'a', { failed: { dueAt: 50, since: 11 }, attempt: attemptOf('d1') });
+      assert.deepEqual(await claim(roster, 'b', 49), []);
+      assert.deepEqual(await claim(roster, 'b', 50, { hasRepeats: false }), []);
+      const [claimed] = await claim(roster, 'b', 50);
+      assert.deepEqual([claimed?.failures, claimed?.failingSince, claimed?.delivery?.id], [1, 11, 'd1']);
+    }));
+
+  test('a webhook that is failing records the change of its status, and is not claimed', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await claim(roster, 'a');
+      const { changes } = await advance(roster, 'a', { isFailing: true });
+      assert.deepEqual(changes, [{ type: 'webhook.updated', webhook: 'w', fields: ['status'] }]);
+      assert.equal((await roster.store.webhooks.find(roster.key, 'w'))?.status, 'failing');
+      assert.deepEqual(await claim(roster, 'b', 1_000), []);
+    }));
+
+  test('a delivery is not fixed when the webhook was changed since it was claimed, and the lease ends', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      const [claimed] = await claim(roster, 'a');
+      await put(roster, 'w', { types: ['user.created'] });
+      const { version = -1 } = claimed ?? {};
+      const outcome = await advance(roster, 'a', { version, next: deliveryOf('d1', 1) });
+      assert.deepEqual([outcome.isHeld, outcome.isFixed], [false, false]);
+      const [again] = await claim(roster, 'b');
+      assert.equal(again?.delivery, null);
+      assert.deepEqual(again?.types, ['user.created']);
+      assert.deepEqual(
+        again?.pastTypes.map(({ types }) => types),
+        [null],
+      );
+    }));
+
+  test('a replay ends lease and delivery, and a late acknowledgement does not move the webhook', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      for (let count = 0; count < 2; count += 1) await recordSomething(roster);
+      await claim(roster, 'a');
+      await advance(roster, 'a', { next: deliveryOf('d1', 2) });
+      await roster.store.webhooks.replay(roster.key, 'w', BEGIN, CONTEXT);
+      assert.equal((await advance(roster, 'a', { acknowledged: true })).isHeld, false);
+      const [claimed] = await claim(roster, 'b');
+      assert.deepEqual([claimed?.start, claimed?.delivery], [BEGIN, null]);
+    }));
+
+  test('a webhook that is created without a position begins after its own record and all acknowledged writes', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      await store.projects.rename(key, 'acknowledged, and perhaps without a position yet', CONTEXT);
+      await put(roster, 'w', { start: null });
+      while ((await store.changes.order([key])).hasMore);
+      const { newest } = await store.changes.read(key, 0, 0);
+      assert.deepEqual((await store.webhooks.find(key, 'w'))?.start, { position: newest, index: 0 });
+      assert.deepEqual(await claim(roster, 'a'), []);
+      await store.projects.rename(key, 'later', CONTEXT);
+      await store.webhooks.replay(key, 'w', null, CONTEXT);
+      while ((await store.changes.order([key])).hasMore);
+      const { newest: last } = await store.changes.read(key, 0, 0);
+      assert.deepEqual((await store.webhooks.find(key, 'w'))?.start, { position: last, index: 0 });
+    }));
+
+  test('the last 100 attempts are stored, and no more than ten past types', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      await put(roster, 'w');
+      for (let count = 1; count <= 103; count += 1)
+        await store.webhooks.log(key, 'w', attemptOf(`d${count}`));
+      const stored = (await store.webhooks.attempts(key, 'w', 1_000)) ?? [];
+      assert.deepEqual([stored.length, stored[0]?.webhookId, stored.at(-1)?.webhookId], [100, 'd103', 'd4']);
+      for (let count = 0; count < 12; count += 1) await put(roster, 'w', { types: [`t${count}`] });
+      const { pastTypes = [] } = (await store.webhooks.find(key, 'w')) ?? {};
+      assert.deepEqual(
+        pastTypes.map(({ types }) => types?.[0]),
+        Array.from({ length: 10 }, (_, index) => `t${index + 1}`),
+      );
+    }));
+
+  test('the work names the projects with active webhooks, and whether one can be claimed', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      await put(roster, 'w', { status: 'paused' });
+      const workOf = async (now = 10) =>
+        (await store.webhookLeases.work({ now, own: [] })).find(({ project }) => project === key);
+      assert.equal(await workOf(), undefined);
+      await put(roster, 'w', { status: 'active' });
+      await recordSomething(roster);
+      assert.deepEqual(await workOf(), { project: key, active: 1, isDue: true });
+      await claim(roster, 'a');
+      assert.deepEqual(await workOf(), { project: key, active: 1, isDue: false });
+      assert.deepEqual(await workOf(16), { project: key, active: 1, isDue: true });
+    }));
+
+  test('a deleted project has no webhooks to claim', () =>
+    withRoster(async (roster) => {
+      await put(roster, 'w');
+      await recordSomething(roster);
+      await roster.store.projects.delete(roster.key);
+      assert.deepEqual(await claim(roster, 'a'), []);
+    }));
+}
