@@ -21,6 +21,7 @@ export const ALLOWED = '127.0.0.0/8';
 export interface Received {
   readonly id: string;
   readonly headers: IncomingHttpHeaders;
+  readonly path: string;
   readonly text: string;
   readonly body: WebhookDelivery;
 }
@@ -93,8 +94,8 @@ export class WebhookReceiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.setEncoding('utf8');
     const text = (await request.toArray()).join('');
-    const { headers } = request;
-    const received = { id: String(headers['webhook-id']), headers, text, body: JSON.parse(text) };
+    const { headers, url: path = '' } = request;
+    const received = { id: String(headers['webhook-id']), headers, path, text, body: JSON.parse(text) };
     this.received.push(received);
     this.answer(response, received);
     this.#arrivals.notify();
