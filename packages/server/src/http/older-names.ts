@@ -9,8 +9,8 @@ import type { ServiceError } from '../core/service-error.ts';
 /** The name that a request uses for a group. */
 export type GroupNoun = 'group' | 'organization';
 
-export const GROUPS_PATH = '/v1/groups';
-export const ORGANIZATIONS_PATH = '/v1/organizations';
+const GROUPS_PATH = '/v1/groups';
+const ORGANIZATIONS_PATH = '/v1/organizations';
 
 /** The path of an operation under the older name; null where it has none. */
 export const olderPath = (path: string): string | null =>

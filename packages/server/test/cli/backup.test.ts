@@ -47,7 +47,7 @@ describe('rollcall backup and restore', () => {
       chmodSync(file, 0o644);
       const args = ['backup', '--data-dir', join(directory, 'from'), '--gzip', '--output', file];
       const { code, stderr } = await rollcall(args);
-      assert.deepEqual([code, stderr], [0, 'wrote 1 users, 1 groups, 1 memberships, 1 messages\n']);
+      assert.deepEqual([code, stderr], [0, 'wrote 1 user, 1 group, 1 membership, 1 message\n']);
       assert.equal(statSync(file).mode & 0o777, 0o600);
       assert.equal(gunzipSync(readFileSync(file)).toString(), text);
       assert.deepEqual(readdirSync(directory).sort(), ['backup.jsonl.gz', 'from']);

@@ -104,7 +104,7 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
     await syncText(project, jsonLines(everything));
     assert.equal((await project.put('/v1/threads/t%2F1/messages/a', { deleted: true })).status, 200);
     const { stdout, stderr } = await runCli(['export', ...flagsOf(project)]);
-    assert.match(stderr, /exported 2 users, 2 groups, 2 threads, 6 messages\nleft out 1 deleted messages: /);
+    assert.match(stderr, /exported 2 users, 2 groups, 2 threads, 6 messages\nleft out 1 deleted message: /);
     assert.ok(!linesOf(stdout.toString()).some((line) => 'id' in line && line.id === 'a'));
     const { json } = await syncText(project, jsonLines(everything));
     assert.deepEqual([json.messages, json.refused], [counts(0, 0, 7), 0]);

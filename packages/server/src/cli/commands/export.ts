@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { systemClock } from '../../core/clock.ts';
+import { amount } from '../amount.ts';
 import { type ProgressDisplay, progressDisplay } from '../progress-display.ts';
 import { writeRecords } from '../records/record-output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -48,9 +49,10 @@ async function exportAll(flags: ExportFlags): Promise<void> {
   }).finally(display.close);
   if (quiet) return;
   display.note(`exported ${amounts(counts)}`);
-  const left = counts.deletedMessages.toLocaleString('en-US');
   if (counts.deletedMessages > 0)
-    display.note(`left out ${left} deleted messages: their content cannot be read over HTTP`);
+    display.note(
+      `left out ${amount(counts.deletedMessages, 'deleted messages')}: content that HTTP does not show`,
+    );
 }
 
 /** The text, with progress shown as it passes. */
@@ -63,5 +65,5 @@ async function* shown(text: AsyncIterable<string>, counts: ExportCounts, display
 
 const amounts = ({ deletedMessages: _, ...counts }: ExportCounts) =>
   Object.entries(counts)
-    .map(([what, count]) => `${count.toLocaleString('en-US')} ${what}`)
+    .map(([what, count]) => amount(count, what))
     .join(', ');

@@ -63,7 +63,7 @@ export class Batch {
 }
 
 /** A line about a thread or a message, which needs the users and groups of all lines before it. */
-export class ConversationUnit {
+class ConversationUnit {
   readonly entry: ConversationEntry;
 
   constructor(entry: ConversationEntry) {

@@ -1,4 +1,5 @@
 import type { ChangeCounts } from '@rollcall/protocol';
+import { amount } from '../amount.ts';
 import type { SyncSummary } from './sync-roster.ts';
 
 /** The counts as scripts read them. */
@@ -41,7 +42,7 @@ function wouldDo(counts: Counts): string {
   const all = (verb: 'created' | 'updated') => {
     const amounts = Object.entries(counts)
       .filter(([what, changes]) => what === 'users' || what === 'groups' || changes[verb] > 0)
-      .map(([what, changes]) => `${number(changes[verb])} ${changes[verb] === 1 ? what.slice(0, -1) : what}`);
+      .map(([what, changes]) => amount(changes[verb], what));
     return new Intl.ListFormat('en-GB').format(amounts);
   };
   return `Would create ${all('created')}, and update ${all('updated')}.`;

@@ -1,5 +1,6 @@
 import type { ChangeCounts } from '@rollcall/protocol';
 import type { Clock } from '../../core/clock.ts';
+import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
@@ -147,9 +148,9 @@ class SyncTally implements LineReport {
   #show(): void {
     const amounts = Object.entries(this.#counts)
       .map(([name, counts]) => [name, counts.created + counts.updated + counts.unchanged] as const)
-      .filter(([name, amount]) => amount > 0 || name === 'users' || name === 'groups')
-      .map(([name, amount]) => `${amount.toLocaleString('en-US')} ${name}`);
-    const rejected = this.#rejected === 0 ? '' : `, ${this.#rejected.toLocaleString('en-US')} lines rejected`;
+      .filter(([name, count]) => count > 0 || name === 'users' || name === 'groups')
+      .map(([name, count]) => amount(count, name));
+    const rejected = this.#rejected === 0 ? '' : `, ${amount(this.#rejected, 'lines')} rejected`;
     this.#display.update({
       state: `${amounts.join(', ')}${rejected}`,
       fraction: this.#size === null || this.#size === 0 ? null : Math.min(1, this.#bytesDone / this.#size),

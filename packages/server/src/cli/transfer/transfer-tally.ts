@@ -1,4 +1,5 @@
 import type { RecordType, TransferRecord } from '../../store/transfer-records.ts';
+import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 
 /** The counted types of records, by the names that scripts and people read. */
@@ -47,7 +48,7 @@ export class TransferTally {
   /** In one line. */
   words(): string {
     return ['users', 'groups', 'memberships', 'messages']
-      .map((name) => `${this.#shown(name)} ${name}`)
+      .map((name) => amount(this.#counts.get(name) ?? 0, name))
       .join(', ');
   }
 

@@ -39,7 +39,7 @@ const operation = operationsOf('project', {
   description: 'What users say in a thread. Messages stay when their author is deleted.',
 });
 
-export const NO_SUCH_MESSAGE = 'The thread has no such message.';
+const NO_SUCH_MESSAGE = 'The thread has no such message.';
 const NO_AUTHOR =
   'The author does not exist, is set `deleted` or is no member of the group (of an import: does not exist), or a mentioned user does not exist.';
 
@@ -56,7 +56,7 @@ export const MessageListQuery = exactly({
 });
 export type MessageListQuery = Static<typeof MessageListQuery>;
 
-export const MESSAGE_EXAMPLE = {
+const MESSAGE_EXAMPLE = {
   id: '81',
   threadID: 'launch',
   groupID: 'analysts',

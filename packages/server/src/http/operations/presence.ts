@@ -51,7 +51,7 @@ const getUserPresence = operation('GET /v1/users/:id/presence', {
 });
 
 /** Reads either name of the group, and checks what the fields of an update require of each other. */
-export function checkPresence(exchange: Exchange, errors: ValidationErrors): void {
+function checkPresence(exchange: Exchange, errors: ValidationErrors): void {
   const write = exchange.body as Record<string, unknown>;
   exchange.groupNoun = readGroupId(write, errors);
   inspectPresence(write, errors);
