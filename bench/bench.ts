@@ -7,6 +7,7 @@
  *   measured in the same rounds.
  * - `--only TEXT` measures only the operations (of `conversation`: the engines) whose name contains the text; `--rounds N`
  *   measures each N times.
+ * - `--changes N` is the number of changes of `changes` and `change-proof`; the latter runs only when it is named.
  * - `--threads N`, `--messages N` and `--deleted-messages N` are the sizes of `conversation`.
  */
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
@@ -14,6 +15,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
+import { type ChangesSelection, changeProofPart, changesPart } from './part-changes.ts';
 import { type ConversationSelection, conversationPart } from './part-conversation.ts';
 import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
@@ -24,7 +26,9 @@ import { scaleOutPart } from './part-scale-out.ts';
 import { canPin, stopLoad } from './processes.ts';
 import { print } from './report.ts';
 
-const PARTS: Readonly<Record<string, (pace: Pace, selection: ConversationSelection) => Promise<void>>> = {
+type AllSelections = ConversationSelection & ChangesSelection;
+
+const PARTS: Readonly<Record<string, (pace: Pace, selection: AllSelections) => Promise<void>>> = {
   operations: operationsPart,
   batch: batchPart,
   'large-bodies': largeBodiesPart,
@@ -33,7 +37,11 @@ const PARTS: Readonly<Record<string, (pace: Pace, selection: ConversationSelecti
   scale: scalePart,
   'scale-out': scaleOutPart,
   conversation: conversationPart,
+  changes: changesPart,
+  'change-proof': changeProofPart,
 };
+/** A part that proves instead of measuring. */
+const ON_REQUEST = ['change-proof'];
 const FULL: Pace = { rounds: 3, seconds: 2 };
 const QUICK: Pace = { rounds: 1, seconds: 0.6 };
 
@@ -44,6 +52,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     only: { type: 'string' },
     'server-directory': { type: 'string', multiple: true },
+    changes: { type: 'string', default: '1000000' },
     threads: { type: 'string', default: '10000' },
     messages: { type: 'string', default: '1000000' },
     'deleted-messages': { type: 'string', default: '1000000' },
@@ -65,12 +74,13 @@ const pace = values.quick ? QUICK : { ...FULL, rounds: Number(values.rounds ?? F
 const directories = (values['server-directory'] ?? [new URL('..', import.meta.url).pathname]).map(
   (directory) => resolve(directory),
 );
-const selection: ConversationSelection = {
+const selection: AllSelections = {
   directories,
   only: values.only ?? '',
   conversation: { threads: Number(values.threads), messages: Number(values.messages) },
+  changes: Number(values.changes),
   deletedMessages: Number(values['deleted-messages']),
 };
-for (const part of positionals.length > 0 ? positionals : Object.keys(PARTS))
-  await PARTS[part]?.(pace, selection);
+const usual = Object.keys(PARTS).filter((part) => !ON_REQUEST.includes(part));
+for (const part of positionals.length > 0 ? positionals : usual) await PARTS[part]?.(pace, selection);
 stopLoad();

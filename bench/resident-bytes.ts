@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 
 /** Resident memory of a process, in bytes. */
-export function residentBytes(pid: number): number {
-  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kilobytes) * 1_024;
-}
+export const residentBytes = (pid: number): number => statusBytes(pid, /VmRSS:\s+(\d+) kB/);
+
+/** The same without pages of files, which the embedded store maps into memory and the system takes back as it likes. */
+export const ownBytes = (pid: number): number => statusBytes(pid, /RssAnon:\s+(\d+) kB/);
+
+const statusBytes = (pid: number, line: RegExp): number =>
+  Number(line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
