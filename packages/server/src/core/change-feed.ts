@@ -1,3 +1,5 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Semaphore } from '../concurrency/semaphore.ts';
 import type { Change } from '../store/changes.ts';
 import type { ChangeReading, ChangeRecord } from '../store/ports/changes.ts';
 import type { Store } from '../store/store.ts';
@@ -8,6 +10,8 @@ import { ServiceError } from './service-error.ts';
 
 /** Records that are read and searched at once: a few milliseconds. */
 const RECORDS_AT_ONCE = 500;
+/** How many chunks are read in one event-loop tick, or at once: other requests wait for so many at most. */
+const CHUNKS_AT_ONCE = 4;
 
 /** A change that a reader asks for. */
 export interface FoundChange {
@@ -27,6 +31,7 @@ export interface ChangeChunk {
 /** The changes of a project, in their order. */
 export class ChangeFeed {
   readonly #store: Pick<Store, 'changes'>;
+  readonly #reading = new Semaphore({ permits: CHUNKS_AT_ONCE });
 
   constructor({ store }: { readonly store: Pick<Store, 'changes'> }) {
     this.#store = store;
@@ -57,10 +62,24 @@ export class ChangeFeed {
   }
 
   /**
-   * Searches some hundred records from a position on, or from the oldest where it is null, for at most `limit` changes.
+   * Searches some hundred records from a position on, or from the oldest where it is null, for at most `limit` changes. Resolves
+   * in a later event-loop tick, so that a long search, or many readers, do not stop other requests. Projects take turns.
    * @throws ServiceError 410 where changes after the position were removed, or it is none of this store
    */
-  async chunk(
+  chunk(
+    project: ProjectKey,
+    from: ChangePosition | null,
+    filter: ChangeFilter,
+    limit: number,
+  ): Promise<ChangeChunk> {
+    return this.#reading.run(project, async () => {
+      const chunk = await this.#read(project, from, filter, limit);
+      await nextIteration();
+      return chunk;
+    });
+  }
+
+  async #read(
     project: ProjectKey,
     from: ChangePosition | null,
     filter: ChangeFilter,

@@ -1,4 +1,3 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { ChangeChunk, ChangeFeed } from '../core/change-feed.ts';
 import type { ChangeFilter } from '../core/change-filter.ts';
 import { type ChangePosition, positionText } from '../core/change-position.ts';
@@ -35,6 +34,5 @@ export async function changePageBody(
     position = chunk.position;
     const isFull = texts.length === limit || length > PAGE_MAX_LENGTH || searched === CHUNKS_SEARCHED;
     if (chunk.isEnd || isFull) return changesPage(texts, positionText(chunk.position), !chunk.isEnd);
-    await nextIteration();
   }
 }

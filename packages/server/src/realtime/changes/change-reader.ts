@@ -1,4 +1,3 @@
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ChangeChunk, ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
@@ -65,8 +64,6 @@ export class ChangeReader implements EventSource {
           session.caughtUp();
           return;
         }
-        // The embedded store answers at once: a long search must not stop the event loop.
-        await nextIteration();
       }
     } catch (error) {
       this.#failed(error);
