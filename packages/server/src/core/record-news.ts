@@ -9,6 +9,8 @@ export interface News {
   readonly position: number;
   /** Users who stopped being members, whose status changed, who were removed, or whose durable locations changed. */
   readonly users: ReadonlySet<string>;
+  /** Those of them who were set active. */
+  readonly activated: ReadonlySet<string>;
   /** The status of the group changed, or the group was removed. */
   readonly isOfGroup: boolean;
   /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
@@ -18,6 +20,7 @@ export interface News {
 interface Collected {
   position: number;
   readonly users: Set<string>;
+  readonly activated: Set<string>;
   isOfGroup: boolean;
   readonly threads: Set<string>;
 }
@@ -28,7 +31,7 @@ export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
   for (const { position, changes } of records) {
     const topic = topicOfRecord(changes);
     if (topic === null) continue;
-    const news = found.get(topic) ?? { position, users: new Set(), isOfGroup: false, threads: new Set() };
+    const news = found.get(topic) ?? nothing();
     found.set(topic, news);
     news.position = Math.max(news.position, position);
     for (const change of changes) if (topicOf(change) === topic) collect(news, change);
@@ -36,10 +39,17 @@ export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
   return found;
 }
 
+const nothing = (): Collected => ({
+  ...{ position: 0, isOfGroup: false },
+  ...{ users: new Set(), activated: new Set(), threads: new Set() },
+});
+
 function collect(news: Collected, change: Change): void {
   if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
-  else if ('user' in change) news.users.add(change.user);
-  else if ('thread' in change) {
+  else if ('user' in change) {
+    news.users.add(change.user);
+    if (change.type === 'user.activated') news.activated.add(change.user);
+  } else if ('thread' in change) {
     if (change.type !== 'message.appended') news.threads.add(change.thread);
   } else news.isOfGroup = true;
 }

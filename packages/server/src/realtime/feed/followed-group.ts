@@ -188,7 +188,7 @@ export class FollowedGroup {
     this.#follower.onReading();
     state.begin(watch.position);
     const readTo = await readView(this.#parts, state.scope, state.view);
-    state.unfiltered.replaceDurable(await readAllDurable(store, state.scope, null, state.hidden));
+    state.unfiltered.replaceDurable(await readAllDurable(store, state.scope, null));
     while (state.offset < readTo) {
       // A watch that was lost before this has no more events.
       this.#requireCurrent(generation);

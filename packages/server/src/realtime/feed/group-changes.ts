@@ -154,8 +154,6 @@ export class GroupChanges {
     this.#markStale(named);
     const visible = await this.#presentable(userIds);
     for (const id of userIds) {
-      if (visible.has(id)) this.#state.hidden.delete(id);
-      else if (!isRemoval) this.#state.hidden.add(id);
       ephemeral.push(...this.#withProfiles(view.setVisible(id, visible.get(id) === view.incarnationOf(id))));
     }
     const read = this.#reader(named === null ? null : [...visible.keys()]);
@@ -214,7 +212,6 @@ export class GroupChanges {
     const { view, unfiltered } = this.#state;
     const all = new Map(durable);
     for (const id of hidden.all) {
-      this.#state.hidden.add(id);
       unfiltered.setDurable(id, null);
       for (const channel of this.#channels.showingDurable()) {
         const events = channel.view.setDurable(id, null, 'removed');

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Repeated } from '../../concurrency/repeated.ts';
+import type { Semaphore } from '../../concurrency/semaphore.ts';
 import type { RecordListener } from '../../core/record-follower.ts';
 import type { News } from '../../core/record-news.ts';
 import { slices } from '../../core/slices.ts';
@@ -8,7 +9,7 @@ import { type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { isSameLocation } from '../views/durable-locations.ts';
-import { type LatestLocations, readDurable } from '../views/durable-reading.ts';
+import { durablePages, type LatestLocations, readDurable } from '../views/durable-reading.ts';
 import type { FeedState } from '../views/feed-state.ts';
 import { presentableOf } from '../views/presentable.ts';
 import type { FollowedGroup } from './followed-group.ts';
@@ -28,6 +29,7 @@ interface Parts {
   readonly log: Logger;
   readonly now: () => number;
   readonly followed: () => FollowedGroup;
+  readonly reads: Semaphore;
   /** The users whose client tokens opened streams of the group. */
   readonly viewerIds: () => Iterable<string>;
   /** Ends the streams of these viewers, or with null of all readers, who may no longer watch. */
@@ -53,6 +55,8 @@ export class RecordedChanges implements RecordListener {
   #due: Concerned = new Set();
   #position = 0;
   #attempts = 0;
+  /** Whether the PresenceStore has not answered yet. */
+  #isPublishing = false;
   readonly #run = new Repeated(() => this.#apply());
 
   constructor(parts: Parts, state: FeedState) {
@@ -60,8 +64,9 @@ export class RecordedChanges implements RecordListener {
     this.#state = state;
   }
 
-  onNews(topic: Topic, { users, isOfGroup, position }: News): void {
-    const concerned = topic === USERS_TOPIC ? this.#known(users) : [...users];
+  onNews(topic: Topic, news: News): void {
+    const { users, isOfGroup, position } = news;
+    const concerned = topic === USERS_TOPIC ? this.#known(news) : [...users];
     if (concerned.length === 0 && !isOfGroup) return;
     this.#position = Math.max(this.#position, position);
     this.#attempts = 0;
@@ -79,15 +84,17 @@ export class RecordedChanges implements RecordListener {
     if (this.#due === null || this.#due.size > 0) void this.#run.request();
   }
 
-  /** Those who are present, hidden, or watch: a status concerns all groups of the project, and few of them have the user. */
-  #known(users: ReadonlySet<string>): string[] {
-    const { hidden } = this.#state;
+  /**
+   * A status concerns all groups of the project, and few of them have the user: those who are present or watch. Of users who were
+   * set active the Store knows whether they have durable locations here.
+   */
+  #known({ users, activated }: News): string[] {
     const viewers = new Set(this.#parts.viewerIds());
-    const isKnown = (id: string) => this.#state.has(id) || hidden.mayHave(id) || viewers.has(id);
-    if (users.size <= USERS_FEW || !hidden.isComplete) return [...users].filter(isKnown);
-    return [...new Set([...this.#state.userIds(), ...hidden.ids(), ...viewers])].filter((id) =>
-      users.has(id),
-    );
+    const known =
+      users.size <= USERS_FEW
+        ? [...users].filter((id) => this.#state.has(id) || viewers.has(id))
+        : [...this.#state.userIds(), ...viewers].filter((id) => users.has(id));
+    return [...known, ...activated];
   }
 
   /** Never rejects. */
@@ -115,8 +122,13 @@ export class RecordedChanges implements RecordListener {
   async #show(named: readonly string[] | null): Promise<boolean> {
     const followed = this.#parts.followed();
     if (followed.watch === null) return this.#showAlone(named);
-    const differing = await this.#differing(named ?? this.#state.userIds());
+    const differing = await this.#parts.reads.run(this.#state.scope.project, () => this.#differing(named));
     if (differing.length === 0) return true;
+    if (this.#isPublishing) {
+      // A second has passed: readers do not wait for a PresenceStore that does not answer.
+      followed.invalidate(new StoreUnavailableError('the event of a recorded change was not taken'));
+      return this.#showAlone(named);
+    }
     this.#attempts += 1;
     if (this.#attempts > ATTEMPTS_MAX) {
       this.#attempts = 0;
@@ -125,13 +137,14 @@ export class RecordedChanges implements RecordListener {
     }
     // Each attempt is made once among all processes, before that of the next position.
     const upTo = this.#position + (this.#attempts - 1) / (ATTEMPTS_MAX + 1);
-    const published = this.#publish(differing, upTo);
-    // A PresenceStore that does not answer must not delay the readers: the next tick shows the change.
-    void published.catch((err) => {
-      if (followed.watch === null) return;
-      followed.invalidate(err);
-      void this.#run.request();
-    });
+    this.#isPublishing = true;
+    void this.#publish(differing, upTo)
+      .catch((err) => {
+        if (followed.watch === null) return;
+        followed.invalidate(err);
+        void this.#run.request();
+      })
+      .finally(() => (this.#isPublishing = false));
     return false;
   }
 
@@ -153,10 +166,11 @@ export class RecordedChanges implements RecordListener {
       await presence.publish(this.#state.scope, event, now(), index === 0 ? upTo : undefined);
   }
 
-  /** Of these users, those of whom the state has something else than the Store. */
-  async #differing(userIds: readonly string[]): Promise<string[]> {
+  /** Of these users, or with null of all, those of whom the state has something else than the Store. */
+  async #differing(named: readonly string[] | null): Promise<string[]> {
     const { store } = this.#parts;
     const { scope } = this.#state;
+    const userIds = named ?? (await this.#allUsers());
     const visible = await presentableOf(store, scope, userIds);
     const durable: LatestLocations = await readDurable(store, scope, null, [...visible.keys()]);
     const { view, unfiltered } = this.#state;
@@ -166,5 +180,13 @@ export class RecordedChanges implements RecordListener {
       const latest = visible.has(id) ? (durable.get(id) ?? null) : null;
       return !isSameLocation(unfiltered.durableOf(id), latest);
     });
+  }
+
+  /** All who are shown, or are to be shown when the group is active. */
+  async #allUsers(): Promise<string[]> {
+    const found = new Set(this.#state.userIds());
+    for await (const page of durablePages(this.#parts.store, this.#state.scope, null))
+      for (const userId of page.keys()) found.add(userId);
+    return [...found];
   }
 }

@@ -3,7 +3,6 @@ import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { DurableLocation } from './durable-locations.ts';
-import type { HiddenUsers } from './hidden-users.ts';
 
 const PAGE_USERS = 1_000;
 /** Up to this many users are read one by one. */
@@ -23,26 +22,22 @@ export async function readDurable(
   return new Map(userIds.flatMap((userId, index) => (found[index] ? [[userId, found[index]]] : [])));
 }
 
-/** The same of all users who may be seen; the others are added to `hidden`. */
+/** The same of all users who may be seen. */
 export async function readAllDurable(
   store: Store,
   scope: PresenceScope,
   filter: LocationFilter,
-  hidden?: HiddenUsers,
 ): Promise<LatestLocations> {
   const latest: LatestLocations = new Map();
   for await (const page of durablePages(store, scope, filter)) {
     const visible = await store.eligibility.filter(scope.project, scope.groupId, [...page.keys()]);
-    for (const [userId, location] of page) {
-      if (visible.has(userId)) latest.set(userId, location);
-      else hidden?.add(userId);
-    }
+    for (const [userId, location] of page) if (visible.has(userId)) latest.set(userId, location);
   }
   return latest;
 }
 
 /** The same of all users, a page at a time, whether or not they may be seen. */
-async function* durablePages(
+export async function* durablePages(
   store: Store,
   { project, groupId }: PresenceScope,
   filter: LocationFilter,

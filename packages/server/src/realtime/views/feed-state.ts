@@ -7,7 +7,6 @@ import { SharedTexts } from '../text/shared-texts.ts';
 import { DurableLocations } from './durable-locations.ts';
 import { FilteredView } from './filtered-view.ts';
 import { GroupView } from './group-view.ts';
-import { HiddenUsers } from './hidden-users.ts';
 import { ShownProfiles } from './shown-profiles.ts';
 
 /** How many checksums are stored: at least those of the events that the engine can return again. */
@@ -22,7 +21,6 @@ export class FeedState {
   readonly durable = new DurableLocations();
   /** The latest durable location of each visible user, whatever the filters of the channels show. */
   readonly unfiltered = new FilteredView({ location: null, excludeDurable: false }, this.durable);
-  readonly hidden = new HiddenUsers();
   readonly profiles = new ShownProfiles();
   readonly entryTexts = new EntryTexts();
   readonly entries = new SharedEntries();
@@ -41,7 +39,6 @@ export class FeedState {
     this.epoch = epoch;
     this.offset = offset;
     this.view = new GroupView();
-    this.hidden.clear();
     this.profiles.restart();
     this.unfiltered.replaceDurable(new Map());
     this.#checksums.clear();

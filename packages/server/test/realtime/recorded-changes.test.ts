@@ -1,0 +1,146 @@
+/** Writes past the services: nothing is published of them, and the record of changes alone has them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { PresenceStore } from '../../src/presence/presence-store.ts';
+import { BY_TEST } from '../support/origin.ts';
+import { ReaderModel } from './reader-model.ts';
+import type { SimulatedSink } from './simulated-sink.ts';
+import { type StreamWorld, withStreams } from './stream-world.ts';
+
+const shown = ({ parser }: SimulatedSink) =>
+  ReaderModel.of(parser.events)
+    .entries()
+    .map(({ id }) => id)
+    .join();
+
+const snapshots = ({ parser }: SimulatedSink) =>
+  parser.events.filter(({ type }) => type === 'snapshot').length;
+
+const context = ({ clock }: StreamWorld) => ({ ...BY_TEST, now: clock.now(), revision: 'r' });
+
+const setUser = (world: StreamWorld, userId: string, status: 'active' | 'deleted') =>
+  world.engine.store.users.put(world.project, userId, { status }, context(world));
+
+const setGroup = (world: StreamWorld, status: 'active' | 'deleted') =>
+  world.engine.store.groups.put(world.project, 'g', { status }, context(world));
+
+const setDurable = (world: StreamWorld, userId: string, line: string) =>
+  world.engine.store.durablePresence.put(
+    world.project,
+    { userId, groupId: 'g', region: '{"page":"1"}', location: `{"line":"${line}","page":"1"}` },
+    context(world),
+  );
+
+/** Users a, b and c with durable locations, and a stream on each of two processes. */
+async function withTwo(use: (world: StreamWorld, sinks: readonly SimulatedSink[]) => Promise<void>) {
+  await withStreams({ mergeMs: 0, writesPerSecond: [undefined, undefined] }, async (world) => {
+    await world.seed(['a', 'b', 'c']);
+    for (const id of ['a', 'b', 'c']) await setDurable(world, id, '0');
+    const sinks = [await world.open({}, undefined, 0), await world.open({}, undefined, 1)];
+    await world.pass(2);
+    await use(world, sinks);
+  });
+}
+
+const until = (world: StreamWorld, sinks: readonly SimulatedSink[], expected: string) =>
+  world.until(expected, () => sinks.every((sink) => shown(sink) === expected));
+
+describe('what is recorded of a followed group', () => {
+  test('users who are set deleted and active again leave a stream and come back, also those without ephemeral presence', () =>
+    withTwo(async (world, sinks) => {
+      await setUser(world, 'a', 'deleted');
+      await world.pass(2);
+      await until(world, sinks, 'b,c');
+      await setUser(world, 'a', 'active');
+      await world.pass(2);
+      await until(world, sinks, 'a,b,c');
+      for (const sink of sinks) assert.equal(snapshots(sink), 1);
+    }));
+
+  test('a user who was deleted before the stream was opened is shown when set active', () =>
+    withStreams({}, async (world) => {
+      await world.seed(['a', 'b']);
+      for (const id of ['a', 'b']) await setDurable(world, id, '0');
+      await setUser(world, 'a', 'deleted');
+      const sink = await world.open();
+      assert.equal(shown(sink), 'b');
+      await world.pass(2);
+      await setUser(world, 'a', 'active');
+      await world.pass(2);
+      await until(world, [sink], 'a,b');
+    }));
+
+  test('all members leave a stream when the group is set deleted, and come back with it', () =>
+    withTwo(async (world, sinks) => {
+      await setGroup(world, 'deleted');
+      await world.pass(2);
+      await until(world, sinks, '');
+      await setGroup(world, 'active');
+      await world.pass(2);
+      await until(world, sinks, 'a,b,c');
+    }));
+
+  test('a change is one event with the same ID on all processes, although each of them finds it', () =>
+    withTwo(async (world, sinks) => {
+      await setDurable(world, 'b', '7');
+      await world.pass(3);
+      await world.until('the location', () =>
+        sinks.every(({ parser }) => parser.events.at(-1)?.data.location?.line === '7'),
+      );
+      const [one, other] = sinks.map(({ parser }) =>
+        parser.events.slice(1).map(({ type, id, data }) => [type, id, data]),
+      );
+      assert.deepEqual(one, other);
+      assert.equal(one?.length, 1);
+    }));
+
+  test('a stream shows a change within 2 s while the PresenceStore does not answer, and all are alike when it does', () =>
+    withTwo(async (world, sinks) => {
+      const { presence } = world.engine;
+      const publish = presence.publish.bind(presence);
+      const away = Promise.withResolvers<void>();
+      presence.publish = (...args: Parameters<PresenceStore['publish']>) =>
+        away.promise.then(() => publish(...args));
+      await setUser(world, 'c', 'deleted');
+      await world.pass(2);
+      await until(world, sinks, 'a,b');
+      away.resolve();
+      await world.pass(2);
+      await world.until('new snapshots', () => sinks.every((sink) => snapshots(sink) >= 2));
+      await until(world, sinks, 'a,b');
+    }));
+
+  test('a group whose events do not come is read anew', () =>
+    withTwo(async (world, sinks) => {
+      world.engine.presence.publish = async () => {};
+      await setUser(world, 'c', 'deleted');
+      await world.pass(8);
+      await until(world, sinks, 'a,b');
+      for (const sink of sinks) assert.ok(snapshots(sink) >= 2);
+    }));
+
+  test('a stream continues with a new snapshot where the record was removed before it was read', () =>
+    withTwo(async (world, sinks) => {
+      const { store } = world.engine;
+      const read = store.changes.readTopics.bind(store.changes);
+      store.changes.readTopics = async (...args) => {
+        store.changes.readTopics = read;
+        const reading = await read(...args);
+        return { ...reading, removedTo: reading.newest + 1, newest: reading.newest + 1, records: [] };
+      };
+      await setUser(world, 'c', 'deleted');
+      await world.pass(4);
+      await until(world, sinks, 'a,b');
+      assert.ok(sinks.some((sink) => snapshots(sink) === 2));
+    }));
+
+  test('a viewer who is removed from the group loses the stream, and other viewers do not', () =>
+    withTwo(async (world) => {
+      const viewers = await Promise.all(['a', 'b'].map((userId) => world.open({ viewer: { userId } })));
+      await world.engine.store.members.change(world.project, 'g', { add: [], remove: ['a'] }, context(world));
+      await world.pass(2);
+      await world.until('the end', () => viewers[0]?.ended !== null);
+      assert.equal(viewers[0]?.parser.events.at(-1)?.data.error, 'group_not_found');
+      assert.equal(viewers[1]?.ended, null);
+    }));
+});
