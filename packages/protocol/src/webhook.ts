@@ -23,6 +23,7 @@ const Url = text({
   'x-meaning': 'Where changes are sent, with POST.',
   maxLength: URL_MAX_LENGTH,
   format: 'http-url',
+  'x-text': true,
   description: WEBHOOK_URL_EXPECTED,
 });
 

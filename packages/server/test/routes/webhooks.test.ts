@@ -65,7 +65,12 @@ describe('PUT /v1/webhooks/<ID>', () => {
     const url = URL_A;
     const wrong = [
       ...[{ url: 'http://receiver.invalid/' }, { url: 'ftp://a/' }, { url: 'a' }, { url: null }, { url: 1 }],
-      ...[{ url: 'https://u:p@receiver.invalid/' }, { url: `https://a/${'x'.repeat(2_048)}` }],
+      ...[
+        { url: 'https://a/\0' },
+        { url: 'https://a/\ud800' },
+        { url: 'https://u:p@receiver.invalid/' },
+        { url: `https://a/${'x'.repeat(2_048)}` },
+      ],
       ...[
         { url, types: [] },
         { url, types: ['nothing'] },
