@@ -13,6 +13,7 @@ export * from './preferences.ts';
 export * from './presence.ts';
 export * from './project.ts';
 export * from './schema.ts';
+export * from './socket.ts';
 export * from './stream.ts';
 export * from './thread.ts';
 export * from './user.ts';

@@ -34,27 +34,25 @@ export class InexactNumber {
 const SUSPECT_NUMBER = /[:,[]\s*-?(?:[\d.]{16}|[\d.]+[eE][+-]?(?:29\d|[3-9]\d\d|\d{4}))/;
 
 /**
- * Parses a body as one JSON object.
+ * Parses a body, or what the message of an error is to call it, as one JSON object.
  * @throws JsonObjectError when the bytes are empty, not UTF-8, not JSON, or JSON of another type.
  */
-export function parseJsonObject(bytes: Uint8Array | null | undefined): JsonObject {
-  if (bytes == null || bytes.length === 0)
-    throw new JsonObjectError('the request body is empty; send a JSON object');
-  if (nestsTooDeeply(bytes)) throw new JsonObjectError('the request body is nested too deeply');
+export function parseJsonObject(bytes: Uint8Array | null | undefined, what = 'the request body'): JsonObject {
+  if (bytes == null || bytes.length === 0) throw new JsonObjectError(`${what} is empty; send a JSON object`);
+  if (nestsTooDeeply(bytes)) throw new JsonObjectError(`${what} is nested too deeply`);
   const buffer = Buffer.isBuffer(bytes)
     ? bytes
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = withoutByteOrderMark(buffer.toString());
   // Invalid UTF-8 was decoded to replacement characters. The strict decoder distinguishes them from those that were sent.
-  if (text.includes('\ufffd') && !isUtf8(bytes))
-    throw new JsonObjectError('the request body is not valid UTF-8');
+  if (text.includes('\ufffd') && !isUtf8(bytes)) throw new JsonObjectError(`${what} is not valid UTF-8`);
   let value: unknown;
   try {
     value = parseJsonExactly(text);
   } catch {
-    throw new JsonObjectError('the request body is not valid JSON');
+    throw new JsonObjectError(`${what} is not valid JSON`);
   }
-  if (!isJsonObject(value)) throw new JsonObjectError('the request body is not a JSON object');
+  if (!isJsonObject(value)) throw new JsonObjectError(`${what} is not a JSON object`);
   return value;
 }
 

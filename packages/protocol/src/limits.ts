@@ -33,6 +33,15 @@ export const PRESENCE_DATA_MAX_BYTES = 1_024;
 /** Most streams that are open with client tokens of one user, in each process. */
 export const USER_STREAMS_MAX = 100;
 
+/** Largest frame that a socket takes, in bytes. */
+export const SOCKET_FRAME_MAX_BYTES = 64 * 1_024;
+/** Frames a second that a socket takes for long, and at once after a pause. */
+export const SOCKET_FRAMES_PER_SECOND = 50;
+export const SOCKET_FRAMES_BURST = 200;
+/** Most watches of a socket, and most locations that it holds. */
+export const SOCKET_WATCHES_MAX = 100;
+export const SOCKET_LOCATIONS_MAX = 100;
+
 /** Most durable locations of a user in a group. One more ends the oldest. */
 export const DURABLE_LOCATIONS_MAX = 10_000;
 /** Most bytes of a user's durable locations in a group, as JSON text in UTF-8. */

@@ -35,6 +35,12 @@ const PRESENCE_DATA = {
 /** Any JSON object beside a presence. */
 export const PresenceData = PRESENCE_DATA as Schema<Record<string, unknown> | null>;
 
+/** What readings and streams show beside locations. */
+export const Expand = text({
+  pattern: '^(?:data|user|data,user|user,data)$',
+  description: 'data, user, or both separated by a comma',
+});
+
 const writable = {
   groupID: groupId('The group in which the presence applies. Required, unless `organizationID` is there.'),
   organizationID: groupId('The older name of `groupID`.'),

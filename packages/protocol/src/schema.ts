@@ -45,6 +45,9 @@ export const text = (keywords: Keywords = {}): Schema<string> => ({ type: 'strin
 export const flag = (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords });
 export const integer = (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords });
 
+/** Any finite number. */
+export const number = (keywords: Keywords = {}): Schema<number> => ({ type: 'number', ...keywords });
+
 export const constant = <const T extends string | boolean>(value: T, keywords: Keywords = {}): Schema<T> => ({
   type: typeof value,
   const: value,

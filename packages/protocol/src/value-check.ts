@@ -29,6 +29,8 @@ function typeCheck(type: string, schema: Schema): (value: unknown) => boolean {
       return (value) =>
         Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum;
     }
+    case 'number':
+      return Number.isFinite;
     case 'string':
       return stringCheck(schema);
     case 'array': {

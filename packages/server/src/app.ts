@@ -6,12 +6,14 @@ import { HttpConnections } from './http/connections.ts';
 import type { MetricsRegistry } from './http/metrics-registry.ts';
 import { OPERATIONS } from './http/operations/all-operations.ts';
 import { RequestHistogram } from './http/request-histogram.ts';
+import { ClientSockets } from './http/socket/client-sockets.ts';
 import type { Services } from './services.ts';
 
 /** Builds the HTTP application. Opens no port: `listen` does. Its server is one of `connections`. */
 export function buildApp(services: Services, connections = new HttpConnections()): Application {
   const bodyMemory = new BodyMemory(services.settings.bodiesMemoryBytes);
   const histogram = new RequestHistogram();
+  const sockets = new ClientSockets(services);
   let registry: Promise<MetricsRegistry> | undefined;
   return new Application(
     OPERATIONS,
@@ -20,6 +22,7 @@ export function buildApp(services: Services, connections = new HttpConnections()
       bodyMemory,
       bodyThreads: new BodyThreads(services.log),
       histogram,
+      sockets,
       apiDescription: createApiDescription(OPERATIONS),
       metrics() {
         // The library behind it takes 15 MB, so it is loaded with the first reading of the metrics.
@@ -29,6 +32,7 @@ export function buildApp(services: Services, connections = new HttpConnections()
               services.streams.streamCount +
               services.conversationStreams.streamCount +
               services.changeStreams.streamCount,
+            countSockets: () => sockets.count,
             countBodyBytes: () => bodyMemory.bytes,
             countLeasedWebhooks: () => services.webhookDeliveries.leased,
             countAttempts: () => services.webhookDeliveries.counts,

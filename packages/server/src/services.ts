@@ -10,6 +10,7 @@ import { ClientSessions } from './core/client-session.ts';
 import type { Clock } from './core/clock.ts';
 import { EligibilityCache } from './core/eligibility-cache.ts';
 import { FailureLog } from './core/failure-log.ts';
+import { HeldPresence } from './core/held-presence.ts';
 import { PageTokens } from './core/page-token.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
 import { Readiness } from './core/readiness.ts';
@@ -74,6 +75,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     Object.entries(resources).map(([name, Service]) => [name, new Service(dependencies)]),
   ) as ResourceServices;
   const clients = new ClientSessions({ store, ...services });
+  const heldPresence = new HeldPresence({ ...dependencies, clients });
   const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
   const changeStreams = new ChangeHub(dependencies);
   return {
@@ -88,6 +90,9 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     webhookTests,
     webhookTargets: new WebhookTargets(addressRules, settings.webhooksAllow),
     clients,
+    heldPresence,
+    store,
+    broker,
     conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
     pageTokens,
@@ -98,6 +103,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     async close() {
       webhookTests.close();
       await webhookDeliveries.stop();
+      heldPresence.close();
       streams.close();
       conversationStreams.close();
       changeStreams.close();

@@ -57,7 +57,7 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
   const connections = new HttpConnections();
   const app = opened.adopt(buildApp(services, connections), (built) => built.close());
-  opened.defer(() => stopServing(connections, services, { stopDelayMs, drainMs }));
+  opened.defer(() => stopServing(connections, app, services, { stopDelayMs, drainMs }));
   const url = await listen(app, connections, settings);
   await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
   logEngine(settings, log);
@@ -104,7 +104,8 @@ async function announceFirst(
  */
 async function stopServing(
   connections: HttpConnections,
-  { readiness, streams, conversationStreams, changeStreams, webhookDeliveries }: Services,
+  app: Application,
+  { readiness, webhookDeliveries }: Services,
   { stopDelayMs, drainMs }: { readonly stopDelayMs: number; readonly drainMs: number },
 ): Promise<void> {
   readiness.stop();
@@ -113,9 +114,7 @@ async function stopServing(
     await setTimeout(stopDelayMs);
   }
   // A stream does not end by itself: draining would wait for it in vain.
-  streams.stop();
-  conversationStreams.stop();
-  changeStreams.stop();
+  app.stopStreams();
   await Promise.all([connections.drain(drainMs), webhookDeliveries.stop()]);
 }
 
@@ -138,7 +137,7 @@ async function listenOnOthers(app: Application, connections: HttpConnections): P
   const bound = app.server.address() as AddressInfo;
   for (const { address } of await lookup('localhost', { all: true })) {
     if (address === bound.address) continue;
-    const twin = connections.createServer(app.handle).listen(bound.port, address);
+    const twin = connections.createServer(app.handle, app).listen(bound.port, address);
     // A machine may list an address that it does not have.
     await once(twin, 'listening').catch(() => {});
   }

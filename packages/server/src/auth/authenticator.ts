@@ -54,6 +54,8 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
      * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
      */
     authenticateClient: client.authenticate,
+    /** The same, with the time at which the token ends; never from the cache. */
+    verifyClient: client.resolve,
     /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
       const token = bearerToken(header);
@@ -71,13 +73,15 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
 function cached<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
   const cache = new VerifiedCache<C>();
 
-  async function verify(header: string | undefined): Promise<C> {
+  async function verified(header: string | undefined): Promise<Verified<C>> {
     const startedAt = clock.now();
     const { generation } = cache;
-    const verified = await resolve(bearerToken(header), kinds, startedAt, 'invalid_access_token');
-    if (header !== undefined) cache.put(header, verified, startedAt, generation);
-    return verified.caller;
+    const found = await resolve(bearerToken(header), kinds, startedAt, 'invalid_access_token');
+    if (header !== undefined) cache.put(header, found, startedAt, generation);
+    return found;
   }
+
+  const verify = async (header: string | undefined) => (await verified(header)).caller;
 
   const known = (header: string | undefined) =>
     header === undefined ? undefined : cache.find(header, clock.now());
@@ -85,6 +89,7 @@ function cached<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
   return {
     known,
     authenticate: (header: string | undefined): C | Promise<C> => known(header) ?? verify(header),
+    resolve: verified,
     clear: () => cache.clear(),
   };
 }

@@ -126,6 +126,18 @@ const DEFINITIONS = {
     1,
     'How long a server that stops answers 503 on /readyz before it accepts no more connections.',
   ),
+  socketsWaiting: setting(
+    wholeNumber(1, 1_000_000),
+    'sockets',
+    1_000,
+    'How many sockets of clients may be open that have not logged in yet; more are answered 503.',
+  ),
+  socketTimeoutSeconds: setting(
+    wholeNumber(1, 3_600),
+    'seconds',
+    10,
+    'How long a socket may bring nothing, no answer to a ping either, before it is closed.',
+  ),
   logLevel: setting(
     oneOf(LOG_LEVELS),
     'level',

@@ -7,7 +7,7 @@ import { clientAccessError } from './client-access.ts';
 import { ClientLogins } from './client-logins.ts';
 import { groupNotFound, userError } from './errors.ts';
 import { justBefore } from './just-before.ts';
-import type { PresenceChange, PresenceService } from './presence-service.ts';
+import type { PresenceChange, PresenceHolder, PresenceService } from './presence-service.ts';
 import { ServiceError } from './service-error.ts';
 import type { UserService } from './user-service.ts';
 
@@ -72,11 +72,12 @@ export class ClientSessions {
   async putPresence(
     caller: ClientWriter,
     write: Partial<Pick<PresenceChange, 'groupID'>> & Omit<PresenceChange, 'groupID'>,
+    holder: PresenceHolder | null = null,
   ): Promise<void> {
     const groupID = groupOf(caller, write.groupID ?? null);
     await this.#logins.apply(caller);
     try {
-      await this.#parts.presence.put(caller, caller.userId, { ...write, groupID });
+      await this.#parts.presence.put(caller, caller.userId, { ...write, groupID }, holder);
     } catch (error) {
       // The update has read the eligibility already; a browser gets another message for the same reason.
       if (error instanceof ServiceError) await this.enter(caller, groupID);

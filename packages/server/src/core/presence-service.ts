@@ -35,6 +35,15 @@ export type PresenceChange = Pick<
   readonly groupID: string;
 };
 
+/** What holds a presence in place of a deadline of its own: see the port. */
+export interface PresenceHolder {
+  readonly connection: string;
+  readonly lease: string;
+}
+
+/** The lease of a holder has ended: the update was not applied, and needs another lease. */
+export class LeaseEndedError extends Error {}
+
 /** A checked update with its locations in canonical form. */
 interface Update extends PresenceScope {
   readonly kind: 'ephemeral' | 'absent' | 'durable';
@@ -43,6 +52,7 @@ interface Update extends PresenceScope {
   readonly region: Json;
   readonly connection?: string;
   readonly data?: Json | null;
+  readonly lease?: string;
 }
 
 export interface UserPresenceChange {
@@ -68,10 +78,18 @@ export class PresenceService {
     this.#parts = parts;
   }
 
-  /** Rejects with a ServiceError when the user or the group is not there or not active, or the user is not a member. */
-  put(writer: Writer, userId: string, write: PresenceChange): Promise<void> {
+  /**
+   * Rejects with a ServiceError when the user or the group is not there or not active, or the user is not a member. An
+   * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended.
+   */
+  put(
+    writer: Writer,
+    userId: string,
+    write: PresenceChange,
+    holder: PresenceHolder | null = null,
+  ): Promise<void> {
     const { project } = writer;
-    const update = toUpdate(project, userId, write);
+    const update = toUpdate(project, userId, write, holder);
     if (update.kind === 'durable') return this.#putDurable(writer, update);
     // No promise more than needed where the user is in the cache.
     const incarnation = this.#parts.eligibility.cached(project, update);
@@ -90,7 +108,7 @@ export class PresenceService {
    */
   async putMany(writer: Writer, changes: readonly UserPresenceChange[]): Promise<UpdatesApplied> {
     const { project } = writer;
-    const updates = changes.map(({ userId, write }) => toUpdate(project, userId, write));
+    const updates = changes.map(({ userId, write }) => toUpdate(project, userId, write, null));
     try {
       const found = await this.#parts.store.eligibility.findMany(project, updates);
       const mutex = new KeyedMutex();
@@ -125,7 +143,9 @@ export class PresenceService {
       return;
     }
     const expiresAt = now + this.#parts.presenceTtlSeconds * 1_000;
-    const { created } = await this.#parts.presence.set({ ...update, incarnation, now, expiresAt });
+    const set = { ...update, incarnation, now, expiresAt };
+    const { created, leaseEnded } = await this.#parts.presence.set(set);
+    if (leaseEnded === true) throw new LeaseEndedError('the lease has ended');
     if (created) await this.#recheckEligibility(update, incarnation);
   }
 
@@ -168,7 +188,12 @@ export class PresenceService {
   }
 }
 
-function toUpdate(project: ProjectKey, userId: string, write: PresenceChange): Update {
+function toUpdate(
+  project: ProjectKey,
+  userId: string,
+  write: PresenceChange,
+  holder: PresenceHolder | null,
+): Update {
   const { groupID, exclusiveWithin, durable, absent, connectionID, data } = write;
   const location = canonicalLocation(write.location);
   const update: Update = {
@@ -179,11 +204,12 @@ function toUpdate(project: ProjectKey, userId: string, write: PresenceChange): U
     location,
     region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
   };
-  // Most updates have neither.
-  if (connectionID === undefined && data === undefined) return update;
+  // Most updates have none of them.
+  if (connectionID === undefined && data === undefined && holder === null) return update;
   return {
     ...update,
     ...(connectionID !== undefined && { connection: connectionID }),
+    ...holder,
     ...(data !== undefined && { data: data === null ? null : JSON.stringify(data) }),
   };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { localUrl } from '../config/local-url.ts';
 import type { Caller } from '../core/caller.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
@@ -15,9 +16,11 @@ import type { AnyOperation } from './operation.ts';
 import { RateLimit } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
+import { requestId } from './request-id.ts';
 import { createRoutes, type Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
+import { asksForSocket, SOCKET_PATH } from './socket/upgrade.ts';
 
 /**
  * Answers requests by the operations' definitions, in the order of the contract: authentication, rate limit, body, checks,
@@ -41,7 +44,7 @@ export class Application {
       settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
     this.#unmatched = histogram.route('any', 'unmatched');
     this.#logsRequests = log.isLevelEnabled('debug');
-    this.server = connections.createServer(this.handle);
+    this.server = connections.createServer(this.handle, this);
   }
 
   /** Resolves to the URL at which this machine reaches the server. */
@@ -52,18 +55,44 @@ export class Application {
     return localUrl(bound.address, bound.port);
   }
 
+  /** Ends the streams and sockets: they have no end of their own that closing could wait for. Idempotent. */
+  stopStreams(): void {
+    const { streams, conversationStreams, changeStreams, sockets } = this.#services;
+    sockets.stop();
+    streams.stop();
+    conversationStreams.stop();
+    changeStreams.stop();
+  }
+
   /** Ends the streams and the threads, and waits for requests that are being answered. */
   async close(): Promise<void> {
-    // A stream has no end of its own that closing could wait for.
-    this.#services.streams.stop();
-    this.#services.conversationStreams.stop();
-    this.#services.changeStreams.stop();
+    this.stopStreams();
+    this.#services.sockets.close();
     if (this.server.listening) {
       this.server.close();
       this.server.closeIdleConnections();
       await once(this.server, 'close');
     }
     await this.#services.bodyThreads.close();
+  }
+
+  /** Whether a request is answered with a socket. One that cannot be gets its error as a request. */
+  accepts(request: IncomingMessage): boolean {
+    if (!asksForSocket(request)) return false;
+    try {
+      this.#services.sockets.requireUpgrade(request);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { sockets, histogram, log } = this.#services;
+    const reqId = requestId(request);
+    sockets.upgrade(request, socket, head, reqId);
+    histogram.route('GET', SOCKET_PATH).observe(101, 0);
+    log.debug({ method: 'GET', path: SOCKET_PATH, status: 101, reqId }, 'request');
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {

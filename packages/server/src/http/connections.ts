@@ -1,6 +1,13 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { nextTick } from 'node:process';
+import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { answerClientError, answerExpectation } from './client-errors.ts';
 import { closeLingering } from './lingering-close.ts';
@@ -26,6 +33,15 @@ export interface ConnectionOptions {
   /** How often Node checks for requests that take too long, in milliseconds. Default: 30 seconds. */
   readonly timeoutCheckMs?: number;
 }
+
+/** Takes connections over that leave HTTP. */
+export interface Upgrades {
+  /** Whether a request is to be answered with {@link upgrade}; others with `Upgrade` are requests like any other. */
+  accepts(request: IncomingMessage): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+const NO_UPGRADES: Upgrades = { accepts: () => false, upgrade: (_request, socket) => socket.destroy() };
 
 interface Connection {
   /** The newest response; every other one on this connection is sent before it. */
@@ -57,7 +73,7 @@ export class HttpConnections {
   }
 
   /** An HTTP server whose connections are tracked here. */
-  createServer(listener: RequestListener): Server {
+  createServer(listener: RequestListener, upgrades: Upgrades = NO_UPGRADES): Server {
     const server = createServer(
       {
         requestTimeout: this.#options.requestTimeoutMs,
@@ -65,6 +81,8 @@ export class HttpConnections {
         keepAliveTimeout: KEEP_ALIVE_MS,
         // A request without Host, or with an expectation, gets an answer like any other, not Node's bare one.
         requireHostHeader: false,
+        // The answers before it would come out of order.
+        shouldUpgradeCallback: (request) => this.#isIdle(request.socket) && upgrades.accepts(request),
       },
       (request, response) => {
         if (!this.#admit(request.socket, response)) return;
@@ -73,6 +91,7 @@ export class HttpConnections {
         else nextTick(listener, request, response);
       },
     );
+    server.on('upgrade', (request, socket, head) => upgrades.upgrade(request, socket, head));
     server.on('connection', (socket) => this.#add(socket));
     // With a listener Node leaves the closing to it.
     server.on('timeout', closeLingering);
@@ -171,6 +190,13 @@ export class HttpConnections {
     }
     connection.latest = response;
     return true;
+  }
+
+  /** Whether all requests of the connection have been answered, and the next one is to be. */
+  #isIdle(socket: Socket): boolean {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || connection.isClosing) return false;
+    return connection.latest === null || connection.latest.writableFinished;
   }
 
   #closeIdle(): void {

@@ -9,12 +9,14 @@ import type { Exchange } from './exchange.ts';
  * Turns a failure into an answer; nothing else does. For an error that is not in the vocabulary the caller gets a fixed
  * message, and the log gets the cause and the request.
  */
-export function errorAnswer(error: unknown, { request, path, id }: Exchange, log: Logger): ServiceError {
+export const errorAnswer = (error: unknown, { request: { method }, path, id }: Exchange, log: Logger) =>
+  loggedAnswer(error, { method, route: path ?? undefined, reqId: id }, log);
+
+/** The same for a request that `context` describes in the log. */
+export function loggedAnswer(error: unknown, context: object, log: Logger): ServiceError {
   const answer = knownError(error);
-  if (answer === null || error instanceof StoreUnavailableError) {
-    const { method } = request;
-    log.error({ err: error, method, route: path ?? undefined, reqId: id }, 'a request failed');
-  }
+  if (answer === null || error instanceof StoreUnavailableError)
+    log.error({ err: error, ...context }, 'a request failed');
   return answer ?? new ServiceError('error', UNEXPECTED);
 }
 

@@ -3,6 +3,7 @@ import type { BodyMemory } from './bodies/body-memory.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
 import type { MetricsRegistry } from './metrics-registry.ts';
 import type { RequestHistogram } from './request-histogram.ts';
+import type { ClientSockets } from './socket/client-sockets.ts';
 
 /** The API description, for programs and for people. */
 export interface ApiDescription {
@@ -21,6 +22,7 @@ export interface HttpServices extends Services {
   readonly bodyMemory: BodyMemory;
   readonly bodyThreads: BodyThreads;
   readonly histogram: RequestHistogram;
+  readonly sockets: ClientSockets;
   readonly apiDescription: ApiDescription;
   metrics(): Promise<MetricsRegistry>;
 }

@@ -24,6 +24,7 @@ export interface MetricsRegistry {
 /** The values that are read whenever the metrics are. */
 export interface Readings {
   countStreams(): number;
+  countSockets(): number;
   countBodyBytes(): number;
   countLeasedWebhooks(): number;
   countAttempts(): Readonly<Record<'acknowledged' | 'failed', number>>;
@@ -44,6 +45,7 @@ export function createRegistry(histogram: RequestHistogram, readings: Readings):
       },
     });
   gauge('rollcall_presence_streams', 'How many presence streams are open', readings.countStreams);
+  gauge('rollcall_sockets', 'How many sockets of clients are open', readings.countSockets);
   gauge(
     'rollcall_request_body_bytes',
     'Bytes of request bodies that are being received or applied',

@@ -3,7 +3,7 @@
  * paths `/v1/organizations…`, `organizationID` in bodies, `organization_not_found` and the word in messages. The claim
  * `organization_id` is read in `auth/client-claims.ts`.
  */
-import type { ValidationErrors } from '@rollcall/protocol';
+import type { ErrorCode, ValidationErrors } from '@rollcall/protocol';
 import type { ServiceError } from '../core/service-error.ts';
 
 /** The name that a request uses for a group. */
@@ -55,12 +55,16 @@ export function readGroupId(write: NamesGroup, errors: ValidationErrors): GroupN
   return noun;
 }
 
+/** The code of an error in the caller's words. */
+export const codeInWordsOf = (noun: GroupNoun, code: ErrorCode): ErrorCode =>
+  noun === 'organization' && code === 'group_not_found' ? 'organization_not_found' : code;
+
 /** The error in the caller's words. */
 export function inWordsOf(noun: GroupNoun, error: ServiceError): Pick<ServiceError, 'code' | 'message'> {
   const { code, message, groupWordAt } = error;
   if (noun === 'group' || groupWordAt === null) return error;
   return {
-    code: code === 'group_not_found' ? 'organization_not_found' : code,
+    code: codeInWordsOf(noun, code),
     message: message.slice(0, groupWordAt) + noun + message.slice(groupWordAt + 'group'.length),
   };
 }

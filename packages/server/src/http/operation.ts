@@ -54,8 +54,8 @@ export interface BodyDefinition<B extends ObjectSchema> {
 
 /** A success: its body, and its prose in the API description. */
 export interface AnswerDefinition {
-  /** Default: 200. */
-  readonly status?: 200 | 201;
+  /** Default: 200. With 101 the connection is a WebSocket from then on. */
+  readonly status?: 200 | 201 | 101;
   readonly schema: Schema;
   readonly description: string;
   readonly example: unknown;

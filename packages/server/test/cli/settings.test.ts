@@ -46,6 +46,8 @@ const CASES: Record<SettingName, { good: Record<string, unknown>; bad: string[] 
     bad: ['1048575', '1099511627777', '1GiB'],
   },
   stopDelaySeconds: { good: { '0': 0, '300': 300 }, bad: ['-1', '301', '1s'] },
+  socketsWaiting: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'many'] },
+  socketTimeoutSeconds: { good: { '1': 1, '3600': 3_600 }, bad: ['0', '3601', '10s'] },
   logLevel: { good: { trace: 'trace', fatal: 'fatal' }, bad: ['INFO', 'verbose'] },
   rateLimitPerSecond: { good: { '1': 1, '1000000': 1_000_000 }, bad: ['0', '1000001', 'off'] },
   webhooksAllow: {
@@ -101,6 +103,8 @@ describe('settings of the server', () => {
       bodyLimitBytes: 32 * 1_024 * 1_024,
       bodiesMemoryBytes: 256 * 1_024 * 1_024,
       stopDelaySeconds: 1,
+      socketsWaiting: 1_000,
+      socketTimeoutSeconds: 10,
       logLevel: 'info',
       rateLimitPerSecond: null,
       corsOrigins: null,

@@ -105,7 +105,9 @@ describe('every described example can be sent, and is answered as described', ()
 
   test('every operation without a body, and every one with the examples of its query, is answered as described', async () => {
     for (const described of api.operations) {
-      const { requestBody } = described.operation;
+      const { requestBody, operationId } = described.operation;
+      // It answers an upgrade, which its own tests send.
+      if (operationId === 'openSocket') continue;
       if (requestBody === undefined || !requestBody.required)
         expectSuccess(described, await call(described, true));
       if (requestBody === undefined) expectSuccess(described, await call(described, false));

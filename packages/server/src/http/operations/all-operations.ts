@@ -11,6 +11,7 @@ import { operatorOperations } from './operator.ts';
 import { preferenceOperations } from './preferences.ts';
 import { presenceOperations } from './presence.ts';
 import { projectOperations } from './projects.ts';
+import { socketOperations } from './socket.ts';
 import { threadOperations } from './threads.ts';
 import { tokenOperations } from './tokens.ts';
 import { userOperations } from './users.ts';
@@ -28,6 +29,7 @@ export const OPERATIONS: readonly AnyOperation[] = [
   ...messageOperations,
   ...clientOperations,
   ...clientConversationOperations,
+  ...socketOperations,
   ...batchOperations,
   ...changeOperations,
   ...webhookOperations,

@@ -19,6 +19,7 @@ import { precondition } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
+import { threadFilter, threadListName } from '../thread-filter.ts';
 import { CLIENT_TAG } from './client.ts';
 import {
   asViewer,
@@ -38,14 +39,7 @@ import {
   messageListOf,
   messageReply,
 } from './messages.ts';
-import {
-  THREAD_EXAMPLE,
-  ThreadListQuery,
-  threadFilter,
-  threadListBody,
-  threadListName,
-  threadPageOf,
-} from './threads.ts';
+import { THREAD_EXAMPLE, ThreadListQuery, threadListBody, threadPageOf } from './threads.ts';
 
 const NO_THREAD = "The thread does not exist, or its group is not one of the user's.";
 const NO_MESSAGE = 'The thread has no such message.';

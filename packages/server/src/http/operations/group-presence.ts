@@ -1,5 +1,4 @@
 import {
-  canonicalLocation,
   exactly,
   Flag,
   isJsonObject,
@@ -24,11 +23,12 @@ import type { HttpServices } from '../http-services.ts';
 import { inWordsOf } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
+import { filterOf } from '../presence-filter.ts';
 import { asksForStream, openPresenceStream, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
-import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
+import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
 
 const operation = operationsOf('project', PRESENCE_TAG);
@@ -176,19 +176,6 @@ function listPresence(
     return `],"pagination":{"token":${JSON.stringify(token)}}}`;
   };
   return listBody(entries, { head: '{"users":[', tail });
-}
-
-function filterOf({
-  location,
-  partial_match: partial = false,
-  exclude_durable: excludeDurable = false,
-  expand,
-}: GroupPresenceQuery): PresenceFilter {
-  return {
-    location: location === undefined ? null : { location: canonicalLocation(location), partial },
-    excludeDurable,
-    ...(expand !== undefined && { expand: expansionsOf(expand) }),
-  };
 }
 
 /** The list of a group's presence: a page's token is valid with the same filter only. Null where the location is invalid. */

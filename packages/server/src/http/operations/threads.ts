@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  canonicalLocation,
   exactly,
   Flag,
   Id,
@@ -16,8 +15,7 @@ import {
   ThreadWrite,
 } from '@rollcall/protocol';
 import { checkThreadTimes } from '../../core/conversation-times.ts';
-import type { ListName } from '../../core/page-token.ts';
-import type { ThreadFilter, ThreadPage } from '../../store/ports/threads.ts';
+import type { ThreadPage } from '../../store/ports/threads.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { precondition, taggedReply } from '../conditions.ts';
@@ -26,6 +24,7 @@ import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
 import { PageQuery } from '../schemas.ts';
+import { threadFilter, threadListName } from '../thread-filter.ts';
 import {
   checkStream,
   STREAM_DESCRIPTION,
@@ -93,30 +92,6 @@ export const THREAD_EXAMPLE = {
   lastMessageTimestamp: '2026-03-01T09:30:00.000Z',
   participants: [{ userID: 'ada', lastSeenTimestamp: '2026-03-01T09:30:00.000Z' }],
 } as const;
-
-/** Which threads a query asks for. */
-export function threadFilter(
-  { location, partial_match: partial = false, resolved }: ThreadListQuery,
-  groupId: string | null,
-): ThreadFilter {
-  return {
-    groupId,
-    location: location === undefined ? null : { location: canonicalLocation(location), partial },
-    resolved: resolved ?? null,
-  };
-}
-
-/** The list of threads: a page's token is valid with the same filter only. Null where the location is invalid. */
-export function threadListName(query: ThreadListQuery, groupId: string | null): ListName | null {
-  const { location } = query as { location?: unknown };
-  if (location !== undefined && !isLocation(location)) return null;
-  return ['threads', JSON.stringify(threadFilter(query, groupId))];
-}
-
-const isLocation = (value: unknown) =>
-  typeof value === 'object' &&
-  value !== null &&
-  Object.values(value).every((part) => typeof part === 'string');
 
 /** The answer to a reading of threads. */
 export function threadListBody(

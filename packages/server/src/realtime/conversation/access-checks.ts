@@ -1,8 +1,6 @@
 import { Repeated } from '../../concurrency/repeated.ts';
-import type { Store } from '../../store/store.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { Watcher } from '../sessions/stream-request.ts';
-import { endWithoutAccess } from '../sessions/watch-access.ts';
 
 /** Most users of a project that are named; beyond, all of the project's readers are checked. */
 const NAMED_MAX = 1_000;
@@ -11,16 +9,19 @@ const NAMED_MAX = 1_000;
  * Ends streams of readers who may no longer read. One check runs at a time, and what is requested meanwhile is one more, so
  * very many removals of members cost no more than checking over and over.
  */
-export class AccessChecks {
-  readonly #store: Store;
-  readonly #sessions: Iterable<Watcher>;
+export class AccessChecks<Session extends Watcher = Watcher> {
+  readonly #sessions: Iterable<Session>;
+  readonly #endWithoutAccess: (sessions: readonly Session[]) => Promise<void>;
   /** Whose access may have ended: viewers by project, or with null all readers of the project. */
   #due = new Map<ProjectKey, Set<string> | null>();
   readonly #run = new Repeated(() => this.#check());
 
-  constructor(store: Store, sessions: Iterable<Watcher>) {
-    this.#store = store;
+  constructor(
+    sessions: Iterable<Session>,
+    endWithoutAccess: (sessions: readonly Session[]) => Promise<void>,
+  ) {
     this.#sessions = sessions;
+    this.#endWithoutAccess = endWithoutAccess;
   }
 
   /** These users, or with null all readers of the project, may have lost access. */
@@ -40,6 +41,6 @@ export class AccessChecks {
       return named === null || (viewer !== undefined && named?.has(viewer.userId));
     });
     // Where the store is away, the next check ends them.
-    await endWithoutAccess(this.#store, concerned).catch(() => {});
+    await this.#endWithoutAccess(concerned).catch(() => {});
   }
 }

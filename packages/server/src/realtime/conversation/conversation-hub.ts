@@ -6,7 +6,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { EventPosition } from '../../wire/conversation-events.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
 import type { WatchRequest } from '../sessions/stream-request.ts';
-import { requireAccess } from '../sessions/watch-access.ts';
+import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
 import { AccessChecks } from './access-checks.ts';
 import { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
@@ -32,7 +32,7 @@ export class ConversationHub {
   /** By project and group. */
   readonly #lists = new Map<string, ThreadListFeeds>();
   readonly #streams: OpenStreams<EventSession>;
-  readonly #access: AccessChecks;
+  readonly #access: AccessChecks<EventSession>;
   readonly #recorded: RecordedConversations;
   /** The groups whose streams are being opened. */
   readonly #opening = new Set<{ readonly project: ProjectKey; readonly groupId: string }>();
@@ -43,7 +43,7 @@ export class ConversationHub {
     this.#streams = new OpenStreams(parts);
     this.#parts = { ...parts, reads: new FeedReads(), ended: (session) => this.#streams.ended(session) };
     this.#messages = new MessageFeeds(this.#parts);
-    this.#access = new AccessChecks(store, this.#streams);
+    this.#access = new AccessChecks(this.#streams, (sessions) => endWithoutAccess(store, sessions));
     this.#recorded = new RecordedConversations(record, {
       onThreads: (project, groupId, threadIds) =>
         this.#lists.get(listsKey(project, groupId))?.recorded(threadIds),

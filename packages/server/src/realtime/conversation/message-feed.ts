@@ -278,7 +278,10 @@ export class MessageFeed implements EventSource {
     const viewer = session.request.viewer?.userId ?? null;
     const [page, thread] = await reads.run(this.project, () =>
       Promise.all([
-        store.messages.list(this.project, this.threadId, SNAPSHOT),
+        store.messages.list(this.project, this.threadId, {
+          ...SNAPSHOT,
+          limit: session.request.snapshotLimit ?? SNAPSHOT.limit,
+        }),
         store.threads.find(this.project, this.threadId, viewer),
       ]),
     );

@@ -33,6 +33,10 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
     return this.#streams.size;
   }
 
+  has(stream: Stream): boolean {
+    return this.#streams.has(stream);
+  }
+
   [Symbol.iterator](): Iterator<Stream> {
     return this.#streams.values();
   }

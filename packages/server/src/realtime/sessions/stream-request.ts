@@ -21,6 +21,8 @@ export interface SessionRequest {
    * throws or rejects with. It is retained while the stream is open, so it should refer to little.
    */
   readonly checkCredentials?: () => unknown;
+  /** How many messages the snapshot of a thread has at most; absent: as many as a page has by default. */
+  readonly snapshotLimit?: number | undefined;
   /** The error that ends the stream, as its last event names it. */
   readonly inCallersWords?: (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 }

@@ -95,6 +95,11 @@ export class StreamSession implements ChannelReader {
     this.#safely(() => this.#take(batch));
   }
 
+  /** Continues where the network stopped taking bytes. */
+  resume(): void {
+    this.pump();
+  }
+
   pump(): void {
     this.#safely(() => this.#pump());
   }

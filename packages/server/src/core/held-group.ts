@@ -1,0 +1,161 @@
+import type {
+  PresenceEvent,
+  PresenceScope,
+  PresenceStore,
+  PresenceWatch,
+} from '../presence/presence-store.ts';
+import type { Json } from '../values/json.ts';
+import { LeaseEndedError } from './presence-service.ts';
+
+/** A connection that holds presence in the group. */
+export interface Holder {
+  readonly userId: string;
+  /** An event of the group: the user has left the location, or has come to it. Null: all locations. */
+  onEvent(location: Json | null, isThere: boolean): void;
+  /** Whether it holds a location of which no event said that the user has left it. */
+  readonly holdsAnything: boolean;
+}
+
+interface Owner<Connection> {
+  readonly now: number;
+  readonly presence: PresenceStore;
+  newLease(): string;
+  setAgain(connection: Connection, group: HeldGroup<Connection>, lease: string): Promise<void>;
+}
+
+/**
+ * The holds of one group that belong to this process' lease. The group is watched: somebody else can end a hold, and then it is
+ * not set again. A lease without holds that no event has ended was lost by the engine.
+ */
+export class HeldGroup<Connection = unknown> {
+  readonly scope: PresenceScope;
+  readonly #owner: Owner<Connection>;
+  readonly #ttlMs: number;
+  /** By user. */
+  readonly #holders = new Map<string, Map<Connection, Holder>>();
+  #lease: string;
+  #renewedAt: number;
+  #updates = 0;
+  #watch: Promise<PresenceWatch> | null = null;
+  /** The lease had no holds at the last renewal. An event that says why may be under way. */
+  #isMissing = false;
+
+  constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {
+    this.scope = scope;
+    this.#owner = owner;
+    this.#ttlMs = ttlMs;
+    this.#lease = owner.newLease();
+    this.#renewedAt = owner.now;
+  }
+
+  get lease(): string {
+    return this.#lease;
+  }
+
+  /** No connection holds anything, and none is about to. */
+  get isIdle(): boolean {
+    return this.#holders.size === 0 && this.#updates === 0;
+  }
+
+  isDue(now: number, intervalMs: number): boolean {
+    return this.#isMissing || Math.abs(now - this.#renewedAt) >= intervalMs;
+  }
+
+  add(connection: Connection, holder: Holder): void {
+    const own = this.#holders.get(holder.userId) ?? new Map<Connection, Holder>();
+    this.#holders.set(holder.userId, own.set(connection, holder));
+  }
+
+  delete(connection: Connection, userId: string): void {
+    const own = this.#holders.get(userId);
+    own?.delete(connection);
+    if (own?.size === 0) this.#holders.delete(userId);
+  }
+
+  /** Runs an update with the lease; once more with another one where it has ended. */
+  async put(update: (lease: string) => Promise<void>): Promise<void> {
+    this.#updates += 1;
+    try {
+      if (this.#watch === null) await this.#watched();
+      const lease = this.#lease;
+      try {
+        await update(lease);
+      } catch (error) {
+        if (!(error instanceof LeaseEndedError)) throw error;
+        await this.#replace(lease);
+        await update(this.#lease);
+      }
+    } finally {
+      this.#updates -= 1;
+    }
+  }
+
+  /** Extends the lease, and sets its holds again where the engine has lost it. @throws StoreUnavailableError */
+  async renew(): Promise<void> {
+    const { now, presence } = this.#owner;
+    const lease = this.#lease;
+    const expiresAt = now + this.#ttlMs;
+    const watch = await this.#watched();
+    const [holds] = await Promise.all([
+      presence.renewLease({ ...this.scope, lease, expiresAt, now }),
+      watch.renew(now),
+    ]);
+    this.#renewedAt = now;
+    const isMissing = holds === 0 && this.#holdsAnything();
+    if (isMissing && this.#isMissing) await this.#replace(lease);
+    this.#isMissing = isMissing && !this.#isMissing;
+  }
+
+  /** The group is not used any more. */
+  async end(): Promise<void> {
+    const watch = this.#watch;
+    this.#watch = null;
+    (await watch)?.close();
+  }
+
+  #holdsAnything(): boolean {
+    for (const own of this.#holders.values())
+      for (const holder of own.values()) if (holder.holdsAnything) return true;
+    return false;
+  }
+
+  /** Sets all holds with another lease. */
+  async #replace(lost: string): Promise<void> {
+    // Another update may have replaced it.
+    if (this.#lease !== lost) return;
+    this.#lease = this.#owner.newLease();
+    const connections = [...this.#holders.values()].flatMap((own) => [...own.keys()]);
+    for (const connection of connections) await this.#owner.setAgain(connection, this, this.#lease);
+  }
+
+  #watched(): Promise<PresenceWatch> {
+    this.#watch ??= this.#begin();
+    return this.#watch;
+  }
+
+  #begin(): Promise<PresenceWatch> {
+    const { now, presence } = this.#owner;
+    const lose = () => {
+      if (this.#watch === watch) this.#watch = null;
+      void watch.then((own) => own.close()).catch(() => {});
+    };
+    const watch: Promise<PresenceWatch> = presence.watch(this.scope, now, {
+      onEvent: (_offset, event) => this.#onEvent(event),
+      onLost: lose,
+    });
+    watch.catch(lose);
+    return watch;
+  }
+
+  #onEvent(event: PresenceEvent): void {
+    if (event.type === 'departed') this.#tell(event.userId, event.location, false);
+    else if (event.type === 'arrived') this.#tell(event.userId, event.location, true);
+    else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#tell(id, null, false);
+    else if (event.type === 'groupRemoved')
+      for (const id of this.#holders.keys()) this.#tell(id, null, false);
+  }
+
+  #tell(userId: string, location: Json | null, isThere: boolean): void {
+    for (const holder of this.#holders.get(userId)?.values() ?? []) holder.onEvent(location, isThere);
+  }
+}

@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto';
+import { canonicalLocation } from '@rollcall/protocol';
+import type { Logger } from 'pino';
+import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import { StoreUnavailableError } from '../values/engine-errors.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { ClientWriter } from './caller.ts';
+import type { ClientSessions } from './client-session.ts';
+import type { Clock } from './clock.ts';
+import { HeldGroup } from './held-group.ts';
+import { PresenceConnection } from './presence-connection.ts';
+import { LeaseEndedError, type PresenceChange } from './presence-service.ts';
+
+type Group = HeldGroup<PresenceConnection>;
+
+const TICK_MS = 1_000;
+/** A lease is renewed so many times before it would end. */
+const RENEWALS_PER_LIFE = 3;
+/** Most renewals that are under way at once. */
+const RENEWED_AT_ONCE = 100;
+
+interface Parts {
+  readonly clients: ClientSessions;
+  readonly presence: PresenceStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly presenceTtlSeconds: number;
+}
+
+/**
+ * The presences that connections to this process hold: nobody refreshes them. All holds of a group belong to one lease of this
+ * process, which is renewed in one step, so that presence of a process that dies ends at the lease's deadline. Where the engine
+ * has lost the lease, the holds are set again, as far as their users may still be present.
+ *
+ * Memory: some 500 bytes and the location for each hold; callers bound how many a connection has.
+ */
+export class HeldPresence {
+  readonly #parts: Parts;
+  readonly #process = randomBytes(9).toString('base64url');
+  readonly #groups = new Map<string, Group>();
+  /** By project, user and connection: open ones, and those that may come back. */
+  readonly #connections = new Map<string, PresenceConnection>();
+  readonly #stop: () => void;
+  #leases = 0;
+  #isRenewing = false;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#stop = parts.clock.every(TICK_MS, () => this.#tick());
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  /**
+   * The holds of a connection (a new one where `name` is null), which several sockets of a user can share. One that was closed
+   * a moment ago has what it held.
+   */
+  async open(project: ProjectKey, userId: string, name: string | null): Promise<PresenceConnection> {
+    const connection = name ?? randomBytes(12).toString('base64url');
+    const key = JSON.stringify([project, userId, connection]);
+    const known = this.#connections.get(key);
+    if (known !== undefined) {
+      await known.reopen();
+      return known;
+    }
+    const opened = new PresenceConnection({ project, userId, connection }, this);
+    this.#connections.set(key, opened);
+    return opened;
+  }
+
+  get now(): number {
+    return this.#parts.clock.now();
+  }
+
+  get presence(): PresenceStore {
+    return this.#parts.presence;
+  }
+
+  newLease(): string {
+    this.#leases += 1;
+    return `${this.#process}-${this.#leases}`;
+  }
+
+  /** Sets a presence that the connection holds, or ends it. @throws ServiceError like every update of a client */
+  async put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void> {
+    const group = this.#groupOf({ project: connection.project, groupId: write.groupID });
+    await group.put((lease) =>
+      this.#parts.clients.putPresence(writer, write, { connection: connection.name, lease }),
+    );
+    if (write.absent === true) connection.forget(group, canonicalLocation(write.location));
+    else connection.remember(group, writer, write);
+  }
+
+  restore(connection: PresenceConnection, group: Group): Promise<void> {
+    return group.put((lease) => this.setAgain(connection, group, lease));
+  }
+
+  /** Called by a group whose lease was lost, for each of its connections. */
+  async setAgain(connection: PresenceConnection, group: Group, lease: string): Promise<void> {
+    for (const { writer, write, location } of connection.holdsOf(group)) {
+      const holder = { connection: connection.name, lease };
+      try {
+        await this.#parts.clients.putPresence(writer, write, holder);
+      } catch (error) {
+        if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
+        connection.forget(group, location);
+      }
+    }
+  }
+
+  #groupOf(scope: PresenceScope): Group {
+    const key = JSON.stringify([scope.project, scope.groupId]);
+    const group =
+      this.#groups.get(key) ??
+      new HeldGroup<PresenceConnection>(scope, this, this.#parts.presenceTtlSeconds * 1_000);
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  #tick(): void {
+    for (const [key, connection] of this.#connections) {
+      if (connection.isGone(this.now)) this.#connections.delete(key);
+    }
+    if (!this.#isRenewing) void this.#renew();
+  }
+
+  /** Renews what is due; a failure is repeated with the next tick. */
+  async #renew(): Promise<void> {
+    this.#isRenewing = true;
+    const due: Group[] = [];
+    const interval = (this.#parts.presenceTtlSeconds * 1_000) / RENEWALS_PER_LIFE;
+    for (const [key, group] of this.#groups) {
+      if (group.isIdle) {
+        this.#groups.delete(key);
+        void this.#safely(() => group.end());
+      } else if (group.isDue(this.now, interval)) due.push(group);
+    }
+    for (let from = 0; from < due.length; from += RENEWED_AT_ONCE) {
+      const some = due.slice(from, from + RENEWED_AT_ONCE);
+      await Promise.all(some.map((group) => this.#safely(() => group.renew())));
+    }
+    this.#isRenewing = false;
+  }
+
+  async #safely(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (err) {
+      if (!(err instanceof StoreUnavailableError))
+        this.#parts.log.error({ err }, 'held presence could not be renewed');
+    }
+  }
+}

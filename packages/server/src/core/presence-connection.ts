@@ -1,0 +1,177 @@
+import { canonicalLocation, limits } from '@rollcall/protocol';
+import type { PresenceStore } from '../presence/presence-store.ts';
+import type { Json } from '../values/json.ts';
+import type { ProjectKey } from '../values/project-key.ts';
+import type { ClientWriter } from './caller.ts';
+import type { HeldGroup, Holder } from './held-group.ts';
+import type { PresenceChange } from './presence-service.ts';
+import { ServiceError } from './service-error.ts';
+
+type Group = HeldGroup<PresenceConnection>;
+
+/** A location that a connection holds. */
+export interface Hold {
+  readonly writer: ClientWriter;
+  readonly write: PresenceChange;
+  readonly location: Json;
+  /** An event of the group said that the user has left the location: somebody else ended the hold. */
+  isEnded: boolean;
+}
+
+interface Owner {
+  readonly now: number;
+  readonly presence: PresenceStore;
+  /** Sets what the connection holds in the group again, which takes back its release. */
+  restore(connection: PresenceConnection, group: Group): Promise<void>;
+  put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void>;
+}
+
+/** What one connection holds: at most `limits.SOCKET_LOCATIONS_MAX` locations. Its sockets open and close it. */
+export class PresenceConnection {
+  readonly project: ProjectKey;
+  readonly userId: string;
+  readonly name: string;
+  readonly #owner: Owner;
+  /** By region. */
+  readonly #holds = new Map<Group, Map<Json, Hold>>();
+  #size = 0;
+  #sockets = 1;
+  /** When what it holds ends; null while it is open. */
+  #endsAt: number | null = null;
+  /** The release is under way: what takes it back comes after it. */
+  #closing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    { project, userId, connection }: { project: ProjectKey; userId: string; connection: string },
+    owner: Owner,
+  ) {
+    this.project = project;
+    this.userId = userId;
+    this.name = connection;
+    this.#owner = owner;
+  }
+
+  /** The IDs of the groups in which it holds something. */
+  get groupIds(): string[] {
+    return [...this.#holds.keys()].map(({ scope }) => scope.groupId);
+  }
+
+  /** @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client */
+  async present(writer: ClientWriter, write: PresenceChange): Promise<void> {
+    if (this.#size >= limits.SOCKET_LOCATIONS_MAX && !this.#isHeld(write)) throw tooMany();
+    await this.#owner.put(this, writer, write);
+  }
+
+  /** Ends the holds of a location. @throws ServiceError like every update of a client */
+  absent(writer: ClientWriter, write: Pick<PresenceChange, 'groupID' | 'location'>): Promise<void> {
+    return this.#owner.put(this, writer, { ...write, absent: true });
+  }
+
+  holdsOf(group: Group): Hold[] {
+    if (this.#endsAt !== null) return [];
+    return [...(this.#holds.get(group)?.values() ?? [])].filter(({ isEnded }) => !isEnded);
+  }
+
+  remember(group: Group, writer: ClientWriter, write: PresenceChange): void {
+    const location = canonicalLocation(write.location);
+    const holds = this.#holds.get(group) ?? new Map<Json, Hold>();
+    this.#holds.set(group, holds);
+    this.#size -= holds.size;
+    const region = regionOf(write, location);
+    // An update without data leaves them.
+    const data = write.data === undefined ? holds.get(region)?.write.data : write.data;
+    holds.set(region, {
+      writer,
+      write: { ...write, ...(data !== undefined && { data }) },
+      location,
+      isEnded: false,
+    });
+    this.#size += holds.size;
+    if (holds.size === 1) group.add(this, this.#holderIn(holds));
+  }
+
+  /** The holds of the location in the group have ended; all of the group where it is null. */
+  forget(group: Group, location: Json | null): void {
+    const holds = this.#holds.get(group);
+    if (holds === undefined) return;
+    this.#size -= holds.size;
+    for (const [region, hold] of holds)
+      if (location === null || hold.location === location) holds.delete(region);
+    this.#size += holds.size;
+    if (holds.size > 0) return;
+    this.#holds.delete(group);
+    group.delete(this, this.userId);
+  }
+
+  /** Ends what it holds in a group, and forgets it. */
+  async leave(groupId: string): Promise<void> {
+    const groups = [...this.#holds.keys()].filter(({ scope }) => scope.groupId === groupId);
+    await Promise.all(groups.map((group) => this.#release(group, this.#owner.now)));
+    for (const group of groups) this.forget(group, null);
+  }
+
+  /** Another socket of the connection is open. What it held goes on. */
+  async reopen(): Promise<void> {
+    this.#sockets += 1;
+    if (this.#endsAt === null) return;
+    this.#endsAt = null;
+    await this.#closing;
+    await Promise.all([...this.#holds.keys()].map((group) => this.#owner.restore(this, group)));
+  }
+
+  /** A socket has closed. With the last one, what it holds ends after a time. */
+  async close(graceMs: number): Promise<void> {
+    this.#sockets -= 1;
+    if (this.#sockets > 0) return;
+    const endsAt = this.#owner.now + graceMs;
+    this.#endsAt = endsAt;
+    const released = Promise.all([...this.#holds.keys()].map((group) => this.#release(group, endsAt)));
+    this.#closing = released.catch(() => {});
+    await released;
+  }
+
+  /** Whether it is closed, and cannot come back; its groups do not know it any more. */
+  isGone(now: number): boolean {
+    if (this.#endsAt === null || now < this.#endsAt) return false;
+    for (const group of [...this.#holds.keys()]) this.forget(group, null);
+    return true;
+  }
+
+  #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {
+    const isOpen = () => this.#endsAt === null;
+    return {
+      userId: this.userId,
+      onEvent(location, isThere) {
+        for (const hold of holds.values())
+          if (location === null || hold.location === location) hold.isEnded = !isThere;
+      },
+      get holdsAnything() {
+        return isOpen() && holds.values().some(({ isEnded }) => !isEnded);
+      },
+    };
+  }
+
+  /** Of the lease of this process: the connection may be open on another one by now. */
+  async #release(group: Group, at: number): Promise<void> {
+    const { now, presence } = this.#owner;
+    const { userId, name: connection } = this;
+    const { scope, lease } = group;
+    await presence.release({ ...scope, userId, connection, lease, at, now });
+  }
+
+  #isHeld(write: PresenceChange): boolean {
+    const location = canonicalLocation(write.location);
+    for (const [{ scope }, holds] of this.#holds)
+      if (scope.groupId === write.groupID && holds.has(regionOf(write, location))) return true;
+    return false;
+  }
+}
+
+const regionOf = ({ exclusiveWithin }: PresenceChange, location: Json): Json =>
+  exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin);
+
+const tooMany = () =>
+  new ServiceError(
+    'invalid_request',
+    `the connection holds ${limits.SOCKET_LOCATIONS_MAX} locations, which is the most; leave one first`,
+  );

@@ -1,0 +1,349 @@
+import type { Socket } from 'node:net';
+import { SOCKET_CLOSES, type SocketFrame } from '@rollcall/protocol';
+import type { WebSocket } from 'ws';
+import { groupNotFound } from '../../core/errors.ts';
+import type { ServiceError } from '../../core/service-error.ts';
+import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
+import { loggedAnswer } from '../error-answer.ts';
+import { codeInWordsOf, type GroupNoun, inWordsOf, nounOfToken } from '../older-names.ts';
+import { DurableUpdates } from './durable-updates.ts';
+import { FrameQueue } from './frame-queue.ts';
+import { FrameRate } from './frame-rate.ts';
+import { FrameWriter } from './frame-writer.ts';
+import { Liveness } from './liveness.ts';
+import { changeOf, checkFrame, type RawFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
+import { type Login, logIn } from './socket-login.ts';
+import type { SocketParts } from './socket-parts.ts';
+import { SocketWatches } from './socket-watches.ts';
+import type { Ending, WatchOwner } from './watch-sink.ts';
+
+/** Bytes that wait for the network before no more frames are handled. */
+const WAITING_MAX_BYTES = 64 * 1_024;
+/** How long a socket may be open before it logs in, in ticks of a second. */
+const LOGIN_TICKS = 5;
+/** How long before the token's end the client is notified, in milliseconds. */
+const EXPIRING_MS = 60_000;
+/** How long a connection that broke may be away and keep what it holds, in milliseconds. */
+const GRACE_MS = 2_000;
+/** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
+const BROKEN = 1006;
+const GOING_AWAY = 1001;
+
+/** What follows an answer. */
+type Then = (() => void) | undefined;
+
+/**
+ * One socket. Its frames are handled one after the other, so that they take effect in their order. It reads no more frames while
+ * answers or events wait for the network, so it holds little memory for a client that does not read.
+ */
+export class ClientSocket implements Watcher, WatchOwner {
+  readonly writer: FrameWriter;
+  readonly #parts: SocketParts<ClientSocket>;
+  readonly #ws: WebSocket;
+  readonly #socket: Socket;
+  readonly #requestId: string;
+  readonly #rate = new FrameRate(performance.now());
+  readonly #liveness: Liveness;
+  readonly #watches: SocketWatches;
+  readonly #durable: DurableUpdates;
+  readonly #queue: FrameQueue;
+  #login: Login | null = null;
+  #ticks = 0;
+  #ending: ServiceError | 'closed' | null = null;
+
+  constructor(ws: WebSocket, socket: Socket, requestId: string, parts: SocketParts<ClientSocket>) {
+    this.#parts = parts;
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#requestId = requestId;
+    this.writer = new FrameWriter(socket, () => this.#onReady());
+    this.#liveness = new Liveness(parts.services.settings.socketTimeoutSeconds);
+    const self = this;
+    this.#watches = new SocketWatches(parts.services, this, {
+      get credentials() {
+        return self.#login?.header;
+      },
+      checkCredentials: () => self.#authenticate(),
+    });
+    this.#durable = new DurableUpdates(parts.services.clients, parts.services.clock);
+    this.#queue = new FrameQueue(
+      (frame) => this.#handle(frame),
+      () => this.#ending === null && this.writer.lengthFor(null) <= WAITING_MAX_BYTES,
+      () => this.#receive(),
+    );
+    ws.on('message', (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
+    ws.on('ping', () => this.#count());
+    ws.on('pong', () => this.#count());
+    // A frame that is no frame: the library closes the socket with its code.
+    ws.on('error', (err) => parts.services.log.debug({ err, reqId: requestId }, 'a frame was rejected'));
+    ws.on('close', (code) => this.#onClose(code));
+  }
+
+  get ending(): ServiceError | 'closed' | null {
+    return this.#ending;
+  }
+
+  /** Of a socket that is logged in. */
+  get request(): SessionRequest {
+    const { writer, header, permit } = this.#login as Login;
+    return {
+      caller: writer,
+      viewer: { userId: writer.userId, permit },
+      credentials: header,
+      checkCredentials: () => this.#authenticate(),
+    };
+  }
+
+  /** The groups in which it acts, its token's among them. */
+  get groupIds(): Set<string> {
+    const { writer, connection } = this.#login as Login;
+    const groupIds = new Set([...this.#watches.groupIds, ...connection.groupIds]);
+    return writer.group === null ? groupIds : groupIds.add(writer.group);
+  }
+
+  /** Call it once a second. */
+  tick(): void {
+    if (this.#ending !== null) return;
+    this.#ticks += 1;
+    const login = this.#login;
+    if (login === null) {
+      if (this.#ticks > LOGIN_TICKS) this.close(SOCKET_CLOSES.notLoggedIn, 'no auth came in time');
+      return;
+    }
+    this.#announceEnd(login);
+    if (this.#ending !== null) return;
+    const state = this.#liveness.tick(this.#socket);
+    if (state === 'ping') this.#ws.ping();
+    else if (state === 'end') this.cutOff();
+  }
+
+  /** The token, the user or the token's only group has ended. */
+  end({ code }: Ending): void {
+    const isGone = code === 'user_not_found' || code === 'group_not_found';
+    const reason = codeInWordsOf(this.#noun(false), code);
+    this.close(isGone ? SOCKET_CLOSES.forbidden : SOCKET_CLOSES.tokenEnded, reason);
+  }
+
+  /** A watch has ended by itself: see the close codes of the contract. */
+  watchEnded(watch: number, error: Ending): void {
+    if (!this.#watches.forget(watch) || this.#ending !== null) return;
+    const isGroup = error.code === 'group_not_found';
+    const isOnlyGroup = isGroup && this.#login?.writer.group !== null;
+    if (isOnlyGroup || !(isGroup || error.code === 'thread_not_found')) this.end(error);
+    else this.#sendEnded(watch, error);
+  }
+
+  /** The user cannot act in this group any more. */
+  loseGroup(groupId: string, error: ServiceError): void {
+    if (this.#login === null || this.#ending !== null) return;
+    const isOnlyGroup = this.#login.writer.group === groupId;
+    if (isOnlyGroup || error.code === 'user_not_found') this.end(error);
+    else this.#leaveGroup(groupId, error);
+  }
+
+  /** Ends the connection at once; the client comes back. */
+  cutOff(): void {
+    this.#leave(GRACE_MS);
+    this.#ws.terminate();
+  }
+
+  /** The server stops: the client connects again at once. */
+  stop(): void {
+    this.close(SOCKET_CLOSES.serverStopping, 'the server is stopping', GRACE_MS);
+  }
+
+  close(code: number, reason: string, graceMs = 0): void {
+    if (this.#ending !== null) return;
+    this.#leave(graceMs);
+    this.#ws.close(code, reason);
+  }
+
+  #onMessage(data: Buffer, isBinary: boolean): void {
+    if (this.#ending !== null || !this.#count()) return;
+    if (isBinary) {
+      this.close(SOCKET_CLOSES.binaryFrame, 'frames are text');
+      return;
+    }
+    this.#queue.push(data);
+  }
+
+  #count(): boolean {
+    if (this.#rate.take(performance.now())) return true;
+    this.close(SOCKET_CLOSES.tooFast, 'too many frames');
+    return false;
+  }
+
+  /** Reads frames, unless too much waits. */
+  #receive(): void {
+    if (this.#ending !== null) return;
+    if (this.#queue.isFull) this.#ws.pause();
+    else if (this.#ws.isPaused) this.#ws.resume();
+  }
+
+  #onReady(): void {
+    if (this.#ending !== null) return;
+    this.#watches.resume();
+    this.#queue.run();
+  }
+
+  /** Handles a frame and answers it. Null where nothing has to be waited for. Never rejects. */
+  #handle(bytes: Buffer): Promise<void> | null {
+    let raw: RawFrame = {};
+    try {
+      raw = readFrame(bytes);
+      const login = this.#login;
+      if (login === null) requireAuth(raw);
+      const frame = checkFrame(raw, login?.writer.group ?? null);
+      if (frame.op === 'present' && frame.durable === true) {
+        this.#answerLater(frame);
+        return null;
+      }
+      return this.#run(frame).then(
+        (then) => this.#answer(frame.ref, then),
+        (error) => this.#fail(raw, error),
+      );
+    } catch (error) {
+      this.#fail(raw, error);
+      return null;
+    }
+  }
+
+  /** A durable update may wait for a second, and the next frames do not. */
+  #answerLater(frame: SocketFrame<'present'>): void {
+    const stored = this.#authenticated().then((login) =>
+      this.#durable.put(login.writer, changeOf(frame, login.writer.group)),
+    );
+    stored.then(
+      () => this.#answer(frame.ref, undefined),
+      (error) => this.#fail(frame as never, error),
+    );
+  }
+
+  async #run(frame: SocketFrame): Promise<Then> {
+    if (frame.op === 'auth') return this.#logIn(frame);
+    const login = await this.#authenticated();
+    const { writer, connection } = login;
+    switch (frame.op) {
+      case 'present':
+        await connection.present(writer, changeOf(frame, login.writer.group));
+        return undefined;
+      case 'absent':
+        await connection.absent(writer, changeOf(frame, login.writer.group));
+        return undefined;
+      case 'unwatch':
+        this.#watches.close(frame.watch);
+        return undefined;
+      default:
+        return this.#watches.open(writer, frame);
+    }
+  }
+
+  /** The login, whose token is verified as that of an HTTP request. @throws ServiceError */
+  async #authenticated(): Promise<Login> {
+    await this.#authenticate();
+    return this.#login as Login;
+  }
+
+  #authenticate() {
+    const { header } = this.#login as Login;
+    return this.#parts.services.authenticator.authenticateClient(header);
+  }
+
+  async #logIn(frame: SocketFrame<'auth'>): Promise<Then> {
+    const before = this.#login;
+    const login = await logIn(this.#parts.services, frame, this.#requestId, before);
+    if (before !== null) return () => this.#renewed(login);
+    if (this.#ending !== null) {
+      login.permit.release();
+      await login.connection.close(0);
+      return undefined;
+    }
+    this.#login = login;
+    this.#parts.loggedIn(this);
+    return () => this.#announceEnd(login);
+  }
+
+  /** What the new token does not open ends. */
+  #renewed(login: Login): void {
+    const { group } = login.writer;
+    for (const groupId of group === null ? [] : this.groupIds) {
+      if (groupId === group) continue;
+      const error = groupNotFound(groupId, 'is not the one that the token opens');
+      this.#leaveGroup(groupId, error);
+    }
+    this.#announceEnd(login);
+  }
+
+  #announceEnd(login: Login): void {
+    const left = login.endsAt - this.#parts.services.clock.now();
+    if (left <= 0) {
+      this.close(SOCKET_CLOSES.tokenEnded, 'the token has ended');
+    } else if (left <= EXPIRING_MS && !login.isToldOfEnd) {
+      login.isToldOfEnd = true;
+      this.writer.send(`{"event":"expiring","in":${Math.ceil(left / 1_000)}}`);
+    }
+  }
+
+  #answer(ref: number | null, then: Then): void {
+    if (this.#ending !== null) return;
+    this.writer.send(`{"ref":${JSON.stringify(ref)},"ok":true}`);
+    then?.();
+  }
+
+  #fail(frame: RawFrame, error: unknown): void {
+    if (this.#ending !== null) return;
+    const { services } = this.#parts;
+    const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
+    const answer = loggedAnswer(error, { socketOp: op, reqId: this.#requestId }, services.log);
+    const { code, message } = inWordsOf(this.#noun(frame.groupID !== undefined), answer);
+    this.writer.send(JSON.stringify({ ref: refOf(frame), error: code, message }));
+    if (answer.status === 429) this.close(SOCKET_CLOSES.tooFast, code);
+    else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
+  }
+
+  #noun(namesGroup: boolean): GroupNoun {
+    return this.#login === null || namesGroup ? 'group' : nounOfToken(this.#login.writer);
+  }
+
+  #endWatch(watch: number, error: ServiceError): void {
+    this.#watches.close(watch);
+    this.#sendEnded(watch, error);
+  }
+
+  #sendEnded(watch: number, error: Ending): void {
+    const data = JSON.stringify({ error: error.code, message: error.message });
+    this.writer.send(`{"watch":${watch},"event":"ended","data":${data}}`);
+  }
+
+  #leaveGroup(groupId: string, error: ServiceError): void {
+    const { connection } = this.#login as Login;
+    connection.leave(groupId).catch((err) => this.#notReleased(err));
+    for (const watch of this.#watches.of(groupId)) this.#endWatch(watch, error);
+  }
+
+  /** Ends what it has. What it held ends after a time. Idempotent. */
+  #leave(graceMs: number): void {
+    if (this.#ending !== null) return;
+    this.#ending = 'closed';
+    this.#queue.clear();
+    this.#watches.closeAll();
+    this.#durable.close();
+    this.#parts.closed(this);
+    const login = this.#login;
+    if (login === null) return;
+    // An update under way would be held by nobody.
+    void this.#queue.idle.then(() => login.connection.close(graceMs)).catch((err) => this.#notReleased(err));
+  }
+
+  /** It ends with its lease, or at its deadline. */
+  #notReleased(err: unknown): void {
+    const { log } = this.#parts.services;
+    log.warn({ err, reqId: this.#requestId }, 'what a socket held was not released');
+  }
+
+  #onClose(code: number): void {
+    this.#parts.services.log.debug({ code, reqId: this.#requestId }, 'a socket has closed');
+    const mayComeBack = code === BROKEN || (code === GOING_AWAY && this.#login?.isNamed === true);
+    this.#leave(mayComeBack ? GRACE_MS : 0);
+  }
+}

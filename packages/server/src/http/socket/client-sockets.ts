@@ -1,0 +1,121 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { limits, SOCKET_PROTOCOL } from '@rollcall/protocol';
+import { type ServerOptions, WebSocketServer } from 'ws';
+import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
+import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
+import type { Services } from '../../services.ts';
+import { ClientSocket } from './client-socket.ts';
+import { endSocketsWithoutAccess } from './socket-access.ts';
+import { requireUpgrade } from './upgrade.ts';
+
+const TICK_MS = 1_000;
+/** How often, in ticks, access is checked: a notification can be lost. */
+const ACCESS_CHECK_TICKS = 8;
+/** How long a client may take to answer a close, in milliseconds. */
+const CLOSE_MAX_MS = 5_000;
+/** Most fragments of one message. */
+const FRAGMENTS_MAX = 128;
+
+/** The types lack some of the options. */
+const OPTIONS = {
+  noServer: true,
+  clientTracking: false,
+  // A compressed frame can be a thousand times larger than it arrives, and each socket would have its own compressor.
+  perMessageDeflate: false,
+  maxPayload: limits.SOCKET_FRAME_MAX_BYTES,
+  maxFragments: FRAGMENTS_MAX,
+  handleProtocols: () => SOCKET_PROTOCOL,
+  closeTimeout: CLOSE_MAX_MS,
+  // Pings count as frames, so too many close the socket before this does.
+  maxPendingAutoPongs: 2 * limits.SOCKET_FRAMES_BURST,
+} as ServerOptions;
+
+/** All sockets of this process. */
+export class ClientSockets {
+  readonly #services: Services;
+  readonly #server = new WebSocketServer(OPTIONS);
+  readonly #open = new Set<ClientSocket>();
+  readonly #loggedIn: OpenStreams<ClientSocket>;
+  readonly #access: AccessChecks<ClientSocket>;
+  readonly #stops: readonly (() => void)[];
+  #waiting = 0;
+  #ticks = 0;
+  #isStopping = false;
+
+  constructor(services: Services) {
+    const { store, broker, clock, log } = services;
+    this.#services = services;
+    this.#loggedIn = new OpenStreams({ store, broker, log });
+    this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
+    this.#stops = [
+      clock.every(TICK_MS, () => this.#tick()),
+      broker.subscribe((change) => {
+        if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
+      }),
+    ];
+  }
+
+  /** The number of open sockets. */
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** @throws ServiceError where a request for a socket cannot be answered with one */
+  requireUpgrade(request: IncomingMessage): void {
+    const { settings } = this.#services;
+    const isFull = this.#waiting >= settings.socketsWaiting;
+    requireUpgrade(request, { origins: settings.corsOrigins, isFull, isStopping: this.#isStopping });
+  }
+
+  /** Answers a request that passed {@link requireUpgrade}. The request's ID is also that of what its socket writes. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): void {
+    const addId = (headers: string[]) => headers.push(`x-request-id: ${requestId}`);
+    this.#server.once('headers', addId);
+    this.#server.handleUpgrade(request, socket, head, (ws) => {
+      this.#waiting += 1;
+      const parts = {
+        services: this.#services,
+        loggedIn: (opened: ClientSocket) => {
+          this.#waiting -= 1;
+          this.#loggedIn.add(opened);
+        },
+        closed: (closed: ClientSocket) => this.#closed(closed),
+        checkAccess: (checked: ClientSocket) => {
+          const { caller, viewer } = checked.request;
+          this.#access.request(caller.project, viewer === undefined ? null : [viewer.userId]);
+        },
+      };
+      this.#open.add(new ClientSocket(ws, socket as Socket, requestId, parts));
+    });
+    this.#server.off('headers', addId);
+  }
+
+  /** Closes all sockets, whose clients connect again at once; no more are opened. Idempotent. */
+  stop(): void {
+    this.#isStopping = true;
+    for (const socket of [...this.#open]) socket.stop();
+  }
+
+  /** Releases everything. Idempotent. */
+  close(): void {
+    this.stop();
+    for (const stop of this.#stops) stop();
+    this.#loggedIn.close();
+  }
+
+  #closed(socket: ClientSocket): void {
+    if (!this.#open.delete(socket)) return;
+    if (this.#loggedIn.has(socket)) this.#loggedIn.ended(socket);
+    else this.#waiting -= 1;
+  }
+
+  #tick(): void {
+    this.#ticks += 1;
+    for (const socket of this.#open) socket.tick();
+    this.#loggedIn.tick();
+    if (this.#ticks % ACCESS_CHECK_TICKS > 0) return;
+    for (const { request } of this.#loggedIn) this.#access.request(request.caller.project, null);
+  }
+}

@@ -1,0 +1,161 @@
+import { limits, type SocketFrame, ValidationErrors } from '@rollcall/protocol';
+import type { AuthenticatedClient } from '../../auth/client-claims.ts';
+import type { WriterOf } from '../../core/caller.ts';
+import { ServiceError } from '../../core/service-error.ts';
+import { validationError } from '../../core/validation-error.ts';
+import type { StreamRequest, WatchRequest } from '../../realtime/sessions/stream-request.ts';
+import type { StreamSink } from '../../realtime/sessions/stream-sink.ts';
+import type { Services } from '../../services.ts';
+import { readEventId } from '../../wire/conversation-events.ts';
+import { readPositionId } from '../../wire/event-text.ts';
+import { filterOf } from '../presence-filter.ts';
+import { threadFilter, threadListName } from '../thread-filter.ts';
+import { type WatchOwner, WatchSink } from './watch-sink.ts';
+
+type Writer = WriterOf<AuthenticatedClient>;
+
+/** The stream of a watch. */
+interface Session {
+  start(sink: StreamSink): void;
+  /** Continues where the network stopped taking bytes. */
+  resume(): void;
+  close(): void;
+}
+
+interface Watch {
+  readonly groupId: string;
+  readonly session: Session;
+}
+
+/** Who watches, as the streams ask again and again. */
+type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
+
+/** The watches of one socket: streams like those of HTTP, whose events go to the socket. */
+export class SocketWatches {
+  readonly #services: Services;
+  readonly #owner: WatchOwner;
+  readonly #watching: Watching;
+  readonly #watches = new Map<number, Watch>();
+
+  constructor(services: Services, owner: WatchOwner, watching: Watching) {
+    this.#services = services;
+    this.#owner = owner;
+    this.#watching = watching;
+  }
+
+  /** The IDs of the groups that are watched. */
+  get groupIds(): string[] {
+    return [...this.#watches.values()].map(({ groupId }) => groupId);
+  }
+
+  /**
+   * Opens a watch. Call the result once the frame is answered: the events follow. @throws ServiceError where there are too many,
+   * or the number is taken, or as for the stream of the same kind
+   */
+  async open(
+    writer: Writer,
+    frame: SocketFrame<'watch' | 'watch_messages' | 'watch_threads'>,
+  ): Promise<() => void> {
+    const { ref } = frame;
+    if (this.#watches.has(ref)) throw taken();
+    if (this.#watches.size >= limits.SOCKET_WATCHES_MAX) throw tooMany();
+    const { groupId, session } = await this.#open(writer, frame);
+    this.#watches.set(ref, { groupId, session });
+    return () => session.start(new WatchSink(ref, this.#owner));
+  }
+
+  /** @throws ServiceError `invalid_field` where there is no such watch */
+  close(watch: number): void {
+    const known = this.#watches.get(watch);
+    if (known === undefined) throw unknown();
+    this.#watches.delete(watch);
+    known.session.close();
+  }
+
+  closeAll(): void {
+    for (const { session } of this.#watches.values()) session.close();
+    this.#watches.clear();
+  }
+
+  /** The watch has ended by itself. False where it was not open any more. */
+  forget(watch: number): boolean {
+    return this.#watches.delete(watch);
+  }
+
+  /** The watches of a group. */
+  of(groupId: string): number[] {
+    return [...this.#watches].filter(([, own]) => own.groupId === groupId).map(([ref]) => ref);
+  }
+
+  /** The network takes more: readers who lag continue. */
+  resume(): void {
+    for (const { session } of this.#watches.values()) session.resume();
+  }
+
+  async #open(
+    writer: Writer,
+    frame: SocketFrame<'watch' | 'watch_messages' | 'watch_threads'>,
+  ): Promise<{ groupId: string; session: Session }> {
+    const { clients, conversation, streams, conversationStreams } = this.#services;
+    const { after } = frame;
+    switch (frame.op) {
+      case 'watch': {
+        const groupId = await clients.enter(writer, frame.groupID ?? null);
+        const request: StreamRequest = this.#request(writer, groupId, { filter: filterOf(frame) });
+        return { groupId, session: await streams.open(request, readPositionId(after)) };
+      }
+      case 'watch_threads': {
+        const groupId = await conversation.enterGroup(writer, frame.groupID ?? null);
+        const { groupID: _, ...query } = frame;
+        const name = threadListName(query, groupId) ?? [];
+        const filter = threadFilter(query, groupId);
+        const list = [writer.project, ...name];
+        const request = this.#request(writer, groupId, {});
+        const from = readEventId(after);
+        return { groupId, session: await conversationStreams.openThreads(request, filter, list, from) };
+      }
+      case 'watch_messages': {
+        const { groupId } = await conversation.findThread(writer, frame.threadID);
+        const request = this.#request(writer, groupId, { snapshotLimit: frame.limit });
+        const from = readEventId(after);
+        return {
+          groupId,
+          session: await conversationStreams.openMessages(request, frame.threadID, from),
+        };
+      }
+    }
+  }
+
+  /** The credentials are those of the socket at the time of each check: a token can be renewed. */
+  #request<Own>(caller: Writer, groupId: string, own: Own): WatchRequest & Own {
+    const watching = this.#watching;
+    return {
+      caller,
+      groupId,
+      viewer: { userId: caller.userId },
+      get credentials() {
+        return watching.credentials;
+      },
+      checkCredentials: () => watching.checkCredentials?.(),
+      ...own,
+    };
+  }
+}
+
+function taken(): ServiceError {
+  const errors = new ValidationErrors();
+  errors.invalid.add('ref', 'a number that names no open watch');
+  return validationError(errors);
+}
+
+function unknown(): ServiceError {
+  const errors = new ValidationErrors();
+  errors.invalid.add('watch', 'the ref of an open watch');
+  return validationError(errors);
+}
+
+const tooMany = () =>
+  new ServiceError(
+    'invalid_request',
+    `the socket has ${limits.SOCKET_WATCHES_MAX} watches, which is the most; end one first`,
+  );

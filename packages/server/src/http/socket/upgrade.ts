@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { SOCKET_PROTOCOL } from '@rollcall/protocol';
+import { retryLater, ServiceError } from '../../core/service-error.ts';
+
+export const SOCKET_PATH = '/v1/client/socket';
+
+/** The version of RFC 6455. */
+const VERSION = '13';
+const KEY = /^[+/0-9A-Za-z]{22}==$/;
+
+/** Whether a request asks for another protocol on the path of the socket. */
+export const asksForSocket = ({ method, url = '' }: IncomingMessage): boolean =>
+  method === 'GET' && url.split('?', 1)[0] === SOCKET_PATH;
+
+interface State {
+  /** The setting: origins separated by commas, `*` for all, or null. */
+  readonly origins: string | null;
+  /** As many sockets as may be have not logged in. */
+  readonly isFull: boolean;
+  readonly isStopping: boolean;
+}
+
+/** @throws ServiceError why the request cannot be answered with a socket */
+export function requireUpgrade({ headers }: IncomingMessage, { origins, isFull, isStopping }: State): void {
+  if (headers.upgrade?.toLowerCase() !== 'websocket' || !isListed(headers.connection, 'upgrade')) {
+    const message = 'this path answers a WebSocket only: send Connection: Upgrade and Upgrade: websocket';
+    throw new ServiceError('invalid_request', message, { status: 426, headers: { Upgrade: 'websocket' } });
+  }
+  if (headers['sec-websocket-version'] !== VERSION) {
+    const message = `Sec-WebSocket-Version is ${VERSION} here`;
+    throw new ServiceError('invalid_request', message, {
+      status: 426,
+      headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': VERSION },
+    });
+  }
+  if (!KEY.test(headers['sec-websocket-key'] ?? ''))
+    throw new ServiceError('invalid_request', 'Sec-WebSocket-Key is 16 bytes in base64');
+  if (!isListed(headers['sec-websocket-protocol'], SOCKET_PROTOCOL))
+    throw new ServiceError(
+      'invalid_request',
+      `the subprotocol (Sec-WebSocket-Protocol) is ${SOCKET_PROTOCOL}`,
+    );
+  if (!isAllowed(headers.origin, headers.host, origins))
+    throw new ServiceError(
+      'invalid_request',
+      'pages of this origin may not connect: the operator names it in ROLLCALL_CORS_ORIGINS',
+      { status: 403 },
+    );
+  if (isStopping) throw retryLater('the server is stopping; connect again');
+  if (isFull) throw retryLater('too many sockets have not logged in yet; try again');
+}
+
+const isListed = (header: string | undefined, value: string) =>
+  header?.split(',').some((one) => one.trim().toLowerCase() === value) === true;
+
+/** Pages of the server's own origin, as for any request, and of origins that the operator has named. */
+function isAllowed(origin: string | undefined, host: string | undefined, origins: string | null): boolean {
+  if (origin === undefined || origins === '*') return true;
+  if (origins?.split(',').includes(origin) === true) return true;
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}

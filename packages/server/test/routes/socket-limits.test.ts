@@ -1,0 +1,179 @@
+/** The upgrade of a socket, its limits, and hostile frames. */
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { limits } from '@rollcall/protocol';
+import { Browser } from '../support/browser.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+import { withServer } from '../support/server.ts';
+import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+
+const WAITING = 3;
+const server = oneServer({
+  settings: { corsOrigins: 'https://app.example.com', socketsWaiting: WAITING, socketTimeoutSeconds: 1 },
+});
+
+async function seeded(): Promise<Project> {
+  const project = await server.project();
+  await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+  return project;
+}
+
+const UPGRADE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  'sec-websocket-protocol': 'rollcall.v1',
+};
+
+/** The head of the answer to a request with these headers. */
+function headOf(url: string, headers: Record<string, string>, path = '/v1/client/socket'): Promise<string> {
+  const { hostname, port, host } = new URL(url);
+  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject);
+    socket.once('data', (data) => {
+      socket.destroy();
+      resolve(String(data));
+    });
+  });
+}
+
+describe('the upgrade to a socket', () => {
+  test('the upgrade needs the headers of RFC 6455, the subprotocol and an allowed origin', async () => {
+    const { url } = await seeded();
+    const cases: [RegExp, Record<string, string>][] = [
+      [/^HTTP\/1.1 101 /, UPGRADE],
+      [/^HTTP\/1.1 101 /, { ...UPGRADE, origin: 'https://app.example.com' }],
+      [/^HTTP\/1.1 101 /, { ...UPGRADE, origin: url }],
+      [/^HTTP\/1.1 403 [\s\S]*invalid_request/, { ...UPGRADE, origin: 'https://other.example.com' }],
+      [/^HTTP\/1.1 426 [\s\S]*upgrade: websocket/i, {}],
+      [/^HTTP\/1.1 426 [\s\S]*sec-websocket-version: 13/i, { ...UPGRADE, 'sec-websocket-version': '12' }],
+      [/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Key/, { ...UPGRADE, 'sec-websocket-key': 'x' }],
+      [/^HTTP\/1.1 400 [\s\S]*rollcall.v1/, { ...UPGRADE, 'sec-websocket-protocol': 'chat' }],
+    ];
+    for (const [expected, headers] of cases) {
+      const head = await headOf(url, headers);
+      assert.match(head, expected);
+      assert.match(head, /x-request-id: /i);
+    }
+    // Another protocol is ignored, as RFC 9110 allows.
+    assert.match(await headOf(url, { connection: 'Upgrade', upgrade: 'h2c' }, '/healthz'), /^HTTP\/1.1 200 /);
+    assert.match(await headOf(url, UPGRADE, '/healthz'), /^HTTP\/1.1 200 /);
+  });
+
+  test('sockets that have not logged in are bounded: one more is 503 at the upgrade, and each is closed with 4408', async () => {
+    const { url } = await seeded();
+    await withSockets(async (keep) => {
+      const waiting: SocketClient[] = [];
+      await until('the sockets before to be gone', async () => {
+        const socket = new SocketClient(url);
+        await socket.until('open or rejected', () => socket.ws.readyState !== 0);
+        if (socket.ws.readyState === 1) waiting.push(await keep(socket));
+        return waiting.length === WAITING;
+      });
+      assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 503 [\s\S]*retry-after/i);
+      for (const socket of waiting) await socket.closes(4408);
+      assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 101 /);
+    });
+  });
+});
+
+describe('hostile frames', () => {
+  /** Asserts that what `attack` sends closes its socket with this code, and no other one. */
+  async function closesWith(code: number, attack: (socket: SocketClient) => void): Promise<void> {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const other = await keep(SocketClient.of(project, 'a', 'g'));
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      attack(socket);
+      await socket.closes(code);
+      await other.ok('watch');
+    });
+  }
+
+  test('a frame of more than 64 KiB closes the socket with 1009, and one of 64 KiB is answered', async () => {
+    await closesWith(1009, ({ ws }) => ws.send('x'.repeat(limits.SOCKET_FRAME_MAX_BYTES + 1)));
+    await closesWith(1009, ({ ws }) => {
+      for (let part = 0; part < 3; part += 1) ws.send('x'.repeat(30_000), { fin: part === 2 });
+    });
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      socket.send('['.repeat(limits.SOCKET_FRAME_MAX_BYTES));
+      assert.equal((await socket.answer(null)).error, 'invalid_request');
+    });
+  });
+
+  test('a binary frame closes the socket with 1003, and invalid UTF-8 with 1007', async () => {
+    await closesWith(1003, ({ ws }) => ws.send(Buffer.from('{}')));
+    await closesWith(1007, ({ ws }) => ws.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false }));
+  });
+
+  test('a message of very many fragments closes the socket with 1008', () =>
+    closesWith(1008, ({ ws }) => {
+      for (let part = 0; part < 1_000; part += 1) ws.send('', { fin: false });
+    }));
+
+  test('more than 200 frames at once close the socket with 4429, pings too', async () => {
+    await closesWith(4429, (socket) => {
+      for (let count = 0; count < limits.SOCKET_FRAMES_BURST + 50; count += 1) socket.send('{}');
+    });
+    await closesWith(4429, ({ ws }) => {
+      for (let count = 0; count < limits.SOCKET_FRAMES_BURST + 50; count += 1) ws.ping();
+    });
+  });
+
+  test('a client that answers no ping is cut off after the timeout', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      socket.ws.pause();
+      const { url } = project;
+      const count = async () =>
+        Number(/^rollcall_sockets (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
+      await until('the server to close it', async () => (await count()) === 0);
+    });
+  });
+});
+
+describe('the limits of sockets', () => {
+  test('a socket has 100 watches; one more is invalid_request', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      for (let count = 0; count < limits.SOCKET_WATCHES_MAX; count += 1)
+        await socket.ok('watch', { location: { page: `${count % 3}` } });
+      await socket.fails('invalid_request', 'watch', {}, '100');
+    });
+  });
+
+  test('a user has 100 sockets and streams: the next auth is answered with an error and closed with 4429', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1)
+        await keep(SocketClient.of(project, 'a', 'g'));
+      const socket = await keep(SocketClient.open(project.url));
+      await socket.fails('invalid_request', 'auth', { token: Browser.of(project, 'a').token }, '100');
+      await socket.closes(4429);
+      const answer = await Browser.of(project, 'a').get('/v1/client/presence?groupID=g', {
+        accept: 'text/event-stream',
+      });
+      assert.equal(answer.status, 429);
+    });
+  });
+
+  test('a server that stops closes its sockets with 4409', () =>
+    withSockets(async (keep) => {
+      let socket: SocketClient | undefined;
+      await withServer({}, async ({ url }) => {
+        socket = await keep(SocketClient.open(url));
+      });
+      await socket?.closes(4409);
+    }));
+});
