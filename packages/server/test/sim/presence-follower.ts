@@ -6,6 +6,8 @@ import type { Json } from '../../src/values/json.ts';
 /** The locations of a group's users, from one reading and the events since. */
 export class PresenceFollower {
   readonly #locations = new Map<string, Set<Json>>();
+  /** By user and location. */
+  readonly #data = new Map<string, Json>();
   readonly #incarnations = new Map<string, Incarnation>();
 
   /** Replaces the locations of users by those of a reading. */
@@ -26,6 +28,9 @@ export class PresenceFollower {
       if (event.from !== null) this.#leave(event.userId, event.from);
       this.#locationsOf(event.userId).add(event.location);
       this.#incarnations.set(event.userId, event.incarnation);
+      this.#setData(event.userId, event.location, event.data ?? null);
+    } else if (event.type === 'data' && concerns(event.userId)) {
+      this.#setData(event.userId, event.location, event.data);
     }
   }
 
@@ -33,11 +38,12 @@ export class PresenceFollower {
   users(): PresentUser[] {
     const present = [...this.#locations].filter(([, locations]) => locations.size > 0);
     return present
-      .map(([userId, locations]) => ({
-        userId,
-        incarnation: this.#incarnations.get(userId) as Incarnation,
-        locations: [...locations].sort(compareCodePoints),
-      }))
+      .map(([userId, unsorted]) => {
+        const locations = [...unsorted].sort(compareCodePoints);
+        const incarnation = this.#incarnations.get(userId) as Incarnation;
+        const data = locations.map((location) => this.#data.get(`${userId} ${location}`) ?? null);
+        return { userId, incarnation, locations, ...(data.some((one) => one !== null) && { data }) };
+      })
       .sort((a, b) => compareCodePoints(a.userId, b.userId));
   }
 
@@ -50,8 +56,14 @@ export class PresenceFollower {
     return locations;
   }
 
+  #setData(userId: string, location: Json, data: Json | null): void {
+    if (data === null) this.#data.delete(`${userId} ${location}`);
+    else this.#data.set(`${userId} ${location}`, data);
+  }
+
   #leave(userId: string, location: Json): void {
     this.#locationsOf(userId).delete(location);
+    this.#setData(userId, location, null);
   }
 
   #remove(userIds: readonly string[]): void {

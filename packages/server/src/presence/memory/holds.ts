@@ -1,5 +1,4 @@
 import type { Json } from '../../values/json.ts';
-import type { PresenceUpdate } from '../presence-store.ts';
 import type { Deadlines } from './deadlines.ts';
 import { detachString } from './detach.ts';
 import { type Hold, Lease, type Presence } from './presence.ts';
@@ -26,8 +25,8 @@ export class Holds {
     return presence.hold;
   }
 
-  /** Gives the presence the deadline, or the lease, of an update. A release is taken back. */
-  renew(presence: Presence, { lease: name, expiresAt }: PresenceUpdate): void {
+  /** Gives the presence a deadline, or a lease of at least this deadline. A release is taken back. */
+  renew(presence: Presence, name: string | undefined, expiresAt: number): void {
     const { hold } = presence;
     if (hold !== null) hold.released = null;
     if (name === undefined || hold === null) this.#endAt(presence, expiresAt);
@@ -37,19 +36,19 @@ export class Holds {
   /** Lets the presence end at a time that is before its deadline. */
   release(presence: Presence, at: number): void {
     const hold = this.holdOf(presence);
-    hold.released ??= hold.lease ?? presence.expiresAt;
+    hold.released ??= { lease: hold.lease?.name, expiresAt: presence.endsAt };
     this.#endAt(presence, at);
   }
 
   /** Takes back a release, where the lease has not ended meanwhile. */
   retain(presence: Presence, now: number): void {
-    const { hold } = presence;
-    if (hold === null || hold.released === null) return;
-    const { released } = hold;
-    if (typeof released === 'number') this.#endAt(presence, released);
-    else if (released.expiresAt > now) this.#join(presence, hold, this.#again(presence, released));
-    else return;
-    hold.released = null;
+    const { released } = presence.hold ?? { released: null };
+    if (released === null) return;
+    const { lease, expiresAt } = released;
+    // A lease that has lost its last presence meanwhile begins again.
+    const endsAt =
+      lease === undefined ? expiresAt : (presence.group.leases.get(lease)?.expiresAt ?? expiresAt);
+    if (endsAt > now) this.renew(presence, lease, endsAt);
   }
 
   renewLease(lease: Lease, expiresAt: number): void {
@@ -108,11 +107,6 @@ export class Holds {
     group.leases.set(lease.name, lease);
     this.#deadlines.add(lease);
     return lease;
-  }
-
-  /** The lease that a released presence had: it may have lost its last presence, and so its place. */
-  #again(presence: Presence, released: Lease): Lease {
-    return this.#leaseOf(presence, released.name, released.expiresAt);
   }
 }
 

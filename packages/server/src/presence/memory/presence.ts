@@ -63,8 +63,8 @@ export interface Hold {
   order: number;
   data: Json | null;
   lease: Lease | null;
-  /** While the presence is to be released: the lease or the deadline that it had. */
-  released: Lease | number | null;
+  /** While the presence is to be released: the lease that it had, and the deadline of that or its own. */
+  released: { readonly lease: string | undefined; readonly expiresAt: number } | null;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { UserLocations } from '../presence-store.ts';
-import type { Directory, Presence } from './presence.ts';
+import type { Presence, PresenceGroup } from './presence.ts';
 
 export const isLive = (presence: Presence, now: number) => presence.endsAt > now;
 
@@ -13,30 +13,32 @@ export function newestOf(presences: readonly Presence[]): Presence | undefined {
 }
 
 /** All presences of the user in the region. */
-export function ofRegion(directory: Directory, userId: string, region: Json): readonly Presence[] {
-  const own = directory.of(userId);
+export function ofRegion(group: PresenceGroup, userId: string, region: Json): readonly Presence[] {
+  const own = group.directory.of(userId);
   return own.length === 1 && own[0]?.region === region ? own : own.filter((one) => one.region === region);
 }
 
 /** Whether the presence is the newest of its region, so that watchers know its location. Its deadline may have passed. */
 export function isNewest(presence: Presence): boolean {
-  const { directory } = presence.group;
-  return newestOf(ofRegion(directory, presence.userId, presence.region)) === presence;
+  return newestOf(ofRegion(presence.group, presence.userId, presence.region)) === presence;
 }
 
 /** The newest presences of their regions that are at the location, their deadlines passed or not. */
-export function newestAt(directory: Directory, userId: string, location: Json): Presence[] {
-  return directory.at(userId, location).filter(isNewest);
+export function newestAt(group: PresenceGroup, userId: string, location: Json): Presence[] {
+  return group.directory.at(userId, location).filter(isNewest);
 }
 
-/** Whether a reading shows the user at the location. */
-export function isShownAt(directory: Directory, userId: string, location: Json, now: number): boolean {
-  return directory.at(userId, location).some((presence) => isShown(presence, now));
+/**
+ * Whether watchers know the user at the location, and that is still so. A reading can show more: in a region whose newest
+ * presence has ended and is not swept, watchers do not know the next one.
+ */
+export function isKnownAt(group: PresenceGroup, userId: string, location: Json, now: number): boolean {
+  return newestAt(group, userId, location).some((presence) => isLive(presence, now));
 }
 
 /** The data of the newest presence at the location; null where it has none, or no presence is there. */
-export function dataAt(directory: Directory, userId: string, location: Json): Json | null {
-  return newestOf(newestAt(directory, userId, location))?.hold?.data ?? null;
+export function dataAt(group: PresenceGroup, userId: string, location: Json): Json | null {
+  return newestOf(newestAt(group, userId, location))?.hold?.data ?? null;
 }
 
 /** The locations of a user's presences that are shown and pass. */
@@ -64,13 +66,6 @@ export function bytesOf({ locations, data = [] }: UserLocations): number {
   for (const location of locations) bytes += Buffer.byteLength(location);
   for (const one of data) bytes += one === null ? 0 : Buffer.byteLength(one);
   return bytes;
-}
-
-function isShown(presence: Presence, now: number): boolean {
-  if (!isLive(presence, now)) return false;
-  const { userId, region, group } = presence;
-  const others = ofRegion(group.directory, userId, region);
-  return !others.some((other) => other.order > presence.order && isLive(other, now));
 }
 
 function newestOfRegions(presences: readonly Presence[]): Presence[] {

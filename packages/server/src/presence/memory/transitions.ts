@@ -5,15 +5,16 @@ import { excessOf } from './excess.ts';
 import type { GroupLogs } from './group-logs.ts';
 import type { Holds } from './holds.ts';
 import { newHold } from './holds.ts';
-import { type Directory, Presence } from './presence.ts';
+import { type Directory, Presence, type PresenceGroup } from './presence.ts';
 import type { PresentGroup } from './present-group.ts';
-import { dataAt, isLive, isNewest, isShownAt, newestAt, newestOf, ofRegion } from './shown.ts';
+import { dataAt, isKnownAt, isLive, isNewest, newestAt, newestOf, ofRegion } from './shown.ts';
 
 /** Removes a presence from its group, and the group when it was the last one. */
 export type Remove = (presence: Presence) => void;
 
 /**
- * The changes of a user's presences, with their events. Watchers know of each region the location of its newest presence, until
+ * The changes of a user's presences, with their events. A change can replace the directory of a group, so none refers to it
+ * for long. Watchers know of each region the location of its newest presence, until
  * it is removed: also when its deadline has passed.
  */
 export class Transitions {
@@ -29,10 +30,10 @@ export class Transitions {
 
   /** Extends a live presence at the same location. */
   refresh(presence: Presence, update: PresenceUpdate): void {
-    this.#holds.renew(presence, update);
+    this.#holds.renew(presence, update.lease, update.expiresAt);
     if (update.data === undefined || !this.#holds.setData(presence, update.data)) return;
     const { group, userId, location } = presence;
-    if (newestOf(newestAt(group.directory, userId, location)) !== presence) return;
+    if (newestOf(newestAt(group, userId, location)) !== presence) return;
     this.#logs.append(
       group,
       { type: 'data', userId, location, data: presence.hold?.data ?? null },
@@ -47,23 +48,21 @@ export class Transitions {
     region: string,
     update: PresenceUpdate,
   ): PresenceChange {
-    const { directory } = group;
     const { userId, location, now } = update;
-    const others = ofRegion(directory, userId, region);
+    const others = ofRegion(group, userId, region);
     const left = newestOf(others)?.location ?? null;
     const created = !others.some((presence) => isLive(presence, now));
-    const arrived = !isShownAt(directory, userId, location, now);
-    const dataBefore = dataAt(directory, userId, location);
-    const leftData = left === null ? null : dataAt(directory, userId, left);
-    const isAlone = [...others, ...directory.at(userId, location)].every((other) => other === known);
+    const arrived = !isKnownAt(group, userId, location, now);
+    const dataBefore = dataAt(group, userId, location);
+    const leftData = left === null ? null : dataAt(group, userId, left);
+    const isAlone = [...others, ...group.directory.at(userId, location)].every((other) => other === known);
     const presence = known === null ? this.#add(group, region, update) : this.#moved(known, update);
     if (presence.hold !== null || !isAlone) this.#holds.holdOf(presence).order = this.#holds.nextOrder();
-    const departed =
-      left !== null && left !== location && !isShownAt(directory, userId, left, now) ? left : null;
-    const data = dataAt(directory, userId, location);
+    const departed = left !== null && left !== location && !isKnownAt(group, userId, left, now) ? left : null;
+    const data = dataAt(group, userId, location);
     if (arrived || departed !== null) this.#arrive(presence, departed, data, now);
     else this.#publishData(presence, location, dataBefore, now);
-    if (departed !== null) this.#dropAt(directory, userId, departed, now);
+    if (departed !== null) this.#dropAt(group, userId, departed, now);
     else if (left !== null && left !== location) this.#publishData(presence, left, leftData, now);
     this.#enforceBounds(presence, now);
     return { arrived, created, departed };
@@ -72,21 +71,28 @@ export class Transitions {
   /** Ends these presences of a user at one location. @returns whether the user left the location, for no other one */
   end(presences: readonly Presence[], reason: LeaveReason, now: number): boolean {
     const [{ group, userId, location: left }] = presences as [Presence];
-    const { directory } = group;
     const newest = presences.filter(isNewest);
-    const data = dataAt(directory, userId, left);
+    const data = dataAt(group, userId, left);
     for (const presence of presences) this.#remove(presence);
     if (newest.length === 0) return false;
-    const followers = newest.flatMap(({ region }) => this.#newestLive(directory, userId, region, now));
-    const remaining = newestAt(directory, userId, left);
+    const followers = newest.flatMap(({ region }) => this.#newestLive(group, userId, region, now));
+    // Who was there before: watchers do not know the followers yet.
+    const known = new Map(
+      followers.map(({ location }) => [
+        location,
+        newestAt(group, userId, location).filter((other) => !followers.includes(other)),
+      ]),
+    );
+    const remaining = newestAt(group, userId, left);
     let from = remaining.length === 0 ? left : null;
     for (const next of followers) {
       if (next.location === left) continue;
-      const others = newestAt(directory, userId, next.location).filter((other) => other !== next);
+      const others = known.get(next.location) ?? [];
       const before = newestOf(others)?.hold?.data ?? null;
       if (others.length > 0 && from === null) this.#publishData(next, next.location, before, now);
-      else this.#arrive(next, from, dataAt(directory, userId, next.location), now);
+      else this.#arrive(next, from, dataAt(group, userId, next.location), now);
       from = null;
+      known.set(next.location, [...others, next]);
     }
     if (remaining.length > 0) this.#publishData(remaining[0] as Presence, left, data, now);
     else if (from !== null)
@@ -103,7 +109,7 @@ export class Transitions {
     const presence = new Presence(group, membership, region, location, update.expiresAt);
     if (update.connection !== undefined) presence.hold = newHold(detachString(update.connection));
     group.add(presence);
-    this.#holds.renew(presence, update);
+    this.#holds.renew(presence, update.lease, update.expiresAt);
     this.#holds.setData(presence, update.data ?? null);
     return presence;
   }
@@ -115,26 +121,28 @@ export class Transitions {
     if (location !== presence.location) {
       directory.move(presence, directory.textOf(location) ?? detachString(location));
     }
-    this.#holds.renew(presence, update);
+    this.#holds.renew(presence, update.lease, update.expiresAt);
     // The data of a presence end with it.
     if (data !== undefined || !wasLive) this.#holds.setData(presence, data ?? null);
     return presence;
   }
 
   /** The newest live presence of a region. Those whose deadline passed are removed: watchers do not know their locations. */
-  #newestLive(directory: Directory, userId: string, region: Json, now: number): Presence[] {
-    const all = ofRegion(directory, userId, region);
+  #newestLive(group: PresenceGroup, userId: string, region: Json, now: number): Presence[] {
+    const all = ofRegion(group, userId, region);
     for (const presence of all) if (!isLive(presence, now)) this.#remove(presence);
     const newest = newestOf(all.filter((presence) => isLive(presence, now)));
     return newest === undefined ? [] : [newest];
   }
 
   /** The departure from this location was published, so no sweep may report it. */
-  #dropAt(directory: Directory, userId: string, location: Json, now: number): void {
-    for (const presence of newestAt(directory, userId, location)) {
-      this.#remove(presence);
-      for (const next of this.#newestLive(directory, userId, presence.region, now)) {
-        this.#arrive(next, null, dataAt(directory, userId, next.location), now);
+  #dropAt(group: PresenceGroup, userId: string, location: Json, now: number): void {
+    const ended = newestAt(group, userId, location);
+    // All of them first: the data of a location are those of its newest presence.
+    for (const presence of ended) this.#remove(presence);
+    for (const { region } of ended) {
+      for (const next of this.#newestLive(group, userId, region, now)) {
+        this.#arrive(next, null, dataAt(group, userId, next.location), now);
       }
     }
   }
@@ -146,7 +154,7 @@ export class Transitions {
   }
 
   #publishData({ group, userId }: Presence, location: Json, before: Json | null, now: number): void {
-    const data = dataAt(group.directory, userId, location);
+    const data = dataAt(group, userId, location);
     if (data !== before) this.#logs.append(group, { type: 'data', userId, location, data }, now);
   }
 

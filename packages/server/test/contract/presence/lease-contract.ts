@@ -103,6 +103,18 @@ export function leaseContract(rule: Rule): void {
     assert.deepEqual((await scene.swept(START + 1_000 + TTL)).sort(), [`ann ${PAGE_2}`, `bob ${PAGE_2}`]);
   });
 
+  rule(
+    'a lease that a release has left without holds begins again when the release is taken back',
+    async (scene) => {
+      await scene.set('ann', PAGE_1, LEASED);
+      await release(scene, START, START + 2_000);
+      assert.equal(await renew(scene, START + 1), 0);
+      await retain(scene, START + 1);
+      assert.equal(await renew(scene, START + 2), 1);
+      assert.deepEqual(await scene.swept(START + 2 + TTL), [`ann ${PAGE_1}`]);
+    },
+  );
+
   rule('a release that has come cannot be taken back', async (scene) => {
     await scene.set('ann', PAGE_1, A);
     await release(scene, START, START + 2_000);

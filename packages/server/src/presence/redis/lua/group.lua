@@ -6,7 +6,7 @@
 -- holder is the user ID, NUL and the incarnation of the membership. No ID, location, region and connection has a NUL.
 --
 -- A presence with a connection or data, or one that is not the only one of its region or of its user's location, has a record:
--- its order, lease, release and data, each on a line. Its order is greater than that of all whose location changed before; without
+-- its order, lease, release (the deadline and lease before it) and data, each on a line. Its order is greater than that of all whose location changed before; without
 -- a record it is 0. A presence belongs to a lease, or has a deadline of its own.
 --
 -- KEYS, in this order, all in the slot of the group
@@ -170,13 +170,6 @@ local function is_shown(presence)
   return deadline_by(presence, record) > now and (not record or is_uncovered(presence, record))
 end
 
-local function is_shown_at(user, location)
-  for _, presence in ipairs(presences_at(user, location)) do
-    if is_shown(presence) then return true end
-  end
-  return false
-end
-
 -- The user's presences at the location that are the newest of their regions.
 local function newest_at(user, location)
   local found = {}
@@ -184,6 +177,12 @@ local function newest_at(user, location)
     if is_newest(presence) then found[#found + 1] = presence end
   end
   return found
+end
+
+-- Whether watchers know the user at the location, and that is still so. A reading can show more: in a region whose newest presence
+-- has ended and is not swept, watchers do not know the next one.
+local function is_known_at(user, location)
+  return is_any_live(newest_at(user, location))
 end
 
 -- The data of a location; an empty text for none.
@@ -401,12 +400,15 @@ local function finish(presences, reason)
   for _, presence in ipairs(newest) do followers[#followers + 1] = newest_live(presence) end
   local remaining = newest_at(user, left)
   local from = #remaining == 0 and left
+  local is_follower = {}
+  for _, follower in ipairs(followers) do is_follower[follower] = true end
   for _, follower in ipairs(followers) do
     local location = location_of(follower)
     if location ~= left then
+      -- Who was there before: watchers do not know the followers yet.
       local others = {}
       for _, other in ipairs(newest_at(user, location)) do
-        if other ~= follower then others[#others + 1] = other end
+        if not is_follower[other] then others[#others + 1] = other end
       end
       if #others > 0 and not from then
         local _, record = newest_of(others)
@@ -414,6 +416,7 @@ local function finish(presences, reason)
       else
         publish_arrival(follower, location, from)
       end
+      is_follower[follower] = nil
       from = false
     end
   end

@@ -23,7 +23,7 @@ for _, presence in ipairs(has_records() and presences_of('u', user) or {}) do
       leave(presence, 'absent')
     elseif deadline > at then
       if record.released == '' then
-        record.released = record.lease ~= '' and '=' .. record.lease or string.format('%.0f', deadline)
+        record.released = string.format('%.0f=%s', deadline, record.lease)
       end
       end_at(presence, record, ARGV[5], '')
       write_record(presence, record)

@@ -132,8 +132,10 @@ end
 
 -- The departure from the location was published, so no sweep may report it.
 local function drop_at(user, location)
-  for _, presence in ipairs(newest_at(user, location)) do
-    remove(presence)
+  local ended = newest_at(user, location)
+  -- All of them first: the data of a location are those of its newest presence.
+  for _, presence in ipairs(ended) do remove(presence) end
+  for _, presence in ipairs(ended) do
     local follower = has_records() and newest_live(presence)
     if follower then publish_arrival(follower, location_of(follower), false) end
   end
@@ -167,14 +169,14 @@ local function set(presence, location, deadline, due, entry, lease, data)
   local newest = newest_of(others)
   local left = newest and location_of(newest) or false
   local created = not is_any_live(others)
-  local arrived = not is_shown_at(user, location)
+  local arrived = not is_known_at(user, location)
   local data_before, left_data = data_at(user, location), left and data_at(user, left)
   for _, other in ipairs(presences_at(user, location)) do others[#others + 1] = other end
   if own and own ~= location then unindex(presence, own) end
   put(presence, location, deadline, lease, data, was_live, others)
   if not is_covered or redis.call('ZCARD', deadlines) == 1 then extend_expiry(deadline) end
 
-  local departed = left and left ~= location and not is_shown_at(user, left) and left
+  local departed = left and left ~= location and not is_known_at(user, left) and left
   if arrived or departed then publish_arrival(presence, location, departed)
   else publish_data(user, location, data_before) end
   if departed then drop_at(user, departed)

@@ -1,0 +1,146 @@
+import { compareCodePoints } from '@rollcall/protocol';
+import type { PresenceUpdate, UserLocations } from '../../src/presence/presence-store.ts';
+import type { Json } from '../../src/values/json.ts';
+
+interface Hold {
+  readonly userId: string;
+  readonly region: Json;
+  readonly connection: string | undefined;
+  location: Json;
+  order: number;
+  data: Json | null;
+  /** The lease and the deadline without it. */
+  lease: string | undefined;
+  deadline: number;
+  released: { readonly lease: string | undefined; readonly deadline: number } | null;
+}
+
+type Named = Pick<Hold, 'userId' | 'region' | 'connection'>;
+
+/** A naive model of the holds of one group: one list that every operation searches. */
+export class HoldModel {
+  holds: Hold[] = [];
+  readonly leases = new Map<string, number>();
+  #order = 0;
+
+  endsAt({ lease, deadline }: Hold): number {
+    return lease === undefined ? deadline : (this.leases.get(lease) ?? 0);
+  }
+
+  isLive(hold: Hold, now: number): boolean {
+    return this.endsAt(hold) > now;
+  }
+
+  /** Whether it was applied: the lease has not ended. */
+  set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): boolean {
+    if (lease !== undefined && (this.leases.get(lease) ?? Number.POSITIVE_INFINITY) <= now) return false;
+    let hold = this.#find({ userId, region, connection });
+    if (hold === undefined) {
+      hold = {
+        userId,
+        region,
+        connection,
+        location,
+        order: 0,
+        data: null,
+        lease,
+        deadline: 0,
+        released: null,
+      };
+      this.holds.push(hold);
+    } else if (!this.isLive(hold, now)) hold.order = 0;
+    if (hold.order === 0 || hold.location !== location) {
+      if (hold.order === 0) hold.data = null;
+      this.#order += 1;
+      hold.order = this.#order;
+    }
+    hold.location = location;
+    if (data !== undefined) hold.data = data;
+    this.#renew(hold, lease, expiresAt);
+    return true;
+  }
+
+  clear(userId: string, location: Json, connection: string | undefined, now: number): boolean {
+    const ended = this.#of(userId, now).filter(
+      (hold) => hold.location === location && (connection === undefined || hold.connection === connection),
+    );
+    this.#drop(ended);
+    return ended.length > 0;
+  }
+
+  release(userId: string, connection: string, lease: string | undefined, at: number, now: number): void {
+    for (const hold of this.#of(userId, now)) {
+      if (hold.connection !== connection || (lease !== undefined && hold.lease !== lease)) continue;
+      if (at <= now) this.#drop([hold]);
+      else if (this.endsAt(hold) > at) {
+        hold.released ??= { lease: hold.lease, deadline: this.endsAt(hold) };
+        hold.lease = undefined;
+        hold.deadline = at;
+      }
+    }
+    this.#dropLeases();
+  }
+
+  retain(userId: string, connection: string, now: number): void {
+    for (const hold of this.#of(userId, now)) {
+      if (hold.connection !== connection || hold.released === null) continue;
+      const { lease, deadline } = hold.released;
+      const endsAt = lease === undefined ? deadline : (this.leases.get(lease) ?? deadline);
+      if (endsAt > now) this.#renew(hold, lease, endsAt);
+    }
+  }
+
+  /** How many live holds belong to the lease. */
+  renewLease(lease: string, expiresAt: number, now: number): number {
+    const endsAt = this.leases.get(lease) ?? 0;
+    if (endsAt <= now) return 0;
+    this.leases.set(lease, Math.max(endsAt, expiresAt));
+    return this.holds.filter((hold) => hold.lease === lease).length;
+  }
+
+  sweep(now: number): void {
+    this.#drop(this.holds.filter((hold) => !this.isLive(hold, now)));
+  }
+
+  locationsOf(userId: string, now: number): UserLocations {
+    const live = this.#of(userId, now);
+    const shown = live.filter(
+      (hold) => !live.some((other) => other.region === hold.region && other.order > hold.order),
+    );
+    const locations = [...new Set(shown.map(({ location }) => location))].sort(compareCodePoints);
+    const data = locations.map((location) => {
+      const there = shown.filter((hold) => hold.location === location);
+      return there.reduce((newest, hold) => (hold.order > newest.order ? hold : newest)).data;
+    });
+    return data.some((one) => one !== null) ? { locations, data } : { locations };
+  }
+
+  #of(userId: string, now: number): Hold[] {
+    return this.holds.filter((hold) => hold.userId === userId && this.isLive(hold, now));
+  }
+
+  #find({ userId, region, connection }: Named): Hold | undefined {
+    return this.holds.find(
+      (hold) => hold.userId === userId && hold.region === region && hold.connection === connection,
+    );
+  }
+
+  #renew(hold: Hold, lease: string | undefined, expiresAt: number): void {
+    hold.released = null;
+    hold.lease = lease;
+    hold.deadline = expiresAt;
+    if (lease !== undefined) this.leases.set(lease, Math.max(this.leases.get(lease) ?? 0, expiresAt));
+    this.#dropLeases();
+  }
+
+  #drop(ended: readonly Hold[]): void {
+    this.holds = this.holds.filter((hold) => !ended.includes(hold));
+    this.#dropLeases();
+  }
+
+  #dropLeases(): void {
+    for (const lease of this.leases.keys()) {
+      if (!this.holds.some((hold) => hold.lease === lease)) this.leases.delete(lease);
+    }
+  }
+}
