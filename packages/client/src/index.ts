@@ -3,6 +3,7 @@ export type {
   LocationFilter,
   MessageOrder,
   PresenceFilter,
+  PresenceReading,
   ThreadFilter,
   ViewerGroup,
 } from './http/filter.ts';
@@ -13,10 +14,12 @@ export type { AnnouncedLocation } from './presence/announced-location.ts';
 export type { Announcement, AnnouncementOptions } from './presence/announcement.ts';
 export type {
   PresenceArrived,
+  PresenceDataChanged,
   PresenceDeparted,
   PresenceDurable,
   PresenceEvent,
   PresenceSnapshot,
+  PresenceUserChanged,
 } from './presence/presence-event.ts';
 export { NOBODY, type PresenceState, presenceAfter } from './presence/presence-state.ts';
 export { sameLocation } from './presence/same-location.ts';
@@ -30,7 +33,7 @@ export type { ViewerMessages } from './resources/viewer-messages.ts';
 export type { ViewerAnnounceOptions, ViewerWatchOptions } from './resources/viewer-presence.ts';
 export type { ViewerThreadsWatchOptions } from './resources/viewer-threads.ts';
 export { type BatchOptions, Rollcall } from './rollcall.ts';
-export { RollcallClient } from './rollcall-client.ts';
+export { type ClientOptions, RollcallClient } from './rollcall-client.ts';
 export { RollcallError, type RollcallErrorCode } from './rollcall-error.ts';
 export type { StreamOptions, Watch } from './streams/watch.ts';
 export type { MessagesWatch, PresenceWatch, ThreadsWatch } from './streams/watches.ts';

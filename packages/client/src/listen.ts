@@ -1,11 +1,14 @@
-/** Signals and pages, where there are such. */
+/** Gets the event; its fields depend on the type. */
+export type Listener = (event?: object) => void;
+
+/** Signals, sockets and pages, where there are such. */
 export interface Target {
-  addEventListener?(type: string, listener: () => void): void;
-  removeEventListener?(type: string, listener: () => void): void;
+  addEventListener?(type: string, listener: Listener): void;
+  removeEventListener?(type: string, listener: Listener): void;
 }
 
 /** Adds a listener, and returns the function that removes it. */
-export function listen(target: Target | undefined, type: string, listener: () => void): () => void {
+export function listen(target: Target | undefined, type: string, listener: Listener): () => void {
   target?.addEventListener?.(type, listener);
   return () => target?.removeEventListener?.(type, listener);
 }

@@ -1,4 +1,4 @@
-import { listen, type Target } from './listen.ts';
+import { type Listener, listen, type Target } from './listen.ts';
 
 /** The page's lifecycle events. Outside of browsers there are none. */
 interface Page extends Target {
@@ -15,6 +15,6 @@ export const isPageHidden = (): boolean => page.document?.visibilityState === 'h
 
 /** Adds a listener, and returns the function that removes it. */
 export const onPage = (
-  type: 'pagehide' | 'pageshow' | 'visibilitychange' | 'online',
-  listener: () => void,
+  type: 'pagehide' | 'pageshow' | 'visibilitychange' | 'online' | 'offline',
+  listener: Listener,
 ): (() => void) => listen(page, type, listener);

@@ -1,16 +1,31 @@
 import { Connection } from './connection.ts';
 import type { PagedList } from './http/paged-list.ts';
 import { path } from './http/path.ts';
-import type { CallOptions } from './http/transport.ts';
+import type { CallOptions, ConnectionOptions } from './http/transport.ts';
 import type { Member, Viewer } from './protocol.ts';
 import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
+import { connectionID } from './socket/connection-id.ts';
+import { SocketLink } from './socket/socket-link.ts';
+
+/** How a page connects. */
+export interface ClientOptions extends ConnectionOptions {
+  /** True: watch and announce through one socket, where the server has one. Default: false, over HTTP alone. */
+  readonly socket?: boolean | undefined;
+}
 
 /** The client of a browser or an app, with a client token of one user. */
 export class RollcallClient extends Connection {
   readonly presence: ViewerPresence = new ViewerPresence(this.transport, this.announcements);
   readonly threads: ViewerThreads = new ViewerThreads(this.transport, () => '/v1/client/threads');
+
+  /** Sends no request. @throws TypeError when `url` is not a URL */
+  constructor({ socket = false, ...options }: ClientOptions) {
+    super(options);
+    this.transport.connectionID = connectionID();
+    if (socket) this.transport.link = new SocketLink(this.transport);
+  }
 
   /** The user of the token, and their active groups. @throws RollcallError */
   async viewer(options?: CallOptions): Promise<Viewer> {

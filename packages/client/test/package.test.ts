@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { withServer } from '../../server/test/support/server.ts';
@@ -61,31 +60,6 @@ test('the package has all files that it imports, and no dependency', async () =>
     }
   }
 });
-
-/** How much each entry may have, in bytes without comments and compressed, with everything that it imports. */
-const BYTES_MAX = { '.': 10_000, './changes': 6_000, './server': 1_000 };
-
-test('every entry of the package is small, compressed', async () => {
-  const { exports } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
-  assert.deepEqual(Object.keys(exports), Object.keys(BYTES_MAX));
-  for (const [entry, bytesMax] of Object.entries(BYTES_MAX)) {
-    const texts = await modulesFrom(join(installed, exports[entry].default));
-    const code = texts.join('').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|^\s+/gm, '');
-    const bytes = gzipSync(code).length;
-    assert.ok(bytes < bytesMax, `${entry} has ${bytes} bytes, compressed and without comments`);
-  }
-});
-
-/** The texts of a module and of all that it imports. */
-async function modulesFrom(path: string, seen = new Set<string>()): Promise<string[]> {
-  if (seen.has(path)) return [];
-  seen.add(path);
-  const text = await readFile(path, 'utf8');
-  const imports = [...text.matchAll(/from '(\.[^']+)'/g)].map(([, file = '']) => join(path, '..', file));
-  const texts = [text];
-  for (const file of imports) texts.push(...(await modulesFrom(file, seen)));
-  return texts;
-}
 
 /** The program of a host; its process ends by itself after close(). */
 const HOST_PROGRAM = `
@@ -216,7 +190,8 @@ export async function followed(): Promise<string[]> {
 }
 export const shown = (event: ThreadsEvent<ViewerThread>) => (event.type === 'thread' ? event.thread.unread : event.type);
 export const waits = (error: RollcallError) => (error.code === 'user_not_found' ? null : error.retryAfterMs);
-export const kind = (event: PresenceEvent): 'snapshot' | 'arrived' | 'departed' | 'durable' => event.type;
+type Kind = 'snapshot' | 'arrived' | 'departed' | 'durable' | 'data' | 'user';
+export const kind = (event: PresenceEvent): Kind => event.type;
 `;
 
 describe('the types of the package under strict settings', () => {

@@ -6,12 +6,17 @@ export type Source<State> = (
   signal: AbortSignal,
 ) => Promise<void>;
 
+/** Resolves when the signal aborts: for a source that has read everything, and is not to read it again. */
+export const untilStopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+
 /** A store goes on for so long without a subscriber: StrictMode, fast refresh and a change of route subscribe anew. */
 const LINGER_MS = 1_000;
 
 /**
  * State that is live while it has subscribers: the first starts its source, and the source ends a second after the last has
- * left. A store can start again, and has its last state until the source has a newer one.
+ * left. A source that failed has ended, and the next subscriber
+ * starts it again; until then the store has its last state.
  */
 export class LiveStore<State> implements Observable<State> {
   /** The state before the source has set one: also that of the server's rendering. */
@@ -61,7 +66,7 @@ export class LiveStore<State> implements Observable<State> {
 
   /** Runs the source again, for example after its error was mended. */
   restart(): void {
-    if (this.#running === null) return;
+    if (this.#listeners.size === 0) return;
     this.#stop();
     this.#start();
   }
@@ -73,7 +78,10 @@ export class LiveStore<State> implements Observable<State> {
     const set: typeof this.set = (change) => {
       if (!running.signal.aborted) this.set(change);
     };
-    void this.#source(set, running.signal);
+    void this.#source(set, running.signal).then(() => {
+      // The next subscriber starts it again.
+      if (this.#running === running) this.#running = null;
+    });
   }
 
   #stop(): void {

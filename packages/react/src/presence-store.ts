@@ -53,7 +53,7 @@ export function presenceStore(
     const shown = new WeakMap<PresenceEntry, PresentUser>();
     let state: PresenceState = NOBODY;
     try {
-      for await (const event of client.presence.watch({ ...options, signal })) {
+      for await (const event of client.presence.watch({ ...options, expand: 'data,user', signal })) {
         state = presenceAfter(state, event);
         const users = usersOf(state, shown);
         set(() => ({ users, error: null, isLoading: false }));
@@ -73,12 +73,13 @@ function usersOf(state: PresenceState, shown: WeakMap<PresenceEntry, PresentUser
   });
 }
 
-function presentUser({ id, ephemeral, durable }: PresenceEntry): PresentUser {
+function presentUser({ id, ephemeral, durable, user }: PresenceEntry): PresentUser {
+  const { locations, data = [] } = ephemeral;
   return {
     id,
-    name: null,
-    pictureURL: null,
-    presences: ephemeral.locations.map((location) => ({ location, data: null })),
+    name: user?.name ?? null,
+    pictureURL: user?.profile_picture_url ?? null,
+    presences: locations.map((location, index) => ({ location, data: data[index] ?? null })),
     durable: durable ?? null,
   };
 }

@@ -1,7 +1,7 @@
 import type { Member, RollcallClient, RollcallError } from '@rollcall/client';
 import { useMemo } from 'react';
 import { storeOf } from './client-stores.ts';
-import type { LiveStore } from './live-store.ts';
+import { type LiveStore, untilStopped } from './live-store.ts';
 import { useProvided } from './rollcall-provider.ts';
 import { useStore } from './use-store.ts';
 import { useViewer } from './use-viewer.ts';
@@ -39,6 +39,7 @@ const membersStore = (client: RollcallClient, groupID: string | null): LiveStore
     try {
       const { items, total, next } = await client.members(groupID, { signal }).page({ limit: LIMIT });
       set(() => ({ members: items, total, isLoading: false, error: null, token: next }));
+      await untilStopped(signal);
     } catch (error) {
       set((state) => ({ ...state, isLoading: false, error: error as RollcallError }));
     }

@@ -1,6 +1,6 @@
 import type { RollcallClient, RollcallError, Viewer } from '@rollcall/client';
 import { storeOf } from './client-stores.ts';
-import type { LiveStore } from './live-store.ts';
+import { type LiveStore, untilStopped } from './live-store.ts';
 import { useRollcall } from './rollcall-provider.ts';
 import { useStore } from './use-store.ts';
 
@@ -18,7 +18,10 @@ const UNREAD: ViewerState = { viewer: null, error: null };
 export const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
   storeOf<ViewerState>(client, ['viewer'], UNREAD, (set, signal) =>
     client.viewer({ signal }).then(
-      (viewer) => set(() => ({ viewer, error: null })),
+      (viewer) => {
+        set(() => ({ viewer, error: null }));
+        return untilStopped(signal);
+      },
       (error: RollcallError) => set(({ viewer }) => ({ viewer, error })),
     ),
   );

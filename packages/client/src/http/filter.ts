@@ -15,6 +15,12 @@ export interface PresenceFilter extends LocationFilter {
   readonly excludeDurable?: boolean | undefined;
 }
 
+/** Which presence to read, and what of it. */
+export interface PresenceReading extends PresenceFilter {
+  /** `data`: what pages publish with their presence. `user`: names and pictures. Default: neither. */
+  readonly expand?: 'data' | 'user' | 'data,user' | undefined;
+}
+
 /** Which threads to read. */
 export interface ThreadFilter extends LocationFilter {
   /** Only threads that are resolved, or (false) only those that are not. Default: both. */
@@ -33,7 +39,7 @@ export interface ViewerGroup {
 }
 
 /** The filter of a list or a stream. */
-export interface Filter extends PresenceFilter, ThreadFilter, MessageOrder, ViewerGroup {}
+export interface Filter extends PresenceReading, ThreadFilter, MessageOrder, ViewerGroup {}
 
 /** The query of a filter; of a larger object, such as the options of a watch, it takes these fields alone. */
 export const filterQuery = ({
@@ -41,6 +47,7 @@ export const filterQuery = ({
   location,
   partialMatch,
   excludeDurable,
+  expand,
   resolved,
   order,
 }: Filter): Query => ({
@@ -48,6 +55,7 @@ export const filterQuery = ({
   location,
   partial_match: partialMatch,
   exclude_durable: excludeDurable,
+  expand,
   resolved,
   order,
 });

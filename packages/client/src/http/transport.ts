@@ -1,5 +1,6 @@
 import { StatusOfConnections } from '../connection-status.ts';
 import { errorOfResponse, RollcallError } from '../rollcall-error.ts';
+import type { SocketLink } from '../socket/socket-link.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 import { present, type Query, queryString } from './path.ts';
 import { backoffMs, pause } from './pause.ts';
@@ -57,7 +58,11 @@ const RETRY_AFTER_MAX_MS = 30_000;
 export class Transport {
   /** The server's URL, without a slash at the end. */
   readonly base: string;
-  readonly status = new StatusOfConnections();
+  readonly status: StatusOfConnections = new StatusOfConnections();
+  /** Names the page of a client: what it announces is its own, beside that of other tabs. */
+  connectionID: string | undefined;
+  /** The socket of a page, where there is one. */
+  link: SocketLink | undefined;
   readonly #tokens: TokenSource;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -136,6 +141,11 @@ export class Transport {
     const canRenew = error.aboutToken && !isRenewed && token !== undefined && this.#tokens.reject(token);
     if (canRenew) return this.open(outgoing, deadline, true);
     throw error;
+  }
+
+  /** The token of the next request. @throws RollcallError `network` or `timeout` */
+  token(): Promise<string> {
+    return this.#tokens.get();
   }
 
   /** Drops the token, which the server rejected in a stream. Returns whether there may be another. */

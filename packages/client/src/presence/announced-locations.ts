@@ -1,11 +1,9 @@
-import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
+import type { CallOptions } from '../http/transport.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
 import { OtherTabs } from './other-tabs.ts';
+import type { LocationUpdate, PresenceUpdates } from './presence-updates.ts';
 import { isSameRegion, locationKey, sameLocation } from './same-location.ts';
-
-/** A presence or an absence, as it is sent. */
-export type LocationUpdate = AnnouncedLocation & { readonly absent?: true };
 
 /** The part of an announcement that the other announcements of its user and group need. */
 export interface Announcer {
@@ -29,8 +27,7 @@ const POSSIBLE_MAX = 100;
  * the latest state wins.
  */
 export class AnnouncedLocations {
-  readonly #transport: Transport;
-  readonly #request: (update: LocationUpdate) => Outgoing;
+  readonly #updates: PresenceUpdates;
   /** By announcement: the key of the last location that the server accepted. */
   readonly #announcers = new Map<Announcer, string | null>();
   /** Locations where the server may have the user because of this client, by key; the oldest first. */
@@ -42,11 +39,11 @@ export class AnnouncedLocations {
 
   /**
    * @param scope identifies server, user and group among all clients of the origin
-   * @param request the request that sends an update
+   * @param updates sends them
    */
-  constructor(scope: string, transport: Transport, request: (update: LocationUpdate) => Outgoing) {
-    this.#transport = transport;
-    this.#request = request;
+  constructor(scope: string, updates: PresenceUpdates) {
+    this.#updates = updates;
+    updates.onOpen = () => void this.#renew(() => true);
     this.#tabs = new OtherTabs(scope, (absent) => this.#onForeignAbsence(absent));
   }
 
@@ -55,7 +52,13 @@ export class AnnouncedLocations {
     return this.#announcers.size === 0;
   }
 
+  /** Whether the server holds what is announced until the socket closes, without refreshing. */
+  get isHeld(): boolean {
+    return this.#updates.isHeld;
+  }
+
   add(announcer: Announcer): void {
+    this.#updates.open();
     this.#announcers.set(announcer, null);
   }
 
@@ -82,7 +85,7 @@ export class AnnouncedLocations {
   /** Sends the presence of an announcement. @throws RollcallError */
   async arrive(announcer: Announcer, announced: AnnouncedLocation, options: CallOptions): Promise<void> {
     const key = locationKey(announced.location);
-    this.#tabs.open();
+    if (!this.#updates.isShared) this.#tabs.open();
     // Recorded before it is sent: the update can reach the server although the response is lost.
     this.#possible.delete(key);
     this.#possible.set(key, announced);
@@ -119,8 +122,9 @@ export class AnnouncedLocations {
   /** The page unloads: aborts the update in flight, and sends every absence without waiting. */
   vanish(): void {
     this.#sending?.abort();
-    for (const possible of this.#possible.values()) {
-      this.#transport.dispatch(this.#request({ location: possible.location, absent: true }));
+    // A socket ends with its page, and what it holds with it.
+    for (const possible of this.isHeld ? [] : this.#possible.values()) {
+      this.#updates.dispatch({ location: possible.location, absent: true });
       this.#tabs.reportAbsence(possible);
     }
     this.#possible.clear();
@@ -131,7 +135,7 @@ export class AnnouncedLocations {
   /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
   async #send(key: string, update: LocationUpdate, options: CallOptions): Promise<RollcallError | null> {
     try {
-      await this.#transport.send(this.#request(update), options);
+      await this.#updates.send(update, options);
       return null;
     } catch (reason) {
       const error = reason as RollcallError;
@@ -173,5 +177,6 @@ export class AnnouncedLocations {
   #disconnect(): void {
     clearTimeout(this.#renewal);
     this.#tabs.close();
+    if (this.isUnused) this.#updates.close();
   }
 }

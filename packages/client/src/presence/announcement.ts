@@ -17,6 +17,8 @@ export interface AnnouncementOptions extends AnnouncedLocation {
 }
 
 const EVERY_MS = 10_000;
+/** What a socket holds needs no refreshing. This restores what a bound has ended, and notices a group that was lost. */
+const HELD_EVERY_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 /** After so many failures, or when `Retry-After` is longer than the maximum, the presence is left to expire. */
 const LEAVE_ATTEMPTS = 3;
@@ -121,7 +123,7 @@ export class Announcement {
   /** The page is shown again. After sleep, an update can be due before its timer fires. */
   #comeBack(): void {
     if (isPageHidden()) return;
-    const isDue = this.#isAway || Date.now() - this.#sentAt > this.#everyMs;
+    const isDue = this.#isAway || (!this.#shared.isHeld && Date.now() - this.#sentAt > this.#everyMs);
     this.#isAway = false;
     if (isDue) this.renew();
   }
@@ -185,14 +187,15 @@ export class Announcement {
     const dueAt = Date.now() + delayMs;
     this.#timer = setTimeout(() => {
       // A throttled timer fires once a minute. Without this, the user would expire and arrive again each time.
-      this.#isAway ||= isPageHidden() && Date.now() - dueAt > this.#everyMs;
+      this.#isAway ||= !this.#shared.isHeld && isPageHidden() && Date.now() - dueAt > this.#everyMs;
       this.renew();
     }, delayMs);
   }
 
   /** 80 to 100 % of the interval, so that announcements do not all refresh at the same time. */
   #delayMs(): number {
-    if (this.#failures === 0) return this.#everyMs * (0.8 + Math.random() / 5);
+    const everyMs = this.#shared.isHeld ? HELD_EVERY_MS : this.#everyMs;
+    if (this.#failures === 0) return everyMs * (0.8 + Math.random() / 5);
     const firstMs = this.#isLeaving ? LEAVE_FIRST_RETRY_MS : FIRST_RETRY_MS;
     return Math.max(this.#retryAfterMs, backoffMs(this.#failures - 1, firstMs, this.#everyMs));
   }

@@ -1,7 +1,8 @@
 import { Deadline } from '../http/deadline.ts';
 import type { Transport } from '../http/transport.ts';
-import { AnnouncedLocations, type LocationUpdate } from './announced-locations.ts';
+import { AnnouncedLocations } from './announced-locations.ts';
 import { Announcement, type AnnouncementOptions } from './announcement.ts';
+import { PresenceUpdates } from './presence-updates.ts';
 
 /** How long `close()` waits for the announcements to leave; after that their presences expire by themselves. */
 const LEAVE_TIMEOUT_MS = 2_000;
@@ -27,9 +28,9 @@ export class Announcements {
     options: AnnouncementOptions,
   ): Announcement {
     const scope = JSON.stringify([this.#transport.base, user, groupID]);
-    const request = (update: LocationUpdate) =>
-      ({ method: 'PUT', path: path(), body: { groupID, ...update } }) as const;
-    const shared = this.#scopes.get(scope) ?? new AnnouncedLocations(scope, this.#transport, request);
+    const shared =
+      this.#scopes.get(scope) ??
+      new AnnouncedLocations(scope, new PresenceUpdates(this.#transport, groupID, path));
     this.#scopes.set(scope, shared);
     const announcement = new Announcement(shared, options);
     this.#open.add(announcement);

@@ -1,4 +1,11 @@
-import type { ArrivedEvent, DepartedEvent, DurableEvent, SnapshotEvent } from '../protocol.ts';
+import type {
+  ArrivedEvent,
+  DataEvent,
+  DepartedEvent,
+  DurableEvent,
+  SnapshotEvent,
+  UserEvent,
+} from '../protocol.ts';
 
 /** All present users that match the filter. The first event, and sent again when the missed events are no longer stored. */
 export type PresenceSnapshot = { readonly type: 'snapshot' } & SnapshotEvent;
@@ -11,5 +18,15 @@ export type PresenceArrived = { readonly type: 'arrived' } & ArrivedEvent;
 export type PresenceDeparted = { readonly type: 'departed' } & DepartedEvent;
 /** The latest durable location of a user (`id`). */
 export type PresenceDurable = { readonly type: 'durable' } & DurableEvent;
+/** With `expand: 'data'`: what a user (`id`) publishes at a location now; null for nothing. */
+export type PresenceDataChanged = { readonly type: 'data' } & DataEvent;
+/** With `expand: 'user'`: the name and picture of a user (`id`) now. */
+export type PresenceUserChanged = { readonly type: 'user' } & UserEvent;
 
-export type PresenceEvent = PresenceSnapshot | PresenceArrived | PresenceDeparted | PresenceDurable;
+export type PresenceEvent =
+  | PresenceSnapshot
+  | PresenceArrived
+  | PresenceDeparted
+  | PresenceDurable
+  | PresenceDataChanged
+  | PresenceUserChanged;

@@ -1,4 +1,4 @@
-import type { PresenceEntry } from '../protocol.ts';
+import type { Location, PresenceEntry } from '../protocol.ts';
 import type { PresenceEvent } from './presence-event.ts';
 import { sameLocation } from './same-location.ts';
 
@@ -12,6 +12,8 @@ export const NOBODY: PresenceState = new Map();
 export function presenceAfter(state: PresenceState, event: PresenceEvent): PresenceState {
   if (event.type === 'snapshot') return new Map(event.users.map((user) => [user.id, user]));
   const { id } = event;
+  // A profile or data of a user who has left meanwhile.
+  if ((event.type === 'user' || event.type === 'data') && !state.has(id)) return state;
   const entry = entryAfter(state.get(id) ?? { id, ephemeral: { locations: [] } }, event);
   const next = new Map(state);
   if (entry.ephemeral.locations.length === 0 && entry.durable === undefined) next.delete(id);
@@ -23,12 +25,45 @@ function entryAfter(
   entry: PresenceEntry,
   event: Exclude<PresenceEvent, { type: 'snapshot' }>,
 ): PresenceEntry {
-  const { id, ephemeral } = entry;
-  const { type, location } = event;
-  if (type === 'durable') return { id, ephemeral, durable: { location, timestamp: event.timestamp } };
-  if (type === 'departed' && event.durable) return { id, ephemeral };
-  const left = type === 'arrived' && event.from !== undefined ? [location, event.from] : [location];
-  const locations = ephemeral.locations.filter((other) => !left.some((one) => sameLocation(one, other)));
-  if (type === 'arrived') locations.push(location);
-  return { ...entry, ephemeral: { locations } };
+  switch (event.type) {
+    case 'user':
+      return { ...entry, user: event.user };
+    case 'durable':
+      return { ...entry, durable: { location: event.location, timestamp: event.timestamp } };
+    case 'data':
+      return { ...entry, ephemeral: withData(entry.ephemeral, event.location, event.data) };
+    case 'departed': {
+      const { durable: _ended, ...current } = entry;
+      if (event.durable) return current;
+      return { ...entry, ephemeral: without(entry.ephemeral, event.location) };
+    }
+    case 'arrived': {
+      const { location, from, user = entry.user } = event;
+      const left = without(without(entry.ephemeral, location), from ?? location);
+      const ephemeral = { ...left, locations: [...left.locations, location] };
+      // The data of the new location, where it has any, is the next event.
+      if (left.data !== undefined) ephemeral.data = [...left.data, null];
+      return { ...entry, ephemeral, ...(user !== undefined && { user }) };
+    }
+  }
+}
+
+type Ephemeral = PresenceEntry['ephemeral'];
+type Data = NonNullable<Ephemeral['data']>[number];
+
+const indexOf = ({ locations }: Ephemeral, location: Location) =>
+  locations.findIndex((other) => sameLocation(other, location));
+
+function without({ locations, data }: Ephemeral, location: Location): Ephemeral {
+  const index = indexOf({ locations }, location);
+  const isOther = (_: unknown, at: number) => at !== index;
+  const left = { locations: locations.filter(isOther) };
+  return data === undefined ? left : { ...left, data: data.filter(isOther) };
+}
+
+/** The list of data is parallel to that of locations. */
+function withData({ locations, data }: Ephemeral, location: Location, value: Data): Ephemeral {
+  const index = indexOf({ locations }, location);
+  const all = locations.map((_, at) => (at === index ? value : (data?.[at] ?? null)));
+  return { locations, data: all };
 }

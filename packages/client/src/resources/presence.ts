@@ -1,4 +1,4 @@
-import type { PresenceFilter } from '../http/filter.ts';
+import type { PresenceFilter, PresenceReading } from '../http/filter.ts';
 import type { PagedList } from '../http/paged-list.ts';
 import { path } from '../http/path.ts';
 import type { CallOptions } from '../http/transport.ts';
@@ -16,7 +16,7 @@ export interface AnnounceOptions extends AnnouncementOptions {
 }
 
 /** Which group's presence to watch. */
-export interface WatchOptions extends PresenceFilter, StreamOptions {
+export interface WatchOptions extends PresenceReading, StreamOptions {
   readonly groupID: string;
 }
 
@@ -38,7 +38,7 @@ export class Presence extends PresenceResource {
   }
 
   /** The users present in a group, in order of ID. */
-  list(groupID: string, filter: PresenceFilter = {}, options?: CallOptions): PagedList<PresenceEntry> {
+  list(groupID: string, filter: PresenceReading = {}, options?: CallOptions): PagedList<PresenceEntry> {
     return listAt(this.transport, inGroup(groupID), 'users', options, filter);
   }
 

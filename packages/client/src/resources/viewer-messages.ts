@@ -1,6 +1,6 @@
 import type { MessageOrder } from '../http/filter.ts';
 import type { PagedList } from '../http/paged-list.ts';
-import type { CallOptions } from '../http/transport.ts';
+import type { CallOptions, Transport } from '../http/transport.ts';
 import type {
   Created,
   Message,
@@ -8,6 +8,7 @@ import type {
   ViewerMessageWrite,
   ViewerThread,
 } from '../protocol.ts';
+import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { MessagesWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
@@ -23,6 +24,14 @@ export class ViewerMessages extends KeyedResource<
   ViewerMessageCreation,
   Created
 > {
+  readonly #threadID: string;
+
+  /** @internal */
+  constructor(transport: Transport, path: () => string, threadID: string) {
+    super(transport, path);
+    this.#threadID = threadID;
+  }
+
   /** All messages, deleted ones included. */
   list(order: MessageOrder = {}, options?: CallOptions): PagedList<Message> {
     return listAt(this.transport, this.collection, 'messages', options, order);
@@ -30,6 +39,9 @@ export class ViewerMessages extends KeyedResource<
 
   /** The events of the thread: `for await (const event of client.threads.messages(id).watch())`. */
   watch(options: StreamOptions = {}): MessagesWatch<ViewerThread> {
-    return new Watch(this.transport, this.collection, options);
+    return new Watch(this.transport, this.collection, options, parseEvent, {
+      op: 'watch_messages',
+      threadID: this.#threadID,
+    });
   }
 }

@@ -1,8 +1,9 @@
-import type { PresenceFilter, ViewerGroup } from '../http/filter.ts';
+import type { PresenceFilter, PresenceReading, ViewerGroup } from '../http/filter.ts';
 import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
 import type { Done, PresenceEntry, ViewerPresenceWrite } from '../protocol.ts';
+import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { PresenceWatch } from '../streams/watches.ts';
 import { listAt } from './list-at.ts';
@@ -12,7 +13,7 @@ import { PresenceResource } from './presence-resource.ts';
 export interface ViewerAnnounceOptions extends AnnouncementOptions, ViewerGroup {}
 
 /** Which group's presence to watch. */
-export interface ViewerWatchOptions extends PresenceFilter, StreamOptions, ViewerGroup {}
+export interface ViewerWatchOptions extends PresenceReading, StreamOptions, ViewerGroup {}
 
 const path = () => '/v1/client/presence';
 
@@ -24,7 +25,7 @@ export class ViewerPresence extends PresenceResource {
   }
 
   /** The users present in the group, in order of ID. */
-  list(filter: PresenceFilter & ViewerGroup = {}, options?: CallOptions): PagedList<PresenceEntry> {
+  list(filter: PresenceReading & ViewerGroup = {}, options?: CallOptions): PagedList<PresenceEntry> {
     return listAt(this.transport, path, 'users', options, filter);
   }
 
@@ -41,6 +42,6 @@ export class ViewerPresence extends PresenceResource {
 
   /** The presence events of the group: `for await (const event of client.presence.watch())`. */
   watch(options: ViewerWatchOptions = {}): PresenceWatch {
-    return new Watch(this.transport, path, options);
+    return new Watch(this.transport, path, options, parseEvent, { op: 'watch' });
   }
 }

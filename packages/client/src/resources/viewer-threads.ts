@@ -9,6 +9,7 @@ import type {
   ViewerThreadCreation,
   ViewerThreadWrite,
 } from '../protocol.ts';
+import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { ThreadsWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
@@ -37,11 +38,11 @@ export class ViewerThreads extends KeyedResource<
 
   /** The events of the group's threads: `for await (const event of client.threads.watch())`. */
   watch(options: ViewerThreadsWatchOptions = {}): ThreadsWatch<ViewerThread> {
-    return new Watch(this.transport, this.collection, options);
+    return new Watch(this.transport, this.collection, options, parseEvent, { op: 'watch_threads' });
   }
 
   /** The messages of a thread. Sends no request. */
   messages(id: string): ViewerMessages {
-    return new ViewerMessages(this.transport, () => `${this.pathOf(id)}/messages`);
+    return new ViewerMessages(this.transport, () => `${this.pathOf(id)}/messages`, id);
   }
 }

@@ -9,6 +9,8 @@ const TYPES: readonly string[] = [
   'arrived',
   'departed',
   'durable',
+  'data',
+  'user',
   'message',
   'appended',
   'removed',
@@ -17,17 +19,33 @@ const TYPES: readonly string[] = [
 /** Events whose data is a resource with fields of its own, such as `type`: they have it under the name of the event. */
 const RESOURCES: readonly string[] = ['message', 'thread'];
 
+/** An event whose data is parsed. */
+export interface ReceivedEvent {
+  readonly type: string;
+  readonly data: unknown;
+  readonly id: string;
+}
+
 /**
- * The event as its consumer gets it: its `type` and data; null for a type that this version does not know.
+ * The event of a text stream as its consumer gets it: see {@link eventOf}.
  * @throws RollcallError the error with which the server ends the stream; `network` for invalid JSON
  */
 export function parseEvent({ type, data }: StreamEvent): object | null {
   if (type === 'error') throw errorIn(data, 'error', 'the server ended the stream');
   if (!TYPES.includes(type)) return null;
   try {
-    const parsed = JSON.parse(data);
-    return RESOURCES.includes(type) ? { type, [type]: parsed } : { ...parsed, type };
+    return eventOf({ type, data: JSON.parse(data) });
   } catch (cause) {
     throw new RollcallError('network', 'the event is not JSON', { cause });
   }
+}
+
+/**
+ * The event as its consumer gets it: its `type` and data; null for a type that this version does not know.
+ * @throws RollcallError the error with which the server ends the watch
+ */
+export function eventOf({ type, data }: Pick<ReceivedEvent, 'type' | 'data'>): object | null {
+  if (type === 'error') throw errorIn(JSON.stringify(data), 'error', 'the server ended the watch');
+  if (!TYPES.includes(type)) return null;
+  return RESOURCES.includes(type) ? { type, [type]: data } : { ...(data as object), type };
 }

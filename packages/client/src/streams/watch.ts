@@ -5,8 +5,11 @@ import type { Transport } from '../http/transport.ts';
 import { listen } from '../listen.ts';
 import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
+import { type Frame, SocketLost } from '../socket/socket.ts';
+import type { SocketLink } from '../socket/socket-link.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
-import { parseEvent } from './parse-event.ts';
+import { eventOf, parseEvent, type ReceivedEvent } from './parse-event.ts';
+import { streamPermit } from './stream-permit.ts';
 
 /** How to read a stream. */
 export interface StreamOptions {
@@ -39,6 +42,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   readonly #path: () => string;
   readonly #options: StreamOptions & Filter;
   readonly #parse: (event: StreamEvent) => object | null;
+  readonly #frame: Frame | undefined;
   readonly #stop = new AbortController();
   readonly #stops: readonly (AbortSignal | undefined)[];
   readonly #events = this.#follow();
@@ -50,6 +54,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
 
   /**
    * @param parse null for an event that is passed over; throws the error with which the server ends the stream
+   * @param frame watches through the client's socket, where it has one
    * @internal
    */
   constructor(
@@ -57,11 +62,13 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     path: () => string,
     options: StreamOptions & Filter,
     parse: (event: StreamEvent) => object | null = parseEvent,
+    frame?: Frame,
   ) {
     this.#transport = transport;
     this.#path = path;
     this.#options = options;
     this.#parse = parse;
+    this.#frame = frame;
     this.#stops = [this.#stop.signal, options.signal, transport.closing];
   }
 
@@ -81,18 +88,24 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   }
 
   async *#follow(): AsyncGenerator<Event, void, undefined> {
-    const { status } = this.#transport;
-    if (!this.#isStopped) status.report(this, 'connecting');
+    const { status, link } = this.#transport;
+    if (this.#frame !== undefined && !this.#isStopped) link?.acquire(this);
     try {
       while (!this.#isStopped) {
+        let isReady = false;
         try {
-          yield* this.#connection();
+          const isSocket = await this.#isThroughSocket();
+          isReady = true;
+          yield* isSocket ? this.#ofSocket() : this.#connection();
         } catch (error) {
           if (this.#isStopped) return;
+          // The socket has tried everything already: it renews tokens and connects again by itself.
+          if (!isReady) throw error;
           await this.#recover(error as RollcallError);
         }
       }
     } finally {
+      link?.release(this);
       status.report(this, null);
     }
   }
@@ -101,8 +114,60 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return this.#stops.some((signal) => signal?.aborted);
   }
 
+  /** Whether to watch through the socket: waits until it is open, or known to be missing. @throws RollcallError */
+  async #isThroughSocket(): Promise<boolean> {
+    const { link } = this.#transport;
+    if (link === undefined || this.#frame === undefined) return false;
+    return this.#until(Number.POSITIVE_INFINITY, (deadline) => deadline.race(link.ready()));
+  }
+
+  async #until<Result>(ms: number, use: (deadline: Deadline) => Promise<Result>): Promise<Result> {
+    const deadline = new Deadline(ms, this.#stops);
+    try {
+      return await use(deadline);
+    } finally {
+      deadline.end();
+    }
+  }
+
+  /** The events of one watch of the socket. @throws RollcallError whenever it ends */
+  async *#ofSocket(): AsyncGenerator<Event, void, undefined> {
+    const deadline = new Deadline(Number.POSITIVE_INFINITY, this.#stops);
+    const frame = {
+      ...(this.#frame as Frame),
+      ...filterQuery(this.#options),
+      after: this.#lastId || undefined,
+    };
+    try {
+      const onOpen = () => this.#options.onOpen?.();
+      for await (const received of this.#linkOf().watch(frame, deadline, onOpen)) {
+        const event = this.#take(received, eventOf(received));
+        if (event !== null) yield event;
+      }
+    } finally {
+      deadline.end();
+    }
+  }
+
+  #linkOf(): SocketLink {
+    return this.#transport.link as SocketLink;
+  }
+
+  /** The event is the last one from now on. */
+  #take({ id }: Pick<ReceivedEvent, 'id'>, event: object | null): Event | null {
+    if (id !== '') this.#lastId = id;
+    this.#failures = 0;
+    this.#isRenewed = false;
+    return event as Event | null;
+  }
+
   /** The events of one connection. @throws RollcallError whenever it ends */
   async *#connection(): AsyncGenerator<Event, void, undefined> {
+    const { status, base } = this.#transport;
+    if (this.#failures === 0) status.report(this, 'connecting');
+    const release = await this.#until(Number.POSITIVE_INFINITY, ({ signal }) =>
+      streamPermit(base, signal, (reason) => status.report(this, 'reconnecting', reason)),
+    );
     const deadline = new Deadline(CONNECT_TIMEOUT_MS, this.#stops);
     try {
       const response = await this.#connect(deadline);
@@ -114,11 +179,8 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
         const messages = parser.push(bytes);
         this.#retryMs = parser.retryMs ?? this.#retryMs;
         for (const message of messages) {
-          const event = this.#parse(message);
-          this.#lastId = message.id;
-          this.#failures = 0;
-          this.#isRenewed = false;
-          if (event !== null) yield event as Event;
+          const event = this.#take(message, this.#parse(message));
+          if (event !== null) yield event;
         }
         this.#lastId = parser.lastId;
       }
@@ -126,6 +188,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     } catch (error) {
       throw deadline.explain(error);
     } finally {
+      release();
       deadline.end();
       // Aborting closes the connection at once; a body that is only cancelled is read for a while.
       deadline.fail(new RollcallError('aborted', 'the stream was closed'));
@@ -151,14 +214,17 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
       return;
     }
     if (!error.retryable) throw error;
-    const delayMs = Math.max(
-      error.retryAfterMs ?? 0,
-      backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS),
-    );
-    this.#failures += 1;
-    this.#transport.status.report(this, 'reconnecting', error);
+    // A socket waits by itself before it connects again.
+    const isLost = error instanceof SocketLost;
+    const delayMs = isLost
+      ? 0
+      : Math.max(error.retryAfterMs ?? 0, backoffMs(this.#failures, this.#retryMs, RETRY_DELAY_MAX_MS));
+    if (!isLost) {
+      this.#failures += 1;
+      this.#transport.status.report(this, 'reconnecting', error);
+    }
     this.#options.onRetry?.(error, delayMs);
-    await this.#pause(delayMs);
+    if (!isLost) await this.#pause(delayMs);
   }
 
   /** Ends early when the stream is closed, and when the machine is online again. */

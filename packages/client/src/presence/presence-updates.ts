@@ -1,0 +1,73 @@
+import { Deadline } from '../http/deadline.ts';
+import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
+import type { AnnouncedLocation } from './announced-location.ts';
+
+/** A presence or an absence, as it is sent. */
+export type LocationUpdate = AnnouncedLocation & { readonly absent?: true };
+
+/** How long an update waits for the socket. */
+const TIMEOUT_MS = 10_000;
+
+/** Sends the updates of one user in one group: through the client's socket where it has one, and otherwise as requests. */
+export class PresenceUpdates {
+  /** Called whenever a socket has logged in, which may hold nothing yet. */
+  onOpen: () => void = () => {};
+  /** Whether other tabs hold the location too, so that it stays when this one leaves. */
+  get isShared(): boolean {
+    return this.#transport.connectionID !== undefined;
+  }
+
+  /** Whether the last update went through the socket. */
+  isHeld: boolean;
+  readonly #transport: Transport;
+  readonly #groupID: string | undefined;
+  readonly #path: () => string;
+  #release: () => void = () => {};
+
+  constructor(transport: Transport, groupID: string | undefined, path: () => string) {
+    this.#transport = transport;
+    this.#groupID = groupID;
+    this.#path = path;
+    this.isHeld = transport.link?.isUsed === true;
+  }
+
+  /** Keeps the socket open. Idempotent. */
+  open(): void {
+    const { link } = this.#transport;
+    if (link === undefined) return;
+    this.#release();
+    link.acquire(this);
+    this.#release = link.onOpen(() => this.onOpen());
+  }
+
+  close(): void {
+    this.#release();
+    this.#transport.link?.release(this);
+  }
+
+  /** @throws RollcallError */
+  async send({ absent, ...update }: LocationUpdate, options: CallOptions): Promise<void> {
+    const { link, closing } = this.#transport;
+    if (link !== undefined) {
+      const deadline = new Deadline(TIMEOUT_MS, [options.signal, closing]);
+      try {
+        this.isHeld = await deadline.race(link.ready());
+        const op = absent === true ? 'absent' : 'present';
+        if (this.isHeld) return await deadline.race(link.update({ op, groupID: this.#groupID, ...update }));
+      } finally {
+        deadline.end();
+      }
+    }
+    await this.#transport.send(this.#request(absent ? { ...update, absent } : update), options);
+  }
+
+  /** Sends without waiting, from a page that unloads. */
+  dispatch(update: LocationUpdate): void {
+    this.#transport.dispatch(this.#request(update));
+  }
+
+  #request(update: LocationUpdate): Outgoing {
+    const { connectionID } = this.#transport;
+    return { method: 'PUT', path: this.#path(), body: { groupID: this.#groupID, connectionID, ...update } };
+  }
+}

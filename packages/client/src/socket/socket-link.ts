@@ -1,0 +1,341 @@
+import type { Deadline } from '../http/deadline.ts';
+import { backoffMs } from '../http/pause.ts';
+import { listen } from '../listen.ts';
+import { isPageHidden, onPage } from '../page-life.ts';
+import { RollcallError } from '../rollcall-error.ts';
+import type { ReceivedEvent } from '../streams/parse-event.ts';
+import type { LinkedTransport } from './linked-transport.ts';
+import { type Frame, Socket, SocketLost } from './socket.ts';
+
+/** An open socket that nobody uses is closed after so long. */
+const IDLE_MS = 1_000;
+const FIRST_RETRY_MS = 500;
+const RETRY_DELAY_MAX_MS = 30_000;
+/** The server closed the socket because of too many frames or sockets. */
+const TOO_FAST = 4_429;
+const TOO_FAST_DELAY_MS = 5_000;
+const SERVER_STOPPING = 4_409;
+const TOKEN_ENDED = 4_401;
+const FORBIDDEN = 4_403;
+/** Without a socket at the server or through a proxy, HTTP is used for so long before the next attempt. */
+const HTTP_MS = 300_000;
+const RENEW_AGAIN_MS = 10_000;
+/** After so long without a frame, the client checks that the connection is alive. */
+const SILENCE_MS = 25_000;
+const CHECK_MS = 5_000;
+/** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
+const UPDATE_EVERY_MS = 25;
+/** Events that wait for a slow consumer. Beyond that, the watch goes on from the last one that was taken. */
+const QUEUE_MAX = 1_000;
+
+interface Opening {
+  readonly promise: Promise<boolean>;
+  readonly resolve: (isOpen: boolean) => void;
+  readonly reject: (error: RollcallError) => void;
+}
+
+/**
+ * The one socket of a client, which all of its watches and announcements share. It is open while something uses it. It
+ * reconnects by itself; where there is no socket, `ready()` says that HTTP is to be used.
+ */
+export class SocketLink {
+  readonly #transport: LinkedTransport;
+  readonly #users = new Set<object>();
+  readonly #openListeners = new Set<() => void>();
+  #releasePage: (() => void)[] = [];
+  #socket: Socket | null = null;
+  /** The socket of {@link ready}: logged in. */
+  #open: Socket | null = null;
+  #opening: Opening | null = null;
+  #isConnecting = false;
+  #isSuspended = false;
+  #hasBeenOpen = false;
+  #isTokenRenewed = false;
+  #failures = 0;
+  #httpUntil = 0;
+  #nextUpdateAt = 0;
+  #renewedAt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+  #check: ReturnType<typeof setInterval> | undefined;
+
+  constructor(transport: LinkedTransport) {
+    this.#transport = transport;
+    listen(transport.closing, 'abort', () => this.#disconnect('the client was closed'));
+  }
+
+  /** Whether updates go through the socket, as far as is known now. */
+  get isUsed(): boolean {
+    return Date.now() >= this.#httpUntil;
+  }
+
+  /** Keeps the socket open until the user is released. */
+  acquire(user: object): void {
+    this.#users.add(user);
+    clearTimeout(this.#idle);
+    if (this.#users.size === 1 && this.#releasePage.length === 0) this.#listenToPage();
+  }
+
+  release(user: object): void {
+    if (!this.#users.delete(user) || this.#users.size > 0) return;
+    this.#idle = setTimeout(() => this.#disconnect('nothing uses the socket'), IDLE_MS);
+  }
+
+  /** Calls the listener whenever a socket has logged in. Returns the function that unsubscribes. */
+  onOpen(listener: () => void): () => void {
+    this.#openListeners.add(listener);
+    return () => this.#openListeners.delete(listener);
+  }
+
+  /** True once the socket is open; false where HTTP is to be used. @throws RollcallError when the user is not let in */
+  ready(): Promise<boolean> {
+    if (!this.isUsed) return Promise.resolve(false);
+    if (this.#open !== null) return Promise.resolve(true);
+    this.#opening ??= opening();
+    if (this.#timer === undefined) void this.#connect();
+    return this.#opening.promise;
+  }
+
+  /** Sends an update of presence, no more than 40 a second. @throws RollcallError */
+  async update(frame: Frame): Promise<void> {
+    const waitMs = Math.max(0, this.#nextUpdateAt - Date.now());
+    this.#nextUpdateAt = Math.max(this.#nextUpdateAt, Date.now()) + UPDATE_EVERY_MS;
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await this.#current().request(frame);
+  }
+
+  /** The events of a watch, until the socket is lost. @throws RollcallError whenever it ends */
+  async *watch(frame: Frame, deadline: Deadline, onOpen: () => void): AsyncGenerator<ReceivedEvent> {
+    const socket = this.#current();
+    const queue: ReceivedEvent[] = [];
+    let wake = () => {};
+    let isOverflown = false;
+    const onEvent = (event: ReceivedEvent) => {
+      isOverflown ||= queue.length >= QUEUE_MAX;
+      if (!isOverflown) queue.push(event);
+      wake();
+    };
+    const ref = await deadline.race(socket.request(frame, onEvent));
+    try {
+      onOpen();
+      for (;;) {
+        const event = queue.shift();
+        if (event?.type === 'lost') throw event.data;
+        if (event !== undefined) yield event;
+        else if (isOverflown) throw new SocketLost('network', 'the consumer of the watch is too slow');
+        else {
+          const woken = new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          await deadline.race(woken);
+        }
+      }
+    } finally {
+      socket.unwatch(ref);
+    }
+  }
+
+  #current(): Socket {
+    if (this.#open === null) throw new SocketLost('network', 'the socket is not open');
+    return this.#open;
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#isConnecting || this.#isSuspended || this.#transport.closing.aborted) return;
+    this.#isConnecting = true;
+    const { status } = this.#transport;
+    if (!this.#hasBeenOpen && this.#failures === 0) status.report(this, 'connecting');
+    let socket: Socket | null = null;
+    try {
+      const token = await this.#transport.token();
+      socket = new Socket(`${this.#transport.base.replace(/^http/, 'ws')}/v1/client/socket`, () =>
+        this.#renew(),
+      );
+      this.#socket = socket;
+      await socket.opened();
+      await socket.request({ op: 'auth', token, connectionID: this.#transport.connectionID });
+      this.#opened(socket);
+    } catch (error) {
+      const reason = error as RollcallError;
+      const code = reason instanceof SocketLost && socket !== null ? (await socket.ended).code : 0;
+      socket?.close(reason.message);
+      this.#socket = null;
+      const isWithout = socket?.isOpened === false && (await this.#isWithoutSocket());
+      this.#isConnecting = false;
+      if (!isWithout) this.#failed(reason, isRejected(reason) ? TOO_FAST : code);
+    }
+  }
+
+  #opened(socket: Socket): void {
+    this.#isConnecting = false;
+    this.#open = socket;
+    this.#hasBeenOpen = true;
+    this.#failures = 0;
+    this.#isTokenRenewed = false;
+    this.#check = setInterval(() => this.#checkAlive(SILENCE_MS), CHECK_MS);
+    this.#transport.status.report(this, 'open');
+    this.#opening?.resolve(true);
+    this.#opening = null;
+    for (const listener of this.#openListeners) listener();
+    void socket.ended.then(({ error, code }) => {
+      if (this.#open !== socket) return;
+      this.#open = null;
+      this.#socket = null;
+      clearInterval(this.#check);
+      this.#failed(error, code);
+    });
+  }
+
+  /** Connects again, now or later; or ends, when the user is not let in. */
+  #failed(error: RollcallError, code: number): void {
+    if (this.#transport.closing.aborted || this.#isSuspended) return;
+    const isAboutToken = error.aboutToken || code === TOKEN_ENDED;
+    const canRenew = isAboutToken && !this.#isTokenRenewed && this.#transport.rejectToken();
+    if ((isAboutToken && !canRenew) || code === FORBIDDEN || /_not_found$/.test(error.code)) {
+      this.#end(errorOfClose(error, code));
+      return;
+    }
+    this.#isTokenRenewed ||= canRenew;
+    const isAtOnce = canRenew || (code === SERVER_STOPPING && this.#failures === 0);
+    const leastMs = code === TOO_FAST ? TOO_FAST_DELAY_MS : (error.retryAfterMs ?? 0);
+    const delayMs = isAtOnce
+      ? Math.random() * FIRST_RETRY_MS
+      : Math.max(leastMs, backoffMs(this.#failures, FIRST_RETRY_MS, RETRY_DELAY_MAX_MS));
+    this.#failures += 1;
+    this.#transport.status.report(this, this.#hasBeenOpen ? 'reconnecting' : 'connecting', error);
+    if (this.#users.size === 0 && this.#opening === null) return;
+    this.#timer = setTimeout(() => this.#connectNow(), delayMs);
+  }
+
+  #connectNow(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    void this.#connect();
+  }
+
+  /** The user is not let in. What uses the socket gets the error; a later use begins anew. */
+  #end(error: RollcallError): void {
+    this.#transport.status.report(this, 'closed', error);
+    this.#opening?.reject(error);
+    this.#opening = null;
+    this.#failures = 0;
+    this.#isTokenRenewed = false;
+    // Announcements learn it with their next update.
+    for (const listener of this.#openListeners) listener();
+  }
+
+  /** Whether the server answers over HTTP, although it opened no socket. */
+  async #isWithoutSocket(): Promise<boolean> {
+    const { closing } = this.#transport;
+    if (closing.aborted || (this.#hasBeenOpen && this.#failures < 2)) return false;
+    try {
+      await this.#transport.json('GET', '/v1/client/viewer', { retries: 0 });
+    } catch {
+      return false;
+    }
+    this.#httpUntil = Date.now() + HTTP_MS;
+    this.#failures = 0;
+    this.#transport.status.report(this, null);
+    this.#opening?.resolve(false);
+    this.#opening = null;
+    return true;
+  }
+
+  /** The token ends soon. A token that has as little time left is not asked for again at once. */
+  #renew(): void {
+    const socket = this.#open ?? this.#socket;
+    const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
+    setTimeout(async () => {
+      if (socket === null || this.#open !== socket || !this.#transport.rejectToken()) return;
+      this.#renewedAt = Date.now();
+      try {
+        await socket.request({ op: 'auth', token: await this.#transport.token() });
+      } catch {
+        // The token cannot be had now. The old one is good for some seconds.
+        this.#renew();
+      }
+    }, delayMs);
+  }
+
+  /** After silence, any answer shows that the connection is alive; without one it is closed, and the client connects. */
+  #checkAlive(silenceMs: number): void {
+    const socket = this.#open;
+    if (socket === null || Date.now() - socket.heardAt < silenceMs) return;
+    socket.heardAt = Date.now();
+    socket.request({ op: 'unwatch', watch: 0 }).catch(() => {});
+  }
+
+  /** The machine was asleep or offline, or the page was in the background. */
+  #wakeUp(): void {
+    if (isPageHidden() || this.#isSuspended) return;
+    if (this.#open !== null) this.#checkAlive(CHECK_MS);
+    else if (this.#timer !== undefined) this.#connectNow();
+  }
+
+  #listenToPage(): void {
+    const wakeUp = () => this.#wakeUp();
+    this.#releasePage = [
+      onPage('online', wakeUp),
+      onPage('offline', wakeUp),
+      onPage('visibilitychange', wakeUp),
+      onPage('pagehide', (event) => {
+        // A page that unloads loses its socket by itself, and one that is loaded anew takes over what it held.
+        if ((event as { persisted?: boolean } | undefined)?.persisted !== true) return;
+        this.#isSuspended = true;
+        this.#close('the page is stored');
+      }),
+      onPage('pageshow', () => {
+        if (!this.#isSuspended) return;
+        this.#isSuspended = false;
+        if (this.#users.size > 0 || this.#opening !== null) this.#connectNow();
+      }),
+    ];
+  }
+
+  #close(reason: string): void {
+    clearTimeout(this.#timer);
+    clearInterval(this.#check);
+    this.#timer = undefined;
+    this.#open = null;
+    this.#socket?.close(reason);
+    this.#socket = null;
+  }
+
+  #disconnect(reason: string): void {
+    clearTimeout(this.#idle);
+    for (const release of this.#releasePage) release();
+    this.#releasePage = [];
+    this.#close(reason);
+    this.#opening?.reject(new RollcallError('aborted', reason));
+    this.#opening = null;
+    this.#failures = 0;
+    this.#hasBeenOpen = false;
+    if (!this.#transport.closing.aborted) this.#transport.status.report(this, null);
+  }
+}
+
+function opening(): Opening {
+  let resolve: Opening['resolve'] = () => {};
+  let reject: Opening['reject'] = () => {};
+  const promise = new Promise<boolean>((onOpen, onError) => {
+    resolve = onOpen;
+    reject = onError;
+  });
+  // Nobody may be waiting any more.
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+/** The server did not accept the login for another reason than the token: there are too many sockets of the user. */
+const isRejected = (error: RollcallError) => error.code === 'invalid_request';
+
+/** The code of the close frame, where it has one: `user_not_found`. */
+const errorOfClose = (error: RollcallError, code: number): RollcallError =>
+  error instanceof SocketLost
+    ? new RollcallError(
+        (code === FORBIDDEN || code === TOKEN_ENDED) && /^\w+$/.test(error.message)
+          ? (error.message as RollcallError['code'])
+          : 'invalid_access_token',
+        'the server has ended the connection of this user',
+      )
+    : error;

@@ -1,0 +1,141 @@
+import { listen } from '../listen.ts';
+import { errorIn, RollcallError } from '../rollcall-error.ts';
+import type { ReceivedEvent } from '../streams/parse-event.ts';
+
+/** A frame without its `ref`. */
+export type Frame = Readonly<Record<string, unknown>> & { readonly op: string };
+
+/** The socket is lost. What used it goes on when there is another one. */
+export class SocketLost extends RollcallError {}
+
+interface Pending {
+  readonly resolve: () => void;
+  readonly reject: (error: RollcallError) => void;
+}
+
+interface Answer {
+  readonly ref?: number;
+  readonly error?: string;
+  readonly watch?: number;
+  readonly event?: string;
+  readonly id?: string;
+  readonly data?: unknown;
+}
+
+const PROTOCOL = 'rollcall.v1';
+const ANSWER_TIMEOUT_MS = 10_000;
+
+/** One WebSocket, from its opening to its end: numbers the frames, and gives answers and events to whom they concern. */
+export class Socket {
+  /** Resolves with the reason, and the code with which the server closed it: 1006 where it did not. */
+  readonly ended: Promise<{ readonly error: SocketLost; readonly code: number }>;
+  /** Whether it was opened: otherwise there may be no socket at this address. */
+  isOpened = false;
+  /** When something was last received. */
+  heardAt = Date.now();
+  readonly #ws: WebSocket;
+  readonly #pending = new Map<number, Pending>();
+  readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
+  readonly #onExpiring: () => void;
+  #ref = 0;
+  #end: (ended: { error: SocketLost; code: number }) => void = () => {};
+  #isOver = false;
+
+  /** @param onExpiring called when the token ends soon */
+  constructor(url: string, onExpiring: () => void) {
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.#onExpiring = onExpiring;
+    this.#ws = new WebSocket(url, PROTOCOL);
+    listen(this.#ws, 'message', (event) => this.#receive(String((event as { data?: unknown }).data)));
+    listen(this.#ws, 'close', (event) => {
+      const { code = 1006, reason } = event as { code?: number; reason?: string };
+      this.#finish(reason || `the socket was closed (${code})`, code);
+    });
+  }
+
+  /** Resolves when frames can be sent. @throws SocketLost */
+  opened(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.close('the socket did not open in time'), ANSWER_TIMEOUT_MS);
+      listen(this.#ws, 'open', () => {
+        this.isOpened = true;
+        clearTimeout(timer);
+        resolve();
+      });
+      void this.ended.then(({ error }) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+    });
+  }
+
+  /** Sends a frame; resolves with its `ref` when it is answered. @throws RollcallError; SocketLost without an answer */
+  async request(frame: Frame, onEvent?: (event: ReceivedEvent) => void): Promise<number> {
+    this.#ref += 1;
+    const ref = this.#ref;
+    if (onEvent !== undefined) this.#watches.set(ref, onEvent);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        if (this.#isOver) return reject(new SocketLost('network', 'the socket is closed'));
+        this.#pending.set(ref, { resolve, reject });
+        timer = setTimeout(() => this.close('the server did not answer in time'), ANSWER_TIMEOUT_MS);
+        this.#ws.send(JSON.stringify({ ...frame, ref }));
+      });
+      return ref;
+    } catch (error) {
+      this.#watches.delete(ref);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#pending.delete(ref);
+    }
+  }
+
+  /** Ends a watch. What the server still sends of it is passed over. */
+  unwatch(watch: number): void {
+    if (!this.#watches.delete(watch) || this.#isOver) return;
+    this.request({ op: 'unwatch', watch }).catch(() => {});
+  }
+
+  /** Closes it with code 1000, after which the server releases at once what it held. */
+  close(reason: string): void {
+    if (this.#isOver) return;
+    this.#ws.close(1_000);
+    this.#finish(reason, 1006);
+  }
+
+  #receive(text: string): void {
+    this.heardAt = Date.now();
+    if (this.#isOver) return;
+    const { ref, error, watch, event, id = '', data } = answerOf(text);
+    if (watch !== undefined) {
+      const onEvent = this.#watches.get(watch);
+      if (event === 'ended') this.#watches.delete(watch);
+      onEvent?.({ type: event === 'ended' ? 'error' : (event ?? ''), data, id });
+    } else if (event === 'expiring') this.#onExpiring();
+    else if (error === undefined) this.#pending.get(ref ?? 0)?.resolve();
+    else this.#pending.get(ref ?? 0)?.reject(errorIn(text, 'error', error));
+  }
+
+  #finish(reason: string, code: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const error = new SocketLost('network', reason);
+    for (const { reject } of this.#pending.values()) reject(error);
+    for (const onEvent of this.#watches.values()) onEvent({ type: 'lost', data: error, id: '' });
+    this.#watches.clear();
+    this.#end({ error, code });
+  }
+}
+
+/** What is no JSON concerns nobody. */
+function answerOf(text: string): Answer {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

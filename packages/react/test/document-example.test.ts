@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type DocumentServer, startDocument } from '../../../examples/document/document-server.ts';
+import {
+  startTemporaryRollcall,
+  type TemporaryRollcall,
+} from '../../../examples/facepile/temporary-rollcall.ts';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+
+let rollcall: TemporaryRollcall | undefined;
+let example: DocumentServer;
+
+before(async () => {
+  example = await startDocument(0, async (origin) => {
+    rollcall = await startTemporaryRollcall(origin);
+    return rollcall;
+  });
+});
+
+after(async () => {
+  await example.close();
+  await rollcall?.close();
+});
+
+const open = (user: string, use: Parameters<typeof visit<void>>[2]) =>
+  visit(`${example.url}/?user=${user}`, {}, use);
+
+describe('the document example in Chromium', { skip: skipsPages }, () => {
+  test('two windows show the presence, the pointer data and the messages of each other', async () => {
+    await open('ada', async ({ page: adas, complaints }) => {
+      await open('bruno', async ({ page: brunos }) => {
+        const summary = adas.getByRole('list', { name: 'Reading In short' });
+        await summary.getByRole('img', { name: 'Bruno Sato' }).waitFor();
+        await brunos.locator('#risks p').click();
+        await adas.getByRole('list', { name: 'Reading What may go wrong' }).getByRole('img').waitFor();
+        await summary.getByRole('img').waitFor({ state: 'detached' });
+
+        await brunos.locator('#risks h2').hover();
+        await adas.locator('.cursor[data-user=bruno]').waitFor();
+
+        await brunos.getByLabel('Your comment').fill('What about the wind?');
+        await brunos.keyboard.press('Enter');
+        await adas.locator('#risks').getByRole('button', { name: '1 new' }).click();
+        await adas.locator('li.sent').getByText('What about the wind?').waitFor();
+        await adas.locator('#risks').getByRole('button', { name: '1 comment' }).waitFor();
+        await adas.getByLabel('Your comment').fill('The dome stays shut.');
+        await adas.keyboard.press('Enter');
+        await brunos.locator('li.sent').getByText('The dome stays shut.').waitFor();
+      });
+      await adas.locator('.cursor').waitFor({ state: 'detached' });
+      // The thread of a section is missing until its first comment; the browser reports that answer.
+      assert.deepEqual(
+        complaints.filter((text) => !/React DevTools|\[vite\]|404 \(Not Found\)/.test(text)),
+        [],
+      );
+    });
+  });
+});
