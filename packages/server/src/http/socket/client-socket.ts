@@ -198,10 +198,9 @@ export class ClientSocket implements Watcher, WatchOwner {
         this.#answerLater(frame);
         return null;
       }
-      return this.#run(frame).then(
-        (then) => this.#answer(frame.ref, then),
-        (error) => this.#fail(raw, error),
-      );
+      return this.#run(frame)
+        .then((then) => this.#answer(frame.ref, then))
+        .catch((error) => this.#fail(raw, error));
     } catch (error) {
       this.#fail(raw, error);
       return null;
@@ -213,10 +212,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     const stored = this.#authenticated().then((login) =>
       this.#durable.put(login.writer, changeOf(frame, login.writer.group)),
     );
-    stored.then(
-      () => this.#answer(frame.ref, undefined),
-      (error) => this.#fail(frame as never, error),
-    );
+    stored.then(() => this.#answer(frame.ref, undefined)).catch((error) => this.#fail(frame as never, error));
   }
 
   async #run(frame: SocketFrame): Promise<Then> {
