@@ -130,8 +130,10 @@ export class Transitions {
   /** The newest live presence of a region. Those whose deadline passed are removed: watchers do not know their locations. */
   #newestLive(group: PresenceGroup, userId: string, region: Json, now: number): Presence[] {
     const all = ofRegion(group, userId, region);
-    for (const presence of all) if (!isLive(presence, now)) this.#remove(presence);
-    const newest = newestOf(all.filter((presence) => isLive(presence, now)));
+    // Before the removal, which takes a presence out of its lease and so changes its deadline.
+    const live = all.filter((presence) => isLive(presence, now));
+    for (const presence of all) if (!live.includes(presence)) this.#remove(presence);
+    const newest = newestOf(live);
     return newest === undefined ? [] : [newest];
   }
 
