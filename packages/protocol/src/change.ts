@@ -3,16 +3,26 @@
 import { flag, list, maybe, meaning, object, oneOf, type Static, text, textOrNull } from './schema.ts';
 import { Id, Timestamp } from './values.ts';
 
-export const CHANGE_TYPES = [
-  ...['user.created', 'user.updated', 'user.deactivated', 'user.activated', 'user.removed'],
-  ...['group.created', 'group.updated', 'group.deactivated', 'group.activated', 'group.removed'],
-  ...['member.added', 'member.removed', 'preferences.updated'],
-  ...['durable_presence.moved', 'durable_presence.removed'],
-  ...['thread.created', 'thread.updated', 'thread.removed'],
-  ...['message.created', 'message.updated', 'message.appended', 'message.removed'],
-  ...['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
-  ...['webhook.created', 'webhook.updated', 'webhook.secret_rotated', 'webhook.replayed', 'webhook.removed'],
-] as const;
+/** The types of changes, by what a change of the type names. `…Fields`: also the fields that changed. */
+export const CHANGE_TYPES_BY_SHAPE = {
+  user: ['user.created', 'user.deactivated', 'user.activated', 'user.removed'],
+  userFields: ['user.updated', 'preferences.updated'],
+  group: ['group.created', 'group.deactivated', 'group.activated', 'group.removed'],
+  groupFields: ['group.updated'],
+  members: ['member.added', 'member.removed'],
+  durablePresence: ['durable_presence.moved', 'durable_presence.removed'],
+  thread: ['thread.created', 'thread.removed'],
+  threadFields: ['thread.updated'],
+  message: ['message.created', 'message.appended', 'message.removed'],
+  messageFields: ['message.updated'],
+  project: ['project.renamed', 'project.secret_rotated', 'access_token.issued', 'access_token.revoked'],
+  webhook: ['webhook.created', 'webhook.secret_rotated', 'webhook.replayed', 'webhook.removed'],
+  webhookFields: ['webhook.updated'],
+} as const;
+export type ChangeTypeOf<Shape extends keyof typeof CHANGE_TYPES_BY_SHAPE> =
+  (typeof CHANGE_TYPES_BY_SHAPE)[Shape][number];
+
+export const CHANGE_TYPES = Object.values(CHANGE_TYPES_BY_SHAPE).flat();
 
 /** What a filter of types may name: a type, or `member.*` for all that begin so. */
 export const CHANGE_FILTERS: readonly string[] = [

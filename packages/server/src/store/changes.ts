@@ -1,71 +1,35 @@
-import type { Status } from '@rollcall/protocol';
+import type { ChangeTypeOf, Status } from '@rollcall/protocol';
 import { type IdList, packIds } from './packed-ids.ts';
 
 /** A change that a write made, as the change feed names it. Values are not part of it: they are read from the resource. */
 export type Change =
+  | { readonly type: ChangeTypeOf<'user'>; readonly user: string }
+  | { readonly type: ChangeTypeOf<'userFields'>; readonly user: string; readonly fields: Fields }
+  | { readonly type: ChangeTypeOf<'group'>; readonly group: string }
+  | { readonly type: ChangeTypeOf<'groupFields'>; readonly group: string; readonly fields: Fields }
   | {
-      readonly type: 'user.created' | 'user.deactivated' | 'user.activated' | 'user.removed';
-      readonly user: string;
-    }
-  | {
-      readonly type: 'user.updated' | 'preferences.updated';
-      readonly user: string;
-      /** The names of the fields that changed, as the API has them. */
-      readonly fields: readonly string[];
-    }
-  | {
-      readonly type: 'group.created' | 'group.deactivated' | 'group.activated' | 'group.removed';
-      readonly group: string;
-    }
-  | { readonly type: 'group.updated'; readonly group: string; readonly fields: readonly string[] }
-  | {
-      readonly type: 'member.added' | 'member.removed';
+      readonly type: ChangeTypeOf<'members'>;
       readonly group: string;
       /** At most {@link USERS_PER_CHANGE}; packed where a write has several such changes. */
       readonly users: IdList;
     }
-  | {
-      readonly type: 'durable_presence.moved' | 'durable_presence.removed';
-      readonly group: string;
-      readonly user: string;
-    }
-  | {
-      readonly type: 'thread.created' | 'thread.removed';
-      readonly group: string;
-      readonly thread: string;
-    }
-  | {
-      readonly type: 'thread.updated';
-      readonly group: string;
-      readonly thread: string;
-      readonly fields: readonly string[];
-    }
-  | {
-      readonly type: 'message.created' | 'message.appended' | 'message.removed';
-      readonly group: string;
-      readonly thread: string;
+  | { readonly type: ChangeTypeOf<'durablePresence'>; readonly group: string; readonly user: string }
+  | ({ readonly type: ChangeTypeOf<'thread'> } & InThread)
+  | ({ readonly type: ChangeTypeOf<'threadFields'>; readonly fields: Fields } & InThread)
+  | ({ readonly type: ChangeTypeOf<'message'>; readonly message: string } & InThread)
+  /** Soft deletion and back are an update of `deleted`. */
+  | ({
+      readonly type: ChangeTypeOf<'messageFields'>;
       readonly message: string;
-    }
-  | {
-      /** Soft deletion and back are an update of `deleted`. */
-      readonly type: 'message.updated';
-      readonly group: string;
-      readonly thread: string;
-      readonly message: string;
-      readonly fields: readonly string[];
-    }
-  | {
-      readonly type: 'webhook.created' | 'webhook.secret_rotated' | 'webhook.replayed' | 'webhook.removed';
-      readonly webhook: string;
-    }
-  | { readonly type: 'webhook.updated'; readonly webhook: string; readonly fields: readonly string[] }
-  | {
-      readonly type:
-        | 'project.renamed'
-        | 'project.secret_rotated'
-        | 'access_token.issued'
-        | 'access_token.revoked';
-    };
+      readonly fields: Fields;
+    } & InThread)
+  | { readonly type: ChangeTypeOf<'webhook'>; readonly webhook: string }
+  | { readonly type: ChangeTypeOf<'webhookFields'>; readonly webhook: string; readonly fields: Fields }
+  | { readonly type: ChangeTypeOf<'project'> };
+
+/** The names of the fields that changed, as the API has them. */
+type Fields = readonly string[];
+type InThread = { readonly group: string; readonly thread: string };
 
 /** Most users that one change names, and most changes that are stored together. */
 export const USERS_PER_CHANGE = 1_000;

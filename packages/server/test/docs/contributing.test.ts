@@ -23,10 +23,10 @@ test('the lists of "Adding a resource" in CONTRIBUTING.md have a line of groups'
   assert.deepEqual(without, []);
 });
 
-test('the resource preferences has eleven lines, imports included, in the lists of the server and the protocol', () => {
+test('the resource preferences has ten lines, imports included, in the lists of the server and the protocol', () => {
   const lists = column('List').filter((path) => /^packages\/(server|protocol)\/src\//.test(path));
   const lines = lists.flatMap(
     (path) => readFileSync(join(ROOT, path), 'utf8').match(/.*preference.*/gi) ?? [],
   );
-  assert.equal(lines.length, 11, lines.join('\n'));
+  assert.equal(lines.length, 10, lines.join('\n'));
 });
