@@ -2,11 +2,14 @@
  * The Broker: notifies every process of changes. This file is the contract; the suite in
  * test/contract/broker-contract.ts tests every driver against it.
  *
- * - Every subscriber on every process, the publisher's own included, gets every change published after it subscribed,
- *   and the changes of one publisher in the order of publishing.
+ * - A change of a project's credentials, of a token or of names is for every process. A change that has a {@link Subject} is for the
+ *   publishing process and for those that follow its subject, so a process pays for what it uses and not for what others write.
+ * - Every subscriber of such a process gets every change published after it subscribed. Changes of one publisher that are for every
+ *   process, or have the same subject, come in the order of publishing; others may overtake each other.
  * - On the publishing process, subscribers have been called when `publish` resolves; elsewhere within a second.
  * - A change is a hint to read again, never the only copy of anything. A subscriber that misses one (a broken connection)
  *   must be right again within a second by other means.
+ * - Bounded by its callers: an engine remembers what this process follows, and nothing of changes.
  */
 
 import type { ProjectKey } from '../values/project-key.ts';
@@ -62,12 +65,23 @@ export type Change =
   | ProfilesChanged
   | ChangesRecorded;
 
+/** What changes of some types are about. */
+export type Subject =
+  | Pick<EligibilityChanged, 'type' | 'project'>
+  | Pick<ChangesRecorded, 'type' | 'project'>
+  | Pick<ConversationChanged, 'type' | 'project' | 'groupId'>;
+
 export interface Broker {
   /** Whether the engine answers. @throws StoreUnavailableError */
   ping(): Promise<void>;
   /** Ends all subscriptions. Idempotent. */
   close(): Promise<void>;
   publish(change: Change): Promise<void>;
+  /**
+   * Asks for the changes of a subject that other processes publish, until the returned function is called. They come from a moment
+   * later on, and again a moment after a broken connection; those before are missed. Followed twice, a change comes once.
+   */
+  follow(subject: Subject): () => void;
   /** Calls `listener` for every change until the returned function is called. A listener that throws harms no other. */
   subscribe(listener: (change: Change) => void): () => void;
 }

@@ -17,7 +17,7 @@ interface Parts {
   readonly ordered: (projects: readonly ProjectKey[]) => void;
 }
 
-/** Orders the changes of committed writes, and notifies all processes of them, until closed. */
+/** Orders the changes of committed writes, and notifies the processes that read the changes of their projects, until closed. */
 export class ChangeOrdering {
   readonly #parts: Parts;
   readonly #stop: () => void;

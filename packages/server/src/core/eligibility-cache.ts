@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.ts';
+import { ProjectsInUse } from '../broker/projects-in-use.ts';
 import {
   type Eligibility,
   type EligibilityQuery,
@@ -36,14 +37,15 @@ interface Eligible extends Moment {
 
 /**
  * Caches for a second that a user may be present in a group. Only eligible users are cached, so a new member is accepted at
- * once. A write that ends eligibility is published to every process before it is answered; a process that misses it is right
- * again within the second. An answer that was read before an invalidation is not used after it. A store in this process
+ * once. A write that ends eligibility is published, before it is answered, to the processes that have cached users of the project of
+ * late; a process that misses it is right again within the second. An answer that was read before an invalidation is not used after it. A store in this process
  * is read each time: that costs less.
  */
 export class EligibilityCache {
   readonly #store: Parts['store'];
   readonly #broker: Broker;
   readonly #clock: Clock;
+  readonly #projects: ProjectsInUse;
   readonly #stops: readonly (() => void)[];
   /** By project, user and group; the oldest first. */
   readonly #entries = new Map<string, Eligible>();
@@ -55,11 +57,16 @@ export class EligibilityCache {
     this.#store = store;
     this.#broker = broker;
     this.#clock = clock;
+    this.#projects = new ProjectsInUse(broker, 'eligibility');
     this.#stops = [
+      () => this.#projects.close(),
       broker.subscribe((change) => {
         if (change.type === 'eligibility') this.#invalidate(change.project, change.userIds ?? [null]);
       }),
-      clock.every(TTL_MS, () => this.#dropExpired()),
+      clock.every(TTL_MS, () => {
+        this.#dropExpired();
+        this.#projects.tick();
+      }),
     ];
   }
 
@@ -76,6 +83,8 @@ export class EligibilityCache {
 
   /** Reads the store, and caches the answer where the user is eligible. @throws StoreUnavailableError */
   async read(project: ProjectKey, { groupId, userId }: EligibilityQuery): Promise<Eligibility> {
+    // Before the store is read: what is cached of it is known to have ended.
+    if (!this.#store.isInProcess) this.#projects.use(project);
     const moment = { at: this.#clock.now(), generation: this.#generation };
     const eligibility = await this.#store.eligibility.find(project, groupId, userId);
     if (this.#store.isInProcess) return eligibility;

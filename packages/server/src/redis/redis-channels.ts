@@ -37,8 +37,9 @@ class ShardedChannels implements RedisChannels {
     const node = this.#connection.cluster?.slots[slotOf(channel)]?.[0];
     try {
       if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
-      const link = await this.#link(node);
+      // Before anything is waited for: `unsubscribe` finds it, and its turn at the link comes after this one.
       this.#nodes.set(channel, node);
+      const link = await this.#link(node);
       await link.subscribe(channel, listener);
     } catch (error) {
       // Another node may have the slot by now. A process that only subscribes notices that in no other way.

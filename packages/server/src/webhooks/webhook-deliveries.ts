@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
+import { ProjectsInUse } from '../broker/projects-in-use.ts';
 import { ChangeFeed } from '../core/change-feed.ts';
 import type { Clock } from '../core/clock.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
@@ -48,6 +49,7 @@ export class WebhookDeliveries {
   readonly #runParts: RunParts;
   readonly #stopSweeps: () => void;
   readonly #unsubscribe: () => void;
+  readonly #projects: ProjectsInUse;
   readonly #capacity = new RunCapacity();
   readonly #runs = new Map<WebhookRun, Promise<void>>();
   /** Until when the leases with a token last for certain, on the clock of `performance.now()`. */
@@ -76,6 +78,7 @@ export class WebhookDeliveries {
       repeats: (dueAt) => this.#wakeAt(dueAt),
     };
     this.#stopSweeps = clock.every(SWEEP_MS, () => this.#sweep());
+    this.#projects = new ProjectsInUse(broker, 'changes');
     this.#unsubscribe = broker.subscribe((change) => {
       if (change.type === 'changes') this.#notify(change.project, change.position);
     });
@@ -111,6 +114,7 @@ export class WebhookDeliveries {
       this.#isStopped = true;
       this.#stopSweeps();
       this.#unsubscribe();
+      this.#projects.close();
       for (const timer of this.#repeats) clearTimeout(timer);
       if (this.#collecting !== null) clearTimeout(this.#collecting);
     }
@@ -128,6 +132,8 @@ export class WebhookDeliveries {
   }
 
   #sweep(): void {
+    for (const { webhook } of this.#runs.keys()) this.#projects.use(webhook.project);
+    this.#projects.tick();
     this.#isAllDue = true;
     this.#search();
   }
@@ -220,6 +226,7 @@ export class WebhookDeliveries {
   }
 
   #start(webhook: ClaimedWebhook): void {
+    this.#projects.use(webhook.project);
     const run = new WebhookRun(webhook, this.#runParts);
     const ended = run.run().catch((err: unknown) => {
       this.#parts.log.error({ err }, 'a webhook could not be delivered to; it is tried again');

@@ -4,7 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Broker, Change } from '../../src/broker/broker.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Broker, Change, Subject } from '../../src/broker/broker.ts';
+import { until } from '../support/waiting.ts';
 
 /** Two handles on one engine without subscribers: the same handle twice where the engine lives in one process. */
 export type MakeBrokers = () => Promise<readonly [Broker, Broker]>;
@@ -48,6 +50,7 @@ export function brokerContract(name: string, makeBrokers: MakeBrokers): void {
   describe(`the Broker contract: ${name}`, () => {
     describe('delivery', () => deliveryRules(rule));
     describe('subscriptions', () => subscriptionRules(rule));
+    describe('subjects', () => subjectRules(rule));
   });
 }
 
@@ -161,5 +164,62 @@ function subscriptionRules(rule: Rule): void {
     // Whether a closed broker takes a change is up to the engine.
     await publisher.publish(project('b')).catch(() => {});
     assert.deepEqual(listener.changes, [project('a')]);
+  });
+}
+
+/** Changes of each type that has subjects. In a cluster, the part of the name in braces puts them on one node. */
+const OF_SUBJECTS: readonly ((name: string, number: number) => Change & Subject)[] = [
+  (name, number) => ({
+    type: 'conversation',
+    project: 'p',
+    groupId: `${name}{group}`,
+    threadId: `${number}`,
+  }),
+  (name, number) => ({ type: 'eligibility', project: `${name}{project}`, userIds: [`${number}`] }),
+  (name, position) => ({ type: 'changes', project: `${name}{project}`, position }),
+];
+
+/** Publishes a change until another process gets it: that process followed its subject a moment ago. */
+async function publishUntilReceived(publisher: Broker, change: Change, { changes }: Listener): Promise<void> {
+  await until('the change', async () => {
+    await publisher.publish(change);
+    return changes.some((each) => isDeepStrictEqual(each, change));
+  });
+}
+
+function subjectRules(rule: Rule): void {
+  for (const of of OF_SUBJECTS) {
+    const { type } = of('', 0);
+    rule(
+      `a change of type ${type} is received where its subject is followed, once, and on no other process`,
+      async (publisher, other) => {
+        const listener = new Listener(other);
+        const ends = [other.follow(of('followed', 0)), other.follow(of('followed', 0))];
+        for (const _ of [1, 2]) other.follow(of('ended', 0))();
+        await publishUntilReceived(publisher, of('followed', 1), listener);
+        // Ended twice is ended once, and the other one goes on.
+        for (const _ of [1, 2]) ends[0]?.();
+        for (const name of ['ended', 'elsewhere', 'followed']) await publisher.publish(of(name, 2));
+        await publishUntilReceived(publisher, of('followed', 3), listener);
+        const received = listener.changes.filter((change) => isDeepStrictEqual(change, of('followed', 2)));
+        assert.equal(received.length, 1);
+        if (publisher === other) return;
+        other.follow(of('last', 0));
+        ends[1]?.();
+        await publisher.publish(of('followed', 4));
+        await publishUntilReceived(publisher, of('last', 5), listener);
+        const names = listener.changes.map((change) => JSON.stringify(change));
+        for (const change of [of('ended', 2), of('elsewhere', 2), of('followed', 4)])
+          assert.ok(!names.includes(JSON.stringify(change)), JSON.stringify(change));
+      },
+    );
+  }
+
+  rule('what a process publishes reaches its own subscribers, whatever they follow', async (publisher) => {
+    const listener = new Listener(publisher);
+    const changes = OF_SUBJECTS.map((of) => of('own', 1));
+    publisher.follow(changes[0] as Subject);
+    for (const change of changes) await publisher.publish(change);
+    assert.deepEqual(listener.changes, changes);
   });
 }

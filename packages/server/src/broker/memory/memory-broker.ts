@@ -19,6 +19,11 @@ class MemoryBroker implements Broker {
     this.#listeners.notify(change);
   }
 
+  /** There is no other process. */
+  follow(): () => void {
+    return () => {};
+  }
+
   subscribe(listener: (change: Change) => void): () => void {
     return this.#listeners.add(listener);
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import type { Broker, Change } from '../broker.ts';
+import type { Broker, Change, Subject } from '../broker.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
 /** How long after a failure the channel is subscribed to again, in milliseconds. */
@@ -16,12 +16,19 @@ export async function openRedisBroker({ url }: { readonly url: string }): Promis
   const connection = await RedisConnection.open(parseRedisUrl(url));
   try {
     const broker = new RedisBroker(connection, await openChannels(connection));
-    await broker.subscribeChannel();
+    await broker.subscribeCommon();
     return broker;
   } catch (error) {
     connection.close();
     throw error;
   }
+}
+
+/** A channel that is subscribed to again after each failure, for as long as it is followed. */
+interface FollowedChannel {
+  readonly name: string;
+  /** How often it is followed. */
+  count: number;
 }
 
 /**
@@ -31,24 +38,43 @@ export async function openRedisBroker({ url }: { readonly url: string }): Promis
 class RedisBroker implements Broker {
   readonly #connection: RedisConnection;
   readonly #channels: RedisChannels;
-  readonly #channel: string;
+  /** The channel of what is for every process. */
+  readonly #common: FollowedChannel;
+  /** By name. */
+  readonly #followed = new Map<string, FollowedChannel>();
   readonly #self = randomBytes(9).toString('base64url');
   readonly #listeners = new ChangeListeners();
   #isClosed = false;
 
   constructor(connection: RedisConnection, channels: RedisChannels) {
-    const { prefix, db } = connection.target;
     this.#connection = connection;
     this.#channels = channels;
-    this.#channel = `${prefix}:${db}:{changes}`;
+    this.#common = { name: this.#channelName('{changes}'), count: 1 };
+    this.#followed.set(this.#common.name, this.#common);
   }
 
   /** @throws StoreUnavailableError */
-  async subscribeChannel(): Promise<void> {
-    await this.#channels.subscribe(this.#channel, {
-      onMessage: (text) => this.#receive(text),
-      onLost: () => this.#resubscribe(),
-    });
+  subscribeCommon(): Promise<void> {
+    return this.#subscribe(this.#common);
+  }
+
+  follow(subject: Subject): () => void {
+    const name = this.#channelName(...subjectOf(subject));
+    const channel = this.#followed.get(name) ?? { name, count: 0 };
+    channel.count += 1;
+    if (channel.count === 1) {
+      this.#followed.set(name, channel);
+      this.#subscribe(channel).catch(() => this.#resubscribe(channel));
+    }
+    let isFollowing = true;
+    return () => {
+      if (!isFollowing) return;
+      isFollowing = false;
+      channel.count -= 1;
+      if (channel.count > 0) return;
+      this.#followed.delete(name);
+      this.#channels.unsubscribe(name);
+    };
   }
 
   ping(): Promise<void> {
@@ -57,6 +83,7 @@ class RedisBroker implements Broker {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#followed.clear();
     this.#listeners.clear();
     this.#channels.close();
     this.#connection.close();
@@ -64,7 +91,8 @@ class RedisBroker implements Broker {
 
   async publish(change: Change): Promise<void> {
     // Sent before listeners are called, so that what a listener publishes comes later on other processes too.
-    const sent = this.#connection.publish(this.#channel, JSON.stringify({ publisher: this.#self, change }));
+    const channel = hasSubject(change) ? this.#channelName(...subjectOf(change)) : this.#common.name;
+    const sent = this.#connection.publish(channel, JSON.stringify({ publisher: this.#self, change }));
     this.#listeners.notify(change);
     await sent;
   }
@@ -78,12 +106,35 @@ class RedisBroker implements Broker {
     if (message !== null && message.publisher !== this.#self) this.#listeners.notify(message.change);
   }
 
-  #resubscribe(): void {
+  #channelName(...parts: readonly (string | number)[]): string {
+    const { prefix, db } = this.#connection.target;
+    return [prefix, db, ...parts].join(':');
+  }
+
+  #subscribe({ name }: FollowedChannel): Promise<void> {
+    return this.#channels.subscribe(name, {
+      onMessage: (text) => this.#receive(text),
+      onLost: () => this.#resubscribe(this.#followed.get(name)),
+    });
+  }
+
+  #resubscribe(channel: FollowedChannel | undefined): void {
+    if (channel === undefined) return;
     setTimeout(() => {
-      if (!this.#isClosed) this.subscribeChannel().catch(() => this.#resubscribe());
+      // Another one with this name subscribes itself.
+      if (this.#isClosed || this.#followed.get(channel.name) !== channel) return;
+      this.#subscribe(channel).catch(() => this.#resubscribe(channel));
     }, RESUBSCRIBE_MS).unref();
   }
 }
+
+const hasSubject = (change: Change): change is Change & Subject =>
+  change.type === 'eligibility' || change.type === 'changes' || change.type === 'conversation';
+
+const subjectOf = (subject: Subject): readonly (string | number)[] =>
+  subject.type === 'conversation'
+    ? [subject.type, subject.project, subject.groupId]
+    : [subject.type, subject.project];
 
 /** Null for a foreign message: every client of a Redis can publish anything. */
 function readMessage(text: string): { publisher: string; change: Change } | null {

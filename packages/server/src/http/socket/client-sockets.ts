@@ -3,9 +3,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { limits, SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { type ServerOptions, WebSocketServer } from 'ws';
+import { ProjectsInUse } from '../../broker/projects-in-use.ts';
 import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
 import type { Services } from '../../services.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import { ClientSocket } from './client-socket.ts';
 import { endSocketsWithoutAccess } from './socket-access.ts';
 import { requireUpgrade } from './upgrade.ts';
@@ -39,6 +41,9 @@ export class ClientSockets {
   readonly #open = new Set<ClientSocket>();
   readonly #loggedIn: OpenStreams<ClientSocket>;
   readonly #access: AccessChecks<ClientSocket>;
+  readonly #projects: ProjectsInUse;
+  /** Projects that were not followed before: their sockets are checked with the next tick. */
+  readonly #unfollowed = new Set<ProjectKey>();
   readonly #stops: readonly (() => void)[];
   #waiting = 0;
   #ticks = 0;
@@ -49,7 +54,9 @@ export class ClientSockets {
     this.#services = services;
     this.#loggedIn = new OpenStreams({ store, broker, log });
     this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
+    this.#projects = new ProjectsInUse(broker, 'eligibility');
     this.#stops = [
+      () => this.#projects.close(),
       clock.every(TICK_MS, () => this.#tick()),
       broker.subscribe((change) => {
         if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
@@ -80,6 +87,8 @@ export class ClientSockets {
         loggedIn: (opened: ClientSocket) => {
           this.#waiting -= 1;
           this.#loggedIn.add(opened);
+          const { project } = opened.request.caller;
+          if (this.#projects.use(project)) this.#unfollowed.add(project);
         },
         closed: (closed: ClientSocket) => this.#closed(closed),
         checkAccess: (checked: ClientSocket) => {
@@ -115,6 +124,10 @@ export class ClientSockets {
     this.#ticks += 1;
     for (const socket of this.#open) socket.tick();
     this.#loggedIn.tick();
+    for (const { request } of this.#loggedIn) this.#projects.use(request.caller.project);
+    this.#projects.tick();
+    for (const project of this.#unfollowed) this.#access.request(project, null);
+    this.#unfollowed.clear();
     if (this.#ticks % ACCESS_CHECK_TICKS > 0) return;
     for (const { request } of this.#loggedIn) this.#access.request(request.caller.project, null);
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Broker, Change } from '../../broker/broker.ts';
+import { ProjectsInUse } from '../../broker/projects-in-use.ts';
 import { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
@@ -29,6 +30,7 @@ export class ChangeHub {
   readonly #feed: ChangeFeed;
   readonly #readers = new Set<ChangeReader>();
   readonly #streams: OpenStreams<EventSession>;
+  readonly #projects: ProjectsInUse;
   readonly #stops: readonly (() => void)[];
   #isPolling = false;
 
@@ -36,7 +38,9 @@ export class ChangeHub {
     this.#parts = parts;
     this.#feed = new ChangeFeed(parts);
     this.#streams = new OpenStreams(parts);
+    this.#projects = new ProjectsInUse(parts.broker, 'changes');
     this.#stops = [
+      () => this.#projects.close(),
       parts.clock.every(TICK_MS, () => this.#tick()),
       parts.clock.every(HEARTBEAT_MS, () => {
         for (const reader of this.#readers) reader.heartbeat();
@@ -56,6 +60,7 @@ export class ChangeHub {
     from: ChangePosition | null,
     filter: ChangeFilter,
   ): Promise<EventSession> {
+    this.#projects.use(request.caller.project);
     const position = await this.#feed.begin(request.caller.project, from);
     this.#streams.requireOpen();
     const { log } = this.#parts;
@@ -87,6 +92,8 @@ export class ChangeHub {
 
   #tick(): void {
     this.#streams.tick();
+    for (const { request } of this.#streams) this.#projects.use(request.caller.project);
+    this.#projects.tick();
     if (!this.#isPolling) void this.#poll();
   }
 

@@ -39,12 +39,12 @@ export class ConversationHub {
   readonly #stops: readonly (() => void)[];
 
   constructor(parts: Parts) {
-    const { store, clock, broker, record } = parts;
+    const { store, clock, broker } = parts;
     this.#streams = new OpenStreams(parts);
     this.#parts = { ...parts, reads: new FeedReads(), ended: (session) => this.#streams.ended(session) };
     this.#messages = new MessageFeeds(this.#parts);
     this.#access = new AccessChecks(this.#streams, (sessions) => endWithoutAccess(store, sessions));
-    this.#recorded = new RecordedConversations(record, {
+    this.#recorded = new RecordedConversations(parts, {
       onThreads: (project, groupId, threadIds) =>
         this.#lists.get(listsKey(project, groupId))?.recorded(threadIds),
       onGap: (project, groupId) => this.#lists.get(listsKey(project, groupId))?.recorded(null),

@@ -1,3 +1,4 @@
+import type { Broker } from '../../broker/broker.ts';
 import type { RecordFollower, RecordListener } from '../../core/record-follower.ts';
 import type { News } from '../../core/record-news.ts';
 import { conversationTopic, presenceTopic, type Topic, USERS_TOPIC } from '../../store/change-topics.ts';
@@ -18,15 +19,23 @@ interface Group {
   readonly groupId: string;
 }
 
-/** What the record of changes has of the groups whose threads or messages have readers: threads, and who may read. */
+interface Parts {
+  readonly record: RecordFollower;
+  readonly broker: Pick<Broker, 'follow'>;
+}
+
+/**
+ * What the record of changes has of the groups whose threads or messages have readers: threads, and who may read. The Broker is
+ * asked for the changes of these groups too; they come sooner, and can be lost.
+ */
 export class RecordedConversations {
-  readonly #record: RecordFollower;
+  readonly #parts: Parts;
   readonly #listener: Listener;
   /** By project and group, and by project: the functions that end it. */
   readonly #followed = new Map<string, () => void>();
 
-  constructor(record: RecordFollower, listener: Listener) {
-    this.#record = record;
+  constructor(parts: Parts, listener: Listener) {
+    this.#parts = parts;
     this.#listener = listener;
   }
 
@@ -41,7 +50,7 @@ export class RecordedConversations {
       groupId,
     );
     this.#add(keyOf(project), project, [USERS_TOPIC], null);
-    await this.#record.begun(project);
+    await this.#parts.record.begun(project);
   }
 
   /** Follows these groups and no others. Call it about once a second. */
@@ -72,7 +81,16 @@ export class RecordedConversations {
         onAccess(project, null);
       },
     };
-    this.#followed.set(key, this.#record.follow(project, topics, listener));
+    const { record, broker } = this.#parts;
+    const ends = [
+      record.follow(project, topics, listener),
+      broker.follow(
+        groupId === null ? { type: 'eligibility', project } : { type: 'conversation', project, groupId },
+      ),
+    ];
+    this.#followed.set(key, () => {
+      for (const end of ends) end();
+    });
   }
 }
 
