@@ -150,11 +150,14 @@ export class WebhookDeliveries {
   #wakeAt(dueAt: number): void {
     const delay = dueAt - this.#parts.clock.now();
     if (this.#isStopped || delay > TIMER_MAX_MS) return;
-    const timer = setTimeout(() => {
-      this.#repeats.delete(timer);
-      this.#isAllDue = true;
-      this.#wake();
-    }, delay).unref();
+    const timer = setTimeout(
+      () => {
+        this.#repeats.delete(timer);
+        this.#isAllDue = true;
+        this.#wake();
+      },
+      Math.max(0, delay),
+    ).unref();
     this.#repeats.add(timer);
   }
 
