@@ -5,8 +5,8 @@
  * - `--quick` shortens the rounds: for a first look, not for a claim.
  * - `--server-directory DIR` measures the operations of the server in another checkout. Given more than once, all of them are
  *   measured in the same rounds.
- * - `--only TEXT` measures only the operations (of `conversation`: the engines) whose name contains the text; `--rounds N`
- *   measures each N times.
+ * - `--only TEXT` measures only the operations (of `conversation`: the engines; of `socket`: `moves`, `readers`, `held`) whose
+ *   name contains the text; `--rounds N` measures each N times.
  * - `--changes N` is the number of changes of `changes` and `change-proof`; the latter runs only when it is named.
  * - `--threads N`, `--messages N` and `--deleted-messages N` are the sizes of `conversation`.
  */
@@ -23,6 +23,7 @@ import { operationsPart } from './part-operations.ts';
 import { presencePart } from './part-presence.ts';
 import { scalePart } from './part-scale.ts';
 import { scaleOutPart } from './part-scale-out.ts';
+import { socketPart } from './part-socket.ts';
 import { canPin, stopLoad } from './processes.ts';
 import { print } from './report.ts';
 
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, (pace: Pace, selection: AllSelections) => P
   'large-bodies': largeBodiesPart,
   memory: memoryPart,
   presence: presencePart,
+  socket: socketPart,
   scale: scalePart,
   'scale-out': scaleOutPart,
   conversation: conversationPart,

@@ -1,11 +1,13 @@
 /** Starting what is measured and what measures, each pinned to a core where the system can pin. */
 import { type ChildProcess, execFileSync, type StdioOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CUSTOMER, PROJECT } from './credentials.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
+
+export { processorSeconds } from './processor-time.ts';
 
 /** The core of the server's main thread, and the core of the load. */
 const SERVER_CORE = 0;
@@ -53,6 +55,8 @@ export interface RollcallOptions {
   readonly cores?: string;
   /** Default: a fresh one. */
   readonly dataDirectory?: string;
+  /** Where it writes its memory after a collection, on SIGUSR2. */
+  readonly memoryFile?: string;
 }
 
 /** Starts Rollcall by its launcher, as `npm start` does. */
@@ -70,8 +74,11 @@ export async function startRollcall(options: RollcallOptions = {}): Promise<Chil
     ROLLCALL_PRESENCE_TTL_SECONDS: String(presenceTtlSeconds),
     ...(databaseUrl === undefined ? {} : { ROLLCALL_DATABASE_URL: databaseUrl }),
     ...(redisUrl === undefined ? {} : { ROLLCALL_REDIS_URL: redisUrl }),
+    ...(options.memoryFile === undefined ? {} : { BENCH_MEMORY_FILE: options.memoryFile }),
   };
-  const parameters = [join(root, 'packages/server/bin/rollcall.mjs'), 'serve'];
+  const { memoryFile } = options;
+  const collecting = memoryFile === undefined ? [] : ['--import', pathOf('collect-on-signal.ts')];
+  const parameters = [...collecting, join(root, 'packages/server/bin/rollcall.mjs'), 'serve'];
   return listening(spawnPinned(cores ?? SERVER_CORE, parameters, SERVER_STREAMS, env));
 }
 
@@ -200,11 +207,4 @@ export function discardRequests(requests: readonly string[]): void {
 /** Ends the load generator: the bench is over. */
 export function stopLoad(): void {
   generator?.disconnect();
-}
-
-/** Processor time of a process and all its threads, in seconds; in hundredths of a second. */
-export function processorSeconds(pid: number): number {
-  if (!existsSync(`/proc/${pid}/stat`)) return Number.NaN;
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

@@ -1,0 +1,115 @@
+/** A client of the socket that does less work per frame than any server: its frames are not masked, and it counts what arrives. */
+import { connect, type Socket } from 'node:net';
+
+const TEXT = 0x81;
+const PING = 0x89;
+const PONG = 0x8a;
+const MASKED = 0x80;
+const MASK_BYTES = 4;
+/** In `{"ref":…}` the third character is an `r`; an answer that is an error ends with `"}`. */
+const REF = 'r'.charCodeAt(0);
+const QUOTE = '"'.charCodeAt(0);
+const HEAD_END = '\r\n\r\n';
+/** So many connections are opened at once: the accept queue of the system, and the server's bound on sockets that log in. */
+const OPENED_AT_ONCE = 50;
+
+/** A client's text frame; a mask of zeros leaves the bytes as they are. */
+export function clientFrame(text: string, kind = TEXT): Buffer {
+  const payload = Buffer.from(text, 'latin1');
+  const isShort = payload.length < 126;
+  const head = Buffer.alloc((isShort ? 2 : 4) + MASK_BYTES);
+  head[0] = kind;
+  head[1] = MASKED | (isShort ? payload.length : 126);
+  if (!isShort) head.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([head, payload]);
+}
+
+export class BenchSocket {
+  /** How many messages, or last fragments of one, were no answers. */
+  events = 0;
+  onAnswer: () => void = () => {};
+  readonly #socket: Socket;
+  #rest: Buffer = Buffer.alloc(0);
+  #onHead: (() => void) | null;
+
+  constructor(port: number, onHead: () => void, onError: (error: Error) => void) {
+    this.#onHead = onHead;
+    this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
+    this.#socket.on('data', (bytes: Buffer) => this.#receive(bytes));
+    this.#socket.once('error', onError);
+    this.#socket.once('close', () => onError(new Error('the server closed a socket')));
+    this.#socket.write(
+      'GET /v1/client/socket HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n' +
+        'Sec-WebSocket-Protocol: rollcall.v1\r\n\r\n',
+    );
+  }
+
+  send(frame: Buffer): void {
+    this.#socket.write(frame);
+  }
+
+  /** Sends a frame and waits for its answer. */
+  ask(frame: object): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.onAnswer = resolve;
+    this.send(clientFrame(JSON.stringify(frame)));
+    return promise;
+  }
+
+  #receive(chunk: Buffer): void {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    if (this.#onHead !== null) {
+      const end = bytes.indexOf(HEAD_END);
+      if (end === -1) {
+        this.#rest = bytes;
+        return;
+      }
+      if (!bytes.subarray(0, 12).equals(Buffer.from('HTTP/1.1 101'))) throw new Error(bytes.toString());
+      bytes = bytes.subarray(end + HEAD_END.length);
+      this.#onHead();
+      this.#onHead = null;
+    }
+    let at = 0;
+    while (at + 2 <= bytes.length) {
+      const short = bytes[at + 1] as number;
+      const from = at + (short < 126 ? 2 : 4);
+      if (from > bytes.length) break;
+      const end = from + (short < 126 ? short : bytes.readUInt16BE(at + 2));
+      if (end > bytes.length) break;
+      this.#take(bytes, at, from, end);
+      at = end;
+    }
+    this.#rest = at === bytes.length ? bytes.subarray(at) : Buffer.from(bytes.subarray(at));
+  }
+
+  #take(bytes: Buffer, at: number, from: number, end: number): void {
+    const kind = bytes[at] as number;
+    if (kind === PING) this.send(clientFrame(bytes.toString('latin1', from, end), PONG));
+    else if (kind === TEXT && bytes[from + 2] === REF) {
+      if (bytes[end - 2] === QUOTE) throw new Error(bytes.toString('utf8', from, end));
+      this.onAnswer();
+    } else if ((kind & MASKED) !== 0) this.events += 1;
+  }
+}
+
+/** Opens so many sockets, each with the frames that `first` gives, one after the other. */
+export async function openSockets(
+  port: number,
+  count: number,
+  first: (index: number) => Promise<readonly object[]>,
+): Promise<BenchSocket[]> {
+  const sockets: BenchSocket[] = [];
+  const open = async (index: number) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const socket = new BenchSocket(port, resolve, reject);
+    sockets[index] = socket;
+    await promise;
+    for (const frame of await first(index)) await socket.ask(frame);
+  };
+  for (let from = 0; from < count; from += OPENED_AT_ONCE) {
+    const length = Math.min(OPENED_AT_ONCE, count - from);
+    await Promise.all(Array.from({ length }, (_, offset) => open(from + offset)));
+  }
+  return sockets;
+}
