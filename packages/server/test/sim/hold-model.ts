@@ -31,9 +31,17 @@ export class HoldModel {
     return this.endsAt(hold) > now;
   }
 
-  /** Whether it was applied: the lease has not ended. */
-  set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): boolean {
-    if (lease !== undefined && (this.leases.get(lease) ?? Number.POSITIVE_INFINITY) <= now) return false;
+  /** Whether the lease has reached its deadline, so that no hold of it is live. */
+  hasEnded(lease: string, now: number): boolean {
+    return (this.leases.get(lease) ?? Number.POSITIVE_INFINITY) <= now;
+  }
+
+  /** Ends the holds of a lease that has ended, so that its name may be used again. */
+  dropLease(lease: string): void {
+    this.#drop(this.holds.filter((hold) => hold.lease === lease));
+  }
+
+  set({ userId, region, connection, location, data, lease, expiresAt, now }: PresenceUpdate): void {
     let hold = this.#find({ userId, region, connection });
     if (hold === undefined) {
       hold = {
@@ -57,7 +65,6 @@ export class HoldModel {
     hold.location = location;
     if (data !== undefined) hold.data = data;
     this.#renew(hold, lease, expiresAt);
-    return true;
   }
 
   clear(userId: string, location: Json, connection: string | undefined, now: number): boolean {

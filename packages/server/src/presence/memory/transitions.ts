@@ -75,25 +75,10 @@ export class Transitions {
     const data = dataAt(group, userId, left);
     for (const presence of presences) this.#remove(presence);
     if (newest.length === 0) return false;
-    const followers = newest.flatMap(({ region }) => this.#newestLive(group, userId, region, now));
-    // Who was there before: watchers do not know the followers yet.
-    const known = new Map(
-      followers.map(({ location }) => [
-        location,
-        newestAt(group, userId, location).filter((other) => !followers.includes(other)),
-      ]),
-    );
+    const followers = this.#followersOf(newest, now);
     const remaining = newestAt(group, userId, left);
-    let from = remaining.length === 0 ? left : null;
-    for (const next of followers) {
-      if (next.location === left) continue;
-      const others = known.get(next.location) ?? [];
-      const before = newestOf(others)?.hold?.data ?? null;
-      if (others.length > 0 && from === null) this.#publishData(next, next.location, before, now);
-      else this.#arrive(next, from, dataAt(group, userId, next.location), now);
-      from = null;
-      known.set(next.location, [...others, next]);
-    }
+    const elsewhere = followers.filter(({ location }) => location !== left);
+    const from = this.#follow(elsewhere, remaining.length === 0 ? left : null, now);
     if (remaining.length > 0) this.#publishData(remaining[0] as Presence, left, data, now);
     else if (from !== null)
       this.#logs.append(group, { type: 'departed', userId, location: left, reason }, now);
@@ -127,14 +112,18 @@ export class Transitions {
     return presence;
   }
 
-  /** The newest live presence of a region. Those whose deadline passed are removed: watchers do not know their locations. */
-  #newestLive(group: PresenceGroup, userId: string, region: Json, now: number): Presence[] {
-    const all = ofRegion(group, userId, region);
-    // Before the removal, which takes a presence out of its lease and so changes its deadline.
-    const live = all.filter((presence) => isLive(presence, now));
-    for (const presence of all) if (!live.includes(presence)) this.#remove(presence);
-    const newest = newestOf(live);
-    return newest === undefined ? [] : [newest];
+  /**
+   * The newest live presences of the regions of these removed ones. Those whose deadline passed are removed: watchers do not know
+   * their locations. Find all of them before an event: the data of a location are those of a presence that stays.
+   */
+  #followersOf(removed: readonly Presence[], now: number): Presence[] {
+    return removed.flatMap(({ group, userId, region }) => {
+      const all = ofRegion(group, userId, region);
+      // Before the removal, which takes a presence out of its lease and so changes its deadline.
+      const live = all.filter((presence) => isLive(presence, now));
+      for (const presence of all) if (!live.includes(presence)) this.#remove(presence);
+      return newestOf(live) ?? [];
+    });
   }
 
   /** The departure from this location was published, so no sweep may report it. */
@@ -142,11 +131,27 @@ export class Transitions {
     const ended = newestAt(group, userId, location);
     // All of them first: the data of a location are those of its newest presence.
     for (const presence of ended) this.#remove(presence);
-    for (const { region } of ended) {
-      for (const next of this.#newestLive(group, userId, region, now)) {
-        this.#arrive(next, null, dataAt(group, userId, next.location), now);
-      }
+    this.#follow(this.#followersOf(ended, now), null, now);
+  }
+
+  /**
+   * Publishes that a user is at the locations of these presences, each now the newest of its region. The first arrival is from
+   * `from`. @returns `from` where there was none, else null
+   */
+  #follow(followers: readonly Presence[], from: Json | null, now: number): Json | null {
+    let left = from;
+    const unknown = new Set(followers);
+    for (const next of followers) {
+      const { group, userId, location } = next;
+      // Who is there already: watchers do not know the other followers yet.
+      const others = newestAt(group, userId, location).filter((other) => !unknown.has(other));
+      const before = newestOf(others)?.hold?.data ?? null;
+      if (others.length > 0 && left === null) this.#publishData(next, location, before, now);
+      else this.#arrive(next, left, dataAt(group, userId, location), now);
+      left = null;
+      unknown.delete(next);
     }
+    return left;
   }
 
   #arrive(presence: Presence, from: Json | null, data: Json | null, now: number): void {

@@ -101,6 +101,28 @@ export function connectionContract(rule: Rule): void {
   });
 
   rule(
+    'a departure from holders that have ended in several regions shows the user there with the data of a live one',
+    async (scene) => {
+      const watch = await scene.watch();
+      const ended = START + 1;
+      for (const region of [SITE, PAGE_1]) {
+        await scene.set('ann', PAGE_1, { connection: 'c', region });
+        await scene.set('ann', PAGE_1, { ...B, region, data: '{"x":1}', until: ended });
+        await scene.set('ann', PAGE_1, { ...A, region, until: ended });
+      }
+      await scene.set('ann', PAGE_1, { region: PAGE_3 });
+      await scene.set('ann', PAGE_2, { region: PAGE_3, now: ended });
+      await scene.clear('ann', PAGE_2, ended);
+      assert.deepEqual(await scene.find({ now: ended }), user(PAGE_1));
+      assert.deepEqual((await watch.first(8)).slice(5), [
+        arrived(PAGE_2, PAGE_1),
+        arrived(PAGE_1),
+        departed(PAGE_2, 'absent'),
+      ]);
+    },
+  );
+
+  rule(
     'clearing the newest location of a region leaves the user where the next newest holder is',
     async (scene) => {
       const watch = await scene.watch();

@@ -368,14 +368,41 @@ local function publish_data(user, location, before)
   publish_event({ type = 'data', userId = user, location = location, data = data ~= '' and data or cjson.null })
 end
 
--- The newest live presence of a region, named by one of its presences, or nil. Those whose deadline passed are removed: watchers
--- do not know their locations.
-local function newest_live(presence)
-  local live = {}
-  for _, other in ipairs(of_region(presence)) do
-    if deadline_of(other) > now then live[#live + 1] = other else remove(other) end
+-- The newest live presences of the regions of these removed ones. Those whose deadline passed are removed: watchers do not know
+-- their locations. Find all of them before an event: the data of a location are those of a presence that stays.
+local function followers_of(removed)
+  local followers = {}
+  for _, presence in ipairs(removed) do
+    local live = {}
+    for _, other in ipairs(of_region(presence)) do
+      if deadline_of(other) > now then live[#live + 1] = other else remove(other) end
+    end
+    followers[#followers + 1] = newest_of(live)
   end
-  return (newest_of(live))
+  return followers
+end
+
+-- Publishes that a user is at the locations of these presences, each now the newest of its region. The first arrival is from `from`,
+-- or from nowhere (false). Answers `from` where there was none, else false.
+local function follow(user, followers, from)
+  local is_unknown = {}
+  for _, follower in ipairs(followers) do is_unknown[follower] = true end
+  for _, follower in ipairs(followers) do
+    local location, others = location_of(follower), {}
+    -- Who is there already: watchers do not know the other followers yet.
+    for _, other in ipairs(newest_at(user, location)) do
+      if not is_unknown[other] then others[#others + 1] = other end
+    end
+    if #others > 0 and not from then
+      local _, record = newest_of(others)
+      publish_data(user, location, record and record.data or '')
+    else
+      publish_arrival(follower, location, from)
+    end
+    is_unknown[follower] = nil
+    from = false
+  end
+  return from
 end
 
 -- Ends presences of a user at one location, and publishes what follows: that the user left it, or is at the location of the next
@@ -390,36 +417,18 @@ local function finish(presences, reason)
   end
   if not left then return false end
 
-  local newest, followers = {}, {}
+  local newest, elsewhere = {}, {}
   for _, presence in ipairs(presences) do
     if is_newest(presence) then newest[#newest + 1] = presence end
   end
   local data = data_at(user, left)
   for _, presence in ipairs(presences) do remove(presence) end
   if #newest == 0 then return false end
-  for _, presence in ipairs(newest) do followers[#followers + 1] = newest_live(presence) end
-  local remaining = newest_at(user, left)
-  local from = #remaining == 0 and left
-  local is_follower = {}
-  for _, follower in ipairs(followers) do is_follower[follower] = true end
-  for _, follower in ipairs(followers) do
-    local location = location_of(follower)
-    if location ~= left then
-      -- Who was there before: watchers do not know the followers yet.
-      local others = {}
-      for _, other in ipairs(newest_at(user, location)) do
-        if not is_follower[other] then others[#others + 1] = other end
-      end
-      if #others > 0 and not from then
-        local _, record = newest_of(others)
-        publish_data(user, location, record and record.data or '')
-      else
-        publish_arrival(follower, location, from)
-      end
-      is_follower[follower] = nil
-      from = false
-    end
+  for _, follower in ipairs(followers_of(newest)) do
+    if location_of(follower) ~= left then elsewhere[#elsewhere + 1] = follower end
   end
+  local remaining = newest_at(user, left)
+  local from = follow(user, elsewhere, #remaining == 0 and left)
   if #remaining > 0 then publish_data(user, left, data) end
   if from then publish_event({ type = 'departed', userId = user, location = left, reason = reason }) end
   return from

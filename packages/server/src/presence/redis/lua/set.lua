@@ -135,10 +135,7 @@ local function drop_at(user, location)
   local ended = newest_at(user, location)
   -- All of them first: the data of a location are those of its newest presence.
   for _, presence in ipairs(ended) do remove(presence) end
-  for _, presence in ipairs(ended) do
-    local follower = has_records() and newest_live(presence)
-    if follower then publish_arrival(follower, location_of(follower), false) end
-  end
+  if has_records() then follow(user, followers_of(ended), false) end
 end
 
 local function set(presence, location, deadline, due, entry, lease, data)
