@@ -112,10 +112,11 @@ export class ThreadService {
     userId: string,
     messageId: string | null,
   ): Promise<void> {
+    const mark = { userId, messageId, inGroup: groupId };
     const { kind } = await this.#writes.run(
       writer,
       {},
-      (context) => this.#store.threads.markSeen(writer.project, id, userId, messageId, context),
+      (context) => this.#store.threads.markSeen(writer.project, id, mark, context),
       { absent: () => threadNotFound(id), messageAbsent: () => messageNotFound(messageId ?? '', id) },
     );
     if (kind === 'updated') this.#writes.publishSeen(writer.project, groupId, id);

@@ -67,7 +67,7 @@ export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'met
 /** Whether the write requires a thread of another group, or one where there is none. */
 export const isThreadAbsent = (
   thread: Pick<ThreadRecord, 'groupId'> | null,
-  { inGroup }: StoredThreadWrite,
+  { inGroup }: Pick<StoredThreadWrite, 'inGroup'>,
 ) => inGroup !== undefined && thread?.groupId !== inGroup;
 
 export const requiredOfThread = ({ groupId, name }: StoredThreadWrite) =>

@@ -162,7 +162,7 @@ describe('the lists of threads', () => {
             const context = { ...CONTEXT, now: index };
             threads.put(key, id, { groupId: 'g', name: id }, context);
             for (const user of numbered('u', limits.PARTICIPANTS_SHOWN))
-              threads.markSeen(key, id, user, null, context);
+              threads.markSeen(key, id, { userId: user, messageId: null }, context);
           }
         }),
       );

@@ -36,7 +36,7 @@ export async function converse({ store, key }: Roster): Promise<void> {
   await store.threads.put(key, 't', thread, CONTEXT);
   await store.messages.put(key, 't', 'm', { ...BY, content: appendable }, CONTEXT);
   await store.messages.put(key, 't', 'n', { ...BY, content }, CONTEXT);
-  await store.threads.markSeen(key, 't', 'u000002', null, { ...CONTEXT, now: 1 });
+  await store.threads.markSeen(key, 't', { userId: 'u000002', messageId: null }, { ...CONTEXT, now: 1 });
   await store.webhooks.put(key, 'w', { ...WEBHOOK, start: null }, 1_000, CONTEXT);
 }
 
@@ -151,7 +151,7 @@ export const WRITES: Operations = {
   'threads.put of what is there': ({ store, key }, size) =>
     store.threads.put(key, 't', { name: `T${size}`, location: location(size), resolved: true }, write(size)),
   'threads.markSeen': ({ store, key }, size) =>
-    store.threads.markSeen(key, 't', 'u000003', null, write(size)),
+    store.threads.markSeen(key, 't', { userId: 'u000003', messageId: null }, write(size)),
   'messages.put': ({ store, key }, size) =>
     store.messages.put(key, 't', `m${size}`, { ...BY, content }, write(size)),
   'messages.put with a thread': ({ store, key }, size) => {

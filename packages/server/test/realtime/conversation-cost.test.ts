@@ -200,7 +200,7 @@ describe('a change that nothing was published of', () => {
       const context = (revision: string) => ({ ...BY_TEST, now: world.clock.now(), revision });
       await store.threads.put(world.project, renamed, { name: 'Renamed' }, context('a'));
       await store.threads.delete(world.project, removed, context('b'));
-      await store.threads.markSeen(world.project, seen, 'u2', null, context('c'));
+      await store.threads.markSeen(world.project, seen, { userId: 'u2', messageId: null }, context('c'));
       await world.pass(10);
       await world.until('the changes', () => sink.parser.events.length >= 4);
       const found = sink.parser.events.slice(1).map(({ type, data }) => [data.id, type, data.name]);

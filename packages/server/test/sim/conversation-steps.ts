@@ -99,10 +99,12 @@ export class ConversationSteps {
 
   #markSeen(): Step {
     const random = this.#random;
-    const [threadId, user] = [random.pick(THREADS), random.pick(USERS)];
-    const [message, context] = [random.pick([...MESSAGES, null]), this.#context({})];
-    return step('markSeen', [threadId, user, message, context], (store, project) =>
-      store.threads.markSeen(project, threadId, user, message, context),
+    const [threadId, userId] = [random.pick(THREADS), random.pick(USERS)];
+    const [messageId, context] = [random.pick([...MESSAGES, null]), this.#context({})];
+    const inGroup = random.chance(0.3) ? { inGroup: random.pick(GROUPS) } : {};
+    const mark = { userId, messageId, ...inGroup };
+    return step('markSeen', [threadId, mark, context], (store, project) =>
+      store.threads.markSeen(project, threadId, mark, context),
     );
   }
 

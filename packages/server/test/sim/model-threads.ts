@@ -3,6 +3,7 @@ import { compareCodePoints, type Location, limits, locationMatches } from '@roll
 import { type DeleteOutcome, UNCHANGED } from '../../src/store/outcomes.ts';
 import type {
   PutThreadOutcome,
+  SeenMark,
   SeenOutcome,
   StoredThreadWrite,
   ThreadFilter,
@@ -145,12 +146,11 @@ export function deleteThread(world: World, id: string, context: ConditionalConte
 export function markSeen(
   world: World,
   id: string,
-  userId: string,
-  messageId: string | null,
+  { userId, messageId, inGroup }: SeenMark,
   { now, revision }: WriteContext,
 ): SeenOutcome {
   const thread = world.threads.get(id);
-  if (thread === undefined) return ABSENT;
+  if (thread === undefined || (inGroup ?? thread.groupId) !== thread.groupId) return ABSENT;
   const message = thread.messages.find((each) => each.id === messageId);
   if (messageId !== null && message === undefined) return { kind: 'messageAbsent' };
   const at = message?.createdAt ?? Math.max(now, lastMessageAt(thread) ?? now);

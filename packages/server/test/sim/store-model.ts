@@ -251,8 +251,7 @@ export class StoreModel implements Store {
       this.#recorded(key, modelThreads.putThread(this.#write(key), id, write, context), context),
     delete: async (key, id, context) =>
       this.#recorded(key, modelThreads.deleteThread(this.#write(key), id, context), context),
-    markSeen: async (key, id, userId, messageId, context) =>
-      modelThreads.markSeen(this.#write(key), id, userId, messageId, context),
+    markSeen: async (key, id, mark, context) => modelThreads.markSeen(this.#write(key), id, mark, context),
   };
 
   readonly messages: MessageStore = {

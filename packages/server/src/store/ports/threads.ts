@@ -72,6 +72,12 @@ export interface ThreadPage {
   readonly last: string | null;
 }
 
+/** Up to where a user has seen a thread: a message of it, or null for now. */
+export interface SeenMark extends Pick<StoredThreadWrite, 'inGroup'> {
+  readonly userId: string;
+  readonly messageId: string | null;
+}
+
 /** The written fields of a thread: undefined is not supplied, null clears. */
 export interface StoredThreadWrite {
   readonly groupId?: string;
@@ -147,11 +153,5 @@ export interface ThreadStore {
    * message in any case). The time never goes back. The user becomes a participant. Changes the thread's revision, and is
    * not recorded as a change.
    */
-  markSeen(
-    project: ProjectKey,
-    id: string,
-    userId: string,
-    messageId: string | null,
-    context: WriteContext,
-  ): Promise<SeenOutcome>;
+  markSeen(project: ProjectKey, id: string, mark: SeenMark, context: WriteContext): Promise<SeenOutcome>;
 }

@@ -12,7 +12,7 @@ import {
   threadChanges,
 } from '../conversation-writes.ts';
 import { type DeleteOutcome, UNCHANGED } from '../outcomes.ts';
-import type { PutThreadOutcome, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
+import type { PutThreadOutcome, SeenMark, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
 import type { Row } from './connections/postgres-connection.ts';
@@ -233,14 +233,15 @@ export function markThreadSeen(
   attempt: Attempt,
   project: ProjectKey,
   id: string,
-  { userId, messageId }: { readonly userId: string; readonly messageId: string | null },
+  mark: SeenMark,
   { now, revision }: WriteContext,
 ): Promise<SeenOutcome> {
   return attempt.transaction(async (transaction) => {
     const [locked, [alive]] = await transaction.run([LOCK_THREAD, project, id], [IS_ALIVE, project]);
     assertAlive(alive?.[0]);
     const stored = toLockedThread(locked);
-    if (stored === null) return { kind: 'absent' };
+    if (stored === null || isThreadAbsent(stored, mark)) return { kind: 'absent' };
+    const { userId, messageId } = mark;
     const { threadNo, lastMessageAt } = stored;
     const time = Math.max(now, lastMessageAt ?? now);
     const [answer] = await transaction.commit([

@@ -31,9 +31,9 @@ export function threadStore({ database, purge }: PostgresEngine): ThreadStore {
       if (outcome.kind === 'deleted') purge.start();
       return outcome;
     },
-    markSeen: (project, id, userId, messageId, context) =>
+    markSeen: (project, id, mark, context) =>
       database.operation(
-        (attempt) => markThreadSeen(attempt, project, id, { userId, messageId }, context),
+        (attempt) => markThreadSeen(attempt, project, id, mark, context),
         threadRow(project, id),
       ),
   };

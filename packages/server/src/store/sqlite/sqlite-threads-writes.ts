@@ -12,7 +12,7 @@ import {
   threadChanges,
 } from '../conversation-writes.ts';
 import { type DeleteOutcome, UNCHANGED } from '../outcomes.ts';
-import type { PutThreadOutcome, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
+import type { PutThreadOutcome, SeenMark, SeenOutcome, StoredThreadWrite } from '../ports/threads.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
 import type { Row, SqliteConnection } from './sqlite-connection.ts';
@@ -140,15 +140,10 @@ export class ThreadWrites {
     return { kind: 'deleted', changes: [{ type: 'thread.removed', group: thread.groupId, thread: id }] };
   }
 
-  markSeen(
-    project: ProjectKey,
-    id: string,
-    userId: string,
-    messageId: string | null,
-    { now, revision }: WriteContext,
-  ): SeenOutcome {
+  markSeen(project: ProjectKey, id: string, mark: SeenMark, { now, revision }: WriteContext): SeenOutcome {
     const thread = this.find(project, id);
-    if (thread === null) return { kind: 'absent' };
+    if (thread === null || isThreadAbsent(thread, mark)) return { kind: 'absent' };
+    const { userId, messageId } = mark;
     const message = messageId === null ? null : this.#messageTime.get(thread.threadNo, messageId);
     if (message === undefined) return { kind: 'messageAbsent' };
     const at = message === null ? Math.max(now, thread.lastMessageAt ?? now) : (message[0] as number);

@@ -10,7 +10,12 @@ import {
   type StoredContent,
   type StoredMessageWrite,
 } from '../../../src/store/ports/messages.ts';
-import type { StoredThreadWrite, ThreadListRequest, ThreadRecord } from '../../../src/store/ports/threads.ts';
+import type {
+  SeenMark,
+  StoredThreadWrite,
+  ThreadListRequest,
+  ThreadRecord,
+} from '../../../src/store/ports/threads.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { ConditionalContext } from '../../../src/store/write-context.ts';
 import type { ProjectKey } from '../../../src/values/project-key.ts';
@@ -96,7 +101,11 @@ export class Conversation extends Roster {
   }
 
   markSeen(id: string, userId: string, messageId: string | null = null, given: Given = {}) {
-    return this.store.threads.markSeen(this.key, id, userId, messageId, { ...this.next(), ...given });
+    return this.mark(id, { userId, messageId }, given);
+  }
+
+  mark(id: string, seen: SeenMark, given: Given = {}) {
+    return this.store.threads.markSeen(this.key, id, seen, { ...this.next(), ...given });
   }
 
   listThreads(request: Partial<ThreadListRequest> & Partial<ThreadListRequest['filter']> = {}) {

@@ -28,6 +28,13 @@ export function seenThreadContract(lab: StoreLab): void {
     ]);
   });
 
+  test('a thread of another group than it must be in cannot be marked as seen', async () => {
+    const c = await withMessages();
+    const mark = { userId: 'bob', messageId: 'm2' };
+    assert.deepEqual(await c.mark('t', { ...mark, inGroup: 'h' }), { kind: 'absent' });
+    assert.equal((await c.mark('t', { ...mark, inGroup: 'g' })).kind, 'updated');
+  });
+
   test('a thread is seen up to a message, or up to now; the time never goes back', async () => {
     const c = await withMessages();
     const seen = async () =>
