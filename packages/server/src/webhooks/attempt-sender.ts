@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { limits } from '@rollcall/protocol';
 import type { Clock } from '../core/clock.ts';
 import type { WebhookAttempt, WebhookSecrets } from '../store/ports/webhooks.ts';
+import type { ProjectKey } from '../values/project-key.ts';
 import { answerText, errorText, statusError } from './attempt-texts.ts';
 import { signatureHeaders } from './delivery-signature.ts';
 import type { HostLookup } from './host-lookup.ts';
@@ -19,6 +20,7 @@ const HEADERS_MAX_BYTES = 16 * 1_024;
 
 /** What is sent, and to where. */
 export interface Sending extends WebhookSecrets {
+  readonly project: ProjectKey;
   readonly url: string;
   /** The header `webhook-id`. */
   readonly id: string;
@@ -87,13 +89,14 @@ export class AttemptSender {
     now: number,
     signal: AbortSignal,
   ): Promise<Answer> {
+    const { project, isRepeat } = sending;
     const url = new URL(sending.url);
     this.#hosts.requireAddress(url);
     const isEncrypted = url.protocol === 'https:';
     const options = {
       method: 'POST',
       agent: isEncrypted ? connection.https : connection.http,
-      lookup: this.#hosts.forConnection(isEncrypted, sending.isRepeat),
+      lookup: this.#hosts.forConnection({ project, isEncrypted, isRepeat }),
       maxHeaderSize: HEADERS_MAX_BYTES,
       headers: {
         'content-type': 'application/json',

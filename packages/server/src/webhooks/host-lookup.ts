@@ -1,13 +1,31 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { limits } from '@rollcall/protocol';
 import { Semaphore } from '../concurrency/semaphore.ts';
+import type { ProjectKey } from '../values/project-key.ts';
 import type { AddressRules } from './address-rules.ts';
 
-/** How many names are looked up at once: each takes one of the four threads that Node has for it. */
+/**
+ * How many names are looked up at once, of which a project has one: each takes one of the few threads that Node has for it, for many
+ * seconds where the name servers do not answer.
+ */
 const FIRST_PERMITS = 2;
+const FIRST_PERMITS_PER_PROJECT = 1;
 /** Names of receivers that have failed before wait for each other, because their name servers may not answer. */
 const REPEAT_PERMITS = 1;
+/** The attempt of a look-up that waited longer has ended, in milliseconds. */
+const WAITING_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
+
+const unavailable = () => new DOMException('the look-up of the host waited too long', 'TimeoutError');
+
+/** Whose name is looked up, and for what. */
+export interface LookupPurpose {
+  readonly project: ProjectKey;
+  readonly isEncrypted: boolean;
+  /** Whether the receiver has failed before. */
+  readonly isRepeat: boolean;
+}
 
 /** The host has no address that webhooks may be sent to. */
 export class AddressError extends Error {
@@ -19,8 +37,12 @@ export class AddressError extends Error {
 /** Looks up the names of receivers, and accepts the addresses that the rules accept. */
 export class HostLookup {
   readonly #rules: AddressRules;
-  readonly #first = new Semaphore({ permits: FIRST_PERMITS });
-  readonly #repeats = new Semaphore({ permits: REPEAT_PERMITS });
+  readonly #first = new Semaphore({
+    permits: FIRST_PERMITS,
+    permitsPerKey: FIRST_PERMITS_PER_PROJECT,
+    unavailable,
+  });
+  readonly #repeats = new Semaphore({ permits: REPEAT_PERMITS, unavailable });
   readonly #underWay = new Map<string, Promise<LookupAddress[]>>();
 
   constructor(rules: AddressRules) {
@@ -37,11 +59,11 @@ export class HostLookup {
    * The lookup of a connection, which then connects to one of these addresses and no other: what the name means a moment later is
    * of no effect.
    */
-  forConnection(isEncrypted: boolean, isRepeat: boolean): LookupFunction {
+  forConnection(purpose: LookupPurpose): LookupFunction {
     return (name, { all = false }, callback) => {
-      this.#find(name, isRepeat).then(
+      this.#find(name, purpose).then(
         (found) => {
-          const accepted = found.filter(({ address }) => this.#rules.accepts(address, isEncrypted));
+          const accepted = found.filter(({ address }) => this.#rules.accepts(address, purpose.isEncrypted));
           const [first] = accepted;
           if (first === undefined) callback(new AddressError(), []);
           else if (all) callback(null, accepted);
@@ -52,13 +74,14 @@ export class HostLookup {
     };
   }
 
-  #find(name: string, isRepeat: boolean): Promise<LookupAddress[]> {
-    const key = `${isRepeat} ${name}`;
+  /** Projects take turns. */
+  #find(name: string, { project, isRepeat }: LookupPurpose): Promise<LookupAddress[]> {
+    const key = `${isRepeat} ${project} ${name}`;
     const underWay = this.#underWay.get(key);
     if (underWay !== undefined) return underWay;
     const permits = isRepeat ? this.#repeats : this.#first;
     const found = permits
-      .run(null, () => lookup(name, { all: true, order: 'verbatim' }))
+      .run(project, () => lookup(name, { all: true, order: 'verbatim' }), performance.now() + WAITING_MS)
       .finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, found);
     return found;

@@ -148,9 +148,9 @@ export class WebhookRun {
   /** One attempt. True when it was acknowledged, and the webhook is still leased. */
   async #attempt(connection: Connection): Promise<boolean> {
     const { sender, clock } = this.#parts;
-    const { url, secret, previousSecret, previousValidUntil, failures } = this.webhook;
+    const { failures } = this.webhook;
     const { id, body, end } = this.#delivery as FixedDelivery;
-    const sending = { url, secret, previousSecret, previousValidUntil, id, body, isRepeat: failures > 0 };
+    const sending = { ...this.webhook, id, body, isRepeat: failures > 0 };
     const outcome = await sender.send(sending, connection, this.#aborting.signal);
     if (outcome === null) {
       await this.#release();

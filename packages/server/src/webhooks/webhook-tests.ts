@@ -54,7 +54,7 @@ export class WebhookTests {
   ): Promise<WebhookAttempt> {
     const { store, clock, sender } = this.#parts;
     using connection = new Connection();
-    const sending = { ...webhook, ...testDelivery(projectId, clock.now()), isRepeat: false };
+    const sending = { ...webhook, project, ...testDelivery(projectId, clock.now()), isRepeat: false };
     const outcome = await sender.send(sending, connection, this.#ending.signal);
     if (outcome === null)
       throw new ServiceError('error', 'the server stops', { status: 503, headers: { 'Retry-After': '1' } });

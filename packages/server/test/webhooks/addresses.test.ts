@@ -66,7 +66,7 @@ describe('the address that a webhook is connected to', () => {
   const attempt = async (port: number, connection: Connection, allow = '127.0.0.1') => {
     const sender = new AttemptSender(systemClock, new HostLookup(new AddressRules(allow)));
     const sending = {
-      ...{ url: `http://receiver.test:${port}/`, id: 'msg_1', body: '{}', isRepeat: false },
+      ...{ project: 1, url: `http://receiver.test:${port}/`, id: 'msg_1', body: '{}', isRepeat: false },
       ...{ secret: 'whsec_AAAA', previousSecret: null, previousValidUntil: null },
     };
     const outcome = await sender.send(sending, connection, new AbortController().signal);
@@ -99,11 +99,38 @@ describe('the address that a webhook is connected to', () => {
       '169.254.169.254',
     ]) {
       const sending = {
-        ...{ url: `https://${host}:1/`, id: 'msg_1', body: '{}', isRepeat: false },
+        ...{ project: 1, url: `https://${host}:1/`, id: 'msg_1', body: '{}', isRepeat: false },
         ...{ secret: 'whsec_AAAA', previousSecret: null, previousValidUntil: null },
       };
       const outcome = await sender.send(sending, connection, new AbortController().signal);
       assert.equal(outcome?.attempt.error, 'the address of the host is not public', host);
     }
+  });
+
+  test('names of one project that nobody answers for do not delay the deliveries of another project', async (context) => {
+    const receiver = await WebhookReceiver.open();
+    const ending = new AbortController();
+    context.after(() => {
+      ending.abort();
+      receiver.close();
+    });
+    const answer = (name: string) =>
+      name === 'receiver.test' ? [{ address: '127.0.0.1', family: 4 }] : new Promise(() => {});
+    dns.lookup = (async (name: string) => answer(name)) as unknown as typeof lookup;
+    syncBuiltinESMExports();
+    const sender = new AttemptSender(systemClock, new HostLookup(new AddressRules('127.0.0.1')));
+    using connections = new DisposableStack();
+    const send = (project: number, host: string) =>
+      sender.send(
+        {
+          ...{ project, url: `http://${host}:${receiver.port}/`, id: 'msg_1', body: '{}', isRepeat: false },
+          ...{ secret: 'whsec_AAAA', previousSecret: null, previousValidUntil: null },
+        },
+        connections.use(new Connection()),
+        ending.signal,
+      );
+    for (let count = 0; count < 10; count += 1) void send(1, `silent-${count}.test`);
+    const outcome = await send(2, 'receiver.test');
+    assert.deepEqual([outcome?.attempt.status, receiver.received.length], [204, 1]);
   });
 });
