@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -108,6 +109,21 @@ const shows = (tab: Page, user: string, page: string) =>
 const put = (page: string) => site.value.rollcall.presence.put('bob', { groupID: 'g', location: { page } });
 
 describe('twelve tabs of one browser profile', { skip: skipsPages }, () => {
+  test('are all present and up to date, with one socket each', async () => {
+    await withTabs(true, async (tabs) => {
+      await until('all tabs are present', async () => (await locationsOf('ada')) === TABS);
+      await put('one');
+      await Promise.all(tabs.map((tab) => shows(tab, 'bob', 'one')));
+      const states = await Promise.all(tabs.map((tab) => tab.evaluate('client.status.get().state')));
+      assert.deepEqual(new Set(states), new Set(['open']));
+      const { text } = await site.value.server.request('GET', '/metrics');
+      assert.match(text, new RegExp(`^rollcall_sockets ${TABS}$`, 'm'));
+      await tabs[3]?.close({ runBeforeUnload: true });
+      await until('the closed tab is absent, alone', async () => (await locationsOf('ada')) === TABS - 1);
+    });
+    await until('nobody is present any more', async () => (await locationsOf('ada')) === 0);
+  });
+
   test('are all present without a socket, and those without a stream say why', async () => {
     await withTabs(false, async (tabs) => {
       await until('all tabs are present', async () => (await locationsOf('ada')) === TABS);
