@@ -13,7 +13,7 @@ export interface Login {
   header: string;
   /** The first millisecond at which the token is not valid. */
   endsAt: number;
-  isToldOfEnd: boolean;
+  isExpiringSent: boolean;
   /** One of the user's streams. */
   readonly permit: StreamPermit;
   readonly connection: PresenceConnection;
@@ -35,7 +35,7 @@ export async function logIn(
   const header = `Bearer ${token}`;
   const { caller, endsAt } = await authenticator.verifyClient(header);
   const writer = { ...caller, requestId };
-  const renewed = { writer, header, endsAt, isToldOfEnd: false };
+  const renewed = { writer, header, endsAt, isExpiringSent: false };
   if (before !== null) {
     requireSame(before, writer, connectionID);
     await clients.user(writer);
