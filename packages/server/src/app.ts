@@ -5,6 +5,7 @@ import { BodyThreads } from './http/bodies/body-threads.ts';
 import { HttpConnections } from './http/connections.ts';
 import type { MetricsRegistry } from './http/metrics-registry.ts';
 import { OPERATIONS } from './http/operations/all-operations.ts';
+import { RateLimit } from './http/rate-limit.ts';
 import { RequestHistogram } from './http/request-histogram.ts';
 import { ClientSockets } from './http/socket/client-sockets.ts';
 import type { Services } from './services.ts';
@@ -13,7 +14,9 @@ import type { Services } from './services.ts';
 export function buildApp(services: Services, connections = new HttpConnections()): Application {
   const bodyMemory = new BodyMemory(services.settings.bodiesMemoryBytes);
   const histogram = new RequestHistogram();
-  const sockets = new ClientSockets(services);
+  const { rateLimitPerSecond } = services.settings;
+  const rateLimit = rateLimitPerSecond === null ? null : new RateLimit(rateLimitPerSecond);
+  const sockets = new ClientSockets(services, rateLimit);
   let registry: Promise<MetricsRegistry> | undefined;
   return new Application(
     OPERATIONS,
@@ -22,6 +25,7 @@ export function buildApp(services: Services, connections = new HttpConnections()
       bodyMemory,
       bodyThreads: new BodyThreads(services.log),
       histogram,
+      rateLimit,
       sockets,
       apiDescription: createApiDescription(OPERATIONS),
       metrics() {

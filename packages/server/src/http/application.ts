@@ -13,7 +13,7 @@ import { errorAnswer } from './error-answer.ts';
 import type { HttpServices } from './http-services.ts';
 import { inWordsOf } from './older-names.ts';
 import type { AnyOperation } from './operation.ts';
-import { RateLimit } from './rate-limit.ts';
+import { rateLimitKey } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
 import type { RouteSeries } from './request-histogram.ts';
 import { requestId } from './request-id.ts';
@@ -31,7 +31,6 @@ export class Application {
   readonly #services: HttpServices;
   readonly #router: Router;
   readonly #cors: Cors;
-  readonly #rateLimit: RateLimit | null;
   readonly #unmatched: RouteSeries;
   readonly #logsRequests: boolean;
 
@@ -40,8 +39,6 @@ export class Application {
     this.#services = services;
     this.#router = new Router(operations.flatMap((operation) => createRoutes(operation, services)));
     this.#cors = new Cors(settings.corsOrigins, this.#router);
-    this.#rateLimit =
-      settings.rateLimitPerSecond === null ? null : new RateLimit(settings.rateLimitPerSecond);
     this.#unmatched = histogram.route('any', 'unmatched');
     this.#logsRequests = log.isLevelEnabled('debug');
     this.server = connections.createServer(this.handle, this);
@@ -123,7 +120,7 @@ export class Application {
   #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
     if (exchange.isPathMalformed) throw malformedPath();
-    if (route.isLimited) this.#rateLimit?.count(exchange, callerKey(route, caller as Caller));
+    if (route.isLimited) this.#services.rateLimit?.count(exchange, callerKey(route, caller as Caller));
     this.#receive(exchange, route);
   }
 
@@ -228,5 +225,4 @@ export class Application {
   }
 }
 
-/** Browsers are counted apart from the host, so that they cannot use up its requests. */
-const callerKey = ({ operation }: Route, { projectId }: Caller) => `${operation.token} ${projectId}`;
+const callerKey = ({ operation }: Route, { projectId }: Caller) => rateLimitKey(operation.token, projectId);

@@ -10,7 +10,13 @@ interface Window {
   requests: number;
 }
 
-/** At most so many requests of a caller in a window of a second, counted by this process. */
+/** More requests came than the operator allows. */
+export class RateLimitError extends ServiceError {}
+
+/** What of a caller is counted. Browsers are counted apart from the host, so that they cannot use up its requests. */
+export const rateLimitKey = (token: string, projectId: string): string => `${token} ${projectId}`;
+
+/** At most so many requests and frames of a caller in a window of a second, counted by this process. */
 export class RateLimit {
   readonly #max: number;
   readonly #windows = new Map<string, Window>();
@@ -19,17 +25,29 @@ export class RateLimit {
     this.#max = requestsPerSecond;
   }
 
-  /** Counts a request and sets the `RateLimit` headers of its answer. @throws ServiceError 429 `invalid_request` */
+  /** Counts a request and sets the `RateLimit` headers of its answer. @throws RateLimitError 429 `invalid_request` */
   count(exchange: Exchange, caller: string): void {
     const now = performance.now();
     const window = this.#windowOf(caller, now);
     window.requests += 1;
-    const seconds = String(Math.ceil((window.endsAt - now) / 1_000));
     exchange.setHeader('ratelimit-limit', String(this.#max));
     exchange.setHeader('ratelimit-remaining', String(Math.max(0, this.#max - window.requests)));
-    exchange.setHeader('ratelimit-reset', seconds);
+    exchange.setHeader('ratelimit-reset', secondsLeft(window, now));
+    this.#check(window, now);
+  }
+
+  /** Counts a frame of a socket, whose answer has no headers. @throws RateLimitError 429 `invalid_request` */
+  countFrame(caller: string): void {
+    const now = performance.now();
+    const window = this.#windowOf(caller, now);
+    window.requests += 1;
+    this.#check(window, now);
+  }
+
+  #check(window: Window, now: number): void {
     if (window.requests <= this.#max) return;
-    throw new ServiceError(
+    const seconds = secondsLeft(window, now);
+    throw new RateLimitError(
       'invalid_request',
       `more than ${this.#max} requests in a second; try again in ${seconds} second`,
       { status: 429, headers: { 'Retry-After': seconds } },
@@ -47,3 +65,5 @@ export class RateLimit {
     return started;
   }
 }
+
+const secondsLeft = ({ endsAt }: Window, now: number) => String(Math.ceil((endsAt - now) / 1_000));

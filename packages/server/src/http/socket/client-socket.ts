@@ -7,6 +7,7 @@ import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import { loggedAnswer } from '../error-answer.ts';
 import { codeInWordsOf, type GroupNoun, inWordsOf, nounOfToken } from '../older-names.ts';
+import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { FrameRate } from './frame-rate.ts';
@@ -194,6 +195,7 @@ export class ClientSocket implements Watcher, WatchOwner {
       raw = readFrame(bytes);
       const login = this.#login;
       if (login === null) requireAuth(raw);
+      else this.#parts.countFrame(login.writer);
       const frame = checkFrame(raw, login?.writer.group ?? null);
       if (frame.op === 'present' && frame.durable === true) {
         this.#answerLater(frame);
@@ -248,7 +250,7 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   async #logIn(frame: SocketFrame<'auth'>): Promise<Then> {
     const before = this.#login;
-    const login = await logIn(this.#parts.services, frame, this.#requestId, before);
+    const login = await logIn(this.#parts, frame, this.#requestId, before);
     if (before !== null) return () => this.#renewed(login);
     if (this.#ending !== null) {
       login.permit.release();
@@ -297,7 +299,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     const answer = loggedAnswer(error, { socketOp: op, reqId: this.#requestId }, services.log);
     const { code, message } = inWordsOf(this.#noun(frame.groupID !== undefined), answer);
     this.writer.send(JSON.stringify({ ref: refOf(frame), error: code, message }));
-    if (answer.status === 429) this.close(SOCKET_CLOSES.tooFast, code);
+    if (answer.status === 429 && !(answer instanceof RateLimitError)) this.close(SOCKET_CLOSES.tooFast, code);
     else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
   }
 

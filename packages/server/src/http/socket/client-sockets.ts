@@ -8,6 +8,7 @@ import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
 import type { Services } from '../../services.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
 import { ClientSocket } from './client-socket.ts';
 import { endSocketsWithoutAccess } from './socket-access.ts';
 import { requireUpgrade } from './upgrade.ts';
@@ -37,6 +38,7 @@ const OPTIONS = {
 /** All sockets of this process. */
 export class ClientSockets {
   readonly #services: Services;
+  readonly #rateLimit: RateLimit | null;
   readonly #server = new WebSocketServer(OPTIONS);
   readonly #open = new Set<ClientSocket>();
   readonly #loggedIn: OpenStreams<ClientSocket>;
@@ -49,9 +51,10 @@ export class ClientSockets {
   #ticks = 0;
   #isStopping = false;
 
-  constructor(services: Services) {
+  constructor(services: Services, rateLimit: RateLimit | null) {
     const { store, broker, clock, log } = services;
     this.#services = services;
+    this.#rateLimit = rateLimit;
     this.#loggedIn = new OpenStreams({ store, broker, log });
     this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
     this.#projects = new ProjectsInUse(broker, 'eligibility');
@@ -84,6 +87,8 @@ export class ClientSockets {
       this.#waiting += 1;
       const parts = {
         services: this.#services,
+        countFrame: ({ projectId }: { readonly projectId: string }) =>
+          this.#rateLimit?.countFrame(rateLimitKey('client', projectId)),
         loggedIn: (opened: ClientSocket) => {
           this.#waiting -= 1;
           this.#loggedIn.add(opened);

@@ -4,7 +4,7 @@ import type { WriterOf } from '../../core/caller.ts';
 import type { PresenceConnection } from '../../core/presence-connection.ts';
 import { validationError } from '../../core/validation-error.ts';
 import type { StreamPermit } from '../../realtime/sessions/stream-permits.ts';
-import type { Services } from '../../services.ts';
+import type { SocketParts } from './socket-parts.ts';
 
 /** Who is logged in on a socket, and until when. A renewed token changes it. */
 export interface Login {
@@ -22,16 +22,17 @@ export interface Login {
 }
 
 /**
- * Logs in, or renews the token of `before`.
+ * Logs in, or renews the token of `before`. A login is counted once its token is verified: forged ones use up nothing.
  * @throws ServiceError as `GET /v1/client/viewer` does; 429 where the user has too many streams; `invalid_field` where the
  *   renewed token is of another user, or names another connection
  */
 export async function logIn(
-  { authenticator, clients, streams, heldPresence }: Services,
+  { services, countFrame }: Pick<SocketParts<never>, 'services' | 'countFrame'>,
   { token, connectionID }: SocketFrame<'auth'>,
   requestId: string,
   before: Login | null,
 ): Promise<Login> {
+  const { authenticator, clients, streams, heldPresence } = services;
   const header = `Bearer ${token}`;
   const { caller, endsAt } = await authenticator.verifyClient(header);
   const writer = { ...caller, requestId };
@@ -41,6 +42,7 @@ export async function logIn(
     await clients.user(writer);
     return Object.assign(before, renewed);
   }
+  countFrame(caller);
   const permit = streams.permits.take(caller);
   try {
     await clients.user(writer);
