@@ -31,6 +31,12 @@ export interface WebhookState {
   readonly lastAttempt: WebhookAttempt | null;
 }
 
+/** What a write did. The secret is that of a webhook that was created. */
+export interface WebhookWritten {
+  readonly kind: 'created' | 'updated';
+  readonly secret: string;
+}
+
 /** A new secret; the one before signs too until then. */
 export interface RotatedSecret {
   readonly secret: string;
@@ -70,14 +76,11 @@ export class WebhookService {
   }
 
   /**
-   * Creates or updates. The secret is that of a webhook that was created.
+   * Creates or updates.
    * @throws ServiceError for a missing URL, too many webhooks, and 410 where it would go on at a position that is not stored
    */
-  async put(
-    writer: Writer,
-    id: string,
-    { after, ...write }: WebhookInput,
-  ): Promise<{ readonly kind: 'created' | 'updated'; readonly secret: string }> {
+  async put(writer: Writer, id: string, input: WebhookInput): Promise<WebhookWritten> {
+    const { after, ...write } = input;
     const { store, writes } = this.#parts;
     const before = await store.webhooks.find(writer.project, id);
     if (before === null && write.url !== undefined && after !== null)
@@ -86,20 +89,26 @@ export class WebhookService {
     if (isActivated) await this.#requireStart(writer.project, before);
     const secret = newWebhookSecret();
     const stored = { ...write, secret, start: after };
-    const { kind } = await writes.run(
-      writer,
-      {},
-      (context) => store.webhooks.put(writer.project, id, stored, limits.WEBHOOKS_MAX, context),
-      {
-        urlRequired: () => validationError(withUrl(new ValidationErrors())),
-        full: () =>
-          new ServiceError(
-            'invalid_request',
-            `the project has ${limits.WEBHOOKS_MAX} webhooks, which is the most: delete one first`,
-          ),
-      },
-    );
-    return { kind: kind === 'created' ? 'created' : 'updated', secret };
+    // The position was not checked for a webhook that exists: if it is deleted meanwhile, this write must not create it.
+    const isUpdate = before !== null && after !== null;
+    const most = isUpdate ? 0 : limits.WEBHOOKS_MAX;
+    let isDeleted = false;
+    const full = () => {
+      isDeleted = isUpdate;
+      return tooManyWebhooks();
+    };
+    try {
+      const { kind } = await writes.run(
+        writer,
+        {},
+        (context) => store.webhooks.put(writer.project, id, stored, most, context),
+        { urlRequired: () => validationError(withUrl(new ValidationErrors())), full },
+      );
+      return { kind: kind === 'created' ? 'created' : 'updated', secret };
+    } catch (error) {
+      if (!isDeleted) throw error;
+      return this.put(writer, id, input);
+    }
   }
 
   /** Rejects a write that does not fit: whether the URL is missing depends on the webhook being there, and missing comes first. */
@@ -181,6 +190,12 @@ export class WebhookService {
     }
   }
 }
+
+const tooManyWebhooks = () =>
+  new ServiceError(
+    'invalid_request',
+    `the project has ${limits.WEBHOOKS_MAX} webhooks, which is the most: delete one first`,
+  );
 
 function withUrl<M extends ErrorsByStep>(errors: M): M {
   errors.missing.add('url', `${WEBHOOK_URL_EXPECTED}, to create it`);

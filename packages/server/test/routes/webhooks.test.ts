@@ -142,6 +142,19 @@ describe('PUT /v1/webhooks/<ID>', () => {
     // Of a webhook that exists it is of no effect.
     expectDone(await project.put('/v1/webhooks/w', { ...PAUSED, after: ahead }));
   });
+
+  test('a webhook that is deleted meanwhile is not created at a position that is not stored', async () => {
+    const project = await server.project();
+    for (let count = 0; count < 20; count += 1) {
+      await createWebhook(project, 'w', URL_A, { status: 'paused' });
+      const [, answer] = await Promise.all([
+        project.delete('/v1/webhooks/w'),
+        project.put('/v1/webhooks/w', { ...PAUSED, after: 'abc-99999-0' }),
+      ]);
+      if (answer.status !== 200) expectError(answer, 410, 'invalid_request');
+      await project.delete('/v1/webhooks/w');
+    }
+  });
 });
 
 describe('webhooks that are not there', () => {
