@@ -17,6 +17,7 @@ import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
 import { type ChangesSelection, changeProofPart, changesPart } from './part-changes.ts';
 import { type ConversationSelection, conversationPart } from './part-conversation.ts';
+import { followingPart } from './part-following.ts';
 import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
 import { operationsPart } from './part-operations.ts';
@@ -41,6 +42,7 @@ const PARTS: Readonly<Record<string, (pace: Pace, selection: AllSelections) => P
   conversation: conversationPart,
   changes: changesPart,
   'change-proof': changeProofPart,
+  following: followingPart,
 };
 /** A part that proves instead of measuring. */
 const ON_REQUEST = ['change-proof'];
