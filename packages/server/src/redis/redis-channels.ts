@@ -51,17 +51,26 @@ class ShardedChannels implements RedisChannels {
   unsubscribe(channel: string): void {
     const link = this.#links.get(this.#nodes.get(channel) ?? '');
     this.#nodes.delete(channel);
-    void link?.then((open) => open.unsubscribe(channel));
+    // In its turn between `subscribe` before and after it. A link that cannot be opened has no channels.
+    void link?.then(
+      (open) => open.unsubscribe(channel),
+      () => {},
+    );
   }
 
   async drain(channel: string): Promise<void> {
-    const link = await this.#links.get(this.#nodes.get(channel) ?? '');
+    const link = await this.#openLink(this.#nodes.get(channel));
     await link?.drain();
   }
 
   close(): void {
-    for (const link of this.#links.values()) void link.then((open) => open.close());
+    for (const node of this.#links.keys()) void this.#openLink(node).then((open) => open?.close());
     this.#links.clear();
+  }
+
+  /** The link to a node once it is open; null without one, and where it cannot be opened, which is reported to who subscribes. */
+  async #openLink(node: string | undefined): Promise<ChannelLink | null> {
+    return (await this.#links.get(node ?? '')?.catch(() => null)) ?? null;
   }
 
   #link(node: string): Promise<ChannelLink> {

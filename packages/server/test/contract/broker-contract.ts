@@ -215,6 +215,13 @@ function subjectRules(rule: Rule): void {
     );
   }
 
+  rule('a subject that is followed again at once is received', async (publisher, other) => {
+    const listener = new Listener(other);
+    for (const _ of [1, 2, 3]) other.follow({ type: 'changes', project: 'p' })();
+    other.follow({ type: 'changes', project: 'p' });
+    await publishUntilReceived(publisher, { type: 'changes', project: 'p', position: 1 }, listener);
+  });
+
   rule('what a process publishes reaches its own subscribers, whatever they follow', async (publisher) => {
     const listener = new Listener(publisher);
     const changes = OF_SUBJECTS.map((of) => of('own', 1));
