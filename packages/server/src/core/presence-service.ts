@@ -2,7 +2,8 @@ import { canonicalLocation, type PresenceWrite } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import { KeyedMutex } from '../concurrency/keyed-mutex.ts';
 import type { GroupEvent, PresenceScope, PresenceStore } from '../presence/presence-store.ts';
-import type { Eligibility } from '../store/ports/eligibility.ts';
+import type { DurablePresenceOutcome } from '../store/ports/durable-presence.ts';
+import { type Eligibility, isEligible } from '../store/ports/eligibility.ts';
 import type { Store } from '../store/store.ts';
 import type { Origin } from '../store/write-context.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
@@ -67,6 +68,12 @@ export interface UpdatesApplied {
   readonly rejected: readonly { readonly index: number; readonly error: ServiceError }[];
 }
 
+/** The outcomes of the durable updates of one write, and its time. */
+interface DurableStored {
+  readonly outcomes: ReadonlyMap<Update, DurablePresenceOutcome>;
+  readonly now: number;
+}
+
 /** An engine failed meanwhile: it is unknown which updates were applied. */
 export class PartlyAppliedError extends StoreUnavailableError {}
 
@@ -103,7 +110,8 @@ export class PresenceService {
   }
 
   /**
-   * Applies each update on its own; updates of one user in one group in their order.
+   * Applies the updates that are not rejected; those of one user in one group take effect in their order. The durable ones are one
+   * atomic write of the store.
    * @throws PartlyAppliedError
    */
   async putMany(writer: Writer, changes: readonly UserPresenceChange[]): Promise<UpdatesApplied> {
@@ -111,12 +119,23 @@ export class PresenceService {
     const updates = changes.map(({ userId, write }) => toUpdate(project, userId, write, null));
     try {
       const found = await this.#parts.store.eligibility.findMany(project, updates);
+      const eligible = updates.filter((_, index) => isEligible(found[index] as Eligibility));
+      const durable = this.#storeDurable(writer, eligible);
+      // Each durable update awaits it; the first of them may do so after it has failed.
+      durable.catch(() => {});
       const mutex = new KeyedMutex();
       const outcomes = await Promise.allSettled(
         updates.map((update, index) =>
-          mutex.run(JSON.stringify([update.groupId, update.userId]), () =>
-            this.#putOne(writer, update, found[index] as Eligibility),
-          ),
+          mutex.run(JSON.stringify([update.groupId, update.userId]), async () => {
+            const incarnation = requireEligible(found[index] as Eligibility, update);
+            if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation);
+            const stored = await durable;
+            await this.#publishDurable(
+              update,
+              stored.outcomes.get(update) as DurablePresenceOutcome,
+              stored.now,
+            );
+          }),
         ),
       );
       const rejected = outcomes.flatMap((outcome, index) =>
@@ -127,13 +146,6 @@ export class PresenceService {
       if (!(error instanceof StoreUnavailableError)) throw error;
       throw new PartlyAppliedError(error.message, { cause: error });
     }
-  }
-
-  #putOne(writer: Origin, update: Update, eligibility: Eligibility): Promise<void> {
-    const incarnation = requireEligible(eligibility, update);
-    return update.kind === 'durable'
-      ? this.#putDurable(writer, update)
-      : this.#putEphemeral(update, incarnation);
   }
 
   async #putEphemeral(update: Update, incarnation: Incarnation): Promise<void> {
@@ -163,19 +175,36 @@ export class PresenceService {
   }
 
   async #putDurable(writer: Origin, update: Update): Promise<void> {
-    const { project, groupId, userId, location, region } = update;
     const context = writeContext(this.#parts.clock, writer);
-    const write = { userId, groupId, region, location };
-    const outcome = await this.#parts.store.durablePresence.put(project, write, context);
+    const outcome = await this.#parts.store.durablePresence.put(update.project, toDurable(update), context);
+    if (outcome.kind === 'set' && outcome.changes.length > 0)
+      this.#parts.changeOrdering.written(update.project);
+    await this.#publishDurable(update, outcome, context.now);
+  }
+
+  /** Stores the durable ones of the updates. */
+  async #storeDurable(writer: Writer, updates: readonly Update[]): Promise<DurableStored> {
+    const context = writeContext(this.#parts.clock, writer);
+    const durable = updates.filter(({ kind }) => kind === 'durable');
+    if (durable.length === 0) return { outcomes: new Map(), now: context.now };
+    const { store, changeOrdering } = this.#parts;
+    const written = await store.durablePresence.putMany(writer.project, durable.map(toDurable), context);
+    if (written.changes.length > 0) changeOrdering.written(writer.project);
+    const outcomes = written.outcomes.map((outcome, index) => [durable[index] as Update, outcome] as const);
+    return { outcomes: new Map(outcomes), now: context.now };
+  }
+
+  /** @throws ServiceError where the update was rejected */
+  async #publishDurable(update: Update, outcome: DurablePresenceOutcome, now: number): Promise<void> {
     if (outcome.kind === 'rejected') {
       requireEligible(outcome.eligibility, update);
       return;
     }
-    const { previous, at, endedTo, changes } = outcome;
-    if (changes.length > 0) this.#parts.changeOrdering.written(project);
+    const { userId, location } = update;
+    const { previous, at, endedTo } = outcome;
     const from = previous === location ? null : previous;
     const event = { type: 'durable', userId, location, at, from } as const;
-    await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, context.now);
+    await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, now);
   }
 
   /** A failure is logged: the location is stored, and streams read it again when the engine is back. */
@@ -187,6 +216,8 @@ export class PresenceService {
     }
   }
 }
+
+const toDurable = ({ userId, groupId, region, location }: Update) => ({ userId, groupId, region, location });
 
 function toUpdate(
   project: ProjectKey,

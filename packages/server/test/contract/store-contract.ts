@@ -12,6 +12,7 @@ import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
 import { durableEndingContract } from './store/durable-ending-contract.ts';
 import { durableFilterContract } from './store/durable-filter-contract.ts';
+import { durableListContract } from './store/durable-list-contract.ts';
 import { presenceContract } from './store/durable-presence-contract.ts';
 import { eligibilityContract } from './store/eligibility-contract.ts';
 import { groupContract } from './store/group-contract.ts';
@@ -56,6 +57,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'the end of durable presence': durableEndingContract,
   'filters of durable presence': durableFilterContract,
   'bounds of durable presence': durableBoundsContract,
+  'lists of durable presence': durableListContract,
   pages: pageContract,
   'whole lists': wholeListContract,
   preconditions: preconditionContract,

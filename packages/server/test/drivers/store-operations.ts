@@ -146,6 +146,15 @@ export const WRITES: Operations = {
       { ...DURABLE_UPDATE, region: '{"s":"2"}', location: SITE_PAGE },
       { now: size, revision: 'r', ...BY_TEST },
     ),
+  'durablePresence.putMany': ({ store, key }, size) =>
+    store.durablePresence.putMany(
+      key,
+      numbered('u', Math.max(2, Math.min(size, 1_000))).map((userId) => ({
+        ...{ ...DURABLE_UPDATE, userId },
+        ...{ region: '{"s":"2"}', location: location(size) },
+      })),
+      { now: size, revision: 'r', ...BY_TEST },
+    ),
   'threads.put': ({ store, key }, size) =>
     store.threads.put(key, `t${size}`, { groupId: 'g', name: 'T', location: location(size) }, write(size)),
   'threads.put of what is there': ({ store, key }, size) =>

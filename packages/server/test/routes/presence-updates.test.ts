@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { limits, type RejectedPresenceUpdate } from '@rollcall/protocol';
 import { buildIds } from '../support/build.ts';
+import { readChanges } from '../support/change-feed.ts';
 import { expectError, expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -115,6 +116,43 @@ describe('PUT /v1/presence', () => {
     const durable = Array.from({ length: 20 }, (_, index) => line(index, { durable: true }));
     expectOk(await put(durable));
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '19' });
+  });
+
+  test('the changes of the durable updates of one request stand together, in their order, also where requests race', async () => {
+    const durable = (userID: string, page: string, more = {}) => at(userID, page, { durable: true, ...more });
+    const requests = Array.from({ length: 6 }, (_, request) => ({
+      id: `r${request}`,
+      updates: Array.from({ length: 10 }, (_, index) => `${request}-${index}`).flatMap((page) => [
+        ...[durable('ada', page), durable('nobody', page), at('bob', page)],
+        ...[durable('bob', page), durable('ada', page, { groupID: 'h' })],
+      ]),
+    }));
+    await Promise.all(
+      requests.map(async ({ id, updates }) => {
+        const answer = await project.put('/v1/presence', { updates }, { 'x-request-id': id });
+        const { updated, refused } = expectOk<Applied>(answer);
+        assert.equal(updated, 40);
+        assert.deepEqual(
+          refused.map(({ index, error }) => [index, error]),
+          Array.from({ length: 10 }, (_, index) => [5 * index + 1, 'user_not_found']),
+        );
+      }),
+    );
+    const changes = await readChanges(project, 180, { type: 'durable_presence.moved' });
+    const ids = changes.map(({ request_id }) => request_id);
+    const runs = ids.filter((id, index) => id !== ids[index - 1]);
+    assert.deepEqual([...runs].sort(), requests.map(({ id }) => id).sort(), 'each request is one run');
+    const ofRequest = changes.filter(({ request_id }) => request_id === 'r0');
+    assert.deepEqual(
+      ofRequest.map(({ user, group }) => `${user} in ${group}`),
+      Array.from({ length: 10 }, () => ['ada in g', 'bob in g', 'ada in h']).flat(),
+    );
+    const { durable: latest } = await presence.entryOf('ada');
+    assert.deepEqual(
+      latest?.location,
+      { page: `${runs.at(-1)?.slice(1)}-9` },
+      'the last one is the last commit',
+    );
   });
 
   test('PUT /v1/presence accepts 1 to 1,000 updates', async () => {

@@ -5,7 +5,7 @@ import { changeTexts } from '../contract/store/entries.ts';
 import { shown } from '../support/shown-eligibility.ts';
 
 /**
- * An outcome without the parts that a driver may choose: wording and order. A field that a batch changed and changed
+ * An outcome without the parts that a driver may choose: wording and order; of a list, each outcome. A field that a batch changed and changed
  * back may be named or not: it is omitted where `expected` does not name it.
  */
 export function comparableOutcome(outcome: unknown, expected: unknown): unknown {
@@ -14,6 +14,8 @@ export function comparableOutcome(outcome: unknown, expected: unknown): unknown 
   if (kind === 'malformed') return { kind };
   if ('errors' in outcome) return { kind, errors: pathsOf((outcome as InvalidBatch).errors) };
   if ('eligibility' in outcome) return { kind, eligibility: shown(outcome.eligibility as Eligibility) };
+  if ('outcomes' in outcome)
+    return (outcome.outcomes as unknown[]).map((each) => comparableOutcome(each, each));
   if (!('changes' in outcome)) return outcome;
   const named = new Set(textsOf(expected));
   const changes = textsOf(outcome).filter(

@@ -3,6 +3,7 @@ import type { Change } from '../../src/store/changes.ts';
 import type { DurableBounds } from '../../src/store/durable-bounds.ts';
 import type {
   DurablePresenceOutcome,
+  DurablePresenceOutcomes,
   DurablePresenceUpdate,
 } from '../../src/store/ports/durable-presence.ts';
 import { type Eligibility, isEligible } from '../../src/store/ports/eligibility.ts';
@@ -41,6 +42,16 @@ export function putDurablePresence(
   if (previous !== update.location) changes.push({ type: 'durable_presence.moved', group, user });
   if (ended.length > 0) changes.push({ type: 'durable_presence.removed', group, user });
   return { kind: 'set', previous, at, endedTo: ended.at(-1)?.at ?? null, changes };
+}
+
+export function putDurablePresences(
+  world: World,
+  updates: readonly DurablePresenceUpdate[],
+  context: WriteContext,
+  bounds: DurableBounds,
+): DurablePresenceOutcomes {
+  const outcomes = updates.map((update) => putDurablePresence(world, update, context, bounds));
+  return { outcomes, changes: outcomes.flatMap((each) => (each.kind === 'set' ? each.changes : [])) };
 }
 
 function exceeds(locations: readonly DurablePresenceUpdate[], bounds: DurableBounds): boolean {

@@ -31,7 +31,7 @@ import type { Page, PageRequest } from '../../src/values/page.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { applyBatch } from './model-batch.ts';
 import { changesOf, recordChanges } from './model-changes.ts';
-import { eligibilityOf, putDurablePresence } from './model-durable-presence.ts';
+import { eligibilityOf, putDurablePresence, putDurablePresences } from './model-durable-presence.ts';
 import * as modelMessages from './model-messages.ts';
 import { byId, fields, isAfter, latest, pageOf, passes, totalPageOf, userEntry } from './model-pages.ts';
 import { addProject, ModelState } from './model-state.ts';
@@ -225,6 +225,10 @@ export class StoreModel implements Store {
         putDurablePresence(this.#write(key), update, context, this.#state.durableBounds),
         context,
       ),
+    putMany: async (key, updates, context) => {
+      const bounds = this.#state.durableBounds;
+      return this.#recorded(key, putDurablePresences(this.#write(key), updates, context, bounds), context);
+    },
     list: async (key, groupId, filter, { after, limit }) => {
       const { presence, users } = this.#read(key);
       const passing = presence.filter((entry) => entry.groupId === groupId && passes(entry.location, filter));

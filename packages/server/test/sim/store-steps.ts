@@ -119,18 +119,30 @@ export class StepSource {
   }
 
   #putPresence(): Step {
+    const context = this.#context({});
+    if (this.#random.chance(0.4)) {
+      const updates = Array.from({ length: Math.floor(this.#random.next() * 8) }, () =>
+        this.#durableUpdate(),
+      );
+      return step('putManyDurablePresences', [updates, context], (store, project) =>
+        store.durablePresence.putMany(project, updates, context),
+      );
+    }
+    const update = this.#durableUpdate();
+    return step('putDurablePresence', [update, context], (store, project) =>
+      store.durablePresence.put(project, update, context),
+    );
+  }
+
+  #durableUpdate() {
     const random = this.#random;
     const location = random.pick(LOCATIONS);
-    const update = {
+    return {
       userId: random.pick(NAMED),
       groupId: random.pick(GROUPS),
       region: random.chance(0.5) ? location : random.pick(REGIONS),
       location,
     };
-    const context = this.#context({});
-    return step('putDurablePresence', [update, context], (store, project) =>
-      store.durablePresence.put(project, update, context),
-    );
   }
 
   #putPreferences(): Step {

@@ -29,6 +29,12 @@ export type DurablePresenceOutcome =
     }
   | { readonly kind: 'rejected'; readonly eligibility: Eligibility };
 
+/** What became of each update of a list, in its order, and all changes that were made, in the same order. */
+export interface DurablePresenceOutcomes {
+  readonly outcomes: readonly DurablePresenceOutcome[];
+  readonly changes: readonly Change[];
+}
+
 export interface DurablePresence {
   readonly userId: string;
   readonly location: Json;
@@ -49,6 +55,16 @@ export interface DurablePresenceStore {
     update: DurablePresenceUpdate,
     context: WriteContext,
   ): Promise<DurablePresenceOutcome>;
+  /**
+   * Applies each update as {@link put} does, in the order of the list, in one atomic step. One that is rejected does not
+   * prevent the others. Readers see all that were applied or none, and their changes stand together in the record. The list
+   * has at most 1,000 updates: the caller bounds it.
+   */
+  putMany(
+    project: ProjectKey,
+    updates: readonly DurablePresenceUpdate[],
+    context: WriteContext,
+  ): Promise<DurablePresenceOutcomes>;
   /**
    * For each user with durable presence that passes the filter, the latest of it; in ascending order of user ID,
    * after `after`, `limit` users or all that there are. Users set deleted are left out.

@@ -145,5 +145,8 @@ const toUsage = (row: Row): DurableUsage => {
 /** The counts of a row; null where nothing was counted. */
 export const usageOf = (row: Row): DurableUsage | null => (row[0] === null ? null : toUsage(row));
 
-const exceeds = ({ locations, bytes }: DurableUsage, bounds: DurableBounds): boolean =>
-  locations > bounds.locations || bytes > bounds.bytes;
+/** Whether so many locations with so much text are more than the bounds. */
+export const exceeds = (
+  { locations, bytes }: Pick<DurableUsage, 'locations' | 'bytes'>,
+  bounds: DurableBounds,
+): boolean => locations > bounds.locations || bytes > bounds.bytes;

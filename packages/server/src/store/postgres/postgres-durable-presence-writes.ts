@@ -6,7 +6,7 @@ import type { DurablePresenceOutcome, DurablePresenceUpdate } from '../ports/dur
 import { isEligible } from '../ports/eligibility.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
-import type { Attempt } from './connections/postgres-database.ts';
+import type { Attempt, Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
 import { endOldest, LOCK_USAGE, OF_MEMBER, usageOf } from './postgres-durable-bounds.ts';
@@ -84,40 +84,73 @@ export async function putDurablePresence(
   context: WriteContext,
   bounds: DurableBounds,
 ): Promise<DurablePresenceOutcome> {
+  if (update.region === update.location) {
+    const [row] = await attempt.run(...putCall(project, update, context, bounds));
+    const outcome = await outcomeOf(row as Row, () => attempt.run(...eligibilityCall(project, [update])));
+    if (outcome?.kind === 'set') return { ...outcome, changes: durablePresenceChanges(update, outcome) };
+    if (outcome !== null) return outcome;
+  }
+  return attempt.transaction(async (transaction) => {
+    const lock: Call = [LOCK_USAGE, project, update.groupId, update.userId];
+    const outcome = await putLocked(transaction, project, update, context, bounds, [lock]);
+    if (outcome.kind === 'set') await transaction.commit(recordCalls(project, outcome.changes, context));
+    return outcome;
+  });
+}
+
+/**
+ * Sets a location in a transaction that has locked what is counted of the member, or does so by the calls `before`. Its
+ * changes are left to record.
+ */
+export async function putLocked(
+  transaction: Transaction,
+  project: ProjectKey,
+  update: DurablePresenceUpdate,
+  context: WriteContext,
+  bounds: DurableBounds,
+  before: readonly Call[] = [],
+): Promise<DurablePresenceOutcome> {
   const { userId, groupId, region, location } = update;
   const member = [project, groupId, userId] as const;
-  const key = [...member, locationKey(region)] as const;
+  const answers = await transaction.run(...before, putCall(project, update, context, null), [
+    ...([REMOVE_OLD_PAIRS, ...member, locationKey(region), bytesArray(pairKeys(location))] as const),
+  ]);
+  const [row] = answers.at(-2) as Row[];
+  const readEligibility = async () => (await transaction.run(eligibilityCall(project, [update])))[0];
+  const outcome = await outcomeOf(row as Row, readEligibility);
+  if (outcome === null) throw new LostRaceError('the membership began meanwhile');
+  if (outcome.kind === 'rejected') return outcome;
+  const usage = usageOf((row as Row).slice(4));
+  const endedTo = await endOldest(transaction, member, usage, outcome.at, bounds);
+  return { ...outcome, endedTo, changes: durablePresenceChanges(update, { ...outcome, endedTo }) };
+}
+
+/** The call of {@link PUT}, which records its change where it has bounds. */
+function putCall(
+  project: ProjectKey,
+  { userId, groupId, region, location }: DurablePresenceUpdate,
+  context: WriteContext,
+  within: DurableBounds | null,
+): Call {
   const moved = { type: 'durable_presence.moved', group: groupId, user: userId } as const;
-  const pairs = bytesArray(pairKeys(location));
-  const eligibility = eligibilityCall(project, [update]);
-  const put = (within: DurableBounds | null): Call => [
-    ...([PUT, ...key, region, locationKey(location), location, context.now, pairs] as const),
+  return [
+    ...([
+      PUT,
+      project,
+      groupId,
+      userId,
+      locationKey(region),
+      region,
+      locationKey(location),
+      location,
+    ] as const),
+    context.now,
+    bytesArray(pairKeys(location)),
     within?.locations ?? null,
     within?.bytes ?? null,
     ...originOf(context),
     textOfChanges(within === null ? [] : [moved]),
   ];
-  if (region === location) {
-    const [row] = await attempt.run(...put(bounds));
-    const outcome = await outcomeOf(row as Row, () => attempt.run(...eligibility));
-    if (outcome?.kind === 'set') return { ...outcome, changes: durablePresenceChanges(update, outcome) };
-    if (outcome !== null) return outcome;
-  }
-  return attempt.transaction(async (transaction) => {
-    const [, [row]] = await transaction.run([LOCK_USAGE, ...member], put(null), [
-      REMOVE_OLD_PAIRS,
-      ...key,
-      pairs,
-    ]);
-    const outcome = await outcomeOf(row as Row, async () => (await transaction.run(eligibility))[0]);
-    if (outcome === null) throw new LostRaceError('the membership began meanwhile');
-    if (outcome.kind === 'rejected') return outcome;
-    const usage = usageOf((row as Row).slice(4));
-    const endedTo = await endOldest(transaction, member, usage, outcome.at, bounds);
-    const changes = durablePresenceChanges(update, { ...outcome, endedTo });
-    await transaction.commit(recordCalls(project, changes, context));
-    return { ...outcome, endedTo, changes };
-  });
 }
 
 /**

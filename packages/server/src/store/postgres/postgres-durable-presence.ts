@@ -1,6 +1,13 @@
 import type { LocationFilter } from '../../values/location-filter.ts';
-import type { DurablePresence, DurablePresenceStore } from '../ports/durable-presence.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
+import type {
+  DurablePresence,
+  DurablePresenceStore,
+  DurablePresenceUpdate,
+} from '../ports/durable-presence.ts';
+import type { WriteContext } from '../write-context.ts';
 import type { Row } from './connections/postgres-connection.ts';
+import { changesIn, putDurablePresences } from './postgres-durable-presence-lists.ts';
 import { putDurablePresence } from './postgres-durable-presence-writes.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { rowOf } from './postgres-lists.ts';
@@ -59,12 +66,29 @@ const LATEST = `
 
 /** Durable presence (see the port). */
 export function durablePresenceStore({ database, durableBounds }: PostgresEngine): DurablePresenceStore {
+  const put = (project: ProjectKey, update: DurablePresenceUpdate, context: WriteContext) =>
+    database.operation((attempt) => putDurablePresence(attempt, project, update, context, durableBounds), {
+      project,
+      row: rowOfMember(update),
+    });
   return {
-    put: (project, update, context) =>
-      database.operation((attempt) => putDurablePresence(attempt, project, update, context, durableBounds), {
-        project,
-        row: `presence ${update.groupId} ${update.userId}`,
-      }),
+    put,
+    async putMany(project, updates, context) {
+      const [first, second] = updates;
+      if (first === undefined) return { outcomes: [], changes: [] };
+      // One update is one statement.
+      const outcomes =
+        second === undefined
+          ? [await put(project, first, context)]
+          : await database.operation(
+              (attempt) => putDurablePresences(attempt, project, updates, context, durableBounds),
+              {
+                project,
+                ...(updates.every((each) => isOfMember(each, first)) && { row: rowOfMember(first) }),
+              },
+            );
+      return { outcomes, changes: changesIn(outcomes) };
+    },
     async list(project, groupId, filter, { after, limit }) {
       const page = [project, groupId, after ?? '', limit] as const;
       return (await database.read(...filtered(page, filter))).map(toDurable);
@@ -72,6 +96,12 @@ export function durablePresenceStore({ database, durableBounds }: PostgresEngine
     find: (project, groupId, userId) => database.readOne(toDurable, LATEST, project, groupId, userId),
   };
 }
+
+const isOfMember = (one: DurablePresenceUpdate, other: DurablePresenceUpdate): boolean =>
+  one.groupId === other.groupId && one.userId === other.userId;
+
+/** The writes of a member's durable presence wait for each other here. */
+const rowOfMember = ({ groupId, userId }: DurablePresenceUpdate): string => `presence ${groupId} ${userId}`;
 
 function filtered(page: readonly unknown[], filter: LocationFilter): [string, ...unknown[]] {
   if (filter === null) return [LIST_ALL, ...page];

@@ -2,7 +2,11 @@ import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { durablePresenceChanges } from '../changes.ts';
 import type { DurableBounds } from '../durable-bounds.ts';
-import type { DurablePresenceOutcome, DurablePresenceUpdate } from '../ports/durable-presence.ts';
+import type {
+  DurablePresenceOutcome,
+  DurablePresenceOutcomes,
+  DurablePresenceUpdate,
+} from '../ports/durable-presence.ts';
 import { isEligible } from '../ports/eligibility.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -82,6 +86,18 @@ export class DurablePresenceWrites {
     if (!isEligible(eligibility)) return { kind: 'rejected', eligibility };
     const set = this.#set(row, update, (latest) => (latest === null ? now : Math.max(now, latest + 1)));
     return { kind: 'set', ...set, changes: durablePresenceChanges(update, set) };
+  }
+
+  putMany(
+    project: ProjectKey,
+    updates: readonly DurablePresenceUpdate[],
+    context: WriteContext,
+  ): DurablePresenceOutcomes {
+    const outcomes = updates.map((update) => this.put(project, update, context));
+    return {
+      outcomes,
+      changes: outcomes.flatMap((outcome) => (outcome.kind === 'set' ? outcome.changes : [])),
+    };
   }
 
   /** Sets a location of another store at its time, whatever the statuses are; not where the region has one already. */

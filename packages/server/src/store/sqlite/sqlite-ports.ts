@@ -42,7 +42,7 @@ export const sqlitePorts = (
   groups: { ...groupReads(reader, snapshots), ...methods('groups', 'put', 'delete', 'connect') },
   members: { ...memberReads(reader), ...methods('members', 'change') },
   eligibility: eligibilityReads(reader),
-  durablePresence: { ...durablePresenceReads(reader), ...methods('durablePresence', 'put') },
+  durablePresence: { ...durablePresenceReads(reader), ...methods('durablePresence', 'put', 'putMany') },
   threads: { ...threadReads(reader), ...methods('threads', 'put', 'delete', 'markSeen') },
   messages: { ...messageReads(reader), ...methods('messages', 'put', 'append', 'delete') },
   conversationFeed: conversationFeedReads(reader),

@@ -33,6 +33,10 @@ const PURGE_CHECKPOINT_BYTES = 8 * 1_024 ** 2;
 const isLarge = ([, port, , parameters]: WriteRequest): boolean =>
   port === 'batches' || parameters.some(hasPackedList);
 
+/** How many operations a write is: each update of a list counts. */
+const operationsIn = ([, , method, [, updates]]: WriteRequest): number =>
+  method === 'putMany' && Array.isArray(updates) ? updates.length : 1;
+
 /** Whether a write leaves rows that are removed in the background. */
 const leavesRows = ([, port, method]: WriteRequest): boolean =>
   method === 'delete' && (port === 'projects' || port === 'groups' || port === 'threads');
@@ -107,9 +111,12 @@ class WriterThread {
    * later ones wait for no other.
    */
   #sharing(): number {
-    const large = this.#queue.findIndex(isLarge);
-    const { maxOperationsPerCommit } = this.#options;
-    return large === -1 ? maxOperationsPerCommit : Math.max(1, Math.min(large, maxOperationsPerCommit));
+    let operations = 0;
+    for (const [index, request] of this.#queue.entries()) {
+      operations += operationsIn(request);
+      if (isLarge(request) || operations > this.#options.maxOperationsPerCommit) return Math.max(1, index);
+    }
+    return this.#queue.length;
   }
 
   #receive(): ToWriter | null {

@@ -152,6 +152,7 @@ export function projectContract(lab: StoreLab): void {
     applyBatch: (roster) => roster.batch({ users: [{ id: 'ann' }] }),
     putPreferences: ({ store, key }) => store.preferences.put(key, 'ann', {}, CONTEXT),
     putDurablePresence: (roster) => putPresence(roster),
+    putManyDurablePresences: (roster) => putPresences(roster),
   };
   for (const [name, write] of Object.entries(writes)) {
     test(`${name} with the key of a deleted project rejects with ProjectGoneError, and does not change the project that has the ID now`, async () => {
@@ -237,11 +238,13 @@ async function furnished(lab: StoreLab): Promise<Roster> {
   return roster;
 }
 
-function putPresence(roster: Roster) {
-  const location = '{"page":"1"}';
-  const update = { userId: 'ann', groupId: 'group', region: location, location };
-  return roster.store.durablePresence.put(roster.key, update, roster.next());
-}
+const LOCATION = '{"page":"1"}';
+const PRESENCE = { userId: 'ann', groupId: 'group', region: LOCATION, location: LOCATION };
+
+const putPresence = (roster: Roster) => roster.store.durablePresence.put(roster.key, PRESENCE, roster.next());
+
+const putPresences = (roster: Roster) =>
+  roster.store.durablePresence.putMany(roster.key, [PRESENCE, { ...PRESENCE, userId: 'bob' }], roster.next());
 
 async function assertEmpty({ store, key }: Roster): Promise<void> {
   assert.equal(await store.groups.find(key, 'group'), null);
