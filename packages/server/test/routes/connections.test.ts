@@ -133,6 +133,10 @@ describe('data and expand of presence', () => {
       const answer = await p.project.get(`/v1/groups/g/presence?${new URLSearchParams({ expand })}`);
       expectError(answer, 400, 'invalid_field', 'expand');
     }
+    for (const path of ['/v1/groups/g/presence?', '/v1/users/a/presence?groupID=g&']) {
+      const answer = await p.project.get(`${path}expand=data&expand=user`);
+      expectError(answer, 400, 'invalid_field', 'expand');
+    }
   });
 
   test('a stream with expand=data,user has data and user events, and arrived with the user', async () => {

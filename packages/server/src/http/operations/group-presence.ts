@@ -182,8 +182,9 @@ function listPresence(
 export function presenceList(groupId: string, query: GroupPresenceQuery): ListName | null {
   const { location } = query as { location?: unknown };
   if (location !== undefined && !isLocation(location)) return null;
-  const { expand: _expand, ...filter } = filterOf(query);
-  return ['presence', groupId, JSON.stringify(filter)];
+  // What is shown is no part of the name, and the query is not validated yet.
+  const { expand: _expand, ...parameters } = query;
+  return ['presence', groupId, JSON.stringify(filterOf(parameters))];
 }
 
 const isLocation = (value: unknown) =>
