@@ -75,7 +75,7 @@ export class ClientSessions {
     holder: PresenceHolder | null = null,
   ): Promise<void> {
     const groupID = groupOf(caller, write.groupID ?? null);
-    await this.#logins.apply(caller);
+    if (caller.details !== null) await this.#logins.apply(caller);
     try {
       await this.#parts.presence.put(caller, caller.userId, { ...write, groupID }, holder);
     } catch (error) {

@@ -111,10 +111,11 @@ export class HeldPresence {
   }
 
   #groupOf(scope: PresenceScope): Group {
-    const key = JSON.stringify([scope.project, scope.groupId]);
-    const group =
-      this.#groups.get(key) ??
-      new HeldGroup<PresenceConnection>(scope, this, this.#parts.presenceTtlSeconds * 1_000);
+    // No ID has a NUL.
+    const key = `${scope.project}\0${scope.groupId}`;
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const group = new HeldGroup<PresenceConnection>(scope, this, this.#parts.presenceTtlSeconds * 1_000);
     this.#groups.set(key, group);
     return group;
   }

@@ -57,9 +57,9 @@ export class PresenceConnection {
   }
 
   /** @throws ServiceError `invalid_request` where it would hold too many locations, or like every update of a client */
-  async present(writer: ClientWriter, write: PresenceChange): Promise<void> {
+  present(writer: ClientWriter, write: PresenceChange): Promise<void> {
     if (this.#size >= limits.SOCKET_LOCATIONS_MAX && !this.#isHeld(write)) throw tooMany();
-    await this.#owner.put(this, writer, write);
+    return this.#owner.put(this, writer, write);
   }
 
   /** Ends the holds of a location. @throws ServiceError like every update of a client */

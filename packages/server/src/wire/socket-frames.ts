@@ -8,6 +8,7 @@ const FINAL = 0x80;
 const TEXT = 0x1;
 const CONTINUATION = 0x0;
 const HEADER_MAX_BYTES = 4;
+const NO_HEAD = Buffer.alloc(0);
 
 /** A frame of at most {@link FRAME_MAX_BYTES} of these bytes: a whole text message, or one of its fragments. */
 export function frameOf(parts: readonly Buffer[], isFirst = true, isLast = true): Buffer {
@@ -39,6 +40,17 @@ export function messageFrames(head: Buffer, rest: Buffer): Buffer[] {
     frames.push(frameOf([whole.subarray(from, to)], from === 0, to >= whole.length));
   }
   return frames;
+}
+
+/** The frames of a text message as one buffer. Most are short, so their bytes are written where they stay. */
+export function textMessage(text: string): Buffer {
+  const length = Buffer.byteLength(text);
+  if (length >= 126) return Buffer.concat(messageFrames(NO_HEAD, Buffer.from(text)));
+  const frame = Buffer.allocUnsafe(2 + length);
+  frame[0] = FINAL | TEXT;
+  frame[1] = length;
+  frame.write(text, 2);
+  return frame;
 }
 
 /** The beginning of each message of a watch, which the JSON of its number names. */

@@ -197,11 +197,11 @@ export class ClientSocket implements Watcher, WatchOwner {
       if (login === null) requireAuth(raw);
       else this.#parts.countFrame(login.writer);
       const frame = checkFrame(raw, login?.writer.group ?? null);
-      if (frame.op === 'present' && frame.durable === true) {
-        this.#answerLater(frame);
+      if (login !== null && frame.op === 'present' && frame.durable === true) {
+        this.#answerLater(frame, login);
         return null;
       }
-      return this.#run(frame)
+      return this.#run(frame, login)
         .then((then) => this.#answer(frame.ref, then))
         .catch((error) => this.#fail(raw, error));
     } catch (error) {
@@ -211,16 +211,18 @@ export class ClientSocket implements Watcher, WatchOwner {
   }
 
   /** A durable update may wait for a second, and the next frames do not. */
-  #answerLater(frame: SocketFrame<'present'>): void {
-    const stored = this.#authenticated().then((login) =>
+  #answerLater(frame: SocketFrame<'present'>, login: Login): void {
+    const stored = Promise.resolve(this.#authenticate()).then(() =>
       this.#durable.put(login.writer, changeOf(frame, login.writer.group)),
     );
     stored.then(() => this.#answer(frame.ref, undefined)).catch((error) => this.#fail(frame as never, error));
   }
 
-  async #run(frame: SocketFrame): Promise<Then> {
-    if (frame.op === 'auth') return this.#logIn(frame);
-    const login = await this.#authenticated();
+  async #run(frame: SocketFrame, login: Login | null): Promise<Then> {
+    if (frame.op === 'auth' || login === null) return this.#logIn(frame as SocketFrame<'auth'>);
+    // Most tokens were verified less than a second ago: no promise more than needed.
+    const verified = this.#authenticate();
+    if (verified instanceof Promise) await verified;
     const { writer, connection } = login;
     switch (frame.op) {
       case 'present':
@@ -237,12 +239,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     }
   }
 
-  /** The login, whose token is verified as that of an HTTP request. @throws ServiceError */
-  async #authenticated(): Promise<Login> {
-    await this.#authenticate();
-    return this.#login as Login;
-  }
-
+  /** Verifies the token as that of an HTTP request. @throws ServiceError (a rejection) */
   #authenticate() {
     const { header } = this.#login as Login;
     return this.#parts.services.authenticator.authenticateClient(header);

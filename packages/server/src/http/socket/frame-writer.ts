@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { messageFrames } from '../../wire/socket-frames.ts';
+import { textMessage } from '../../wire/socket-frames.ts';
 
 type OnTaken = (() => void) | undefined;
 
@@ -9,8 +9,6 @@ interface Waiting {
   readonly hasMore: boolean;
   readonly onTaken: OnTaken;
 }
-
-const NO_HEAD = Buffer.alloc(0);
 
 /**
  * Writes the messages of a socket, each whole. A long message is written as fragments while the network takes them; what other
@@ -63,7 +61,7 @@ export class FrameWriter {
 
   /** Writes a text message by itself. */
   send(text: string): void {
-    this.write(null, Buffer.concat(messageFrames(NO_HEAD, Buffer.from(text))));
+    this.write(null, textMessage(text));
   }
 
   #send(stream: object | null, frames: Buffer, hasMore: boolean, onTaken: OnTaken): void {
