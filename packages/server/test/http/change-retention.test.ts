@@ -25,7 +25,7 @@ test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not
     await put('third');
     assert.deepEqual(await users(), ['first', 'second', 'third']);
     clock.move(HOUR_MS);
-    for (let tick = 0; tick < 1_000 && (await users()).length > 1; tick += 1) await nextIteration();
+    for (let tick = 0; tick < 100_000 && (await users()).length > 1; tick += 1) await nextIteration();
     assert.deepEqual(await users(), ['third']);
     retention.close();
   }));

@@ -69,6 +69,8 @@ function targetOf(described: DescribedOperation, project: Project, withQuery: bo
         encodeURIComponent(name === 'project_id' ? project.id : String(value)),
       );
     } else if (source === 'query' && value !== undefined && (withQuery || required === true)) {
+      // It belongs to streams: a reading with it is rejected.
+      if (name === 'connectionID') continue;
       query.set(name, String(value));
     }
   }

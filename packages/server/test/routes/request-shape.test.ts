@@ -14,12 +14,16 @@ let project: Project;
 before(async () => {
   project = await server.project();
   await project.seed({ users: [{ id: 'u' }], groups: [{ id: 'g', name: 'G', members: ['u'] }] });
+  await project.put('/v1/webhooks/w', { url: 'https://receiver.invalid/', status: 'paused' });
 });
 
 /** Every endpoint that reads a body. */
 const WRITES = DATA_ENDPOINTS.filter(({ body }) => body !== undefined);
 /** Those of them in which no field is required, so that `{}` fits. */
-const ALL_OPTIONAL = ['PUT /v1/groups/g', 'POST /v1/groups/g/members', 'POST /v1/batch', 'PUT /v1/users/u'];
+const ALL_OPTIONAL = [
+  ...['PUT /v1/groups/g', 'POST /v1/groups/g/members', 'POST /v1/batch', 'PUT /v1/users/u'],
+  'PUT /v1/webhooks/w',
+];
 const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 /** Sends a body that is given as text or bytes, as JSON. */
