@@ -259,7 +259,7 @@ export interface PresenceStore {
    */
   set(update: PresenceUpdate): Promise<PresenceChange>;
   /**
-   * Ends the user's holds of exactly this location, in every region, whoever holds it and whether or not the user is shown there;
+   * Ends the user's holds of exactly this location, in every region, of every holder, and whether or not the user is shown there;
    * with a connection, the holds of this connection alone. True when one of them was live, or else nothing is done.
    */
   clear(

@@ -76,7 +76,7 @@ export class WebhookRun {
     this.#wake();
   }
 
-  /** Ends the attempt under way too; its delivery is sent again by whoever leases the webhook next. */
+  /** Ends the attempt under way too; its delivery is sent again by the process that leases the webhook next. */
   abort(): void {
     this.end();
     this.#aborting.abort();

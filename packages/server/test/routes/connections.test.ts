@@ -29,7 +29,7 @@ describe('connectionID of a presence update', () => {
     ]);
   });
 
-  test('absent without connectionID clears the location whoever holds it', async () => {
+  test('absent without connectionID clears the location of every holder', async () => {
     const p = await streams.presence('a');
     await put(p, { location: PAGE_1, connectionID: '!~' });
     await put(p, { location: PAGE_1 });

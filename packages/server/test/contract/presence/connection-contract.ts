@@ -35,7 +35,7 @@ export function connectionContract(rule: Rule): void {
     assert.deepEqual(await watch.first(2), [arrived(PAGE_1), departed(PAGE_1, 'expired')]);
   });
 
-  rule('absent without a connection clears a location whoever holds it, in every region', async (scene) => {
+  rule('absent without a connection clears a location of every holder, in every region', async (scene) => {
     const watch = await scene.watch();
     await scene.set('ann', PAGE_1, A);
     await scene.set('ann', PAGE_1, { ...B, ...IN_SITE });

@@ -87,7 +87,7 @@ export class PresenceScene {
     return this.store.set(update);
   }
 
-  /** @param connection without it, whoever holds the location */
+  /** @param connection without it, every holder of the location */
   clear(userId: string, location: Json, now = START, scope = SCOPE, connection?: string): Promise<boolean> {
     return this.other.clear({
       ...scope,
