@@ -175,8 +175,8 @@ export class ConversationHub {
     if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
     if (change.type !== 'conversation') return;
     const { project, groupId, threadId, only } = change;
-    // What is recorded, the lists have from the record.
-    if (only === 'threads') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
+    // The record has it too, a second later or two.
+    if (only !== 'messages') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
     if (only !== 'threads') this.#messages.changed(project, threadId);
   }
 }
