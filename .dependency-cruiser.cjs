@@ -72,6 +72,27 @@ module.exports = {
       to: { path: '^packages/', pathNot: `^${server}/concurrency/` },
     },
     {
+      name: 'metrics-stand-alone',
+      comment: 'Every folder counts with them.',
+      severity: 'error',
+      from: { path: `^${server}/metrics/` },
+      to: { path: '^packages/', pathNot: `^${server}/metrics/` },
+    },
+    {
+      name: 'tracing-stands-alone',
+      comment: 'Requests, stores, Redis and webhooks are traced with it.',
+      severity: 'error',
+      from: { path: `^${server}/tracing/` },
+      to: { path: '^packages/', pathNot: `^${server}/tracing/` },
+    },
+    {
+      name: 'opentelemetry-is-loaded-on-demand',
+      comment: 'A server without traces loads none of its packages.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: `^${server}/tracing/(otel|logged)-[a-z]+\\.ts$` },
+      to: { path: '^node_modules/@opentelemetry/' },
+    },
+    {
       name: 'drivers-know-only-their-port',
       severity: 'error',
       from: { path: `^${server}/(store|presence|broker)/([a-z-]+)/` },
@@ -84,6 +105,8 @@ module.exports = {
           `^${server}/values/`,
           `^${server}/redis/`,
           `^${server}/concurrency/`,
+          `^${server}/metrics/`,
+          `^${server}/tracing/`,
         ],
       },
     },
@@ -153,13 +176,22 @@ module.exports = {
       from: { path: '^packages/[a-z]+/src/' },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown'] },
     },
-    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    {
+      name: 'resolvable',
+      comment:
+        'The launcher of the package starts what the build makes, which a fresh checkout does not have.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^\\.\\./dist/' },
+    },
   ],
   options: {
     tsPreCompilationDeps: true,
     // Its paths name the sources of the client, which is built only to be published.
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
+    // What is built from the sources.
+    exclude: { path: '^packages/[a-z]+/dist/' },
     enhancedResolveOptions: {
       conditionNames: ['node', 'import', 'default'],
       exportsFields: ['exports'],

@@ -1,23 +1,43 @@
-/** Builds the published `dist` of a package: JavaScript modules and their types, which import nothing from outside it. */
-import { rmSync } from 'node:fs';
+/**
+ * Builds the published `dist` of a package: JavaScript modules with source maps, and the types that its entries reach. The
+ * private protocol package comes along, so that `dist` imports nothing of this repository.
+ */
+import { globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import ts from 'typescript';
 
+const PROTOCOL = join(import.meta.dirname, 'protocol/src');
+
+/** Declarations by their source, to write in place of those of the compiler. */
+type OwnTypes = (program: ts.Program) => ReadonlyMap<string, string>;
+
 /** Compiles `src` of the package into `dist`, as its `tsconfig.build.json` says. Ends the process when that fails. */
-export function buildPackage(directory: string): ts.Program {
+export function buildPackage(directory: string, ownTypes: OwnTypes = () => new Map()): void {
   const { fileNames, options } = readConfig(directory);
   const program = ts.createProgram(fileNames, options);
-  // The files of other packages are checked with the whole project, against newer libraries than those of a browser.
+  // Files that are not listed belong to other packages; they are checked with the whole project.
   const sources = fileNames.map((name) => program.getSourceFile(name)).filter((file) => file !== undefined);
   const problems = [
     ...program.getGlobalDiagnostics(),
     ...sources.flatMap((file) => ts.getPreEmitDiagnostics(program, file)),
   ];
   if (problems.length > 0) fail(problems, directory);
-  rmSync(join(directory, 'dist'), { recursive: true, force: true });
-  for (const file of sources) program.emit(file, writerInto(directory));
-  return program;
+  const dist = join(directory, 'dist');
+  const own = ownTypes(program);
+  const types = new Map<string, string>();
+  for (const file of sources) {
+    const target = join(dist, pathInDist(file.fileName, directory));
+    program.emit(file, (path, text) => {
+      if (path.endsWith('.d.ts'))
+        types.set(`${target}.d.ts`, publishedText(own.get(file.fileName) ?? text, target, dist));
+      else if (path.endsWith('.map')) write(`${target}.js.map`, publishedMap(text, target, file.fileName));
+      else write(`${target}.js`, publishedText(text, target, dist));
+    });
+  }
+  for (const path of reachable(entryTypes(directory), types)) write(path, types.get(path) ?? '');
+  copyOtherFiles(join(directory, 'src'), dist);
+  for (const path of globSync(`${dist}/**/*.*`)) if (!written.has(path)) rmSync(path);
 }
 
 function readConfig(directory: string): ts.ParsedCommandLine {
@@ -39,19 +59,69 @@ function fail(diagnostics: readonly ts.Diagnostic[], directory: string): never {
   process.exit(1);
 }
 
-/**
- * Writes into `dist`, whatever the root of all sources is. The compiler leaves `.ts` in the imports of declarations; the
- * package has `.js` only.
- */
-const writerInto =
-  (directory: string): ts.WriteFileCallback =>
-  (path, text, _mark, _onError, sources) => {
-    const source = relative(join(directory, 'src'), sources?.[0]?.fileName ?? '');
-    const isTypes = path.endsWith('.d.ts');
-    const target = join(directory, 'dist', source.replace(/\.ts$/, isTypes ? '.d.ts' : '.js'));
-    ts.sys.createDirectory(dirname(target));
-    ts.sys.writeFile(
-      target,
-      isTypes ? text.replaceAll(/(from\s+|import\()(['"]\.[^'"]*)\.ts(?=['"])/g, '$1$2.js') : text,
-    );
-  };
+/** The path of a source within `dist`, without its extension. The protocol has a folder of its own there. */
+function pathInDist(source: string, directory: string): string {
+  const inProtocol = relative(PROTOCOL, source);
+  const path = inProtocol.startsWith('..')
+    ? relative(join(directory, 'src'), source)
+    : join('protocol', inProtocol);
+  return path.replace(/\.ts$/, '');
+}
+
+/** The compiler leaves three kinds of reference to sources: in imports of types, to threads, and to the protocol. */
+function publishedText(text: string, target: string, dist: string): string {
+  const protocol = relative(dirname(target), join(dist, 'protocol/index.js'));
+  return text
+    .replaceAll(/(from\s+|import\()(['"]\.[^'"]*)\.ts(?=['"])/g, '$1$2.js')
+    .replaceAll(/(new URL\(['"]\.[^'"]*)\.ts(?=['"], import\.meta\.url\))/g, '$1.js')
+    .replaceAll(/(from\s+|import\()(['"])@rollcall\/protocol(?=['"])/g, `$1$2${relativeImport(protocol)}`);
+}
+
+const relativeImport = (path: string) => (path.startsWith('.') ? path : `./${path}`);
+
+/** The map contains the source, which the package does not have as a file. */
+function publishedMap(text: string, target: string, source: string): string {
+  return JSON.stringify({
+    ...JSON.parse(text),
+    sourceRoot: '',
+    sources: [relative(dirname(target), source)],
+  });
+}
+
+/** The declarations that the `exports` of the package name. */
+function entryTypes(directory: string): string[] {
+  const { exports: entries } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  return Object.values<{ types?: string }>(entries).flatMap(({ types }) =>
+    types === undefined ? [] : [join(directory, types)],
+  );
+}
+
+/** The entries, and all declarations that they import, however indirectly. */
+function reachable(entries: readonly string[], types: ReadonlyMap<string, string>): ReadonlySet<string> {
+  const found = new Set(entries);
+  for (const path of found) {
+    const text = types.get(path);
+    if (text === undefined) throw new Error(`there is no source for ${path}`);
+    for (const { fileName } of ts.preProcessFile(text).importedFiles) {
+      if (fileName.startsWith('.')) found.add(join(dirname(path), fileName.replace(/\.js$/, '.d.ts')));
+    }
+  }
+  return found;
+}
+
+/** Migrations, scripts and styles are read from beside the code. */
+function copyOtherFiles(from: string, to: string): void {
+  for (const file of globSync('**/*.*', { cwd: from, exclude: ['**/*.ts'] }))
+    write(join(to, file), readFileSync(join(from, file)));
+}
+
+const written = new Set<string>();
+
+/** At no time is a file absent or half-written that was there before: another process may be importing it. */
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  const partial = `${path}.partial`;
+  writeFileSync(partial, content);
+  renameSync(partial, path);
+  written.add(path);
+}

@@ -5,8 +5,7 @@ import react from '@vitejs/plugin-react';
 import { createServer as createVite } from 'vite';
 import { Rollcall } from '../../packages/client/src/index.ts';
 import { signClientToken, signProjectToken } from '../../packages/client/src/server/index.ts';
-import type { Service } from '../facepile/facepile-server.ts';
-import { avatar, PEOPLE } from '../facepile/people.ts';
+import { avatar, PEOPLE } from './people.ts';
 
 export const GROUP = 'aurora';
 /** An application has the packages from npm; here it has their sources. */
@@ -14,6 +13,13 @@ const alias = {
   '@rollcall/client': new URL('../../packages/client/src/index.ts', import.meta.url).pathname,
   '@rollcall/react': new URL('../../packages/react/src/index.ts', import.meta.url).pathname,
 };
+
+/** The URL of Rollcall, and the project to use there. */
+export interface Service {
+  readonly url: string;
+  readonly projectID: string;
+  readonly secret: string;
+}
 
 export interface DocumentServer {
   readonly url: string;
@@ -63,9 +69,8 @@ export async function startDocument(
 const pictureOf = (id: string) => `/avatars/${id}.svg`;
 
 /** The users and the group of the example, in one atomic step. */
-async function createPeople({ url, projectId, secret }: Service, origin: string): Promise<void> {
-  const token = () => signProjectToken({ projectID: projectId, secret });
-  const rollcall = new Rollcall({ url, token });
+async function createPeople({ url, ...sign }: Service, origin: string): Promise<void> {
+  const rollcall = new Rollcall({ url, token: () => signProjectToken(sign) });
   const users = PEOPLE.map(({ id, name }) => ({ id, name, profile_picture_url: origin + pictureOf(id) }));
   const members = PEOPLE.map(({ id }) => id);
   await rollcall.batch({ users, groups: [{ id: GROUP, name: 'Aurora', members }] });
@@ -76,10 +81,11 @@ async function createPeople({ url, projectId, secret }: Service, origin: string)
 async function answer(
   { url = '' }: IncomingMessage,
   response: ServerResponse,
-  service: Service,
+  { url: service, ...sign }: Service,
 ): Promise<boolean> {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  const user = searchParams.get('user');
+  const [, folder, file] = /^\/(\w*)(?:\/(.*))?$/.exec(pathname) ?? [];
+  const user = PEOPLE.find(({ id }) => id === searchParams.get('user'));
   const send = (type: string, body: string) => {
     response
       .setHeader('content-type', `${type}; charset=utf-8`)
@@ -87,25 +93,31 @@ async function answer(
       .end(body);
     return true;
   };
-  if (pathname === '/' && user === null) {
-    const visitor = PEOPLE[visits++ % PEOPLE.length];
-    response.writeHead(302, { location: `/?user=${visitor?.id}` }).end();
+  const missing = () => {
+    response.writeHead(404).end();
     return true;
+  };
+  switch (folder) {
+    case '':
+      if (user !== undefined) return false;
+      response.writeHead(302, { location: `/?user=${nextVisitor()}`, 'cache-control': 'no-store' }).end();
+      return true;
+    case 'people': {
+      const people = PEOPLE.map(({ id, name }) => ({ id, name, pictureURL: pictureOf(id) }));
+      return send('application/json', JSON.stringify({ service, people }));
+    }
+    case 'token':
+      if (user === undefined) return missing();
+      return send('text/plain', await signClientToken({ ...sign, userID: user.id, groupID: GROUP }));
+    case 'avatars': {
+      const person = PEOPLE.find(({ id }) => file === `${id}.svg`);
+      return person === undefined ? missing() : send('image/svg+xml', avatar(person));
+    }
   }
-  if (pathname === '/people') {
-    const people = PEOPLE.map(({ id, name }) => ({ id, name, pictureURL: pictureOf(id) }));
-    return send('application/json', JSON.stringify({ service: service.url, people }));
-  }
-  if (pathname === '/token' && PEOPLE.some(({ id }) => id === user)) {
-    const { projectId, secret } = service;
-    return send(
-      'text/plain',
-      await signClientToken({ projectID: projectId, secret, userID: user ?? '', groupID: GROUP }),
-    );
-  }
-  const person = PEOPLE.find(({ id }) => pathname === pictureOf(id));
-  return person !== undefined && send('image/svg+xml', avatar(person));
+  return false;
 }
 
-/** A visitor without a `user` parameter is the next user. */
 let visits = 0;
+
+/** A visitor without a `user` parameter is the next user. */
+const nextVisitor = () => PEOPLE[visits++ % PEOPLE.length]?.id;

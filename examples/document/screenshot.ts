@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { chromium, type Page } from 'playwright-core';
-import { startTemporaryRollcall, type TemporaryRollcall } from '../facepile/temporary-rollcall.ts';
 import { startDocument } from './document-server.ts';
+import { startTemporaryRollcall, type TemporaryRollcall } from './temporary-rollcall.ts';
 
 const [target = join(import.meta.dirname, 'document.png'), only] = process.argv.slice(2);
 const DESKTOP = { width: 1180, height: 760 };

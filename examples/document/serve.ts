@@ -1,19 +1,28 @@
 /**
- * `npm run example:document`: serves the application on a local port (PORT, or a free one) and starts a temporary Rollcall,
- * whose data is removed at the end.
+ * `npm run example`: serves the application on a local port (PORT, or a free one) and starts a temporary Rollcall, whose data
+ * is removed at the end. With ROLLCALL_URL, ROLLCALL_PROJECT_ID and ROLLCALL_PROJECT_SECRET it uses that server instead,
+ * which must run with ROLLCALL_CORS_ORIGINS=http://127.0.0.1:<PORT>.
  */
 import process from 'node:process';
-import { startTemporaryRollcall, type TemporaryRollcall } from '../facepile/temporary-rollcall.ts';
-import { startDocument } from './document-server.ts';
+import { type Service, startDocument } from './document-server.ts';
+import { startTemporaryRollcall, type TemporaryRollcall } from './temporary-rollcall.ts';
+
+const { PORT = '0', ROLLCALL_URL, ROLLCALL_PROJECT_ID = '', ROLLCALL_PROJECT_SECRET = '' } = process.env;
 
 let rollcall: TemporaryRollcall | undefined;
-const document = await startDocument(Number(process.env.PORT ?? 0), async (origin) => {
+
+async function connect(origin: string): Promise<Service> {
+  if (ROLLCALL_URL !== undefined) {
+    return { url: ROLLCALL_URL, projectID: ROLLCALL_PROJECT_ID, secret: ROLLCALL_PROJECT_SECRET };
+  }
   rollcall = await startTemporaryRollcall(origin);
   return rollcall;
-});
+}
+
+const document = await startDocument(Number(PORT), connect);
 process.stdout.write(`
   Open ${document.url} twice, side by side: each window is another user.
-  Click a section in one of them, and watch the other. Ctrl-C ends it.
+  Click a section or scroll in one of them, and watch the other. Ctrl-C ends it.
 
 `);
 

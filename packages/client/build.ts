@@ -2,7 +2,6 @@
  * Builds the published `dist`. The types of requests and responses come from the
  * private protocol package. The compiler expands them, so that `dist` imports nothing outside itself.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { buildPackage } from '../build-package.ts';
@@ -50,5 +49,4 @@ function textOf(type: ts.TypeNode, file: ts.SourceFile): string {
   return ts.createPrinter().printNode(ts.EmitHint.Unspecified, transformed[0] as ts.TypeNode, file);
 }
 
-const program = buildPackage(HERE);
-writeFileSync(join(HERE, 'dist/protocol.d.ts'), expandedTypes(program, PROTOCOL_TYPES));
+buildPackage(HERE, (program) => new Map([[PROTOCOL_TYPES, expandedTypes(program, PROTOCOL_TYPES)]]));

@@ -6,10 +6,11 @@ import {
   useOthers,
   useThreads,
 } from '@rollcall/react';
-import { type PointerEvent, useCallback, useState } from 'react';
+import { type PointerEvent, useCallback, useEffect, useRef, useState } from 'react';
 import { Comments } from './comments.tsx';
 import { Cursors } from './cursors.tsx';
 import { PLAN, type Section } from './plan.ts';
+import { useReadSection } from './use-read-section.ts';
 
 /** A user of the example. */
 export interface Person {
@@ -30,6 +31,7 @@ const STATES = {
 
 export function App({ people, user }: { readonly people: readonly Person[]; readonly user: string }) {
   const [section, setSection] = useState(PLAN[0] as Section);
+  useReadSection(setSection);
   const { update } = useMyPresence({
     location: { page: DOCUMENT, section: section.id },
     exclusiveWithin: { page: DOCUMENT },
@@ -42,6 +44,7 @@ export function App({ people, user }: { readonly people: readonly Person[]; read
   return (
     <>
       <Header people={people} user={user} />
+      <News people={people} />
       <main>
         <article onPointerMove={publish} onPointerLeave={() => update(null)}>
           <Cursors where={ANYWHERE} people={people} />
@@ -76,6 +79,29 @@ function Header({ people, user }: { readonly people: readonly Person[]; readonly
         </select>
       </label>
     </header>
+  );
+}
+
+const readingOf = (others: readonly PresentUser[]) =>
+  others.flatMap(({ id, presences }) => presences.map(({ location }) => `${id} ${location.section}`));
+
+/** Reports to screen readers who has begun to read which section. */
+function News({ people }: { readonly people: readonly Person[] }) {
+  const reading = useOthers(ANYWHERE, readingOf);
+  const before = useRef<readonly string[]>([]);
+  const [news, setNews] = useState('');
+  useEffect(() => {
+    const latest = reading.find((one) => !before.current.includes(one));
+    before.current = reading;
+    if (latest === undefined) return;
+    const [user, section] = latest.split(' ');
+    const name = people.find(({ id }) => id === user)?.name ?? user;
+    setNews(`${name} is reading "${PLAN.find(({ id }) => id === section)?.title ?? section}"`);
+  }, [reading, people]);
+  return (
+    <p className="unseen" role="status">
+      {news}
+    </p>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { ConnectionStatus, Observable } from './connection-status.ts';
 import { type ConnectionOptions, Transport } from './http/transport.ts';
 import { Announcements } from './presence/announcements.ts';
+import type { LoadStreams } from './streams/http-stream.ts';
 
 /** The base of both clients: the connection to a server. */
 export abstract class Connection {
@@ -13,8 +14,8 @@ export abstract class Connection {
   readonly status: Observable<ConnectionStatus>;
 
   /** Sends no request. @throws TypeError when `url` is not a URL */
-  constructor(options: ConnectionOptions) {
-    this.transport = new Transport(options);
+  constructor(options: ConnectionOptions, loadStreams: LoadStreams) {
+    this.transport = new Transport(options, loadStreams);
     this.status = this.transport.status;
     this.announcements = new Announcements(this.transport);
   }

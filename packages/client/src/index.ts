@@ -27,7 +27,7 @@ export type * from './protocol.ts';
 export type * from './resources/conversation-event.ts';
 export type { Precondition, Tagged } from './resources/keyed-resource.ts';
 export type { Messages } from './resources/messages.ts';
-export type { AnnounceOptions, WatchOptions } from './resources/presence.ts';
+export type { AnnounceOptions, InGroup, WatchOptions } from './resources/presence.ts';
 export type { ThreadsWatchOptions } from './resources/threads.ts';
 export type { ViewerMessages } from './resources/viewer-messages.ts';
 export type { ViewerAnnounceOptions, ViewerWatchOptions } from './resources/viewer-presence.ts';

@@ -7,11 +7,13 @@ import { listAt } from './resources/list-at.ts';
 import { ViewerPresence } from './resources/viewer-presence.ts';
 import { ViewerThreads } from './resources/viewer-threads.ts';
 import { connectionID } from './socket/connection-id.ts';
+import { hasWebSocket } from './socket/socket.ts';
 import { SocketLink } from './socket/socket-link.ts';
+import { loadPageStreams } from './streams/load-page-streams.ts';
 
 /** How a page connects. */
 export interface ClientOptions extends ConnectionOptions {
-  /** True: watch and announce through one socket, where the server has one. Default: false, over HTTP alone. */
+  /** False: watch and announce over HTTP alone. Default: through one socket, and over HTTP where none can be opened. */
   readonly socket?: boolean | undefined;
 }
 
@@ -21,10 +23,10 @@ export class RollcallClient extends Connection {
   readonly threads: ViewerThreads = new ViewerThreads(this.transport, () => '/v1/client/threads');
 
   /** Sends no request. @throws TypeError when `url` is not a URL */
-  constructor({ socket = false, ...options }: ClientOptions) {
-    super(options);
+  constructor({ socket = true, ...options }: ClientOptions) {
+    super(options, loadPageStreams);
     this.transport.connectionID = connectionID();
-    if (socket) this.transport.link = new SocketLink(this.transport);
+    if (socket && hasWebSocket()) this.transport.link = new SocketLink(this.transport);
   }
 
   /** The user of the token, and their active groups. @throws RollcallError */

@@ -1,5 +1,5 @@
 import { Connection } from './connection.ts';
-import type { CallOptions } from './http/transport.ts';
+import type { CallOptions, ConnectionOptions } from './http/transport.ts';
 import type { Batch, BatchDone } from './protocol.ts';
 import { Groups } from './resources/groups.ts';
 import { Health } from './resources/health.ts';
@@ -10,6 +10,7 @@ import { Threads } from './resources/threads.ts';
 import { Tokens } from './resources/tokens.ts';
 import { Users } from './resources/users.ts';
 import { Webhooks } from './resources/webhooks.ts';
+import { openOwnStream } from './streams/http-stream.ts';
 
 /** Options of a batch. */
 export interface BatchOptions extends CallOptions {
@@ -31,6 +32,11 @@ export class Rollcall extends Connection {
   readonly projects: Projects = new Projects(this.transport);
   readonly tokens: Tokens = new Tokens(this.transport);
   readonly health: Health = new Health(this.transport);
+
+  /** Sends no request. @throws TypeError when `url` is not a URL */
+  constructor(options: ConnectionOptions) {
+    super(options, async () => openOwnStream);
+  }
 
   /** Creates or updates up to 10,000 users and 1,000 groups, all or nothing; users first. @throws RollcallError */
   async batch(batch: Batch, { dryRun, ...options }: BatchOptions = {}): Promise<BatchDone> {

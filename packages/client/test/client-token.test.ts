@@ -98,10 +98,10 @@ describe('the token of a client', () => {
         const error = await failure(rollcall.users.get('ada', { retries: 0 }));
         isOf(error, { code: 'network', retryable: true });
         assert.match(error.message, /not logged in/);
-        isOf(await failure(rollcall.users.get('ada', { retries: 0 })), { code: 'timeout' });
+        isOf(await failure(rollcall.users.get('ada', { timeoutMs: 50, retries: 0 })), { code: 'timeout' });
         await rollcall.users.get('ada');
       },
-      { token, timeoutMs: 50 },
+      { token },
     );
   });
 });

@@ -198,13 +198,13 @@ describe('presence', () => {
     assert.deepEqual(ada.ephemeral.locations, [intro]);
     assert.deepEqual(ada.durable?.location, intro);
     const ids = async (filter = {}) =>
-      (await rollcall.presence.list('docs', filter).toArray()).map(({ id }) => id);
+      (await rollcall.presence.list({ groupID: 'docs', ...filter }).toArray()).map(({ id }) => id);
     assert.deepEqual(await ids(), ['ada']);
     assert.deepEqual(await ids({ location: { page: 'intro' } }), []);
     assert.deepEqual(await ids({ location: { page: 'intro' }, partialMatch: true }), ['ada']);
-    assert.equal(await rollcall.presence.count('docs'), 1);
-    assert.equal(await rollcall.presence.count('docs', { location: { page: 'faq' } }), 0);
-    const [entry] = await rollcall.presence.list('docs', { excludeDurable: true }).toArray();
+    assert.equal(await rollcall.presence.count({ groupID: 'docs' }), 1);
+    assert.equal(await rollcall.presence.count({ groupID: 'docs', location: { page: 'faq' } }), 0);
+    const [entry] = await rollcall.presence.list({ groupID: 'docs', excludeDurable: true }).toArray();
     assert.equal(entry?.durable, undefined);
     await rejects(rollcall.presence.put('cy', { groupID: 'docs', location: intro }), 'user_not_found', 401);
     await rollcall.presence.put('ada', { groupID: 'docs', location: intro, absent: true });

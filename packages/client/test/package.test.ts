@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
+import { installPackages } from '../../server/test/support/packed.ts';
+import { findNode } from '../../server/test/support/programs.ts';
 import { withServer } from '../../server/test/support/server.ts';
+import { WAIT_MAX_MS, within } from '../../server/test/support/waiting.ts';
 
 const run = promisify(execFile);
-const PACKAGE = join(import.meta.dirname, '..');
-const ROOT = join(PACKAGE, '../..');
+const ROOT = join(import.meta.dirname, '../../..');
+/** Nothing keeps the process alive for so long. */
+const ENDS_WITHIN_MS = 20_000;
 
 /** The directory of a project in which the packed client is installed. */
 let project: string;
@@ -21,34 +25,21 @@ let installed: string;
 
 before(async () => {
   project = await mkdtemp(join(tmpdir(), 'rollcall-client-'));
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: PACKAGE });
-  const [{ filename }] = JSON.parse(packed.stdout);
-  await writeFile(join(project, 'package.json'), '{"type": "module", "private": true}');
-  const quietly = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-  await run('npm', ['install', ...quietly, join(project, filename)], { cwd: project });
+  await installPackages(project, ['client']);
   installed = join(project, 'node_modules/@rollcall/client');
 });
 
 after(() => rm(project, { recursive: true, force: true }));
 
-/** The Node of this process, and one of the oldest supported version where the machine has one. */
-const nodes = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
-const oldNode = nodes.find((node) => versionOf(node).startsWith('v20.'));
-
-function versionOf(node: string): string {
-  try {
-    return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  } catch {
-    return '';
-  }
-}
+/** One of the oldest supported version, where the machine has one. */
+const oldNode = findNode(/^v20\./);
 
 test('the package has all files that it imports, and no dependency', async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
   assert.equal(manifest.dependencies, undefined);
   assert.deepEqual(await readdir(join(project, 'node_modules')), ['.package-lock.json', '@rollcall']);
   const top = await readdir(installed);
-  assert.deepEqual(top.sort(), ['LICENSE', 'README.md', 'dist', 'package.json']);
+  assert.deepEqual(top.sort(), ['LICENSE', 'README.md', 'dist', 'docs', 'package.json']);
   for (const file of await readdir(join(installed, 'dist'), { recursive: true })) {
     if (!/\.(js|ts)$/.test(file)) continue;
     assert.match(file, /\.js$|\.d\.ts$/);
@@ -101,7 +92,8 @@ describe('the package in Node', () => {
       await withServer({}, async ({ url, projectToken, projectId, projectSecret }) => {
         const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
         const args = ['host.js', url, projectToken, jwt(claims, projectSecret)];
-        const { stdout, stderr } = await run(node ?? '', args, { cwd: project, timeout: 20_000 });
+        const running = run(node ?? '', args, { cwd: project, timeout: WAIT_MAX_MS });
+        const { stdout, stderr } = await within(ENDS_WITHIN_MS, running, 'the end of the process');
         assert.deepEqual(JSON.parse(stdout), {
           ids: ['ada'],
           code: 'group_not_found',
@@ -271,13 +263,17 @@ test('the package works in Chromium, from another origin', { skip: skipsPages },
             if (state.has('ada')) break;
           }
           const failed = await client.members('nowhere').toArray().catch(({ code, requestId }) => [code, requestId]);
+          // Without a socket, the page loads the module that reads streams over HTTP.
+          const withoutSocket = new RollcallClient({ url: '${url}', token: '${token}', socket: false });
+          const { value: first } = await withoutSocket.presence.watch().next();
+          await withoutSocket.close();
           await client.close();
-          return { name: user.name, entry: state.get('ada'), failed, ended: await announcement.ended };
+          return { name: user.name, entry: state.get('ada'), failed, first: first.type, ended: await announcement.ended };
         })()`);
-        const { name, entry, failed, ended } = outcome as Record<string, unknown>;
+        const { name, entry, failed, first, ended } = outcome as Record<string, unknown>;
         assert.deepEqual(
-          [name, entry, ended],
-          ['Ada', { id: 'ada', ephemeral: { locations: [{ page: 'a' }] } }, null],
+          [name, entry, first, ended],
+          ['Ada', { id: 'ada', ephemeral: { locations: [{ page: 'a' }] } }, 'snapshot', null],
         );
         const [code, requestId] = failed as [string, string];
         assert.equal(code, 'group_not_found');

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { until } from '../../server/test/support/waiting.ts';
-import { Rollcall } from '../src/index.ts';
+import type { Rollcall } from '../src/index.ts';
 import {
   type Received,
   respondDone,
   type Script,
   type ScriptedServer,
   withScriptedClient,
-  withScriptedServer,
 } from './support/scripted-server.ts';
 
-/** Makes this process a page: dispatches the lifecycle events of a browser. (In Chromium: facepile.test.ts.) */
+/** Makes this process a page: dispatches the lifecycle events of a browser. */
 const page = globalThis as unknown as Record<string, unknown>;
 let events: EventTarget;
 let listeners = 0;
@@ -131,52 +130,6 @@ describe('an announcement of a page', () => {
       for (const type of ['pagehide', 'pageshow', 'visibilitychange']) dispatch(type);
       await aWhile();
       assert.deepEqual(absences(server), [false, true]);
-    });
-  });
-
-  test('is sent again when another client of the origin sent the absence of its location', async () => {
-    await withPage(respondDone, async (rollcall, server) => {
-      const other = new Rollcall({ url: server.url, token: () => 't' });
-      const everyMs = 600_000;
-      const region = { ...A, everyMs, exclusiveWithin: { page: 'a' } };
-      rollcall.presence.announce(region);
-      await server.arrived(1);
-      const first = other.presence.announce({ ...A, everyMs });
-      await server.arrived(2);
-      await first.leave();
-      await server.arrived(4);
-      assert.deepEqual(absences(server), [false, false, true, false]);
-      const newest = other.presence.announce({ ...region, location: { page: 'a', part: '2' } });
-      await server.arrived(5);
-      await newest.leave();
-      await until('it is sent again', () => absences(server).lastIndexOf(true) < server.received.length - 1);
-      const { location } = JSON.parse(server.received.at(-1)?.body ?? '');
-      assert.deepEqual(location, A.location, 'the other announcement of the region is sent again');
-      await other.close();
-    });
-  });
-
-  test('is not sent again after the absence of another user, group, server or location', async () => {
-    await withPage(respondDone, async (rollcall, server) => {
-      const everyMs = 600_000;
-      rollcall.presence.announce({ ...A, everyMs });
-      await server.arrived(1);
-      await withScriptedServer(respondDone, async (elsewhere) => {
-        const others = [server.url, elsewhere.url].map((url) => new Rollcall({ url, token: 't' }));
-        const [other, foreign] = others as [Rollcall, Rollcall];
-        const announcements = [
-          other.presence.announce({ ...A, userID: 'bob', everyMs }),
-          other.presence.announce({ ...A, groupID: 'h', everyMs }),
-          other.presence.announce({ ...A, location: { page: 'b' }, everyMs }),
-          foreign.presence.announce({ ...A, everyMs }),
-        ];
-        await Promise.all([server.arrived(4), elsewhere.arrived(1)]);
-        await Promise.all(announcements.map((announcement) => announcement.leave()));
-        await aWhile();
-        assert.equal(absences(server).length, 7);
-        assert.equal(absences(server).filter((isAbsent) => !isAbsent).length, 4);
-        for (const each of others) await each.close();
-      });
     });
   });
 

@@ -22,8 +22,7 @@ async function scene() {
   await rollcall.batch({ users: members.map((id) => ({ id })), groups: [{ id: 'g', name: 'G', members }] });
   const token = (userID: string, expiresInSeconds = 600) =>
     signClientToken({ ...sign, userID, groupID: 'g', expiresInSeconds });
-  const client = (userID: string) =>
-    closed(new RollcallClient({ socket: true, url, token: () => token(userID) }));
+  const client = (userID: string) => closed(new RollcallClient({ url, token: () => token(userID) }));
   return { url, sign, rollcall, token, client };
 }
 
@@ -100,9 +99,7 @@ describe('the socket of a page', () => {
     // The server accepts a token for 30 seconds more, and reports its end 60 seconds before.
     const lives = [20, 600];
     const states: string[] = [];
-    const client = closed(
-      new RollcallClient({ socket: true, url, token: () => token('ada', lives.shift()) }),
-    );
+    const client = closed(new RollcallClient({ url, token: () => token('ada', lives.shift()) }));
     client.status.subscribe(() => states.push(client.status.get().state));
     await client.presence.watch().next();
     await until('the second token was fetched', () => lives.length === 0);
@@ -136,7 +133,7 @@ describe('the socket of a page', () => {
       calls += 1;
       return signClientToken({ ...sign, secret: 'another', userID: 'ada', groupID: 'g' });
     };
-    const client = closed(new RollcallClient({ socket: true, url, token }));
+    const client = closed(new RollcallClient({ url, token }));
     await assert.rejects(client.presence.watch().next(), { code: 'invalid_project_token' });
     assert.equal(calls, 2);
     assert.equal(client.status.get().state, 'closed');
@@ -159,7 +156,7 @@ describe('the socket of a page', () => {
             });
             const sign = { projectID: running.projectId, secret: running.projectSecret };
             const token = () => signClientToken({ ...sign, userID: 'ada', groupID: 'g' });
-            ada = closed(new RollcallClient({ socket: true, url: running.url, token }));
+            ada = closed(new RollcallClient({ url: running.url, token }));
             states = statesOf(ada);
             watch = ada.presence.watch();
             await watch.next();
@@ -167,7 +164,7 @@ describe('the socket of a page', () => {
           }
           await until(
             'ada is present',
-            async () => (await rollcall.presence.list('g').toArray()).length === 1,
+            async () => (await rollcall.presence.list({ groupID: 'g' }).toArray()).length === 1,
           );
         });
       }
@@ -200,14 +197,14 @@ describe('the socket of a page', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     try {
       const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-      const ada = new RollcallClient({ socket: true, url, token: () => token('ada') });
+      const ada = new RollcallClient({ url, token: () => token('ada') });
       const watch = ada.presence.watch();
       assert.equal((await watch.next()).value?.type, 'snapshot');
       ada.presence.announce({ location: { page: 'a' } });
       assert.equal((await watch.next()).value?.type, 'arrived');
       assert.equal(ada.status.get().state, 'open');
       await ada.close();
-      assert.deepEqual(await rollcall.presence.list('g').toArray(), []);
+      assert.deepEqual(await rollcall.presence.list({ groupID: 'g' }).toArray(), []);
     } finally {
       proxy.closeAllConnections();
       await new Promise((resolve) => proxy.close(resolve));

@@ -71,3 +71,8 @@ export const ChangeList = object(
   { 'x-meaning': 'A page of changes.' },
 );
 export type ChangeList = Static<typeof ChangeList>;
+
+/** The `data` of each event of a stream of changes: the event is named after the type of the change. */
+export const CHANGE_EVENTS: Readonly<Record<string, typeof RecordedChange>> = Object.fromEntries(
+  CHANGE_TYPES.map((type) => [type, RecordedChange]),
+);

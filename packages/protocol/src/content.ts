@@ -9,6 +9,7 @@ import {
   integer,
   list,
   maybe,
+  meaning,
   object,
   type Schema,
   type Static,
@@ -17,9 +18,15 @@ import {
 import { valueCheck } from './value-check.ts';
 import { Id } from './values.ts';
 
-const Format = maybe(flag({ description: 'true or false' }));
-const Indent = maybe(integer({ minimum: 0, maximum: 100, description: 'a whole number from 0 to 100' }));
-const User = object({ id: Id }, { description: 'an object with the id of a user, and nothing else' });
+const format = (text: string) => meaning(maybe(flag({ description: 'true or false' })), text);
+const Indent = meaning(
+  maybe(integer({ minimum: 0, maximum: 100, description: 'a whole number from 0 to 100' })),
+  'How many steps the item is indented.',
+);
+const User = object(
+  { id: meaning(Id, 'The ID of the user, who must exist.') },
+  { description: 'an object with the id of a user, and nothing else', 'x-meaning': 'The user.' },
+);
 const LinkUrl = text({
   maxLength: URL_MAX_LENGTH,
   format: 'link-url',
@@ -28,12 +35,15 @@ const LinkUrl = text({
 
 /** A text: the only node without `type` and `children`. */
 const TextNode = {
-  text: text({ 'x-text': true, description: 'a string' }),
-  bold: Format,
-  italic: Format,
-  underline: Format,
-  code: Format,
+  text: meaning(text({ 'x-text': true, description: 'a string' }), 'The text.'),
+  bold: format('Whether it is bold.'),
+  italic: format('Whether it is italic.'),
+  underline: format('Whether it is underlined.'),
+  code: format('Whether it is code.'),
 };
+
+/** For the API description; {@link contentErrors} checks nodes. */
+export const ContentText = exactly(TextNode, { 'x-meaning': 'A text in the content of a message.' });
 
 /** The fields of each type of node besides `type` and `children`. */
 const ATTRIBUTES = {
@@ -42,13 +52,19 @@ const ATTRIBUTES = {
   code: {},
   bullet: { indent: Indent },
   number_bullet: {
-    bulletNumber: integer({ minimum: 0, description: 'a whole number, 0 or more' }),
+    bulletNumber: meaning(
+      integer({ minimum: 0, description: 'a whole number, 0 or more' }),
+      'The number before the item.',
+    ),
     indent: Indent,
   },
-  link: { url: LinkUrl },
+  link: { url: meaning(LinkUrl, 'Where the link leads.') },
   mention: { user: User },
   assignee: { user: User },
-  todo: { todoID: Id, done: flag({ description: 'true or false' }) },
+  todo: {
+    todoID: meaning(Id, 'The ID of the task, chosen by the host.'),
+    done: meaning(flag({ description: 'true or false' }), 'Whether it is done.'),
+  },
   markdown: {},
 } as const;
 
@@ -58,16 +74,25 @@ const NODE_TYPES = Object.keys(ATTRIBUTES) as NodeType[];
 /** Nodes within a line of text. All other nodes with children begin a new line. */
 const INLINE: ReadonlySet<string> = new Set<NodeType>(['link', 'mention', 'assignee']);
 
+/** A node within another one: the API description refers to the schema of this name. */
+const AnyNode = { type: 'object', 'x-named': 'ContentNode' } as Schema<ContentNode>;
+
 const nodeSchemas = NODE_TYPES.map((type) =>
   exactly({
-    type: constant(type),
+    type: meaning(constant(type), 'The kind of node.'),
     ...ATTRIBUTES[type],
-    children: list({ type: 'object', 'x-meaning': 'A node.' } as Schema<ContentNode>),
+    children:
+      type === 'markdown'
+        ? meaning(list(ContentText, { minItems: 1, maxItems: 1 }), 'One text, in Markdown.')
+        : meaning(list(AnyNode), 'The nodes within it.'),
   }),
 );
 
-/** One node, for the API description. `children` has nodes of any type; those of `markdown` are one text. */
-export const ContentNodeSchemas = [exactly(TextNode), ...nodeSchemas];
+/** A node of content, for the API description. */
+export const ContentNode: Schema<ContentNode> = {
+  'x-meaning': 'A node of the content of a message: a text, or a node with children.',
+  anyOf: [ContentText, ...nodeSchemas],
+};
 
 /** A text, with its format. */
 export type TextNode = Static<ReturnType<typeof exactly<typeof TextNode>>>;
@@ -83,12 +108,16 @@ export type ContentNode = TextNode | BranchNode;
 /** The content of a message. `x-content` makes the validator check each node: see {@link contentErrors}. */
 export const Content = {
   type: 'array',
+  items: AnyNode,
   minItems: 1,
   maxItems: CONTENT_MAX_NODES,
   'x-content': true,
   'x-meaning': `What the message says: nodes, nested up to ${CONTENT_MAX_LEVELS} levels, of at most ${CONTENT_MAX_BYTES} bytes of JSON.`,
   description: `an array of 1 to ${CONTENT_MAX_NODES} nodes, nested up to ${CONTENT_MAX_LEVELS} levels, of at most ${CONTENT_MAX_BYTES} bytes of JSON`,
 } as Schema<ContentNode[]>;
+
+/** The content of a message as it is read: that of a deleted one is empty. */
+export const ShownContent = { ...Content, minItems: 0 } as typeof Content;
 
 type Path = (string | number)[];
 /** Takes what is wrong: where, within the content, and what is expected there. */

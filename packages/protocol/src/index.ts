@@ -2,6 +2,7 @@ export * from './batch.ts';
 export * from './change.ts';
 export * from './client.ts';
 export * from './content.ts';
+export * from './conversation-stream.ts';
 export * from './errors.ts';
 export * from './group.ts';
 export * from './json.ts';

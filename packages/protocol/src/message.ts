@@ -1,5 +1,5 @@
 /** Messages: what users say in a thread. */
-import { Content } from './content.ts';
+import { Content, ShownContent } from './content.ts';
 import {
   exactly,
   integer,
@@ -127,7 +127,7 @@ export const Message = object(
     groupID: meaning(Id, 'The group that owns the thread.'),
     authorID: meaning(Id, 'The user who wrote the message; also where the user is gone.'),
     type: MessageType,
-    content: meaning(Content, 'What the message says; empty while it is deleted.'),
+    content: meaning(ShownContent, 'What the message says; empty while it is deleted.'),
     plaintext: meaning(text(), 'The texts of the content, with a line feed between block nodes.'),
     url: meaning(textOrNull(), 'What the message refers to. Null when not set.'),
     metadata: meaning(Metadata, 'Data of the host; `{}` when never set, and while the message is deleted.'),

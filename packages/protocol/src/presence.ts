@@ -23,7 +23,7 @@ const groupId = (text: string) => meaning(maybe(Id), text);
 export const ConnectionId = text({
   'x-meaning':
     'A connection of the user, such as a tab of a browser: any name that no other one of the user has.',
-  pattern: `^[\\x21-\\x7e]{1,${CONNECTION_ID_MAX_LENGTH}}$`,
+  pattern: `^[!-~]{1,${CONNECTION_ID_MAX_LENGTH}}$`,
   description: `a string of 1 to ${CONNECTION_ID_MAX_LENGTH} visible ASCII characters`,
 });
 
@@ -36,8 +36,7 @@ const PRESENCE_DATA = {
 export const PresenceData = PRESENCE_DATA as Schema<Record<string, unknown> | null>;
 
 /** What readings and streams show beside locations. */
-export const Expand = text({
-  pattern: '^(?:data|user|data,user|user,data)$',
+export const Expand = oneOf(['data', 'user', 'data,user', 'user,data'], {
   description: 'data, user, or both separated by a comma',
 });
 

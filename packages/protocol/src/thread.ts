@@ -162,18 +162,22 @@ export const ClientThread = object(
 );
 export type ClientThread = Static<typeof ClientThread>;
 
-const pagination = object({
-  token: meaning(textOrNull(), 'Opaque. Pass it as `token` for the next page; null when nothing follows.'),
-});
+/** The position of a page in a list whose entries are not counted. */
+export const TokenPagination = object(
+  {
+    token: meaning(textOrNull(), 'Opaque. Pass it as `token` for the next page; null when nothing follows.'),
+  },
+  { 'x-meaning': 'The position of a page in its list.' },
+);
 
 const inOrder = 'The latest activity first.';
 export const ThreadList = object(
-  { threads: meaning(list(Thread), inOrder), pagination: meaning(pagination, 'The next page.') },
+  { threads: meaning(list(Thread), inOrder), pagination: meaning(TokenPagination, 'The next page.') },
   { 'x-meaning': 'A page of threads.' },
 );
 export type ThreadList = Static<typeof ThreadList>;
 export const ClientThreadList = object(
-  { threads: meaning(list(ClientThread), inOrder), pagination: meaning(pagination, 'The next page.') },
+  { threads: meaning(list(ClientThread), inOrder), pagination: meaning(TokenPagination, 'The next page.') },
   { 'x-meaning': 'A page of threads, with how much of each the user has not seen.' },
 );
 

@@ -5,7 +5,10 @@ import { exactly, list, maybe, meaning, object, type Static, textOrNull } from '
 import { clearableText, Id, Metadata, Name, Pagination, Status, Timestamp } from './values.ts';
 
 /** One `@`, something before it, and dot-separated labels after it; internationalised addresses pass. */
-const EMAIL = '^(?:[^\\s@\\p{C}]+@[^\\s@\\p{C}.]+(?:\\.[^\\s@\\p{C}.]+)*)?$';
+const EMAIL = {
+  pattern: '^(?:[^\\s@\\p{C}]+@[^\\s@\\p{C}.]+(?:\\.[^\\s@\\p{C}.]+)*)?$',
+  'x-portable-pattern': '^([^ @]+@[^ @.]+([.][^ @.]+)*)?$',
+};
 
 const meanings = {
   id: 'The ID that the host gave the user.',
@@ -35,7 +38,7 @@ const writable = {
   email: meaning(
     maybe(
       clearableText(
-        { maxLength: EMAIL_MAX_LENGTH, pattern: EMAIL },
+        { maxLength: EMAIL_MAX_LENGTH, ...EMAIL },
         `an e-mail address of at most ${EMAIL_MAX_LENGTH} characters, or "" or null to clear it`,
       ),
     ),

@@ -63,10 +63,10 @@ function compile(schema: Schema): Compiled {
     validateChildren:
       schema.properties !== undefined
         ? propertiesValidator(schema)
-        : schema.items !== undefined
-          ? itemsValidator(schema)
-          : schema['x-content'] === true
-            ? validateContent
+        : schema['x-content'] === true
+          ? validateContent
+          : schema.items !== undefined
+            ? itemsValidator(schema)
             : null,
   };
 }
@@ -134,7 +134,7 @@ function validateChild(
 
 const SUPPORTED = new Set(
   `type properties required additionalProperties items minItems maxItems minLength maxLength pattern format const enum
-   minimum maximum minProperties maxProperties propertyNames description default x-text x-maxBytes x-content x-meaning x-rule x-example`.split(
+   minimum maximum minProperties maxProperties propertyNames description default x-named x-portable-pattern x-text x-maxBytes x-content x-meaning x-rule x-example`.split(
     /\s+/,
   ),
 );

@@ -17,7 +17,10 @@ import {
 /** Partner-specific ID: code points outside Unicode category C (control, format, unassigned, private use, surrogates). */
 export const Id = text({
   'x-meaning': 'A partner-specific ID, chosen by the host. Compared by exact code points, case-sensitive.',
-  pattern: `^\\P{C}{1,${limits.ID_MAX_LENGTH}}$`,
+  minLength: 1,
+  maxLength: limits.ID_MAX_LENGTH,
+  pattern: '^\\P{C}+$',
+  'x-portable-pattern': '^[^\\x00-\\x1f\\x7f-\\x9f]+$',
   description: `a string of 1 to ${limits.ID_MAX_LENGTH} characters, none of them a control, format or unassigned character`,
 });
 

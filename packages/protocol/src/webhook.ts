@@ -10,6 +10,7 @@ import {
   meaning,
   object,
   oneOf,
+  type Schema,
   type Static,
   text,
   textOrNull,
@@ -104,14 +105,14 @@ export const WebhookAttempt = object(
 );
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
 
+/** Spreading alone would leave null out of the type. */
+const AttemptOrNull: Schema<WebhookAttempt | null> = { ...WebhookAttempt, type: ['object', 'null'] };
+
 export const WebhookDetails = object(
   {
     ...fields,
     behind: meaning(integer(), 'How many changes wait: at most 10,000 are counted.'),
-    last_attempt: meaning(
-      { ...WebhookAttempt, type: ['object', 'null'] },
-      'The newest attempt; null where there was none.',
-    ),
+    last_attempt: meaning(AttemptOrNull, 'The newest attempt; null where there was none.'),
   },
   { 'x-meaning': 'A webhook and how it is doing.' },
 );

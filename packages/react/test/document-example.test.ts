@@ -4,8 +4,11 @@ import { type DocumentServer, startDocument } from '../../../examples/document/d
 import {
   startTemporaryRollcall,
   type TemporaryRollcall,
-} from '../../../examples/facepile/temporary-rollcall.ts';
+} from '../../../examples/document/temporary-rollcall.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+
+/** High enough to show all sections: in a smaller window a click may scroll the page, and so move the reader twice. */
+const WHOLE_PAGE = { width: 1280, height: 1200 };
 
 let rollcall: TemporaryRollcall | undefined;
 let example: DocumentServer;
@@ -23,7 +26,7 @@ after(async () => {
 });
 
 const open = (user: string, use: Parameters<typeof visit<void>>[2]) =>
-  visit(`${example.url}/?user=${user}`, {}, use);
+  visit(`${example.url}/?user=${user}`, { viewport: WHOLE_PAGE }, use);
 
 describe('the document example in Chromium', { skip: skipsPages }, () => {
   test('two windows show the presence, the pointer data and the messages of each other', async () => {

@@ -3,7 +3,7 @@ import type { FirstCredentials } from './bootstrap.ts';
 import { SETTINGS, type Settings } from './config/setting-definitions.ts';
 
 /** The server that created them: its settings and its URL. */
-export interface Announcer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
+interface Announcer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
   readonly url: string;
   readonly now: number;
 }
@@ -26,6 +26,8 @@ Keep their secrets: they are not shown again.
   project ID       ${project.id}
   project secret   ${project.secret}
 
+The API, to read and to search in a browser: ${server.url}/docs
+
 Paste this into another terminal (the token is good for 24 hours; ${moreTokens(server)} prints a new one):
 
 ${pasteLines(server.url, token)}
@@ -43,8 +45,7 @@ export const pasteLines = (url: string, token: string): string =>
 
 function curl(method: string, url: string, body?: string): string {
   const data = body === undefined ? '' : ` -H 'Content-Type: application/json' -d '${body}'`;
-  // Without the line break the shell's prompt would follow on the line of the answer.
-  return `curl -sS -w '\\n' -X ${method} -H "Authorization: Bearer $TOKEN"${data} '${url}'`;
+  return `curl -sS -X ${method} -H "Authorization: Bearer $TOKEN"${data} '${url}'`;
 }
 
 /** The URL of a database contains a password: it is not shown. */

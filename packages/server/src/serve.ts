@@ -1,15 +1,12 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { type Logger, pino } from 'pino';
+import manifest from '../package.json' with { type: 'json' };
 import type { Environment, Settings } from './config/settings.ts';
 import { describeUnknown, unknownVariables } from './config/unknown-variables.ts';
 import { type RunningServer, start } from './start.ts';
-
-/**
- * Two signals within this time are one: on Ctrl-C the terminal signals every process, and npm and the launcher pass the
- * signal on.
- */
-const SAME_SIGNAL_MS = 500;
+import { onStopSignals } from './stop-signals.ts';
+import { openTracing } from './tracing/open-tracing.ts';
 
 /**
  * Runs a server in this process until SIGTERM or SIGINT, and gives the exit code. The first signal lets requests in
@@ -21,27 +18,25 @@ export async function serveUntilStopped(settings: Settings, environment: Environ
   endOnDefect(log);
   const signalled = stopSignal(log);
   for (const unknown of unknownVariables(environment)) log.warn(describeUnknown(unknown));
-  const server: RunningServer = await start(settings, { log });
+  const tracing = await openTracing(environment, manifest.version, log);
+  const server: RunningServer = await start(settings, { log, tracing });
   // Everything is loaded now. A server that is killed later has written the cache all the same.
   flushCompileCache();
   log.info({ signal: await signalled }, 'stopping');
   await server.close();
+  const isTraced = await tracing?.close();
   log.info('stopped');
+  // The exporter's retries would keep the process alive.
+  if (isTraced === false) process.exit(0);
   return 0;
 }
 
 function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let firstAt: number | null = null;
-    const onSignal = (signal: NodeJS.Signals) => {
-      const now = performance.now();
-      firstAt ??= now;
-      if (now - firstAt <= SAME_SIGNAL_MS) return resolve(signal);
+    onStopSignals(resolve, (signal) => {
       log.warn({ signal }, 'stopping at once');
       process.exit(1);
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    });
   });
 }
 

@@ -21,6 +21,8 @@ import { TokenService } from './core/token-service.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
 import { ConversationHub } from './realtime/conversation/conversation-hub.ts';
 import { PresenceHub } from './realtime/hub.ts';
+import { serviceMetrics } from './service-metrics.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { AddressRules } from './webhooks/address-rules.ts';
 import { AttemptSender } from './webhooks/attempt-sender.ts';
 import { HostLookup } from './webhooks/host-lookup.ts';
@@ -37,7 +39,13 @@ type ResourceServices = {
 };
 
 /** Builds the core on an engine. */
-export async function createServices(engine: Engine, clock: Clock, settings: Settings, processLog: Logger) {
+export async function createServices(
+  engine: Engine,
+  clock: Clock,
+  settings: Settings,
+  processLog: Logger,
+  tracing: Tracing | null = null,
+) {
   const { store, presence, broker } = engine;
   const { presenceTtlSeconds, presenceMergeMs, changesSeconds } = settings;
   const pageTokens = new PageTokens(await store.sessions.serviceKey());
@@ -63,7 +71,7 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
     presenceTtlSeconds,
   };
   const addressRules = new AddressRules(settings.webhooksAllow);
-  const sender = new AttemptSender(clock, new HostLookup(addressRules));
+  const sender = new AttemptSender(clock, new HostLookup(addressRules), tracing);
   const webhookDeliveries = new WebhookDeliveries({ ...dependencies, sender });
   const webhookTests = new WebhookTests({ ...dependencies, sender });
   const authenticator = createAuthenticator({ store, broker, clock });
@@ -78,7 +86,17 @@ export async function createServices(engine: Engine, clock: Clock, settings: Set
   const heldPresence = new HeldPresence({ ...dependencies, clients });
   const conversationStreams = new ConversationHub({ ...dependencies, pageTokens });
   const changeStreams = new ChangeHub(dependencies);
+  const metrics = serviceMetrics({
+    engine,
+    clock,
+    webhookDeliveries,
+    streams,
+    conversationStreams,
+    changeStreams,
+  });
   return {
+    metrics,
+    tracing,
     authenticator,
     tokens,
     ...services,

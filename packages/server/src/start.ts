@@ -13,6 +13,7 @@ import { lockDataDirectory } from './data-directory.ts';
 import type { Application } from './http/application.ts';
 import { HttpConnections } from './http/connections.ts';
 import { createServices, type Services } from './services.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { checkEngine, closeEngine, type Engine, openEngine, removeUnfinishedStore } from './wiring.ts';
 
 export interface RunningServer {
@@ -28,9 +29,11 @@ export interface RunningServer {
 /** The address cannot be listened on. The message is one line for the operator. */
 export class ListenError extends Error {}
 
-export interface StartOptions {
+interface StartOptions {
   readonly clock?: Clock;
   readonly log?: Logger;
+  /** Default: no traces. The caller closes it, after the server. */
+  readonly tracing?: Tracing | null;
   /** Prints the credentials of a first start, once. Default: to standard output. */
   readonly announce?: (text: string) => void;
   /** How long closing waits for the requests in flight after the stop delay, in milliseconds. Default: 10 seconds. */
@@ -54,7 +57,10 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   }
   const engine = opened.adopt(await openEngine(settings, (reason) => log.fatal(reason)), closeEngine);
   await createConfigured(engine.store, settings, clock.now());
-  const services = opened.adopt(await createServices(engine, clock, settings, log), (built) => built.close());
+  const services = opened.adopt(
+    await createServices(engine, clock, settings, log, options.tracing),
+    (built) => built.close(),
+  );
   const connections = new HttpConnections();
   const app = opened.adopt(buildApp(services, connections), (built) => built.close());
   opened.defer(() => stopServing(connections, app, services, { stopDelayMs, drainMs }));

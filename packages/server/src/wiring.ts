@@ -34,6 +34,13 @@ export interface ServerInspection {
   readonly concern: { readonly found: string; readonly advice: string } | null;
 }
 
+/** Where a database is. */
+export interface DatabaseLocation {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  /** Undefined: the one that is called like the user. */
+  readonly database: string | undefined;
+}
+
 /** Which store: PostgreSQL at the URL, or with null the embedded one in the directory. */
 export type StoreSettings = Pick<Settings, 'dataDir' | 'databaseUrl'>;
 
@@ -52,9 +59,18 @@ export async function checkEngine({ databaseUrl, redisUrl }: Settings): Promise<
   }
 }
 
-function readUrl(variable: string, read: () => void): void {
+/**
+ * The servers and the database that a URL names. `source` is the variable or the option that has it.
+ * @throws SettingsError that names the source and what is wrong, without the URL
+ */
+export async function databaseLocation(source: string, url: string): Promise<DatabaseLocation> {
+  const { parsePostgresUrl } = await import('./store/postgres/connections/postgres-url.ts');
+  return readUrl(source, () => parsePostgresUrl(url));
+}
+
+function readUrl<Result>(variable: string, read: () => Result): Result {
   try {
-    read();
+    return read();
   } catch (error) {
     const { message } = error as Error;
     throw new SettingsError(message.startsWith(variable) ? message : `${variable}: ${message}`, {
@@ -109,7 +125,7 @@ export async function inspectRedisServer(url: string): Promise<ServerInspection>
 }
 
 /** Called once with a line for the operator, when a store can be written again only after another start. */
-export type OnStoreLost = (reason: string) => void;
+type OnStoreLost = (reason: string) => void;
 
 /** Opens the store alone, for a command that needs no server. @throws StoreUnavailableError, SchemaTooNewError */
 export async function openStore(

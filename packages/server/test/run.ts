@@ -1,15 +1,17 @@
 /**
  * What `npm test` runs: every packages/<name>/test/<...>.test.ts, each file in a process of its own, and then the HTTP
  * suite once more on the scale-out engine where PostgreSQL and Redis answer. Arguments select the files whose path
- * contains one of them. The last line printed is the count, for people and scripts alike; the exit code is 0 only when
- * tests ran and none failed.
+ * contains one of them; `--coverage` measures which lines the first time runs. The last line printed is the count,
+ * for people and scripts alike; the exit code is 0 only when tests ran, none failed, and enough lines ran where that is measured.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
+import { spec, type TestEvent } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import { COVERAGE, reportCoverage } from './support/coverage.ts';
 import { isRequired } from './support/programs.ts';
 import { absentServers } from './support/servers.ts';
 
@@ -35,18 +37,25 @@ function testFiles(patterns: readonly string[]): string[] {
     .sort();
 }
 
-/** Runs the files, and prints a report meanwhile. */
-async function runTests(files: readonly string[]): Promise<Counts> {
+/** Runs the files, and prints a report meanwhile. Too few lines that run count as a failure. */
+async function runTests(files: readonly string[], isMeasured = false): Promise<Counts> {
   if (files.length === 0) return NOTHING;
   let counts = NOTHING;
+  let isEnough = true;
   const paths = files.map((path) => join(ROOT, path));
-  const events = run({ files: paths, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS });
+  const options = { files: paths, concurrency: CONCURRENCY, timeout: FILE_TIMEOUT_MS, cwd: ROOT };
+  const events = run({ ...options, ...(isMeasured && COVERAGE) });
+  events.on('test:coverage', ({ summary }) => {
+    isEnough = reportCoverage(summary);
+  });
   events.on('test:summary', (summary) => {
     // There is a summary of each file, and one of all.
     if (summary.file === undefined) counts = countsOf(summary);
   });
-  for await (const text of events.compose(spec)) process.stdout.write(text);
-  return counts;
+  // The report has a line for each source file.
+  const reported = events.filter(({ type }: TestEvent) => type !== 'test:coverage');
+  for await (const text of reported.compose(spec)) process.stdout.write(text);
+  return isEnough ? counts : { ...counts, failed: counts.failed + 1 };
 }
 
 function countsOf({ counts, success }: { counts: Record<string, number>; success: boolean }): Counts {
@@ -73,8 +82,12 @@ async function runOnScaleOut(files: readonly string[]): Promise<Counts> {
 // Each file is a process that loads the whole server. The launcher's cache of compiled sources serves them too.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'packages/server/node_modules/.cache/compiled');
 
-const files = testFiles(process.argv.slice(2));
-const counts = [await runTests(files), await runOnScaleOut(files)];
+const { values, positionals } = parseArgs({
+  options: { coverage: { type: 'boolean' } },
+  allowPositionals: true,
+});
+const files = testFiles(positionals);
+const counts = [await runTests(files, values.coverage), await runOnScaleOut(files)];
 const total = (what: keyof Counts) => counts.reduce((sum, ofRun) => sum + ofRun[what], 0);
 const [passed, failed, skipped] = [total('passed'), total('failed'), total('skipped')];
 if (passed + failed === 0) process.stdout.write('no test ran\n');

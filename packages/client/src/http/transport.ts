@@ -1,6 +1,7 @@
 import { StatusOfConnections } from '../connection-status.ts';
 import { errorOfResponse, RollcallError } from '../rollcall-error.ts';
 import type { SocketLink } from '../socket/socket-link.ts';
+import type { LoadStreams } from '../streams/http-stream.ts';
 import { Deadline, type MaybeSignal } from './deadline.ts';
 import { present, type Query, queryString } from './path.ts';
 import { backoffMs, pause } from './pause.ts';
@@ -63,6 +64,8 @@ export class Transport {
   connectionID: string | undefined;
   /** The socket of a page, where there is one. */
   link: SocketLink | undefined;
+  /** Gets the code that reads streams over HTTP. */
+  readonly loadStreams: LoadStreams;
   readonly #tokens: TokenSource;
   readonly #timeoutMs: number;
   readonly #retries: number;
@@ -72,7 +75,9 @@ export class Transport {
   readonly closing: AbortSignal = this.#closing.signal;
 
   /** @throws TypeError when the URL is not valid */
-  constructor({ url, token, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch: own }: ConnectionOptions) {
+  constructor(options: ConnectionOptions, loadStreams: LoadStreams) {
+    const { url, token, timeoutMs = TIMEOUT_MS, retries = RETRIES, fetch: own } = options;
+    this.loadStreams = loadStreams;
     this.base = new URL(url).href.replace(/\/+$/, '');
     this.#tokens = new TokenSource(token, timeoutMs);
     this.#timeoutMs = timeoutMs;

@@ -1,9 +1,8 @@
 import type { CallOptions } from '../http/transport.ts';
 import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
-import { OtherTabs } from './other-tabs.ts';
 import type { LocationUpdate, PresenceUpdates } from './presence-updates.ts';
-import { isSameRegion, locationKey, sameLocation } from './same-location.ts';
+import { isSameRegion, locationKey } from './same-location.ts';
 
 /** The part of an announcement that the other announcements of its user and group need. */
 export interface Announcer {
@@ -13,8 +12,6 @@ export interface Announcer {
   renew(): void;
 }
 
-/** Time for an absence that another tab reported to reach the server. */
-const RENEW_AGAIN_MS = 1_000;
 /**
  * How many locations wait for their absence while the server is away and the user moves on. The server stores no more
  * for one user in one group; a location dropped here expires there.
@@ -32,19 +29,13 @@ export class AnnouncedLocations {
   readonly #announcers = new Map<Announcer, string | null>();
   /** Locations where the server may have the user because of this client, by key; the oldest first. */
   readonly #possible = new Map<string, AnnouncedLocation>();
-  readonly #tabs: OtherTabs;
   #latest: Promise<unknown> = Promise.resolve();
   #sending: AbortController | null = null;
-  #renewal: ReturnType<typeof setTimeout> | undefined;
 
-  /**
-   * @param scope identifies server, user and group among all clients of the origin
-   * @param updates sends them
-   */
-  constructor(scope: string, updates: PresenceUpdates) {
+  /** @param updates sends them */
+  constructor(updates: PresenceUpdates) {
     this.#updates = updates;
-    updates.onOpen = () => void this.#renew(() => true);
-    this.#tabs = new OtherTabs(scope, (absent) => this.#onForeignAbsence(absent));
+    updates.onOpen = () => this.#renew(() => true);
   }
 
   /** Whether no announcement is left. */
@@ -64,7 +55,7 @@ export class AnnouncedLocations {
 
   remove(announcer: Announcer): void {
     this.#announcers.delete(announcer);
-    if (this.isUnused) this.#disconnect();
+    if (this.isUnused) this.#updates.close();
   }
 
   /** Runs one task at a time, in the order of the calls; a failed task does not stop the next one. */
@@ -85,7 +76,6 @@ export class AnnouncedLocations {
   /** Sends the presence of an announcement. @throws RollcallError */
   async arrive(announcer: Announcer, announced: AnnouncedLocation, options: CallOptions): Promise<void> {
     const key = locationKey(announced.location);
-    if (!this.#updates.isShared) this.#tabs.open();
     // Recorded before it is sent: the update can reach the server although the response is lost.
     this.#possible.delete(key);
     this.#possible.set(key, announced);
@@ -113,7 +103,6 @@ export class AnnouncedLocations {
       rejected ??= error;
       if (error !== null) continue;
       this.#possible.delete(key);
-      this.#tabs.reportAbsence(unwanted);
       this.#renew((wanted) => isSameRegion(wanted, unwanted));
     }
     return rejected;
@@ -125,11 +114,8 @@ export class AnnouncedLocations {
     // A socket ends with its page, and what it holds with it.
     for (const possible of this.isHeld ? [] : this.#possible.values()) {
       this.#updates.dispatch({ location: possible.location, absent: true });
-      this.#tabs.reportAbsence(possible);
     }
     this.#possible.clear();
-    // A browser does not store a page with an open channel in its back/forward cache.
-    this.#disconnect();
   }
 
   /** Returns the error with which the server rejects the update permanently. @throws RollcallError any other */
@@ -154,29 +140,10 @@ export class AnnouncedLocations {
     return false;
   }
 
-  #renew(isAffected: (wanted: AnnouncedLocation) => boolean): boolean {
+  #renew(isAffected: (wanted: AnnouncedLocation) => boolean): void {
     const affected = [...this.#announcers.keys()].filter(
       ({ wanted }) => wanted !== null && isAffected(wanted),
     );
     for (const announcer of affected) announcer.renew();
-    return affected.length > 0;
-  }
-
-  /**
-   * Another client sent an absence that ends a presence of this one. A page that unloads reports it before the server
-   * has it, so presence is renewed twice; the second time for all announcements, since several absences may have come.
-   */
-  #onForeignAbsence(absent: AnnouncedLocation): void {
-    const isAffected = (wanted: AnnouncedLocation) =>
-      sameLocation(wanted.location, absent.location) || isSameRegion(wanted, absent);
-    if (!this.#renew(isAffected)) return;
-    clearTimeout(this.#renewal);
-    this.#renewal = setTimeout(() => this.#renew(() => true), RENEW_AGAIN_MS);
-  }
-
-  #disconnect(): void {
-    clearTimeout(this.#renewal);
-    this.#tabs.close();
-    if (this.isUnused) this.#updates.close();
   }
 }

@@ -27,10 +27,9 @@ export class Announcements {
     path: () => string,
     options: AnnouncementOptions,
   ): Announcement {
-    const scope = JSON.stringify([this.#transport.base, user, groupID]);
+    const scope = JSON.stringify([user, groupID]);
     const shared =
-      this.#scopes.get(scope) ??
-      new AnnouncedLocations(scope, new PresenceUpdates(this.#transport, groupID, path));
+      this.#scopes.get(scope) ?? new AnnouncedLocations(new PresenceUpdates(this.#transport, groupID, path));
     this.#scopes.set(scope, shared);
     const announcement = new Announcement(shared, options);
     this.#open.add(announcement);

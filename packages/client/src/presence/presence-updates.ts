@@ -1,5 +1,6 @@
 import { Deadline } from '../http/deadline.ts';
 import type { CallOptions, Outgoing, Transport } from '../http/transport.ts';
+import type { RollcallError } from '../rollcall-error.ts';
 import type { AnnouncedLocation } from './announced-location.ts';
 
 /** A presence or an absence, as it is sent. */
@@ -12,11 +13,6 @@ const TIMEOUT_MS = 10_000;
 export class PresenceUpdates {
   /** Called whenever a socket has logged in, which may hold nothing yet. */
   onOpen: () => void = () => {};
-  /** Whether other tabs hold the location too, so that it stays when this one leaves. */
-  get isShared(): boolean {
-    return this.#transport.connectionID !== undefined;
-  }
-
   /** Whether the last update went through the socket. */
   isHeld: boolean;
   readonly #transport: Transport;
@@ -41,24 +37,37 @@ export class PresenceUpdates {
   }
 
   close(): void {
+    const { link, status } = this.#transport;
     this.#release();
-    this.#transport.link?.release(this);
+    link?.release(this);
+    status.report(this, null);
   }
 
   /** @throws RollcallError */
   async send({ absent, ...update }: LocationUpdate, options: CallOptions): Promise<void> {
-    const { link, closing } = this.#transport;
+    const { link, closing, status } = this.#transport;
     if (link !== undefined) {
       const deadline = new Deadline(TIMEOUT_MS, [options.signal, closing]);
       try {
         this.isHeld = await deadline.race(link.ready());
         const op = absent === true ? 'absent' : 'present';
-        if (this.isHeld) return await deadline.race(link.update({ op, groupID: this.#groupID, ...update }));
+        if (this.isHeld) {
+          status.report(this, null);
+          return await deadline.race(link.update({ op, groupID: this.#groupID, ...update }));
+        }
       } finally {
         deadline.end();
       }
     }
-    await this.#transport.send(this.#request(absent ? { ...update, absent } : update), options);
+    try {
+      await this.#transport.send(this.#request(absent ? { ...update, absent } : update), options);
+      status.report(this, 'open');
+    } catch (error) {
+      // The user is not seen where they are: the socket would say so too.
+      if ((error as RollcallError).code !== 'aborted')
+        status.report(this, 'reconnecting', error as RollcallError);
+      throw error;
+    }
   }
 
   /** Sends without waiting, from a page that unloads. */

@@ -9,16 +9,18 @@ import type { PresenceWatch } from '../streams/watches.ts';
 import { listAt } from './list-at.ts';
 import { PresenceResource } from './presence-resource.ts';
 
-/** Which user to announce, and where. */
-export interface AnnounceOptions extends AnnouncementOptions {
-  readonly userID: string;
+/** The group. */
+export interface InGroup {
   readonly groupID: string;
 }
 
-/** Which group's presence to watch. */
-export interface WatchOptions extends PresenceReading, StreamOptions {
-  readonly groupID: string;
+/** Which user to announce, and where. */
+export interface AnnounceOptions extends AnnouncementOptions, InGroup {
+  readonly userID: string;
 }
+
+/** Which group's presence to watch. */
+export interface WatchOptions extends PresenceReading, StreamOptions, InGroup {}
 
 /** The presence of a project's users. */
 export class Presence extends PresenceResource {
@@ -38,12 +40,12 @@ export class Presence extends PresenceResource {
   }
 
   /** The users present in a group, in order of ID. */
-  list(groupID: string, filter: PresenceReading = {}, options?: CallOptions): PagedList<PresenceEntry> {
+  list({ groupID, ...filter }: PresenceReading & InGroup, options?: CallOptions): PagedList<PresenceEntry> {
     return listAt(this.transport, inGroup(groupID), 'users', options, filter);
   }
 
   /** How many users are present in a group. @throws RollcallError */
-  count(groupID: string, filter: PresenceFilter = {}, options?: CallOptions): Promise<number> {
+  count({ groupID, ...filter }: PresenceFilter & InGroup, options?: CallOptions): Promise<number> {
     return this.countAt(inGroup(groupID), filter, options);
   }
 

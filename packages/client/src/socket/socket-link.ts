@@ -3,6 +3,7 @@ import { backoffMs } from '../http/pause.ts';
 import { listen } from '../listen.ts';
 import { isPageHidden, onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
+import { EventQueue } from '../streams/event-queue.ts';
 import type { ReceivedEvent } from '../streams/parse-event.ts';
 import type { LinkedTransport } from './linked-transport.ts';
 import { type Frame, Socket, SocketLost } from './socket.ts';
@@ -25,8 +26,6 @@ const SILENCE_MS = 25_000;
 const CHECK_MS = 5_000;
 /** Between two updates of presence: 40 a second, of the 50 that the server accepts. */
 const UPDATE_EVERY_MS = 25;
-/** Events that wait for a slow consumer. Beyond that, the watch goes on from the last one that was taken. */
-const QUEUE_MAX = 1_000;
 
 interface Opening {
   readonly promise: Promise<boolean>;
@@ -107,28 +106,16 @@ export class SocketLink {
   /** The events of a watch, until the socket is lost. @throws RollcallError whenever it ends */
   async *watch(frame: Frame, deadline: Deadline, onOpen: () => void): AsyncGenerator<ReceivedEvent> {
     const socket = this.#current();
-    const queue: ReceivedEvent[] = [];
-    let wake = () => {};
-    let isOverflown = false;
-    const onEvent = (event: ReceivedEvent) => {
-      isOverflown ||= queue.length >= QUEUE_MAX;
-      if (!isOverflown) queue.push(event);
-      wake();
-    };
-    const ref = await deadline.race(socket.request(frame, onEvent));
+    const queue = new EventQueue<ReceivedEvent>();
+    const ref = await deadline.race(socket.request(frame, (event) => queue.push(event)));
     try {
       onOpen();
       for (;;) {
-        const event = queue.shift();
-        if (event?.type === 'lost') throw event.data;
-        if (event !== undefined) yield event;
-        else if (isOverflown) throw new SocketLost('network', 'the consumer of the watch is too slow');
-        else {
-          const woken = new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-          await deadline.race(woken);
-        }
+        const event = await queue.next(deadline);
+        // The watch goes on from the last event that was taken.
+        if (event === null) throw new SocketLost('network', 'the consumer of the watch is too slow');
+        if (event.type === 'lost') throw event.data;
+        yield event;
       }
     } finally {
       socket.unwatch(ref);

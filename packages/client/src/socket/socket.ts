@@ -25,6 +25,9 @@ interface Answer {
 const PROTOCOL = 'rollcall.v1';
 const ANSWER_TIMEOUT_MS = 10_000;
 
+/** Whether the platform has WebSockets: Node 20 has none. */
+export const hasWebSocket = (): boolean => (globalThis as { WebSocket?: unknown }).WebSocket !== undefined;
+
 /** One WebSocket, from its opening to its end: numbers the frames, and gives answers and events to whom they concern. */
 export class Socket {
   /** Resolves with the reason, and the code with which the server closed it: 1006 where it did not. */

@@ -2,14 +2,13 @@ import { Deadline } from '../http/deadline.ts';
 import { type Filter, filterQuery } from '../http/filter.ts';
 import { backoffMs, pause } from '../http/pause.ts';
 import type { Transport } from '../http/transport.ts';
-import { listen } from '../listen.ts';
 import { onPage } from '../page-life.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { type Frame, SocketLost } from '../socket/socket.ts';
 import type { SocketLink } from '../socket/socket-link.ts';
-import { EventStreamParser, type StreamEvent } from './event-stream.ts';
+import type { StreamEvent } from './event-stream.ts';
 import { eventOf, parseEvent, type ReceivedEvent } from './parse-event.ts';
-import { streamPermit } from './stream-permit.ts';
+import type { StreamChunk } from './stream-connection.ts';
 
 /** How to read a stream. */
 export interface StreamOptions {
@@ -23,11 +22,10 @@ export interface StreamOptions {
   readonly onRetry?: ((error: RollcallError, delayMs: number) => void) | undefined;
 }
 
-const DEAD_AFTER_MS = 45_000;
-const CONNECT_TIMEOUT_MS = 20_000;
 const FIRST_RETRY_MS = 1_000;
 const RETRY_DELAY_MAX_MS = 30_000;
-const SILENCE_CHECK_MAX_MS = 5_000;
+/** A browser has no time limit for a script that it loads. */
+const LOAD_TIMEOUT_MS = 20_000;
 
 /**
  * Events as they happen, for `for await`. It connects with the first iteration, and reconnects after retryable errors: after
@@ -96,7 +94,7 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
         try {
           const isSocket = await this.#isThroughSocket();
           isReady = true;
-          yield* isSocket ? this.#ofSocket() : this.#connection();
+          yield* isSocket ? this.#ofSocket() : this.#ofHttp();
         } catch (error) {
           if (this.#isStopped) return;
           // The socket has tried everything already: it renews tokens and connects again by itself.
@@ -161,49 +159,38 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     return event as Event | null;
   }
 
-  /** The events of one connection. @throws RollcallError whenever it ends */
-  async *#connection(): AsyncGenerator<Event, void, undefined> {
-    const { status, base } = this.#transport;
-    if (this.#failures === 0) status.report(this, 'connecting');
-    const release = await this.#until(Number.POSITIVE_INFINITY, ({ signal }) =>
-      streamPermit(base, signal, (reason) => status.report(this, 'reconnecting', reason)),
-    );
-    const deadline = new Deadline(CONNECT_TIMEOUT_MS, this.#stops);
-    try {
-      const response = await this.#connect(deadline);
-      deadline.lift();
-      this.#transport.status.report(this, 'open');
-      this.#options.onOpen?.();
-      const parser = new EventStreamParser(this.#lastId);
-      for await (const bytes of chunksOf(response, deadline, this.#options.deadAfterMs)) {
-        const messages = parser.push(bytes);
-        this.#retryMs = parser.retryMs ?? this.#retryMs;
-        for (const message of messages) {
-          const event = this.#take(message, this.#parse(message));
-          if (event !== null) yield event;
-        }
-        this.#lastId = parser.lastId;
+  /** The events of one connection over HTTP. @throws RollcallError whenever it ends */
+  async *#ofHttp(): AsyncGenerator<Event, void, undefined> {
+    if (this.#failures === 0) this.#transport.status.report(this, 'connecting');
+    for await (const { messages, lastId, retryMs } of await this.#chunks()) {
+      this.#retryMs = retryMs ?? this.#retryMs;
+      for (const message of messages) {
+        const event = this.#take(message, this.#parse(message));
+        if (event !== null) yield event;
       }
-      throw new RollcallError('network', 'the server closed the connection');
-    } catch (error) {
-      throw deadline.explain(error);
-    } finally {
-      release();
-      deadline.end();
-      // Aborting closes the connection at once; a body that is only cancelled is read for a while.
-      deadline.fail(new RollcallError('aborted', 'the stream was closed'));
+      if (lastId !== '') this.#lastId = lastId;
     }
   }
 
-  async #connect(deadline: Deadline): Promise<Response> {
-    const headers = { accept: 'text/event-stream', 'last-event-id': this.#lastId || undefined };
-    const query = filterQuery(this.#options);
-    const request = { method: 'GET', path: this.#path(), query, headers } as const;
-    const response = await this.#transport.open(request, deadline);
-    if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
-    await response.body?.cancel();
-    const { status } = response;
-    throw new RollcallError('invalid_request', 'the response is not a stream', { status });
+  /** The chunks of one connection. @throws RollcallError */
+  async #chunks(): Promise<AsyncGenerator<StreamChunk, void, undefined>> {
+    const transport = this.#transport;
+    const open = await this.#until(LOAD_TIMEOUT_MS, (deadline) => deadline.race(transport.loadStreams()));
+    return open(transport, {
+      path: this.#path(),
+      query: filterQuery(this.#options),
+      lastId: () => this.#lastId,
+      deadAfterMs: this.#options.deadAfterMs,
+      stops: this.#stops,
+      report: (isOpen, reason) => this.#report(isOpen, reason),
+    });
+  }
+
+  #report(isOpen: boolean, reason?: string): void {
+    const { status } = this.#transport;
+    if (reason !== undefined) status.report(this, 'reconnecting', new RollcallError('network', reason));
+    else status.report(this, isOpen ? 'open' : 'connecting');
+    if (isOpen) this.#options.onOpen?.();
   }
 
   /** Waits before the next attempt. @throws RollcallError the same error, when it is not retryable */
@@ -233,35 +220,5 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
     const stopListening = onPage('online', () => early.abort());
     await pause(ms, early.signal, ...this.#stops).catch(() => {});
     stopListening();
-  }
-}
-
-/**
- * The chunks of the body. Silence is measured by the time of day, which continues while a machine sleeps: after sleep, a
- * dead connection is noticed at the next check.
- */
-async function* chunksOf(
-  response: Response,
-  deadline: Deadline,
-  deadAfterMs = DEAD_AFTER_MS,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
-  /** When the pending read began; null while the consumer handles an event. */
-  let readSince: number | null = null;
-  const check = setInterval(
-    () => {
-      if (readSince === null || Date.now() - readSince <= deadAfterMs) return;
-      deadline.fail(new RollcallError('timeout', `nothing was received for ${deadAfterMs} ms`));
-    },
-    Math.min(SILENCE_CHECK_MAX_MS, deadAfterMs / 4),
-  );
-  // Every connection ends with its deadline, also when the consumer stops without another `next()` and the client closes.
-  listen(deadline.signal, 'abort', () => clearInterval(check));
-  for (;;) {
-    readSince = Date.now();
-    const { done, value } = await reader.read();
-    readSince = null;
-    if (done) return;
-    yield value;
   }
 }

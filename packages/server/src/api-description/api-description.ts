@@ -6,11 +6,15 @@ import type { AnyOperation } from '../http/operation.ts';
 export function createApiDescription(operations: readonly AnyOperation[]): ApiDescription {
   const document = once(async () => {
     const { buildDocument } = await import('./build-document.ts');
-    return Buffer.from(JSON.stringify(buildDocument(operations)));
+    return Buffer.from(`${JSON.stringify(buildDocument(operations))}\n`);
+  });
+  const eventDocument = once(async () => {
+    const { buildEventDocument } = await import('./build-event-document.ts');
+    return Buffer.from(`${JSON.stringify(buildEventDocument(operations))}\n`);
   });
   const page = once(async () => {
     const { buildDocsPage } = await import('./page/docs-page.ts');
     return buildDocsPage(JSON.parse((await document()).toString()));
   });
-  return { document, page };
+  return { document, eventDocument, page };
 }

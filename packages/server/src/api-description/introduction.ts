@@ -24,7 +24,6 @@ and \`HS384\` are taken too) and at most ${hours} hours old by its \`iat\`. Its 
 On the machine of the server, \`rollcall token\` makes one. The examples below take these:
 
 \`\`\`sh
-URL=http://127.0.0.1:8080
 TOKEN=$(npx rollcall token)
 CUSTOMER_TOKEN=$(npx rollcall token --customer)
 CLIENT_TOKEN=$(npx rollcall token --user ada)
@@ -62,6 +61,12 @@ another one appear twice or vanish.
 Reading a user or a group answers an \`ETag\`. Send it back in \`If-Match\` with a write, and the write is answered 412
 when another write was faster. With \`If-None-Match\` a read answers 304 when nothing has changed, and a \`PUT\` with
 \`If-None-Match: *\` only creates.
+
+## Streams and the socket
+
+Readings of presence, threads, messages and changes go on as streams of server-sent events with
+\`Accept: text/event-stream\`. A page can have all of them, and its own presence, over one WebSocket:
+\`GET /v1/client/socket\`. [\`/asyncapi.json\`](/asyncapi.json) describes every event and every frame.
 
 ## Request IDs, rate limits
 

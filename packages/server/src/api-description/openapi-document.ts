@@ -31,8 +31,9 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly description: string;
   readonly required?: boolean;
-  readonly schema?: Schema;
-  readonly content?: Readonly<Record<string, MediaType>>;
+  readonly schema: Schema;
+  readonly style?: 'deepObject';
+  readonly explode?: true;
   readonly example?: unknown;
 }
 
@@ -51,7 +52,7 @@ export interface Response {
 export interface Operation {
   readonly operationId: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly tags: readonly string[];
   readonly deprecated?: boolean;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];

@@ -6,6 +6,7 @@ import { pathParameters } from './paths.ts';
 import type { SchemaComponents } from './schema-components.ts';
 import { ANY_ANSWER, headerRef, LIMITED_ANSWER, parameterRef } from './shared-headers.ts';
 import { errorResponse, responseRef, unavailable } from './shared-responses.ts';
+import { streamMedia } from './stream-schema.ts';
 
 /** Describes one operation. */
 export function describeOperation(operation: AnyOperation, schemas: SchemaComponents): Operation {
@@ -13,7 +14,7 @@ export function describeOperation(operation: AnyOperation, schemas: SchemaCompon
   return {
     operationId: id,
     summary,
-    ...(description !== undefined && { description }),
+    description,
     tags: [tag.name],
     ...(isOlderName(operation) && { deprecated: true }),
     security: token === 'none' ? [] : [{ [`${token}Token`]: [] }],
@@ -51,9 +52,9 @@ function queryParameter(
     in: 'query',
     description: meaning,
     ...(required && { required }),
-    ...(value.type === 'object'
-      ? { content: { 'application/json': { schema, examples: { [name]: { value: example } } } } }
-      : { schema, ...(example !== undefined && { example }) }),
+    ...(value.type === 'object' && { style: 'deepObject', explode: true }),
+    schema,
+    ...(example !== undefined && { example }),
   };
 }
 
@@ -95,15 +96,11 @@ const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
 function successOf(operation: AnyOperation, schemas: SchemaComponents): Response {
   const { answer, conditions } = operation;
-  const { schema, example, type = 'application/json', streamExample } = answer;
+  const { schema, example, type = 'application/json', stream } = answer;
   const content: Record<string, MediaType> = {
     [type]: { schema: schemas.describe(schema), examples: { answer: { value: example } } },
   };
-  if (streamExample !== undefined)
-    content['text/event-stream'] = {
-      schema: { type: 'string' },
-      examples: { answer: { value: streamExample } },
-    };
+  if (stream !== undefined) content['text/event-stream'] = streamMedia(stream, schemas);
   return {
     description: answer.description,
     headers: {

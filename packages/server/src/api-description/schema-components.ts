@@ -1,6 +1,7 @@
 /**
  * Turns the schemas that check requests into those of the description: the same, with references to named
- * schemas, with the meaning of every field, and without keywords that JSON Schema does not have.
+ * schemas, with the meaning of every field, and without keywords that JSON Schema does not have. A pattern that regular
+ * expressions of other languages may not take is replaced by its `x-portable-pattern`, which takes a little more.
  */
 import * as protocol from '@rollcall/protocol';
 import { Failure } from '../http/schemas.ts';
@@ -19,8 +20,8 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
 /** Lists and flags are shown where they are used. */
 function isNamed(exported: unknown): boolean {
   if (typeof exported !== 'object' || exported === null) return false;
-  const { type } = exported as Schema;
-  return type !== undefined && type !== 'array' && type !== 'boolean';
+  const { type, anyOf } = exported as Schema;
+  return anyOf !== undefined || (type !== undefined && type !== 'array' && type !== 'boolean');
 }
 
 const NAMES = new Map(Object.entries(SCHEMAS).map(([name, schema]) => [textOf(schema), name]));
@@ -31,8 +32,14 @@ export class SchemaComponents {
 
   /** The schema as the description has it. */
   describe(schema: Schema): Schema {
-    const name = NAMES.get(textOf(schema));
-    return name === undefined ? this.#rewrite(schema) : this.#refer(name);
+    const name = schema['x-named'] ?? NAMES.get(textOf(schema));
+    return typeof name === 'string' ? this.#refer(name) : this.#rewrite(schema);
+  }
+
+  /** Names a schema of the description alone, and refers to it. */
+  define(name: string, build: () => Schema): Schema {
+    if (!this.#components.has(name)) this.#components.set(name, build());
+    return referenceTo(name);
   }
 
   /** All that was referred to, by name. */
@@ -46,7 +53,7 @@ export class SchemaComponents {
       this.#components.set(name, {});
       this.#components.set(name, this.#component(name));
     }
-    return { $ref: `#/components/schemas/${name}` };
+    return referenceTo(name);
   }
 
   #component(name: string): Schema {
@@ -61,6 +68,7 @@ export class SchemaComponents {
       'x-text': _text,
       'x-meaning': _meaning,
       'x-rule': _rule,
+      'x-portable-pattern': portable,
       format,
       properties,
       items,
@@ -69,6 +77,7 @@ export class SchemaComponents {
     } = schema;
     return {
       ...rest,
+      ...(portable !== undefined && { pattern: portable }),
       ...formatOf(format),
       ...(properties !== undefined && { properties: this.#fields(schema) }),
       ...(items !== undefined && { items: this.describe(items) }),
@@ -88,6 +97,8 @@ export class SchemaComponents {
   }
 }
 
+const referenceTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
 /** Rules that code checks, since they depend on several fields. */
 const ruleOf = ({ 'x-rule': rule = {} }: Schema) => rule as Schema;
 
@@ -102,5 +113,6 @@ const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(
 
 function formatOf(format: unknown): Schema {
   if (format === 'http-url') return { format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
+  if (format === 'link-url') return { format: 'uri' };
   return format === undefined ? {} : { format };
 }

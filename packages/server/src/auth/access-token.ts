@@ -30,7 +30,7 @@ async function callerOf(
   now: number,
 ): Promise<Verified<Caller>> {
   const sessionId = token.claims[SESSION_CLAIM];
-  if (typeof sessionId !== 'string' || !(await isSignedWith(token, await serviceKey()))) throw invalid();
+  if (typeof sessionId !== 'string' || !isSignedWith(token, await serviceKey())) throw invalid();
   const life = tokenLife(token.claims, now);
   // Before the session is read, because ended sessions are deleted after a while.
   if (life.state === 'ended') throw expired();

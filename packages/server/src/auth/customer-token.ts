@@ -22,7 +22,7 @@ async function callerOf(store: Store, token: Jwt, now: number): Promise<Verified
   const customerId = token.claims[CUSTOMER_CLAIM];
   const customer = isId(customerId) ? await store.customers.find(customerId) : null;
   // One message for both: whether a customer exists is not for strangers to find out.
-  if (customer === null || !(await isSignedWith(token, secretKey(customer.secret)))) {
+  if (customer === null || !isSignedWith(token, secretKey(customer.secret))) {
     throw invalid("is not signed with a customer's secret");
   }
   const life = tokenLife(token.claims, now);

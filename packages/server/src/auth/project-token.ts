@@ -66,7 +66,7 @@ export async function verifyProjectToken(
   const project = await store.projects.find(id);
   if (project === null)
     throw tokenFailure(kind.notFound, `the ${kind.name} ID ${id} of the token does not exist`);
-  const signedUntil = await signatureEnd(token, project);
+  const signedUntil = signatureEnd(token, project);
   if (signedUntil <= now)
     throw tokenFailure(kind.invalid, `the ${kind.name} token is not signed with the project's secret`);
   const life = tokenLife(token.claims, now);
@@ -76,9 +76,9 @@ export async function verifyProjectToken(
 }
 
 /** Until when the token's signature is good: for ever, to the end of the previous secret, or (0) not at all. */
-async function signatureEnd(token: Jwt, project: ProjectRecord): Promise<number> {
-  if (await isSignedWith(token, secretKey(project.secret))) return Number.POSITIVE_INFINITY;
+function signatureEnd(token: Jwt, project: ProjectRecord): number {
+  if (isSignedWith(token, secretKey(project.secret))) return Number.POSITIVE_INFINITY;
   const { previousSecret, previousValidUntil } = project;
   if (previousSecret === null || previousValidUntil === null) return 0;
-  return (await isSignedWith(token, secretKey(previousSecret))) ? previousValidUntil : 0;
+  return isSignedWith(token, secretKey(previousSecret)) ? previousValidUntil : 0;
 }

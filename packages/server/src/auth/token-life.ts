@@ -4,7 +4,7 @@ import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
 const MAX_AGE_MS = limits.TOKEN_MAX_AGE_SECONDS * 1_000;
 
 /** Whether a token is valid now. `endsAt` is the first millisecond at which it no longer is. */
-export type TokenLife =
+type TokenLife =
   | { readonly state: 'current'; readonly endsAt: number }
   /** Its `exp` has passed, or it is older than a day. */
   | { readonly state: 'ended' }

@@ -12,6 +12,7 @@
  * - Bounded by its callers: an engine remembers what this process follows, and nothing of changes.
  */
 
+import type { Metric } from '../metrics/metric.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 
 /** A project's credentials changed: renamed, secret rotated, deleted. */
@@ -72,6 +73,8 @@ export type Subject =
   | Pick<ConversationChanged, 'type' | 'project' | 'groupId'>;
 
 export interface Broker {
+  /** The durations and errors of the driver: docs/metrics.md names them. Reading them calls no server. */
+  readonly metrics: readonly Metric[];
   /** Whether the engine answers. @throws StoreUnavailableError */
   ping(): Promise<void>;
   /** Ends all subscriptions. Idempotent. */

@@ -1,6 +1,7 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { backupCommand } from './commands/backup.ts';
 import { changesCommand } from './commands/changes.ts';
+import { completionCommand } from './commands/completion.ts';
 import { configCommand } from './commands/config.ts';
 import { customerCommand } from './commands/customer.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -32,6 +33,7 @@ export function buildCli(): RollcallCommand {
     .addCommand(migrateStoreCommand())
     .addCommand(configCommand())
     .addCommand(doctorCommand())
+    .addCommand(completionCommand())
     .examples(
       ['rollcall serve', 'run the server, with everything at its default'],
       ['TOKEN=$(rollcall token)', 'a token for its API'],

@@ -18,7 +18,7 @@ export interface ProgressDisplay {
 }
 
 /** The part of a terminal or file that a display needs. */
-export interface Screen {
+interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;

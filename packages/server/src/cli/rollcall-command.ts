@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { fileVariableOf } from '../config/environment.ts';
 import {
   SETTING_NAMES,
   SETTINGS,
@@ -29,6 +30,7 @@ export class RollcallCommand extends Command {
 
 function settingOption(definition: SettingDefinition): Option {
   const byDefault = definition.default === null ? '' : `, default ${definition.default}`;
-  const description = `${definition.doc.replace(/\.$/, '')} (${definition.env}${byDefault})`;
+  const inFile = definition.secret === true ? ` or ${fileVariableOf(definition.env)}` : '';
+  const description = `${definition.doc.replace(/\.$/, '')} (${definition.env}${inFile}${byDefault})`;
   return new Option(`${definition.flag} <${definition.placeholder}>`, description);
 }

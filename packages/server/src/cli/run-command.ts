@@ -1,13 +1,16 @@
 import process from 'node:process';
 import { type Command, CommanderError } from 'commander';
 import { SettingsError } from '../config/settings.ts';
+import type { StopSignal } from '../stop-signals.ts';
 import { CommandError } from './command-error.ts';
+import { InterruptedError } from './interruption.ts';
 import { noteLine } from './output.ts';
 
 /**
- * Runs a command line and gives its exit code: 0 done, 1 failed, 2 bad usage. A failure is one line on standard error.
+ * Runs a command line and gives its exit code: 0 done, 1 failed, 2 bad usage; or the signal that interrupted it. A failure is
+ * one line on standard error.
  */
-export async function runCommand(program: Command, args: readonly string[]): Promise<number> {
+export async function runCommand(program: Command, args: readonly string[]): Promise<number | StopSignal> {
   throwInsteadOfExit(program);
   try {
     await program.parseAsync([...args], { from: 'user' });
@@ -15,6 +18,7 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     noteLine(`rollcall: ${messageOf(error)}`);
+    if (error instanceof InterruptedError) return error.signal;
     if (error instanceof CommandError) return error.exitCode;
     return error instanceof SettingsError ? 2 : 1;
   }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { type Environment, readVariable, SettingsError } from '../config/environment.ts';
 import { localUrl } from '../config/local-url.ts';
 import { url } from '../config/setting-kinds.ts';
-import { type Environment, loadOnly, SettingsError } from '../config/settings.ts';
+import { loadOnly } from '../config/settings.ts';
 import { usageError } from './command-error.ts';
 
 const VARIABLE = 'ROLLCALL_URL';
@@ -28,9 +29,9 @@ export interface ServerLocation {
  * @throws SettingsError when a value cannot be read
  */
 export function findServer(flag: string | undefined, environment: Environment): ServerLocation | null {
-  const variable = environment[VARIABLE];
   if (flag !== undefined) return { url: readUrl('--url', flag), isNamed: true };
-  if (variable !== undefined && variable !== '') return { url: readUrl(VARIABLE, variable), isNamed: true };
+  const variable = readVariable(environment, VARIABLE);
+  if (variable !== null) return { url: readUrl(variable.name, variable.text), isNamed: true };
   const { host, port } = loadOnly(['host', 'port'], environment);
   return port === 0 ? null : { url: localUrl(host, port), isNamed: false };
 }

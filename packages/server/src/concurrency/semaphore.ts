@@ -44,6 +44,13 @@ export class Semaphore {
     return this.#waiting.size > 0;
   }
 
+  /** How many callers wait for a permit. */
+  get waiting(): number {
+    let count = 0;
+    for (const queue of this.#waiting.values()) count += queue.size;
+    return count;
+  }
+
   /** Runs the task with a permit. Rejects when there is none by `until`, a time of `performance.now()`. */
   async run<Result>(
     key: unknown,

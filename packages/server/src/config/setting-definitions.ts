@@ -11,7 +11,7 @@ import {
   wholeNumber,
 } from './setting-kinds.ts';
 
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** One setting: the source of the parser, `serve --help`, `config check` and the table of docs/operations.md. */
 export interface SettingDefinition<Value = string | number | null> {
@@ -24,7 +24,7 @@ export interface SettingDefinition<Value = string | number | null> {
   readonly default: Value;
   /** One sentence for the operator. */
   readonly doc: string;
-  /** The value is never printed, logged or repeated in a message. */
+  /** The value is never printed, logged or repeated in a message, and can be in a file that `<env>_FILE` names. */
   readonly secret?: true;
 }
 
@@ -142,7 +142,7 @@ const DEFINITIONS = {
     oneOf(LOG_LEVELS),
     'level',
     'info',
-    'Least severe log lines to write; info has start, stop and failures, debug has every request.',
+    'Least severe log lines to write; info has start, stop and failures, debug has every request, silent has none.',
   ),
   rateLimitPerSecond: optional(
     wholeNumber(1, 1_000_000),

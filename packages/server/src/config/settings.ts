@@ -1,4 +1,12 @@
 import {
+  type Environment,
+  fileVariableOf,
+  readValueFile,
+  SettingsError,
+  type VariableSource,
+  variableSource,
+} from './environment.ts';
+import {
   SETTING_NAMES,
   SETTINGS,
   type SettingDefinition,
@@ -6,37 +14,39 @@ import {
   type Settings,
 } from './setting-definitions.ts';
 
+export { type Environment, SettingsError } from './environment.ts';
 export type { Settings } from './setting-definitions.ts';
 
-/** Bad settings. The message is one line for the operator, without any secret. */
-export class SettingsError extends Error {}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 /** Texts of flags by the setting they belong to. */
 export type FlagTexts = { readonly [Name in SettingName]?: string | undefined };
 
-/** A setting's value and where it came from. */
-export interface SettingSource {
-  readonly name: SettingName;
-  readonly from: 'flag' | 'environment' | 'default';
-  /** Absent where the default is taken. */
-  readonly text?: string;
+/** Where a setting's value comes from. */
+export type SettingSource = { readonly name: SettingName } & (
+  | { readonly from: 'flag'; readonly text: string }
+  | VariableSource
+  | { readonly from: 'default' }
+);
+
+/**
+ * The source of each setting: a flag wins, and an empty variable counts as absent.
+ * @throws SettingsError where a variable and its file variable are both set
+ */
+export function settingSources(environment: Environment, flags: FlagTexts = {}): SettingSource[] {
+  return SETTING_NAMES.map((name) => settingSource(name, environment, flags));
 }
 
-/** The source of each setting: a flag wins, and an empty variable counts as absent. */
-export function settingSources(environment: Environment, flags: FlagTexts = {}): SettingSource[] {
-  return SETTING_NAMES.map((name) => {
-    const flag = flags[name];
-    if (flag !== undefined) return { name, from: 'flag', text: flag };
-    const variable = environment[SETTINGS[name].env];
-    if (variable !== undefined && variable !== '') return { name, from: 'environment', text: variable };
-    return { name, from: 'default' };
-  });
+function settingSource(name: SettingName, environment: Environment, flags: FlagTexts): SettingSource {
+  const flag = flags[name];
+  if (flag !== undefined) return { name, from: 'flag', text: flag };
+  const { env, secret } = SETTINGS[name] as SettingDefinition;
+  const { [env]: text } = environment;
+  const variables = secret === true ? environment : { [env]: text };
+  return { name, ...(variableSource(variables, env) ?? { from: 'default' }) };
 }
 
 /** Reads all settings. @throws SettingsError naming every bad value in one line */
 export function loadSettings(environment: Environment, flags: FlagTexts = {}): Settings {
-  const settings = readSettings(settingSources(environment, flags)) as Settings;
+  const settings = readSettings(SETTING_NAMES, environment, flags) as Settings;
   const problems = halfPairs(settings);
   if (problems.length > 0) throw new SettingsError(problems.join('; '));
   return settings;
@@ -47,31 +57,38 @@ export function loadOnly<Name extends SettingName>(
   names: readonly Name[],
   environment: Environment,
 ): Pick<Settings, Name> {
-  const sources = settingSources(environment).filter(({ name }) => names.includes(name as Name));
-  return readSettings(sources) as Pick<Settings, Name>;
+  return readSettings(names, environment, {}) as Pick<Settings, Name>;
 }
 
-function readSettings(sources: readonly SettingSource[]): Partial<Settings> {
+function readSettings(
+  names: readonly SettingName[],
+  environment: Environment,
+  flags: FlagTexts,
+): Partial<Settings> {
   const values = new Map<SettingName, Settings[SettingName]>();
   const problems: string[] = [];
-  for (const source of sources) {
-    const value = readSetting(source);
-    if (value === undefined) problems.push(badValue(source));
-    else values.set(source.name, value);
+  for (const name of names) {
+    try {
+      values.set(name, readSetting(settingSource(name, environment, flags)));
+    } catch (error) {
+      if (!(error instanceof SettingsError)) throw error;
+      problems.push(error.message);
+    }
   }
   if (problems.length > 0) throw new SettingsError(problems.join('; '));
   return Object.fromEntries(values);
 }
 
-function readSetting({ name, text }: SettingSource): Settings[SettingName] | undefined {
-  const definition = SETTINGS[name] as SettingDefinition;
-  return text === undefined ? definition.default : definition.kind.read(text);
-}
-
-function badValue({ name, from, text = '' }: SettingSource): string {
-  const definition = SETTINGS[name] as SettingDefinition;
+function readSetting(source: SettingSource): Settings[SettingName] {
+  const definition = SETTINGS[source.name] as SettingDefinition;
+  if (source.from === 'default') return definition.default;
+  const { env, flag, kind } = definition;
+  const variable = { flag, environment: env, file: fileVariableOf(env) }[source.from];
+  const text = source.from === 'file' ? readValueFile(variable, source.path) : source.text;
+  const value = kind.read(text);
+  if (value !== undefined) return value;
   const given = definition.secret === true ? 'the value given' : JSON.stringify(text);
-  return `${from === 'flag' ? definition.flag : definition.env}: expected ${definition.kind.expected}, not ${given}`;
+  throw new SettingsError(`${variable}: expected ${kind.expected}, not ${given}`);
 }
 
 /** Complaints about a bootstrap ID without its secret, or a secret without its ID. */

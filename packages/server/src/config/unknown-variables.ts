@@ -1,8 +1,8 @@
-import { SETTING_NAMES, SETTINGS } from './setting-definitions.ts';
-import type { Environment } from './settings.ts';
+import { type Environment, fileVariableOf } from './environment.ts';
+import { SETTING_NAMES, SETTINGS, type SettingDefinition } from './setting-definitions.ts';
 
 /** A variable that begins like a setting and is none: most likely a misspelling. */
-export interface UnknownVariable {
+interface UnknownVariable {
   readonly name: string;
   /** The setting that was probably meant; null where no name is near. */
   readonly nearest: string | null;
@@ -10,13 +10,16 @@ export interface UnknownVariable {
 
 const PREFIX = 'ROLLCALL_';
 /** Variables of the commands that talk to a running server, and of the test suites. */
-const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)$|TEST_)/;
+const NOT_SETTINGS = /^ROLLCALL_(?:(?:TOKEN|URL)(?:_FILE)?$|TEST_)/;
 /** A name with more changed letters is another word, not a misspelling. */
 const MISSPELLING_MAX_EDITS = 4;
 
 /** The variables of the environment that begin like a setting and are none. */
 export function unknownVariables(environment: Environment): UnknownVariable[] {
-  const known = SETTING_NAMES.map((name) => SETTINGS[name].env);
+  const known = SETTING_NAMES.flatMap((name) => {
+    const { env, secret } = SETTINGS[name] as SettingDefinition;
+    return secret === true ? [env, fileVariableOf(env)] : [env];
+  });
   return Object.keys(environment)
     .filter((name) => name.startsWith(PREFIX) && !NOT_SETTINGS.test(name) && !known.includes(name))
     .sort()

@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
-import type { Change } from '../store/changes.ts';
+import { type Change, changesProfile } from '../store/changes.ts';
 import { isPacked, unpackIds } from '../store/packed-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
@@ -26,9 +26,6 @@ const USERS_PER_EVENT = 1_000;
 const USERS_LOOKED_UP_MAX = 100;
 /** Pairs of group and user of one statement. */
 const PAIRS_AT_ONCE = 1_000;
-
-/** The fields of users that presence shows. */
-const SHOWN_FIELDS = new Set(['name', 'profile_picture_url']);
 
 type Departure = Change & { readonly type: 'member.removed' };
 
@@ -119,13 +116,9 @@ function publishConversation(
   });
 }
 
-/** Nobody waits for it: a stream that misses it shows the earlier name until its reader gets another snapshot. */
+/** Nobody waits for it: a stream that misses it reads the record. */
 function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes: readonly Change[]): void {
-  const ids = changes.flatMap((change) =>
-    change.type === 'user.updated' && change.fields.some((field) => SHOWN_FIELDS.has(field))
-      ? [change.user]
-      : [],
-  );
+  const ids = changes.filter(changesProfile).map(({ user }) => user);
   for (const userIds of slices(ids, USERS_PER_EVENT))
     void announce(broker, { type: 'profiles', project, userIds });
 }

@@ -10,7 +10,7 @@ import type { StoreWrites } from './store-writes.ts';
 import { type ErrorsByStep, mergeErrors, validationError } from './validation-error.ts';
 import { BY_SERVICE, writeContext } from './write-context.ts';
 
-export type BatchApplied = Extract<BatchOutcome, { kind: 'applied' }>;
+type BatchApplied = Extract<BatchOutcome, { kind: 'applied' }>;
 
 interface Parts {
   readonly store: Pick<Store, 'batches'>;

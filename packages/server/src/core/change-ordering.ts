@@ -5,7 +5,7 @@ import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
 
 /** How long after a write its changes are ordered, together with those of other writes, in milliseconds. */
-const DELAY_MS = 20;
+const DELAY_MS = 50;
 /** How often changes are ordered that another process left when it ended, in milliseconds. */
 const INTERVAL_MS = 1_000;
 

@@ -8,7 +8,6 @@ import { ClientLogins } from './client-logins.ts';
 import { groupNotFound, userError } from './errors.ts';
 import { justBefore } from './just-before.ts';
 import type { PresenceChange, PresenceHolder, PresenceService } from './presence-service.ts';
-import { ServiceError } from './service-error.ts';
 import type { UserService } from './user-service.ts';
 
 interface Parts {
@@ -69,20 +68,15 @@ export class ClientSessions {
   }
 
   /** Sets the caller's user present or absent, in the token's group where the update names none. @throws ServiceError like {@link enter} */
-  async putPresence(
+  putPresence(
     caller: ClientWriter,
     write: Partial<Pick<PresenceChange, 'groupID'>> & Omit<PresenceChange, 'groupID'>,
     holder: PresenceHolder | null = null,
   ): Promise<void> {
     const groupID = groupOf(caller, write.groupID ?? null);
-    if (caller.details !== null) await this.#logins.apply(caller);
-    try {
-      await this.#parts.presence.put(caller, caller.userId, { ...write, groupID }, holder);
-    } catch (error) {
-      // The update has read the eligibility already; a browser gets another message for the same reason.
-      if (error instanceof ServiceError) await this.enter(caller, groupID);
-      throw error;
-    }
+    const put = () =>
+      this.#parts.presence.put(caller, caller.userId, { ...write, groupID }, holder, clientAccessError);
+    return caller.details === null ? put() : this.#logins.apply(caller).then(put);
   }
 }
 

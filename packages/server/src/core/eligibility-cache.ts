@@ -76,18 +76,25 @@ export class EligibilityCache {
 
   /** The membership of a user whom the cache knows to be eligible; else null. */
   cached(project: ProjectKey, { groupId, userId }: EligibilityQuery): Incarnation | null {
+    if (this.#entries.size === 0) return null;
     const entry = this.#entries.get(entryKey(project, groupId, userId));
     if (entry === undefined || this.#isExpired(entry)) return null;
     return this.#isInvalidated(entry, project, userId) ? null : entry.incarnation;
   }
 
-  /** Reads the store, and caches the answer where the user is eligible. @throws StoreUnavailableError */
-  async read(project: ProjectKey, { groupId, userId }: EligibilityQuery): Promise<Eligibility> {
+  /** Reads the store, and caches the answer where the user is eligible. @throws StoreUnavailableError (a rejection) */
+  read(project: ProjectKey, query: EligibilityQuery): Promise<Eligibility> {
+    const { isInProcess, eligibility } = this.#store;
+    return isInProcess
+      ? eligibility.find(project, query.groupId, query.userId)
+      : this.#readRemote(project, query);
+  }
+
+  async #readRemote(project: ProjectKey, { groupId, userId }: EligibilityQuery): Promise<Eligibility> {
     // Before the store is read: what is cached of it is known to have ended.
-    if (!this.#store.isInProcess) this.#projects.use(project);
+    this.#projects.use(project);
     const moment = { at: this.#clock.now(), generation: this.#generation };
     const eligibility = await this.#store.eligibility.find(project, groupId, userId);
-    if (this.#store.isInProcess) return eligibility;
     const key = entryKey(project, groupId, userId);
     this.#entries.delete(key);
     if (isEligible(eligibility) && this.#entries.size < ENTRIES_MAX) {

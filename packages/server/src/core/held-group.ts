@@ -24,8 +24,8 @@ interface Owner<Connection> {
 }
 
 /**
- * The holds of one group that belong to this process' lease. The group is watched: somebody else can end a hold, and then it is
- * not set again. A lease without holds that no event has ended was lost by the engine.
+ * The holds of one group that belong to this process' lease. The group is watched: an update of another caller can end a hold, and
+ * then it is not set again. A lease without holds that no event has ended was lost by the engine.
  */
 export class HeldGroup<Connection = unknown> {
   readonly scope: PresenceScope;
@@ -72,8 +72,8 @@ export class HeldGroup<Connection = unknown> {
     if (own?.size === 0) this.#holders.delete(userId);
   }
 
-  /** Runs an update with the lease; once more with another one where it has ended. */
-  async put(update: (lease: string) => Promise<void>): Promise<void> {
+  /** Runs an update with the lease; once more with another one where it has ended. Then calls `onApplied`. */
+  async put(update: (lease: string) => Promise<void>, onApplied = () => {}): Promise<void> {
     this.#updates += 1;
     try {
       if (this.#watch === null) await this.#watched();
@@ -85,6 +85,7 @@ export class HeldGroup<Connection = unknown> {
         await this.#replace(lease);
         await update(this.#lease);
       }
+      onApplied();
     } finally {
       this.#updates -= 1;
     }
@@ -148,14 +149,17 @@ export class HeldGroup<Connection = unknown> {
   }
 
   #onEvent(event: PresenceEvent): void {
-    if (event.type === 'departed') this.#tell(event.userId, event.location, false);
-    else if (event.type === 'arrived') this.#tell(event.userId, event.location, true);
+    if (event.type === 'departed') {
+      // Nobody ended what expired: the lease was not renewed in time, and the location is held as before.
+      if (event.reason !== 'expired') this.#tell(event.userId, event.location, false);
+    } else if (event.type === 'arrived') this.#tell(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#tell(id, null, false);
     else if (event.type === 'groupRemoved')
       for (const id of this.#holders.keys()) this.#tell(id, null, false);
   }
 
   #tell(userId: string, location: Json | null, isThere: boolean): void {
-    for (const holder of this.#holders.get(userId)?.values() ?? []) holder.onEvent(location, isThere);
+    const own = this.#holders.get(userId);
+    if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
   }
 }

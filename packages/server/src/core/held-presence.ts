@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { canonicalLocation } from '@rollcall/protocol';
 import type { Logger } from 'pino';
-import type { PresenceScope, PresenceStore } from '../presence/presence-store.ts';
+import type { PresenceStore } from '../presence/presence-store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { ClientWriter } from './caller.ts';
@@ -84,13 +84,15 @@ export class HeldPresence {
   }
 
   /** Sets a presence that the connection holds, or ends it. @throws ServiceError like every update of a client */
-  async put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void> {
-    const group = this.#groupOf({ project: connection.project, groupId: write.groupID });
-    await group.put((lease) =>
-      this.#parts.clients.putPresence(writer, write, { connection: connection.name, lease }),
+  put(connection: PresenceConnection, writer: ClientWriter, write: PresenceChange): Promise<void> {
+    const group = this.#groupOf(connection.project, write.groupID);
+    return group.put(
+      (lease) => this.#parts.clients.putPresence(writer, write, { connection: connection.name, lease }),
+      () => {
+        if (write.absent === true) connection.forget(group, canonicalLocation(write.location));
+        else connection.remember(group, writer, write);
+      },
     );
-    if (write.absent === true) connection.forget(group, canonicalLocation(write.location));
-    else connection.remember(group, writer, write);
   }
 
   restore(connection: PresenceConnection, group: Group): Promise<void> {
@@ -110,12 +112,13 @@ export class HeldPresence {
     }
   }
 
-  #groupOf(scope: PresenceScope): Group {
+  #groupOf(project: ProjectKey, groupId: string): Group {
     // No ID has a NUL.
-    const key = `${scope.project}\0${scope.groupId}`;
+    const key = `${project}\0${groupId}`;
     const known = this.#groups.get(key);
     if (known !== undefined) return known;
-    const group = new HeldGroup<PresenceConnection>(scope, this, this.#parts.presenceTtlSeconds * 1_000);
+    const ttlMs = this.#parts.presenceTtlSeconds * 1_000;
+    const group = new HeldGroup<PresenceConnection>({ project, groupId }, this, ttlMs);
     this.#groups.set(key, group);
     return group;
   }

@@ -40,11 +40,11 @@ interface Parts {
 }
 
 /** The fields of a message that a request writes; a creation may name the thread to create. */
-export type MessageInput = MessageWrite &
+type MessageInput = MessageWrite &
   Pick<MessageCreation, 'createThread'> &
   Pick<StoredMessageWrite, 'inGroup' | 'ofAuthor'>;
 
-export interface AppendResult {
+interface AppendResult {
   /** Code points of the whole text. */
   readonly length: number;
   readonly revision: Revision;

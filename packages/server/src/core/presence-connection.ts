@@ -10,11 +10,11 @@ import { ServiceError } from './service-error.ts';
 type Group = HeldGroup<PresenceConnection>;
 
 /** A location that a connection holds. */
-export interface Hold {
+interface Hold {
   readonly writer: ClientWriter;
   readonly write: PresenceChange;
   readonly location: Json;
-  /** An event of the group said that the user has left the location: somebody else ended the hold. */
+  /** An event of the group said that the user has left the location: another caller ended the hold. */
   isEnded: boolean;
 }
 
@@ -74,8 +74,7 @@ export class PresenceConnection {
 
   remember(group: Group, writer: ClientWriter, write: PresenceChange): void {
     const location = canonicalLocation(write.location);
-    const holds = this.#holds.get(group) ?? new Map<Json, Hold>();
-    this.#holds.set(group, holds);
+    const holds = this.#holds.get(group) ?? this.#begin(group);
     this.#size -= holds.size;
     const region = regionOf(write, location);
     // An update without data leaves them.
@@ -87,7 +86,6 @@ export class PresenceConnection {
       isEnded: false,
     });
     this.#size += holds.size;
-    if (holds.size === 1) group.add(this, this.#holderIn(holds));
   }
 
   /** The holds of the location in the group have ended; all of the group where it is null. */
@@ -135,6 +133,13 @@ export class PresenceConnection {
     if (this.#endsAt === null || now < this.#endsAt) return false;
     for (const group of [...this.#holds.keys()]) this.forget(group, null);
     return true;
+  }
+
+  #begin(group: Group): Map<Json, Hold> {
+    const holds = new Map<Json, Hold>();
+    this.#holds.set(group, holds);
+    group.add(this, this.#holderIn(holds));
+    return holds;
   }
 
   #holderIn(holds: ReadonlyMap<Json, Hold>): Holder {

@@ -2,10 +2,14 @@
 import { isJsonObject, limits, locationMatches, ValidationErrors } from '@rollcall/protocol';
 import { mergeErrors } from './validation-error.ts';
 
-/** Checks the fields of an update against each other. */
-export function inspectPresence(write: Record<string, unknown>, errors: ValidationErrors): void {
+/** Checks the fields of an update against each other. `groupID` is undefined where the group is named nowhere. */
+export function inspectPresence(
+  write: Readonly<Record<string, unknown>>,
+  errors: ValidationErrors,
+  groupID: unknown = write.groupID,
+): void {
   const { location, exclusiveWithin } = write;
-  if (write.groupID === undefined) {
+  if (groupID === undefined) {
     errors.missing.add('groupID', 'the ID of the group in which the presence applies');
   }
   if (write.absent === true && write.durable === true) {

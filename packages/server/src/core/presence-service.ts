@@ -42,6 +42,9 @@ export interface PresenceHolder {
   readonly lease: string;
 }
 
+/** Why a user may not be present in a group; null where the user may. */
+export type AccessError = (eligibility: Eligibility, groupId: string, userId: string) => ServiceError | null;
+
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
 
@@ -51,18 +54,18 @@ interface Update extends PresenceScope {
   readonly userId: string;
   readonly location: Json;
   readonly region: Json;
-  readonly connection?: string;
-  readonly data?: Json | null;
-  readonly lease?: string;
+  connection?: string;
+  data?: Json | null;
+  lease?: string;
 }
 
-export interface UserPresenceChange {
+interface UserPresenceChange {
   readonly userId: string;
   readonly write: PresenceChange;
 }
 
 /** The outcome of many updates. */
-export interface UpdatesApplied {
+interface UpdatesApplied {
   readonly updated: number;
   /** The updates that were not applied, in order of their index in the list. */
   readonly rejected: readonly { readonly index: number; readonly error: ServiceError }[];
@@ -86,7 +89,7 @@ export class PresenceService {
   }
 
   /**
-   * Rejects with a ServiceError when the user or the group is not there or not active, or the user is not a member. An
+   * Rejects with the `accessError` when the user or the group is not there or not active, or the user is not a member. An
    * ephemeral update with a holder is of that holder alone, and rejects with LeaseEndedError where its lease has ended.
    */
   put(
@@ -94,19 +97,12 @@ export class PresenceService {
     userId: string,
     write: PresenceChange,
     holder: PresenceHolder | null = null,
+    accessError: AccessError = hostAccessError,
   ): Promise<void> {
     const { project } = writer;
     const update = toUpdate(project, userId, write, holder);
-    if (update.kind === 'durable') return this.#putDurable(writer, update);
-    // No promise more than needed where the user is in the cache.
-    const incarnation = this.#parts.eligibility.cached(project, update);
-    if (incarnation !== null) return this.#putEphemeral(update, incarnation);
-    return this.#putChecked(update);
-  }
-
-  async #putChecked(update: Update): Promise<void> {
-    const eligibility = await this.#parts.eligibility.read(update.project, update);
-    await this.#putEphemeral(update, requireEligible(eligibility, update));
+    if (update.kind === 'durable') return this.#putDurable(writer, update, accessError);
+    return this.#putEphemeral(update, this.#parts.eligibility.cached(project, update), accessError);
   }
 
   /**
@@ -127,13 +123,14 @@ export class PresenceService {
       const outcomes = await Promise.allSettled(
         updates.map((update, index) =>
           mutex.run(JSON.stringify([update.groupId, update.userId]), async () => {
-            const incarnation = requireEligible(found[index] as Eligibility, update);
-            if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation);
+            const incarnation = requireEligible(found[index] as Eligibility, update, hostAccessError);
+            if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation, hostAccessError);
             const stored = await durable;
             await this.#publishDurable(
               update,
               stored.outcomes.get(update) as DurablePresenceOutcome,
               stored.now,
+              hostAccessError,
             );
           }),
         ),
@@ -148,38 +145,46 @@ export class PresenceService {
     }
   }
 
-  async #putEphemeral(update: Update, incarnation: Incarnation): Promise<void> {
-    const now = this.#parts.clock.now();
+  /** @param known the membership, where it is known; else it is read */
+  async #putEphemeral(update: Update, known: Incarnation | null, accessError: AccessError): Promise<void> {
+    const { eligibility, presence, clock } = this.#parts;
+    const incarnation =
+      known ?? requireEligible(await eligibility.read(update.project, update), update, accessError);
+    const now = clock.now();
     if (update.kind === 'absent') {
-      await this.#parts.presence.clear({ ...update, now });
+      await presence.clear({ ...update, now });
       return;
     }
     const expiresAt = now + this.#parts.presenceTtlSeconds * 1_000;
     const set = { ...update, incarnation, now, expiresAt };
-    const { created, leaseEnded } = await this.#parts.presence.set(set);
+    const { created, leaseEnded } = await presence.set(set);
     if (leaseEnded === true) throw new LeaseEndedError('the lease has ended');
-    if (created) await this.#recheckEligibility(update, incarnation);
+    if (created) await this.#recheckEligibility(update, incarnation, accessError);
   }
 
   /**
    * The membership can have ended, on this process or another, after eligibility was read (up to a second ago) and before the
    * presence was set, so that the end of the membership did not clear it. A presence that existed before was cleared.
    */
-  async #recheckEligibility(update: Update, incarnation: Incarnation): Promise<void> {
+  async #recheckEligibility(
+    update: Update,
+    incarnation: Incarnation,
+    accessError: AccessError,
+  ): Promise<void> {
     const { project, groupId, userId } = update;
     const eligibility = await this.#parts.eligibility.read(project, { groupId, userId });
     if (eligibility.incarnation === incarnation) return;
     await this.#parts.presence.removeUsers({ project, groupId }, [userId], this.#parts.clock.now());
     // The user may be a member again.
-    await this.#putEphemeral(update, requireEligible(eligibility, update));
+    await this.#putEphemeral(update, requireEligible(eligibility, update, accessError), accessError);
   }
 
-  async #putDurable(writer: Origin, update: Update): Promise<void> {
+  async #putDurable(writer: Origin, update: Update, accessError: AccessError): Promise<void> {
     const context = writeContext(this.#parts.clock, writer);
     const outcome = await this.#parts.store.durablePresence.put(update.project, toDurable(update), context);
     if (outcome.kind === 'set' && outcome.changes.length > 0)
       this.#parts.changeOrdering.written(update.project);
-    await this.#publishDurable(update, outcome, context.now);
+    await this.#publishDurable(update, outcome, context.now, accessError);
   }
 
   /** Stores the durable ones of the updates. */
@@ -195,9 +200,14 @@ export class PresenceService {
   }
 
   /** @throws ServiceError where the update was rejected */
-  async #publishDurable(update: Update, outcome: DurablePresenceOutcome, now: number): Promise<void> {
+  async #publishDurable(
+    update: Update,
+    outcome: DurablePresenceOutcome,
+    now: number,
+    accessError: AccessError,
+  ): Promise<void> {
     if (outcome.kind === 'rejected') {
-      requireEligible(outcome.eligibility, update);
+      requireEligible(outcome.eligibility, update, accessError);
       return;
     }
     const { userId, location } = update;
@@ -235,14 +245,13 @@ function toUpdate(
     location,
     region: exclusiveWithin === undefined ? location : canonicalLocation(exclusiveWithin),
   };
-  // Most updates have none of them.
-  if (connectionID === undefined && data === undefined && holder === null) return update;
-  return {
-    ...update,
-    ...(connectionID !== undefined && { connection: connectionID }),
-    ...holder,
-    ...(data !== undefined && { data: data === null ? null : JSON.stringify(data) }),
-  };
+  if (connectionID !== undefined) update.connection = connectionID;
+  if (holder !== null) {
+    update.connection = holder.connection;
+    update.lease = holder.lease;
+  }
+  if (data !== undefined) update.data = data === null ? null : JSON.stringify(data);
+  return update;
 }
 
 /** The error of an update that was rejected. @throws any other error */
@@ -255,11 +264,18 @@ function serviceError(error: unknown): ServiceError {
 function requireEligible(
   eligibility: Eligibility,
   { groupId, userId }: Pick<Update, 'groupId' | 'userId'>,
+  accessError: AccessError,
 ): Incarnation {
-  const error = userError(userId, eligibility.user);
+  const error = accessError(eligibility, groupId, userId);
   if (error !== null) throw error;
-  if (eligibility.group === null) throw groupNotFound(groupId);
-  if (eligibility.group === 'deleted') throw groupNotFound(groupId, 'is deleted');
-  if (eligibility.incarnation === null) throw notMember(userId, groupId);
-  return eligibility.incarnation;
+  return eligibility.incarnation as Incarnation;
 }
+
+/** A host is told which of them is not there. */
+const hostAccessError: AccessError = ({ user, group, incarnation }, groupId, userId) => {
+  const error = userError(userId, user);
+  if (error !== null) return error;
+  if (group === null) return groupNotFound(groupId);
+  if (group === 'deleted') return groupNotFound(groupId, 'is deleted');
+  return incarnation === null ? notMember(userId, groupId) : null;
+};

@@ -12,10 +12,10 @@ import { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
 /** A project as its customer sees it: without secrets. Times are in milliseconds since the epoch. */
-export type ProjectSummary = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
+type ProjectSummary = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
 
 /** The only time that the first secret is shown. */
-export type NewProject = ProjectSummary & { readonly secret: string };
+type NewProject = ProjectSummary & { readonly secret: string };
 
 interface Parts {
   readonly store: Pick<Store, 'projects'>;
@@ -36,17 +36,18 @@ export class ProjectService {
     this.#parts = parts;
   }
 
-  /** The log has it, because the record of changes would go with the project. */
+  /** The log has it, with the trace of the request, because the record of changes would go with the project. */
   async create(
     { customerId, requestId }: WriterOf<CustomerCaller>,
     { name }: { readonly name: string },
+    trace: object = {},
   ): Promise<NewProject> {
     const { store, clock, log } = this.#parts;
     const write = { id: newId('prj'), customerId, name, secret: newSecret(), createdAt: clock.now() };
     const outcome = await store.projects.create(write);
     if (outcome.kind !== 'created')
       throw new Error(`a project with a new ID was not created: ${outcome.kind}`);
-    log.info({ projectId: write.id, customerId, reqId: requestId }, 'project created');
+    log.info({ projectId: write.id, customerId, reqId: requestId, ...trace }, 'project created');
     return { ...summary(outcome.project), secret: outcome.project.secret };
   }
 
@@ -67,13 +68,13 @@ export class ProjectService {
     await this.#announceChange(id);
   }
 
-  /** Removes the project and everything in it. The log has it. */
-  async remove(writer: WriterOf<CustomerCaller>, id: string): Promise<void> {
+  /** Removes the project and everything in it. The log has it, with the trace of the request. */
+  async remove(writer: WriterOf<CustomerCaller>, id: string, trace: object = {}): Promise<void> {
     const { store, presence, clock, log } = this.#parts;
     const { customerId, requestId } = writer;
     const { key } = await this.#find(writer, id);
     if (!(await store.projects.delete(key))) throw projectNotFound(id);
-    log.info({ projectId: id, customerId, reqId: requestId }, 'project deleted');
+    log.info({ projectId: id, customerId, reqId: requestId, ...trace }, 'project deleted');
     await this.#announceChange(id);
     // The project is gone either way, and its presence cannot be read any more.
     await presence.removeProject(key, clock.now()).catch((err: unknown) => {

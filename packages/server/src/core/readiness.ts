@@ -1,6 +1,8 @@
-const NAMES = ['store', 'presence', 'broker'] as const;
+/** The parts of the engine, in the order in which messages name them. */
+export const PORT_NAMES = ['store', 'presence', 'broker'] as const;
+type PortName = (typeof PORT_NAMES)[number];
 
-type Ports = Readonly<Record<(typeof NAMES)[number], { ping(): Promise<void> }>>;
+type Ports = Readonly<Record<PortName, { ping(): Promise<void> }>>;
 
 /** Whether this process should get requests. */
 export class Readiness {
@@ -20,9 +22,10 @@ export class Readiness {
     this.#isStopping = true;
   }
 
-  /** The ports that do not answer; none when all is well. */
-  async failing(): Promise<string[]> {
-    const pings = await Promise.allSettled(NAMES.map((name) => this.#ports[name].ping()));
-    return NAMES.filter((_, index) => pings[index]?.status === 'rejected');
+  /** The ports that do not answer, without the excluded ones, which are not asked; none when all is well. */
+  async failing(excluded: readonly PortName[] = []): Promise<PortName[]> {
+    const names = PORT_NAMES.filter((name) => !excluded.includes(name));
+    const pings = await Promise.allSettled(names.map((name) => this.#ports[name].ping()));
+    return names.filter((_, index) => pings[index]?.status === 'rejected');
   }
 }

@@ -1,5 +1,5 @@
 import { type Topic, topicOf, topicOfRecord } from '../store/change-topics.ts';
-import type { Change } from '../store/changes.ts';
+import { type Change, changesProfile } from '../store/changes.ts';
 import { unpackIds } from '../store/packed-ids.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 
@@ -11,6 +11,8 @@ export interface News {
   readonly users: ReadonlySet<string>;
   /** Those of them who were set active. */
   readonly activated: ReadonlySet<string>;
+  /** Users whose name or picture changed. */
+  readonly profiles: ReadonlySet<string>;
   /** The status of the group changed, or the group was removed. */
   readonly isOfGroup: boolean;
   /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
@@ -21,6 +23,7 @@ interface Collected {
   position: number;
   readonly users: Set<string>;
   readonly activated: Set<string>;
+  readonly profiles: Set<string>;
   isOfGroup: boolean;
   readonly threads: Set<string>;
 }
@@ -41,11 +44,12 @@ export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
 
 const nothing = (): Collected => ({
   ...{ position: 0, isOfGroup: false },
-  ...{ users: new Set(), activated: new Set(), threads: new Set() },
+  ...{ users: new Set(), activated: new Set(), profiles: new Set(), threads: new Set() },
 });
 
 function collect(news: Collected, change: Change): void {
   if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
+  else if (changesProfile(change)) news.profiles.add(change.user);
   else if ('user' in change) {
     news.users.add(change.user);
     if (change.type === 'user.activated') news.activated.add(change.user);

@@ -14,7 +14,7 @@ type Applied<Outcome> = Extract<Outcome, { readonly changes: readonly Change[] }
 type Failed<Outcome> = Exclude<Outcome, Applied<Outcome>> & { readonly kind: string };
 
 /** For each outcome of a write that was not applied, the error that the caller gets. */
-export type ErrorsOf<Outcome> = {
+type ErrorsOf<Outcome> = {
   readonly [Kind in Failed<Outcome>['kind']]: (
     outcome: Extract<Outcome, { readonly kind: Kind }>,
   ) => ServiceError;

@@ -29,7 +29,7 @@ interface Parts {
 }
 
 /** The fields of a thread that a request writes. */
-export type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
+type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 
 /** The fields without which no thread is made. */
 const REQUIRED = ['groupID', 'name'] as const;

@@ -18,7 +18,7 @@ export interface TokenIssuer {
   signAccessToken(sessionId: string, issuedAt: number): Promise<string>;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly accessToken: string;
   /** When it ends, in milliseconds since the epoch. */
   readonly expires: number;

@@ -23,22 +23,22 @@ interface Parts {
 }
 
 /** A write as it was received. `after` is null for now. */
-export type WebhookInput = Omit<WebhookWrite, 'after'> & { readonly after: ChangePosition | null };
+type WebhookInput = Omit<WebhookWrite, 'after'> & { readonly after: ChangePosition | null };
 
 /** What a webhook shows of its deliveries. */
-export interface WebhookState {
+interface WebhookState {
   readonly behind: number;
   readonly lastAttempt: WebhookAttempt | null;
 }
 
 /** What a write did. The secret is that of a webhook that was created. */
-export interface WebhookWritten {
+interface WebhookWritten {
   readonly kind: 'created' | 'updated';
   readonly secret: string;
 }
 
 /** A new secret; the one before signs too until then. */
-export interface RotatedSecret {
+interface RotatedSecret {
   readonly secret: string;
   readonly previousValidUntil: number;
 }
@@ -163,13 +163,19 @@ export class WebhookService {
     await this.#feed.resume(project, start);
   }
 
-  /** Where changes were removed, those that are left are counted. */
+  /** Where changes were removed, also meanwhile, those that are left are counted. */
   async #countWaiting(project: ProjectKey, webhook: WebhookRecord): Promise<number> {
     const filter = new WebhookFilter(webhook);
-    let from = webhook.start === 'lost' ? null : await this.#startOrOldest(project, webhook.start);
+    const { start } = webhook;
+    let from = start === 'lost' ? null : await unlessGone(this.#feed.resume(project, start));
     let waiting = 0;
     for (let searched = 0; searched < CHUNKS_SEARCHED; searched += 1) {
-      const chunk = await this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY);
+      const chunk = await unlessGone(this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY));
+      if (chunk === null) {
+        // What was counted is not stored any more.
+        [from, waiting] = [null, 0];
+        continue;
+      }
       for (const { change, record } of chunk.found)
         if (filter.asksFor(change.type, record.position)) waiting += 1;
       if (chunk.isEnd || waiting >= limits.WEBHOOK_BEHIND_MAX) break;
@@ -177,17 +183,15 @@ export class WebhookService {
     }
     return Math.min(waiting, limits.WEBHOOK_BEHIND_MAX);
   }
+}
 
-  async #startOrOldest(
-    project: ProjectKey,
-    start: Omit<ChangePosition, 'epoch'>,
-  ): Promise<ChangePosition | null> {
-    try {
-      return await this.#feed.resume(project, start);
-    } catch (error) {
-      if (error instanceof ServiceError) return null;
-      throw error;
-    }
+/** Null where the position to read from is not stored any more. */
+async function unlessGone<Result>(reading: Promise<Result>): Promise<Result | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
   }
 }
 

@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { localUrl } from '../config/local-url.ts';
 import type { Caller } from '../core/caller.ts';
+import { runWithin } from '../tracing/request-span.ts';
+import { readTraceparent } from '../tracing/traceparent.ts';
+import type { ServerSpan } from '../tracing/tracing.ts';
 import { errorBody, JSON_TYPE } from '../wire/json-answer.ts';
 import { bodyHeadError, hasNoBody, receiveBody } from './bodies/receive-body.ts';
 import { ReceivedBody } from './bodies/received-body.ts';
@@ -11,12 +14,14 @@ import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import type { HttpServices } from './http-services.ts';
+import { loggedTrace } from './logged-request.ts';
 import { inWordsOf } from './older-names.ts';
 import type { AnyOperation } from './operation.ts';
+import { wantsPage } from './preferred-type.ts';
 import { rateLimitKey } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
-import type { RouteSeries } from './request-histogram.ts';
 import { requestId } from './request-id.ts';
+import type { RouteSeries } from './request-metrics.ts';
 import { createRoutes, type Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
@@ -35,11 +40,11 @@ export class Application {
   readonly #logsRequests: boolean;
 
   constructor(operations: readonly AnyOperation[], services: HttpServices, connections: HttpConnections) {
-    const { settings, histogram, log } = services;
+    const { settings, requests, log } = services;
     this.#services = services;
     this.#router = new Router(operations.flatMap((operation) => createRoutes(operation, services)));
     this.#cors = new Cors(settings.corsOrigins, this.#router);
-    this.#unmatched = histogram.route('any', 'unmatched');
+    this.#unmatched = requests.route('any', 'unmatched');
     this.#logsRequests = log.isLevelEnabled('debug');
     this.server = connections.createServer(this.handle, this);
   }
@@ -85,31 +90,63 @@ export class Application {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { sockets, histogram, log } = this.#services;
-    const reqId = requestId(request);
-    sockets.upgrade(request, socket, head, reqId);
-    histogram.route('GET', SOCKET_PATH).observe(101, 0);
-    log.debug({ method: 'GET', path: SOCKET_PATH, status: 101, reqId }, 'request');
+    const { sockets, requests, log } = this.#services;
+    const id = requestId(request);
+    const span = this.#beginSpan(request, id, performance.now());
+    const logged = { reqId: id, ...loggedTrace(request, span) };
+    sockets.upgrade(request, socket, head, logged);
+    requests.route('GET', SOCKET_PATH).observe(101, 0);
+    span?.end({ route: SOCKET_PATH, status: 101 });
+    log.debug({ method: 'GET', path: SOCKET_PATH, status: 101, ...logged }, 'request');
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {
     const exchange = new RoutedExchange(request, response);
+    const span = this.#beginSpan(request, exchange.id, exchange.startedAt);
+    if (span !== null) {
+      exchange.span = span;
+      // The connection can end before the answer.
+      response.once('close', () => span.end({ route: exchange.path, status: null }));
+    }
+    runWithin(span, () => this.#begin(exchange));
+  };
+
+  #begin(exchange: RoutedExchange): void {
     try {
       this.#router.match(exchange);
       this.#admit(exchange);
     } catch (error) {
       this.#fail(exchange, error);
     }
-  };
+  }
+
+  #beginSpan(request: IncomingMessage, id: string, begun: number): ServerSpan | null {
+    const { tracing } = this.#services;
+    if (tracing === null) return null;
+    const { method = '', headers } = request;
+    return tracing.request({
+      parent: readTraceparent(headers.traceparent),
+      id,
+      method,
+      path: pathOf(request),
+      begun,
+    });
+  }
 
   #admit(exchange: RoutedExchange): void {
-    const { route } = exchange;
+    const { route, request } = exchange;
     if (this.#cors.admit(exchange)) {
       this.#observe(exchange, 204);
       exchange.sendWithoutBody(204);
       return;
     }
-    if (route === null) throw this.#router.notFound(exchange);
+    if (route === null) {
+      if (!isVisit(request)) throw this.#router.notFound(exchange);
+      this.#observe(exchange, 302);
+      exchange.setHeaders(TO_DOCS);
+      exchange.sendWithoutBody(302);
+      return;
+    }
     exchange.groupNoun = route.noun;
     const caller = route.authenticate?.(exchange.headers.authorization) ?? null;
     if (caller instanceof Promise)
@@ -135,13 +172,18 @@ export class Application {
     const body = new ReceivedBody(this.#services.bodyMemory);
     exchange.received = body;
     receiveBody(request, body, route.bodyMaxBytes, (failure) => {
-      try {
-        if (failure !== null) throw failure;
-        this.#check(exchange, route);
-      } catch (thrown) {
-        this.#fail(exchange, thrown);
-      }
+      // The events of a body are not part of what began the request.
+      runWithin(exchange.span, () => this.#received(exchange, route, failure));
     });
+  }
+
+  #received(exchange: RoutedExchange, route: Route, failure: Error | null): void {
+    try {
+      if (failure !== null) throw failure;
+      this.#check(exchange, route);
+    } catch (thrown) {
+      this.#fail(exchange, thrown);
+    }
   }
 
   #check(exchange: RoutedExchange, route: Route): void {
@@ -201,28 +243,43 @@ export class Application {
       const { code, message } = inWordsOf(exchange.groupNoun, answer);
       exchange.contentType = JSON_TYPE;
       exchange.setHeaders(answer.headers);
-      this.#observe(exchange, answer.status);
+      exchange.span?.failed(code);
+      this.#observe(exchange, answer.status).failed(code);
       exchange.send(answer.status, errorBody(code, message));
     } catch (err) {
-      log.error({ err, reqId: exchange.id }, 'a request could not be answered; its connection is closed');
+      log.error({ err, ...exchange.logged }, 'a request could not be answered; its connection is closed');
       exchange.response.destroy();
     }
   }
 
-  /** One observation and one `debug` line for each answer. */
-  #observe(exchange: RoutedExchange, status: number): void {
-    const { route, request, startedAt, id } = exchange;
+  /** One observation and one `debug` line for each answer. Returns the series of its route. */
+  #observe(exchange: RoutedExchange, status: number): RouteSeries {
+    const { route, request, startedAt } = exchange;
     const ms = performance.now() - startedAt;
     const isHead = request.method === 'HEAD';
     const series = route === null ? this.#unmatched : isHead ? route.headSeries : route.series;
     series.observe(status, ms);
-    if (!this.#logsRequests) return;
-    // Never headers, queries or bodies: they contain tokens, secrets and personal data.
-    const { method, url = '' } = request;
-    const path = url.split('?', 1)[0];
     const projectId = (exchange.caller as Caller | undefined)?.projectId;
-    this.#services.log.debug({ method, path, status, ms, reqId: id, projectId }, 'request');
+    exchange.span?.end({ route: exchange.path, status, projectId });
+    if (!this.#logsRequests) return series;
+    // Never headers, queries or bodies: they contain tokens, secrets and personal data.
+    const { method } = request;
+    const path = pathOf(request);
+    this.#services.log.debug({ method, path, status, ms, ...exchange.logged, projectId }, 'request');
+    return series;
   }
 }
+
+/** A browser at the root of the server, which leads to the API description for people. */
+const isVisit = (request: IncomingMessage) =>
+  (request.method === 'GET' || request.method === 'HEAD') &&
+  pathOf(request) === '/' &&
+  wantsPage(request.headers.accept);
+
+/** The path without the query. */
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+/** The address is relative, so that it is right below a path of a proxy too. */
+const TO_DOCS = { location: 'docs', vary: 'Accept' };
 
 const callerKey = ({ operation }: Route, { projectId }: Caller) => rateLimitKey(operation.token, projectId);

@@ -9,7 +9,7 @@ const PAGE_MAX_LENGTH = 4 * 1_024 * 1_024;
 /** How many chunks of the record one request searches: 10,000 records at most. */
 const CHUNKS_SEARCHED = 20;
 
-export interface ChangePageRequest {
+interface ChangePageRequest {
   readonly after: ChangePosition | null;
   readonly limit: number;
   readonly filter: ChangeFilter;

@@ -35,7 +35,7 @@ export interface ConnectionOptions {
 }
 
 /** Takes connections over that leave HTTP. */
-export interface Upgrades {
+interface Upgrades {
   /** Whether a request is to be answered with {@link upgrade}; others with `Upgrade` are requests like any other. */
   accepts(request: IncomingMessage): boolean;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;

@@ -5,6 +5,7 @@ import { METHODS, type Router } from './router.ts';
 /** The headers of an answer that a page may read. */
 const EXPOSED = [
   'x-request-id',
+  'ETag',
   'RateLimit-Limit',
   'RateLimit-Remaining',
   'RateLimit-Reset',
@@ -12,9 +13,24 @@ const EXPOSED = [
   'WWW-Authenticate',
 ].join(', ');
 
+/** The headers that a page may send besides those of every page. A browser sends nothing of a request with another one. */
+const ALLOWED = [
+  'Authorization',
+  'Content-Type',
+  'Last-Event-ID',
+  'X-Request-Id',
+  'If-Match',
+  'If-None-Match',
+  'If-Modified-Since',
+  'If-Unmodified-Since',
+  // OpenTelemetry in a page adds these to its requests. Only the first one is read.
+  'traceparent',
+  'tracestate',
+  'baggage',
+].join(', ');
+
 const PREFLIGHT = {
-  'access-control-allow-headers':
-    'Authorization, Content-Type, Last-Event-ID, X-Request-Id, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since',
+  'access-control-allow-headers': ALLOWED,
   // The longest that any browser stores a preflight, in seconds.
   'access-control-max-age': '7200',
 };

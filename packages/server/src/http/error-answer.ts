@@ -9,8 +9,8 @@ import type { Exchange } from './exchange.ts';
  * Turns a failure into an answer; nothing else does. For an error that is not in the vocabulary the caller gets a fixed
  * message, and the log gets the cause and the request.
  */
-export const errorAnswer = (error: unknown, { request: { method }, path, id }: Exchange, log: Logger) =>
-  loggedAnswer(error, { method, route: path ?? undefined, reqId: id }, log);
+export const errorAnswer = (error: unknown, { request: { method }, path, logged }: Exchange, log: Logger) =>
+  loggedAnswer(error, { method, route: path ?? undefined, ...logged }, log);
 
 /** The same for a request that `context` describes in the log. */
 export function loggedAnswer(error: unknown, context: object, log: Logger): ServiceError {

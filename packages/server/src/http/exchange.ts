@@ -1,9 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { ListName } from '../core/page-token.ts';
 import type { Origin } from '../store/write-context.ts';
+import type { ServerSpan } from '../tracing/tracing.ts';
 import type { PageRequest } from '../values/page.ts';
 import { JSON_TYPE } from '../wire/json-answer.ts';
 import type { ReceivedBody } from './bodies/received-body.ts';
+import { type LoggedRequest, type LoggedTrace, loggedTrace } from './logged-request.ts';
 import type { GroupNoun } from './older-names.ts';
 import { type MalformedQuery, NO_QUERY, type RawQuery } from './query-string.ts';
 import { requestId } from './request-id.ts';
@@ -15,6 +17,8 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   readonly response: ServerResponse;
   readonly id: string;
   readonly startedAt = performance.now();
+  /** Null while traces are off. */
+  span: ServerSpan | null = null;
   /** The path of its operation, with the names of parameters; null where no operation takes the request. */
   path: string | null = null;
   /** The parameters of the path, decoded. */
@@ -53,6 +57,16 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     return { ...this.caller, requestId: this.id };
   }
 
+  /** The trace that the request is a part of, for the log. */
+  get trace(): LoggedTrace {
+    return loggedTrace(this.request, this.span);
+  }
+
+  /** Names the request in the log. */
+  get logged(): LoggedRequest {
+    return { reqId: this.id, ...this.trace };
+  }
+
   /** The ID in the path. */
   get pathId(): string {
     return this.params.id as string;
@@ -79,9 +93,11 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     this.response.writeHead(status, headers.concat(this.#headers));
   }
 
+  /** JSON ends in a line feed, so that the prompt of a shell does not stick to it. */
   send(status: number, body: string | Uint8Array): void {
-    this.writeHead(status, Buffer.byteLength(body));
-    this.response.end(body);
+    const sent = typeof body === 'string' && this.contentType === JSON_TYPE ? `${body}\n` : body;
+    this.writeHead(status, Buffer.byteLength(sent));
+    this.response.end(sent);
   }
 
   sendWithoutBody(status: number): void {

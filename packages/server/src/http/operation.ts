@@ -35,7 +35,7 @@ export interface Example {
 }
 
 /** The request body of an operation: a JSON object. */
-export interface BodyDefinition<B extends ObjectSchema> {
+interface BodyDefinition<B extends ObjectSchema> {
   readonly schema: B;
   /** Bodies that the operation takes, by name; the first one is answered by the example of the answer. */
   readonly examples: Readonly<Record<string, Example>>;
@@ -52,6 +52,16 @@ export interface BodyDefinition<B extends ObjectSchema> {
   readonly isRaw?: true;
 }
 
+/** A stream of server-sent events, for the API description. */
+export interface StreamDefinition {
+  /** The name of the schema of its events. */
+  readonly name: string;
+  /** The `data` of each event, by the event's name. */
+  readonly events: Readonly<Record<string, Schema>>;
+  /** Events as they may come; `data` is shown as JSON. */
+  readonly example: readonly { readonly name: string; readonly id: string; readonly data: object }[];
+}
+
 /** A success: its body, and its prose in the API description. */
 export interface AnswerDefinition {
   /** Default: 200. With 101 the connection is a WebSocket from then on. */
@@ -62,7 +72,7 @@ export interface AnswerDefinition {
   /** Default: `application/json`. */
   readonly type?: string;
   /** The answer as `text/event-stream`, for operations that have one. */
-  readonly streamExample?: string;
+  readonly stream?: StreamDefinition;
   /** The `Link` header names the next page. */
   readonly hasLink?: true;
   /** What is answered with 201 where the handler sets `isCreated`. */
@@ -78,7 +88,7 @@ export interface PagedList<E> {
 }
 
 /** One operation of the API, apart from its path and what it shares with others of its resource. */
-export interface OperationDefinition<
+interface OperationDefinition<
   K extends TokenKind,
   Q extends ObjectSchema,
   B extends ObjectSchema,
@@ -86,8 +96,8 @@ export interface OperationDefinition<
 > {
   readonly id: string;
   readonly summary: string;
-  /** CommonMark. */
-  readonly description?: string;
+  /** CommonMark: what the summary leaves open. */
+  readonly description: string;
   readonly query?: Q;
   readonly body?: BodyDefinition<B>;
   readonly answer: AnswerDefinition;

@@ -6,7 +6,7 @@ import type { Exchange } from './exchange.ts';
 import type { Pieces } from './reply.ts';
 
 /** The text around the entries of a list. */
-export interface Frame<P extends Page> {
+interface Frame<P extends Page> {
   readonly head: string;
   tail(last: P): string;
 }

@@ -7,15 +7,15 @@ import type { StreamRequest } from '../realtime/sessions/stream-request.ts';
 import type { StreamSink } from '../realtime/sessions/stream-sink.ts';
 import { readPositionId, retryText } from '../wire/event-text.ts';
 import type { Exchange } from './exchange.ts';
+import { wantsStream } from './preferred-type.ts';
 import { TAKEN_OVER } from './reply.ts';
-import { wantsStream } from './wants-stream.ts';
 
 /** How long clients wait before they reconnect, in milliseconds: spread, so that they do not all come at once. */
 const RETRY_MIN_MS = 1_000;
 const RETRY_MAX_MS = 3_000;
 
 /** The query parameters of a reading that a stream does not take. */
-const NOT_STREAMED = ['limit', 'token', 'count_only', 'order'] as const;
+export const NOT_STREAMED: readonly string[] = ['limit', 'token', 'count_only', 'order'];
 
 /** Whether the request is for the stream, and not for the reading of the same path. */
 export const asksForStream = ({ request: { method, headers } }: Exchange): boolean =>

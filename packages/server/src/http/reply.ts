@@ -18,10 +18,16 @@ export const TAKEN_OVER = Symbol('taken over');
 export type Reply = string | Uint8Array | Pieces | typeof NOT_MODIFIED | typeof TAKEN_OVER;
 
 /** Writes the pieces as the body. A failure on the way is logged and breaks the connection, because the status has been sent. */
-export function writePieces({ response, id }: Exchange, { pieces, release }: Pieces, log: Logger): void {
-  pipeline(Readable.from(pieces, { highWaterMark: 1 }), response, (err) => {
+export function writePieces(exchange: Exchange, { pieces, release }: Pieces, log: Logger): void {
+  pipeline(Readable.from(asLine(pieces), { highWaterMark: 1 }), exchange.response, (err) => {
     release();
     if (err && err.code !== 'ERR_STREAM_PREMATURE_CLOSE')
-      log.error({ err, reqId: id }, 'an answer broke off');
+      log.error({ err, ...exchange.logged }, 'an answer broke off');
   });
+}
+
+/** The same line feed that ends an answer which is sent whole. */
+async function* asLine(pieces: Pieces['pieces']): Pieces['pieces'] {
+  yield* pieces;
+  yield '\n';
 }

@@ -4,7 +4,7 @@ import type { HttpServices } from './http-services.ts';
 import { type GroupNoun, namedPaths } from './older-names.ts';
 import { type AnyOperation, isLimited, type TokenKind } from './operation.ts';
 import { type RequestCheck, requestCheck } from './request-check.ts';
-import type { RouteSeries } from './request-histogram.ts';
+import type { RouteSeries } from './request-metrics.ts';
 
 /** Finds who calls; null where no token is needed. Returns no promise where the token was verified a moment ago. */
 type Authenticate = ((header: string | undefined) => object | Promise<object>) | null;
@@ -32,7 +32,7 @@ export const createRoutes = (operation: AnyOperation, services: HttpServices): R
 
 function createRoute(operation: AnyOperation, path: string, noun: GroupNoun, services: HttpServices): Route {
   const { method, token, body, answer } = operation;
-  const { histogram, settings } = services;
+  const { requests, settings } = services;
   const maxBytes = body?.maxBytes ?? limits.SMALL_BODY_LIMIT_BYTES;
   if (isLargeBody(maxBytes) && body?.large === undefined && body?.isRaw !== true)
     throw new Error(`${operation.id} would read large bodies on the event loop`);
@@ -46,8 +46,8 @@ function createRoute(operation: AnyOperation, path: string, noun: GroupNoun, ser
     takesBody: body !== undefined,
     bodyMaxBytes: Math.min(settings.bodyLimitBytes, maxBytes),
     check: requestCheck(operation, services),
-    series: histogram.route(method, path),
-    headSeries: method === 'GET' ? histogram.route('HEAD', path) : histogram.route(method, path),
+    series: requests.route(method, path),
+    headSeries: method === 'GET' ? requests.route('HEAD', path) : requests.route(method, path),
   };
 }
 

@@ -36,6 +36,10 @@ export const PageQuery = exactly({
 });
 export type PageQuery = Static<typeof PageQuery>;
 
+/** How a query has a location. */
+export const LOCATION_FORMS =
+  'Each pair is a parameter, such as `location[page]=intro`; or `location` is one object of JSON, percent-encoded, where keys with brackets are possible too.';
+
 const Ids = list(Id, {
   minItems: 1,
   maxItems: limits.LISTED_IDS_MAX,

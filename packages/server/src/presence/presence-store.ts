@@ -47,6 +47,7 @@
  *   `since` answers null where the engine has another event there.
  */
 
+import type { Metric } from '../metrics/metric.ts';
 import type { Incarnation } from '../values/incarnation.ts';
 import type { Json } from '../values/json.ts';
 import type { LocationFilter } from '../values/location-filter.ts';
@@ -246,7 +247,19 @@ export interface PresenceSnapshot extends PresentUsers {
   readonly offset: number;
 }
 
+/** How much presence there is, in all projects. */
+export interface PresenceCount {
+  /** Ephemeral presences: a user in a group, once for each region and connection. */
+  readonly presences: number;
+  /** Groups with at least one of them. */
+  readonly groups: number;
+}
+
 export interface PresenceStore {
+  /** The durations and errors of the driver: docs/metrics.md names them. Reading them calls no server. */
+  readonly metrics: readonly Metric[];
+  /** Whether presence is in this process alone. */
+  readonly isInProcess: boolean;
   /** Whether the engine answers. @throws StoreUnavailableError */
   ping(): Promise<void>;
   /** Releases everything. Idempotent. */
@@ -300,6 +313,12 @@ export interface PresenceStore {
    * has another live hold, the user moves to its location instead: an `arrived` event with `from`, and no expiry.
    */
   sweep(now: number): Promise<Expiry[]>;
+
+  /**
+   * How much presence there is, on all processes. Exact with few groups; with very many, an estimate from some of them, so that its
+   * cost is bounded. What has expired counts until a sweep drops it.
+   */
+  count(): Promise<PresenceCount>;
 
   /** Watches a group from now on. Close every watch before the store. */
   watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch>;

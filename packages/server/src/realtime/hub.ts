@@ -4,6 +4,7 @@ import { Semaphore } from '../concurrency/semaphore.ts';
 import type { PresencePosition, PresenceScope } from '../presence/presence-store.ts';
 import { SendQueue } from './channels/send-queue.ts';
 import { WriteBudget } from './channels/write-budget.ts';
+import { StreamCounts } from './events/stream-counts.ts';
 import type { FollowedParts } from './feed/followed-group.ts';
 import { GroupFeed } from './feed/group-feed.ts';
 import { InterruptionLog } from './feed/interruption-log.ts';
@@ -18,7 +19,7 @@ import { requireAccess } from './sessions/watch-access.ts';
 const TICK_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
 
-export interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
+interface HubParts extends Omit<FollowedParts, 'interruptions' | 'reads'> {
   readonly broker: Broker;
   readonly log: Logger;
   /** How long an event may wait to be sent together with others, in milliseconds; 0 sends each at once. */
@@ -38,6 +39,7 @@ export class PresenceHub implements SessionOwner {
   readonly unsent = new UnsentTexts();
   /** Bounds the streams of each user. The caller takes a permit and passes it with the request. */
   readonly permits = new StreamPermits();
+  readonly counts = new StreamCounts();
   readonly #parts: HubParts;
   readonly #feeds = new Map<string, GroupFeed>();
   readonly #streams: OpenStreams<StreamSession>;
@@ -125,6 +127,7 @@ export class PresenceHub implements SessionOwner {
     if (feed === undefined) {
       feed = new GroupFeed(scope, {
         ...this.#parts,
+        counts: this.counts,
         interruptions: this.#interruptions,
         reads: this.#reads,
         sendSoon: (channel) => this.#queue.add(channel),

@@ -1,9 +1,11 @@
 import { type Cluster, Redis } from 'ioredis';
 import { TickCork } from '../concurrency/tick-cork.ts';
+import type { Metric } from '../metrics/metric.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { closeClient, clusterClient, connected, serverClient } from './redis-clients.ts';
 import { redisFailure, withinTime } from './redis-failure.ts';
 import type { RedisScript } from './redis-script.ts';
+import { RedisTimings, type RedisUser } from './redis-timings.ts';
 import type { RedisTarget } from './redis-url.ts';
 
 /** At the end of the event-loop tick, together with all other calls of it; or at once. */
@@ -18,27 +20,29 @@ export class RedisConnection {
   readonly target: RedisTarget;
   readonly #client: Redis | Cluster;
   readonly #cork = new TickCork();
+  readonly #timings: RedisTimings;
 
-  private constructor(target: RedisTarget, client: Redis | Cluster) {
+  private constructor(target: RedisTarget, client: Redis | Cluster, user: RedisUser) {
     this.target = target;
     this.#client = client;
+    this.#timings = new RedisTimings(user, () => client.status === 'ready');
   }
 
   /** @throws StoreUnavailableError when none of the hosts answers */
-  static async open(target: RedisTarget): Promise<RedisConnection> {
-    const connection = await RedisConnection.#openServer(target);
+  static async open(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
+    const connection = await RedisConnection.#openServer(target, user);
     if (target.sentinel !== null || !(await connection.#isClusterNode())) return connection;
     connection.close();
-    return new RedisConnection(target, await connected(clusterClient(target), target));
+    return new RedisConnection(target, await connected(clusterClient(target), target), user);
   }
 
   /** The first host that answers, or the master that the sentinels name. */
-  static async #openServer(target: RedisTarget): Promise<RedisConnection> {
-    if (target.sentinel !== null) return RedisConnection.#openHost(target);
+  static async #openServer(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
+    if (target.sentinel !== null) return RedisConnection.#openHost(target, user);
     const failures: unknown[] = [];
     for (const host of target.hosts) {
       try {
-        return await RedisConnection.#openHost({ ...target, hosts: [host] });
+        return await RedisConnection.#openHost({ ...target, hosts: [host] }, user);
       } catch (error) {
         failures.push(error);
       }
@@ -46,8 +50,12 @@ export class RedisConnection {
     throw failures.at(-1);
   }
 
-  static async #openHost(target: RedisTarget): Promise<RedisConnection> {
-    return new RedisConnection(target, await connected(serverClient(target), target));
+  static async #openHost(target: RedisTarget, user: RedisUser): Promise<RedisConnection> {
+    return new RedisConnection(target, await connected(serverClient(target), target), user);
+  }
+
+  get metrics(): readonly Metric[] {
+    return this.#timings.metrics;
   }
 
   /** The client of a cluster; null for a single server. */
@@ -91,6 +99,24 @@ export class RedisConnection {
     return this.#call((client) => client.zrangebyscore(key, `(${score}`, '+inf'));
   }
 
+  countMembers(key: string): Promise<number> {
+    return this.#call((client) => client.zcard(key));
+  }
+
+  hashField(key: string, field: string): Promise<string | null> {
+    return this.#call((client) => client.hget(key, field));
+  }
+
+  /** Members of a sorted set whose scores do not matter, from the first text to before the second one. */
+  countMembersBetween(key: string, from: string, before: string): Promise<number> {
+    return this.#call((client) => client.zlexcount(key, `[${from}`, `(${before}`));
+  }
+
+  /** Some members of a sorted set, each once; all of them where it has no more. */
+  randomMembers(key: string, most: number): Promise<string[]> {
+    return this.#call((client) => client.zrandmember(key, most)) as Promise<string[]>;
+  }
+
   async removeMember(key: string, member: string): Promise<void> {
     await this.#call((client) => client.zrem(key, member));
   }
@@ -104,10 +130,12 @@ export class RedisConnection {
     when: Sending = 'with the tick',
   ): Promise<Reply> {
     const { cluster } = this;
-    // It would queue the command until it is ready.
-    if (cluster !== null && cluster.status !== 'ready')
-      throw new StoreUnavailableError('Redis: no connection');
+    const begun = performance.now();
+    let failure: unknown;
     try {
+      // It would queue the command until it is ready.
+      if (cluster !== null && cluster.status !== 'ready')
+        throw new StoreUnavailableError('Redis: no connection');
       if (when === 'now') this.#cork.flush();
       else if (this.#client instanceof Redis && this.#client.status === 'ready')
         this.#cork.cork(this.#client.stream);
@@ -116,7 +144,10 @@ export class RedisConnection {
       const { connectTimeoutMs, timeoutMs } = this.target;
       return await (cluster === null ? reply : withinTime(reply, connectTimeoutMs + timeoutMs));
     } catch (error) {
+      failure = error;
       throw redisFailure(error);
+    } finally {
+      this.#timings.ended(begun, failure);
     }
   }
 

@@ -2,7 +2,7 @@ import { serverClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
 import { parseRedisUrl } from './redis-url.ts';
 
-export interface RedisServerInspection {
+interface RedisServerInspection {
   readonly version: string;
   readonly encrypted: boolean;
   /** How far the server's clock is ahead of this machine's, in milliseconds. */

@@ -1,7 +1,7 @@
-import type { Change } from './changes.ts';
+import { type Change, changesProfile } from './changes.ts';
 
 /**
- * Under which name the record of a write is found without reading the others: by those who follow a group, or statuses of users.
+ * Under which name the record of a write is found without reading the others: by those who follow a group, or users.
  * A record has one topic at most. `topic` in postgres-changes.ts is the same rule.
  */
 export type Topic = string;
@@ -12,7 +12,10 @@ export const presenceTopic = (groupId: string): Topic => `g${groupId}`;
 /** Threads and messages of a group. */
 export const conversationTopic = (groupId: string): Topic => `c${groupId}`;
 
-/** Users of the project who were set deleted or active, or removed: that concerns all groups of each of them. */
+/**
+ * Users of the project who were set deleted or active, were removed, or whose name or picture changed: that concerns all groups
+ * of each of them.
+ */
 export const USERS_TOPIC: Topic = 'u';
 
 /** The topic of a change; null where nobody follows changes of its type. */
@@ -29,6 +32,8 @@ export function topicOf(change: Change): Topic | null {
     case 'durable_presence.moved':
     case 'durable_presence.removed':
       return presenceTopic(change.group);
+    case 'user.updated':
+      return changesProfile(change) ? USERS_TOPIC : null;
     default:
       return 'thread' in change ? conversationTopic(change.group) : null;
   }

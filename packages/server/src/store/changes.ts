@@ -31,6 +31,13 @@ export type Change =
 type Fields = readonly string[];
 type InThread = { readonly group: string; readonly thread: string };
 
+/** The fields of users that presence shows. */
+export const PROFILE_FIELDS = ['name', 'profile_picture_url'] as const;
+
+/** Whether the change is of the name or picture of a user. */
+export const changesProfile = (change: Change): change is Change & { readonly type: 'user.updated' } =>
+  change.type === 'user.updated' && PROFILE_FIELDS.some((field) => change.fields.includes(field));
+
 /** Most users that one change names, and most changes that are stored together. */
 export const USERS_PER_CHANGE = 1_000;
 

@@ -1,40 +1,41 @@
-/** The columns that every driver reads of a thread and of a message, in this order. */
-
-import type { MessageType } from '@rollcall/protocol';
+/** The columns that every driver reads of a thread and of a message; the arguments are the SQL in which they differ. */
+import type { SqlOf } from './columns.ts';
 import type { MessageRecord } from './ports/messages.ts';
 import type { ThreadRecord } from './ports/threads.ts';
 
 /** A thread without what other tables have of it. */
 export type ThreadRow = Omit<ThreadRecord, 'participants' | 'unread'>;
 
-export const toThreadRow = (row: readonly unknown[]): ThreadRow => ({
-  id: row[0] as string,
-  groupId: row[1] as string,
-  name: row[2] as string,
-  url: row[3] as string | null,
-  location: row[4] as string | null,
-  metadata: row[5] as string,
-  resolvedAt: row[6] as number | null,
-  createdAt: row[7] as number,
-  userMessages: row[8] as number,
-  actionMessages: row[9] as number,
-  deletedMessages: row[10] as number,
-  lastMessageAt: row[11] as number | null,
-  revision: row[12] as string,
+/** Of the thread `t`. */
+export const threadColumns = (groupId: string): SqlOf<ThreadRow> => ({
+  id: 't.id',
+  groupId,
+  name: 't.name',
+  url: 't.url',
+  location: 't.location',
+  metadata: 't.metadata',
+  resolvedAt: 't.resolved_at',
+  createdAt: 't.created_at',
+  userMessages: 't.user_messages',
+  actionMessages: 't.action_messages',
+  deletedMessages: 't.deleted_messages',
+  lastMessageAt: 't.last_message_at',
+  revision: 't.revision',
 });
 
-export const toMessage = (row: readonly unknown[]): MessageRecord => ({
-  id: row[0] as string,
-  authorId: row[1] as string,
-  type: row[2] as MessageType,
-  content: row[3] as string,
-  url: row[4] as string | null,
-  metadata: row[5] as string,
-  createdAt: row[6] as number,
-  updatedAt: row[7] as number | null,
-  deletedAt: row[8] as number | null,
-  revision: row[9] as string,
-  position: row[10] as number,
-  writtenPosition: row[11] as number,
-  markdownLength: row[12] as number | null,
+/** Of the message `m`. */
+export const messageColumns = (type: string, content: string): SqlOf<MessageRecord> => ({
+  id: 'm.id',
+  authorId: 'm.author_id',
+  type,
+  content,
+  url: 'm.url',
+  metadata: 'm.metadata',
+  createdAt: 'm.created_at',
+  updatedAt: 'm.updated_at',
+  deletedAt: 'm.deleted_at',
+  revision: 'm.revision',
+  position: 'm.position',
+  writtenPosition: 'm.written_position',
+  markdownLength: 'm.markdown_length',
 });

@@ -41,6 +41,8 @@ export interface Store {
 
   /** Whether a read runs in this process: then caching its answer for a moment gains nothing. */
   readonly isInProcess: boolean;
+  /** The durations, errors and queues of the driver: docs/metrics.md names them. Reading them calls no server. */
+  readonly metrics: readonly import('../metrics/metric.ts').Metric[];
   /** Whether the engine answers. @throws StoreUnavailableError */
   ping(): Promise<void>;
   /** Lets the writes under way finish and releases everything. Idempotent. */

@@ -3,7 +3,7 @@ import { type Change, USERS_PER_CHANGE } from './changes.ts';
 import { type IdList, isPacked } from './packed-ids.ts';
 
 /** Changes that are stored together. */
-export interface StoredPart {
+interface StoredPart {
   /** A JSON array. */
   readonly text: string;
   readonly topic: Topic | null;

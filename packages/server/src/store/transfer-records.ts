@@ -216,7 +216,7 @@ function toField(field: string, value: unknown): unknown {
 export type Column = string | number | boolean | Uint8Array | null;
 
 /** The records that a driver writes as they are: not those of many rows, and not conversations. */
-export type RowRecord = Exclude<TransferRecord, { type: 'members' } | ConversationRecord>;
+type RowRecord = Exclude<TransferRecord, { type: 'members' } | ConversationRecord>;
 export type ConversationRecord = RecordOf<'thread'> | RecordOf<'participant'> | RecordOf<'message'>;
 
 export const isOfConversation = (record: TransferRecord): record is ConversationRecord =>

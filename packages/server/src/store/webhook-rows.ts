@@ -12,14 +12,14 @@ import type {
 } from './ports/webhooks.ts';
 
 /** The position of a webhook that was imported. */
-export const LOST_POSITION = -1;
+const LOST_POSITION = -1;
 
 export const typesText = (types: WebhookTypes): string | null =>
   types === null ? null : JSON.stringify(types);
 export const parseTypes = (text: string | null): WebhookTypes => (text === null ? null : JSON.parse(text));
 
 /** Past types as they are stored: the position up to which they decide, and the types. */
-export type StoredPastTypes = readonly (readonly [until: number, types: WebhookTypes])[];
+type StoredPastTypes = readonly (readonly [until: number, types: WebhookTypes])[];
 export const parsePastTypes = (text: string): StoredPastTypes => JSON.parse(text);
 
 const toPastTypes = (stored: StoredPastTypes): PastTypes[] =>
@@ -71,14 +71,14 @@ export function toClaimed(row: readonly unknown[], lease: string): ClaimedWebhoo
 }
 
 /** The fields of a webhook that a write can change. */
-export interface WebhookFields {
+interface WebhookFields {
   readonly url: string;
   readonly types: string | null;
   readonly status: string;
 }
 
 /** What a write makes of the fields. */
-export interface WebhookUpdate extends WebhookFields {
+interface WebhookUpdate extends WebhookFields {
   /** The names of those that change. */
   readonly changed: readonly (keyof WebhookFields)[];
   /** It is due at once. */

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { limits } from '@rollcall/protocol';
 import type { Clock } from '../core/clock.ts';
 import type { WebhookAttempt, WebhookSecrets } from '../store/ports/webhooks.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { answerText, errorText, statusError } from './attempt-texts.ts';
 import { signatureHeaders } from './delivery-signature.ts';
@@ -19,7 +20,7 @@ const BODY_MS = 1_000;
 const HEADERS_MAX_BYTES = 16 * 1_024;
 
 /** What is sent, and to where. */
-export interface Sending extends WebhookSecrets {
+interface Sending extends WebhookSecrets {
   readonly project: ProjectKey;
   readonly url: string;
   /** The header `webhook-id`. */
@@ -53,10 +54,12 @@ export class Connection {
 export class AttemptSender {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #hosts: HostLookup;
+  readonly #tracing: Pick<Tracing, 'attempt'> | null;
 
-  constructor(clock: Pick<Clock, 'now'>, hosts: HostLookup) {
+  constructor(clock: Pick<Clock, 'now'>, hosts: HostLookup, tracing: Pick<Tracing, 'attempt'> | null = null) {
     this.#clock = clock;
     this.#hosts = hosts;
+    this.#tracing = tracing;
   }
 
   /** One attempt; never rejects. Null where the signal ended it. */
@@ -74,6 +77,7 @@ export class AttemptSender {
     }
     const milliseconds = Math.round(performance.now() - startedAt);
     const { status = null, body = null, retryAfter = null } = answer ?? {};
+    this.#tracing?.attempt({ begun: startedAt, id: sending.id, url: sending.url, status, error });
     return {
       attempt: { webhookId: sending.id, at, status, error, milliseconds, answer: body },
       isAcknowledged: error === null,

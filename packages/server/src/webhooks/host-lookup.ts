@@ -20,7 +20,7 @@ const WAITING_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
 const unavailable = () => new DOMException('the look-up of the host waited too long', 'TimeoutError');
 
 /** Whose name is looked up, and for what. */
-export interface LookupPurpose {
+interface LookupPurpose {
   readonly project: ProjectKey;
   readonly isEncrypted: boolean;
   /** Whether the receiver has failed before. */

@@ -5,7 +5,8 @@ import { ProjectsInUse } from '../broker/projects-in-use.ts';
 import { ChangeFeed } from '../core/change-feed.ts';
 import type { Clock } from '../core/clock.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
-import type { ClaimedWebhook } from '../store/ports/webhooks.ts';
+import { Counter, gauge, type Metric } from '../metrics/metric.ts';
+import type { ClaimedWebhook, WebhookWork } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { AttemptSender } from './attempt-sender.ts';
@@ -27,6 +28,9 @@ const CLAIMED_AT_ONCE = 50;
 const TIMER_MAX_MS = 60_000;
 /** How long the attempts under way may take when the process stops, in milliseconds. */
 const STOP_MS = 2_000;
+
+/** What active webhooks have to send, in all projects. */
+type WebhookBacklog = Readonly<Record<'active' | 'behind' | 'resting' | 'furthest', number>>;
 
 interface Parts {
   readonly store: Pick<Store, 'webhooks' | 'webhookLeases' | 'changes'>;
@@ -63,7 +67,27 @@ export class WebhookDeliveries {
   #isAllDue = false;
   #searching: Promise<void> | null = null;
   #isStopped = false;
-  readonly #counts = { acknowledged: 0, failed: 0 };
+  #backlog: WebhookBacklog = { active: 0, behind: 0, resting: 0, furthest: 0 };
+  readonly #attempts = new Counter({
+    name: 'rollcall_webhook_attempts_total',
+    help: 'Attempts to deliver to webhooks',
+  });
+  readonly #acknowledged = this.#attempts.series({ outcome: 'acknowledged' });
+  readonly #failed = this.#attempts.series({ outcome: 'failed' });
+  readonly metrics: readonly Metric[] = [
+    this.#attempts,
+    gauge(
+      { name: 'rollcall_webhooks_leased', help: 'Webhooks that this process delivers for now' },
+      () => this.#runs.size,
+    ),
+    gauge(
+      {
+        name: 'rollcall_webhooks_behind_records',
+        help: 'Records of changes that the webhook furthest behind has not sent',
+      },
+      () => this.#backlog.furthest,
+    ),
+  ];
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -73,7 +97,7 @@ export class WebhookDeliveries {
       writer: new DeliveryWriter(new ChangeFeed(parts), clock),
       isLeased: (lease) => performance.now() < (this.#leases.get(lease) ?? 0),
       attempted: ({ isAcknowledged }) => {
-        this.#counts[isAcknowledged ? 'acknowledged' : 'failed'] += 1;
+        (isAcknowledged ? this.#acknowledged : this.#failed).value += 1;
       },
       repeats: (dueAt) => this.#wakeAt(dueAt),
     };
@@ -85,14 +109,9 @@ export class WebhookDeliveries {
     this.#sweep();
   }
 
-  /** How many attempts were acknowledged, and how many failed, since the start. */
-  get counts(): Readonly<Record<'acknowledged' | 'failed', number>> {
-    return this.#counts;
-  }
-
-  /** How many webhooks this process has leased. */
-  get leased(): number {
-    return this.#runs.size;
+  /** The work of all projects, as of the last sweep. */
+  get backlog(): WebhookBacklog {
+    return this.#backlog;
   }
 
   /** This process has given changes of these projects their positions: it looks for webhooks that nobody has leased. */
@@ -190,6 +209,7 @@ export class WebhookDeliveries {
     const { store, clock } = this.#parts;
     await this.#renew();
     const work = await store.webhookLeases.work({ now: clock.now(), own: [...this.#leases.keys()] });
+    this.#backlog = backlogOf(work);
     this.#active = new Map(work.map(({ project, active }) => [project, active]));
     // Where there is not capacity for all, every project has its chance.
     await this.#claim(shuffled(work.filter(({ isDue }) => isDue).map(({ project }) => project)));
@@ -248,6 +268,16 @@ export class WebhookDeliveries {
     this.changed(project);
     if (this.#capacity.wasShort) this.#isAllDue = true;
   }
+}
+
+function backlogOf(work: readonly WebhookWork[]): WebhookBacklog {
+  const sum = (part: (one: WebhookWork) => number) => work.reduce((total, one) => total + part(one), 0);
+  return {
+    active: sum(({ active }) => active),
+    behind: sum(({ behind }) => behind),
+    resting: sum(({ resting }) => resting),
+    furthest: work.reduce((most, { furthest }) => Math.max(most, furthest), 0),
+  };
 }
 
 function shuffled<Item>(items: Item[]): Item[] {

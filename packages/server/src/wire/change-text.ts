@@ -3,6 +3,7 @@ import type { Change } from '../store/changes.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Json } from '../values/json.ts';
 import type { StreamEvent } from './stream-event.ts';
+import { timestamp } from './timestamp.ts';
 
 /** A change with its position, and the record that it is of. */
 interface PositionedChange {
@@ -14,7 +15,7 @@ interface PositionedChange {
 export function presentChange({ id, record, change }: PositionedChange): Json {
   const { type, ...named } = change;
   const { actor, requestId } = record;
-  const at = new Date(record.at).toISOString();
+  const at = timestamp(record.at);
   return JSON.stringify({ id, type, at, actor, request_id: requestId, ...named });
 }
 

@@ -4,6 +4,7 @@ import type { PresencePosition } from '../presence/presence-store.ts';
 import type { Json } from '../values/json.ts';
 import { errorBody } from './json-answer.ts';
 import type { StreamEvent } from './stream-event.ts';
+import { timestamp } from './timestamp.ts';
 
 export interface ArrivedEvent {
   readonly type: 'arrived';
@@ -47,7 +48,7 @@ export interface UserEvent {
   readonly user: Json;
 }
 
-export type PresenceEvent = ArrivedEvent | DepartedEvent | DurableEvent | DataEvent | UserEvent;
+type PresenceEvent = ArrivedEvent | DepartedEvent | DurableEvent | DataEvent | UserEvent;
 
 interface Entry {
   /** The offset of the group's event; several entries can have the same one. */
@@ -100,7 +101,7 @@ function eventData(event: PresenceEvent): string {
     case 'departed':
       return `${start},"reason":"${event.reason}"${event.isDurable ? ',"durable":true' : ''}}`;
     case 'durable':
-      return `${start},"timestamp":"${new Date(event.at).toISOString()}"}`;
+      return `${start},"timestamp":"${timestamp(event.at)}"}`;
   }
 }
 

@@ -4,6 +4,7 @@ import type { GroupRecord } from '../store/ports/groups.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { UserRecord } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
+import { timestamp } from './timestamp.ts';
 
 /** Where one user is in one group. */
 export interface PresenceEntry {
@@ -19,7 +20,6 @@ export interface PresenceEntry {
 }
 
 const text = JSON.stringify as (value: string | null) => string;
-const time = (milliseconds: number) => new Date(milliseconds).toISOString();
 
 /** The text of a group before and after its members, which may be long. */
 export const groupBeforeMembers = ({ id, name, status }: GroupRecord) =>
@@ -32,14 +32,16 @@ export const presentUser = (user: UserRecord) =>
   `{"id":${text(user.id)},"name":${text(user.name)},"short_name":${text(user.shortName)},` +
   `"email":${text(user.email)},"profile_picture_url":${text(user.profilePictureUrl)},` +
   `"status":"${user.status}","metadata":${user.metadata},` +
-  `"created_at":"${time(user.createdAt)}","updated_at":"${time(user.updatedAt)}"}`;
+  `"created_at":"${timestamp(user.createdAt)}","updated_at":"${timestamp(user.updatedAt)}"}`;
 
 export const presentPreferences = ({ sendViaMessenger, sendViaEmail }: Required<NotificationChannels>) =>
   `[{"notification_channels":{"sendViaMessenger":${sendViaMessenger},"sendViaEmail":${sendViaEmail}}}]`;
 
 export function presentPresence({ userId, locations, data, durable, user }: PresenceEntry): string {
   const latest =
-    durable === null ? '' : `,"durable":{"location":${durable.location},"timestamp":"${time(durable.at)}"}`;
+    durable === null
+      ? ''
+      : `,"durable":{"location":${durable.location},"timestamp":"${timestamp(durable.at)}"}`;
   // An array writes null as nothing.
   const beside = data === undefined ? '' : `,"data":[${data.map((one) => one ?? 'null').join(',')}]`;
   const profile = user === undefined ? '' : `,"user":${user}`;
@@ -70,10 +72,10 @@ export const presentPagination = (token: string | null, total: number) =>
 type Project = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
 
 export const presentProject = ({ id, name, createdAt }: Project) =>
-  `{"id":${text(id)},"name":${text(name)},"created_at":"${time(createdAt)}"}`;
+  `{"id":${text(id)},"name":${text(name)},"created_at":"${timestamp(createdAt)}"}`;
 
 export const presentNewProject = ({ id, secret, name, createdAt }: Project & Pick<ProjectRecord, 'secret'>) =>
-  `{"id":${text(id)},"secret":${text(secret)},"name":${text(name)},"created_at":"${time(createdAt)}"}`;
+  `{"id":${text(id)},"secret":${text(secret)},"name":${text(name)},"created_at":"${timestamp(createdAt)}"}`;
 
 interface NewSecret {
   readonly secret: string;
@@ -81,7 +83,7 @@ interface NewSecret {
 }
 
 export const presentNewSecret = ({ secret, previousValidUntil }: NewSecret) =>
-  `{"secret":${text(secret)},"previous_valid_until":"${time(previousValidUntil)}"}`;
+  `{"secret":${text(secret)},"previous_valid_until":"${timestamp(previousValidUntil)}"}`;
 
 interface IssuedToken {
   readonly accessToken: string;
@@ -89,4 +91,4 @@ interface IssuedToken {
 }
 
 export const presentIssuedToken = ({ accessToken, expires }: IssuedToken) =>
-  `{"access_token":${text(accessToken)},"expires":"${time(expires)}"}`;
+  `{"access_token":${text(accessToken)},"expires":"${timestamp(expires)}"}`;

@@ -1,17 +1,16 @@
 /** The JSON text of webhooks, their attempts, and what is sent to them. */
 import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Json } from '../values/json.ts';
-
-const time = (milliseconds: number) => new Date(milliseconds).toISOString();
+import { timestamp } from './timestamp.ts';
 
 const fieldsOf = ({ id, url, types, status, createdAt }: WebhookRecord) => ({
   ...{ id, url, types, status },
-  created_at: time(createdAt),
+  created_at: timestamp(createdAt),
 });
 
 const attemptFields = ({ webhookId, at, status, error, milliseconds, answer }: WebhookAttempt) => ({
   webhook_id: webhookId,
-  at: time(at),
+  at: timestamp(at),
   ...{ status, error, milliseconds, answer },
 });
 
@@ -45,4 +44,4 @@ export const deliveryText = (
   now: number,
   changes: readonly Json[],
 ): Json =>
-  `{"type":"${type}","timestamp":"${time(now)}","project":${JSON.stringify(projectId)},"changes":[${changes.join(',')}]}`;
+  `{"type":"${type}","timestamp":"${timestamp(now)}","project":${JSON.stringify(projectId)},"changes":[${changes.join(',')}]}`;

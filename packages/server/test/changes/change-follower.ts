@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeList, RecordedChange } from '@rollcall/protocol';
 import { expectOk } from '../support/expect.ts';
 import type { Project } from '../support/project-client.ts';
 import { ChangeReplay } from './change-replay.ts';
+
+/** Before a page that was answered 503 is read again, in milliseconds. */
+const PAUSE_MS = 20;
 
 /** The request after which there are no more changes: a write that was sent after all others were answered. */
 export const LAST_REQUEST = 'last';
@@ -25,10 +29,13 @@ export class ChangeFollower {
   readonly #lastOf = new Map<string, number>();
   #request: string | null = null;
 
-  /** `limits`: the sizes of its pages, in turn. */
-  constructor(project: Project, limits: readonly number[]) {
+  readonly #isPatient: boolean;
+
+  /** `limits`: the sizes of its pages, in turn. `isPatient`: a page that is answered 503 is read again. */
+  constructor(project: Project, limits: readonly number[], isPatient: boolean) {
     this.#project = project;
     this.#limits = limits;
+    this.#isPatient = isPatient;
   }
 
   /** Reads to the end of the change with {@link LAST_REQUEST}. */
@@ -36,7 +43,12 @@ export class ChangeFollower {
     for (let after = '', page = 0; this.#request !== LAST_REQUEST; page += 1) {
       const limit = this.#limits[page % this.#limits.length];
       const path = `/v1/changes?limit=${limit}${after && `&after=${after}`}`;
-      const { changes, next, more } = expectOk<ChangeList>(await this.#project.get(path));
+      const answer = await this.#project.get(path);
+      if (this.#isPatient && answer.status === 503) {
+        await delay(PAUSE_MS);
+        continue;
+      }
+      const { changes, next, more } = expectOk<ChangeList>(answer);
       for (const change of changes) this.#take(change);
       if (changes.length > 0)
         assert.equal(next, changes.at(-1)?.id, 'without a filter a page ends with its last change');

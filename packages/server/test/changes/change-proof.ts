@@ -15,6 +15,8 @@ export interface ChangeProof {
   readonly changes: number;
   /** Of PostgreSQL, where transactions commit late beside the writers. */
   readonly databaseUrl?: string;
+  /** A failure beside the load, which goes on until this resolves. Readers repeat what is answered 503. */
+  readonly failure?: () => Promise<void>;
 }
 
 /** Inserts a record as a write does, of a change that the state does not show. */
@@ -26,18 +28,30 @@ const RECORD = `
  * Runs the writers, and asserts that every reader has read the same changes, none twice, each in an order that fits, and that
  * they add up to what the API reads. Gives the number of changes.
  */
-export async function proveChanges({ projects, seed, changes, databaseUrl }: ChangeProof): Promise<number> {
+export async function proveChanges({
+  projects,
+  seed,
+  changes,
+  databaseUrl,
+  failure,
+}: ChangeProof): Promise<number> {
   const [first] = projects;
   // Pages of one change, of a few, and of many begin and end everywhere.
-  const followers = projects.map((project) => new ChangeFollower(project, [1, 7, 100, 1_000, 10_000]));
+  const followers = projects.map(
+    (project) => new ChangeFollower(project, [1, 7, 100, 1_000, 10_000], failure !== undefined),
+  );
   let isBroken = false;
   const reading = Promise.all(followers.map((follower) => follower.follow()));
   reading.catch(() => {
     isBroken = true;
   });
-  const isEnough = () => isBroken || followers.every(({ count }) => count >= changes);
+  let isFailing = failure !== undefined;
+  const failing = failure?.().finally(() => {
+    isFailing = false;
+  });
+  const isEnough = () => isBroken || (!isFailing && followers.every(({ count }) => count >= changes));
   const late = databaseUrl === undefined ? undefined : commitLate(databaseUrl, first.id, isEnough);
-  await Promise.all([runChangeLoad({ projects, seed, isEnough }), late]);
+  await Promise.all([runChangeLoad({ projects, seed, isEnough }), late, failing]);
   expectDone(await first.put('/v1/users/last', {}, { 'x-request-id': LAST_REQUEST }));
   await reading;
   const [{ ids, count, replay }, ...others] = followers as [ChangeFollower, ...ChangeFollower[]];

@@ -59,6 +59,8 @@ export interface Ended {
 }
 
 export interface CommandOptions {
+  /** Default: the launcher of this checkout on the Node of this process. */
+  readonly program?: { readonly node: string; readonly launcher: string };
   readonly env?: Record<string, string>;
   readonly cwd?: string;
 }
@@ -67,7 +69,7 @@ export interface CommandOptions {
 const COMMAND_LIMIT_MS = 180_000;
 
 /** The program gets none of the settings of the test run itself. */
-function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
   );
@@ -81,8 +83,9 @@ export class CliProcess {
   #stderr = '';
   #onOutput: () => void = () => {};
 
-  constructor(args: readonly string[], { env, cwd }: CommandOptions, limitMs?: number) {
-    this.#child = spawn(process.execPath, [LAUNCHER, ...args], {
+  constructor(args: readonly string[], { program, env, cwd }: CommandOptions, limitMs?: number) {
+    const { node, launcher } = program ?? { node: process.execPath, launcher: LAUNCHER };
+    this.#child = spawn(node, [launcher, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: cleanEnvironment(env),
       cwd,

@@ -18,7 +18,9 @@ function allCommands(command: Command, name = ''): [string[], Command][] {
 }
 
 /** Runs a command line in this process: for what needs no store and ends before anything is done. */
-async function parse(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function parse(
+  args: readonly string[],
+): Promise<{ code: number | string; stdout: string; stderr: string }> {
   const program = buildCli();
   const printed = { stdout: '', stderr: '' };
   for (const [, command] of allCommands(program)) {

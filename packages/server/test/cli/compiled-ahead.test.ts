@@ -12,16 +12,12 @@ import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { send } from '../support/http-client.ts';
+import { useEveryPart } from '../support/every-part.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
 import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
 import { copyServer } from '../support/server-copy.ts';
-import { headersOfProject, KNOWN } from './cli-process.ts';
+import { cleanEnvironment, headersOfProject, KNOWN } from './cli-process.ts';
 
-/** Enough for a batch on a thread, where the engine has threads for large batches. */
-const LARGE_BATCH_USERS = 5_000;
-/** Enough for a body that is parsed on a thread. */
-const LARGE_BODY_PADDING = ' '.repeat(300_000);
 /** Fewer cached sources mean that Node's debug output has changed. */
 const SOURCES_MIN = 100;
 
@@ -35,38 +31,17 @@ async function withInstallation<Result>(use: (server: string) => Promise<Result>
   }
 }
 
-/** Sends the requests that load further sources. */
-async function useServer(url: string): Promise<void> {
-  for (const path of ['/openapi.json', '/docs', '/metrics', '/readyz']) {
-    assert.equal((await send(url, 'GET', path)).status, 200, path);
-  }
-  const headers = headersOfProject();
-  const users = Array.from({ length: LARGE_BATCH_USERS }, (_, index) => ({ id: `u${index}`, name: 'N' }));
-  const body = JSON.stringify({ users, groups: [{ id: 'g', name: 'G', members: ['u1'] }] });
-  const batch = await send(url, 'POST', '/v1/batch', { headers, body });
-  assert.equal(batch.status, 200, batch.text);
-  const group = await send(url, 'PUT', '/v1/groups/h', {
-    headers,
-    body: `{"name":"H"}${LARGE_BODY_PADDING}`,
-  });
-  assert.equal(group.status, 200, group.text);
-  assert.equal((await send(url, 'GET', '/v1/groups/g', { headers })).status, 200);
-}
-
 /** Starts the server for the first time and uses it. Returns the sources that were compiled before, and the others. */
 async function sourcesOf(server: string, settings: Record<string, string>) {
   const args = ['serve', '--port', '0', '--data-dir', join(server, 'data'), ...KNOWN];
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('ROLLCALL_') && !name.startsWith('NODE_'),
-  );
   const child = spawn(process.execPath, [join(server, 'bin/rollcall.mjs'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...Object.fromEntries(inherited), ...settings, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+    env: cleanEnvironment({ ...settings, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }),
   });
   const ended = once(child, 'exit');
   const debugOutput = text(child.stderr);
   try {
-    await useServer(await listening(child.stdout.setEncoding('utf8')));
+    await useEveryPart(await listening(child.stdout.setEncoding('utf8')), headersOfProject());
   } finally {
     child.kill('SIGTERM');
   }

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import process from 'node:process';
 import { describe, test } from 'node:test';
+import { findNode } from '../support/programs.ts';
 import { withDataDir } from '../support/server.ts';
 import { KNOWN } from './cli-process.ts';
 
-const LAUNCHER = join(import.meta.dirname, '../../bin/rollcall.mjs');
+const BIN = join(import.meta.dirname, '../../bin');
+const LAUNCHER = join(BIN, 'rollcall.mjs');
 
 interface Ended {
   readonly code: number | null;
@@ -29,16 +31,14 @@ function launch(node: string, args: readonly string[]): { child: ChildProcess; e
   return { child, ended: read() };
 }
 
-/** A Node of this machine that is too old to run TypeScript, if there is one. */
-function olderNode(): string | undefined {
-  const nodes = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'node'));
-  return nodes.find(
-    (node) =>
-      existsSync(node) && /^v(?:20|21|22|23)\./.test(execFileSync(node, ['--version'], { encoding: 'utf8' })),
-  );
+/** The launcher without anything that npm installed. */
+function copyLauncher(directory: string): string {
+  for (const name of ['rollcall.mjs', 'checkout.mjs']) copyFileSync(join(BIN, name), join(directory, name));
+  return join(directory, 'rollcall.mjs');
 }
 
-const older = olderNode();
+/** A Node of this machine that is too old to run TypeScript, if there is one. */
+const older = findNode(/^v(?:20|21|22|23)\./);
 const noOlder = older === undefined ? 'this machine has no Node from 20 to 23' : false;
 
 describe('the launcher', () => {
@@ -76,8 +76,7 @@ describe('the launcher', () => {
     { skip: noOlder },
     () =>
       withDataDir(undefined, async (directory) => {
-        const alone = join(directory, 'rollcall.mjs');
-        copyFileSync(LAUNCHER, alone);
+        const alone = copyLauncher(directory);
         const { code, stderr } = await launch(older ?? '', [alone, 'serve']).ended;
         assert.equal(code, 2);
         assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v2\d[^\n]+\n$/);
@@ -89,8 +88,7 @@ describe('the launcher', () => {
     { skip: noOlder },
     () =>
       withDataDir(undefined, async (directory) => {
-        const alone = join(directory, 'rollcall.mjs');
-        copyFileSync(LAUNCHER, alone);
+        const alone = copyLauncher(directory);
         const bin = join(directory, 'node_modules/.bin');
         mkdirSync(bin, { recursive: true });
         const words = 'libatomic.so.1: cannot open shared object file';

@@ -244,6 +244,19 @@ describe('rollcall migrate-store', () => {
       ['--from-data-dir', 'a', '--to-database-url', 'mysql://user:p4ssw0rd@h/db'],
       /--to-database-url: expected a URL that starts with postgres:\/\//,
     ],
+    [
+      'the same databases twice, of several servers',
+      [
+        ...['--from-database-url', 'postgres://user:p4ssw0rd@127.0.0.1:1,db-2/db'],
+        ...['--to-database-url', 'postgres://user:p4ssw0rd@localhost:1,db-2:5432/db'],
+      ],
+      /both options name PostgreSQL at localhost:1,db-2:5432\/db/,
+    ],
+    [
+      'a password that is not encoded',
+      ['--from-data-dir', 'a', '--to-database-url', 'postgres://user:1/p4ssw0rd@h/db'],
+      /--to-database-url: the database URL is wrong: it has an @ after the hosts; .*%2F for \//,
+    ],
     ['an empty directory name', ['--from-data-dir', '', '--to-data-dir', 'b'], /--from-data-dir: expected/],
   ];
   for (const [what, args, complaint] of misuses) {

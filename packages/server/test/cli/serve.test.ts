@@ -240,7 +240,9 @@ describe('a first start', () => {
 
   test('a first start prints lines that work as pasted into a shell', { skip: noCurl }, () =>
     withFreshDir((dataDir) =>
-      withServe(dataDir, [], async ({ process: server }) => {
+      withServe(dataDir, [], async ({ process: server, url }) => {
+        const [, page = ''] = await server.output(/in a browser: (.*)/);
+        assert.equal(page, `${url}/docs`);
         const [pasted] = await server.output(/^TOKEN=.*\n(?:curl .*\n)+/m);
         const answers = execFileSync('sh', ['-eu', '-c', pasted], { encoding: 'utf8' }).trim().split('\n');
         assert.deepEqual(

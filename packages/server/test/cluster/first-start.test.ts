@@ -17,10 +17,18 @@ interface Met {
   readonly owners: readonly string[];
 }
 
+/** PostgreSQL accepts 100 connections as a rule: ten processes with pools of the usual size leave none to other tests. */
+function withFewConnections(databaseUrl: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('pool_size', '4');
+  return url.href;
+}
+
 /** Starts ten at once, waits until all listen, and stops them. */
 async function meet(settings: Readonly<Record<string, string>>): Promise<Met> {
   return await withSharedServers(async (servers) => {
-    const processes = startProcesses({ processes: PROCESSES, ...servers, settings });
+    const databaseUrl = withFewConnections(servers.databaseUrl);
+    const processes = startProcesses({ processes: PROCESSES, ...servers, databaseUrl, settings });
     try {
       await Promise.all(processes.map(({ listening }) => listening));
       await Promise.all(processes.map((started) => started.end('SIGTERM')));

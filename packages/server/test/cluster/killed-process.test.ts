@@ -4,7 +4,7 @@ import process from 'node:process';
 import { describe, test } from 'node:test';
 import { type ClusterNode, startCluster } from '../../../../cluster/start-cluster.ts';
 import { Lane } from '../faults/lane.ts';
-import { type Call, createRegisters } from '../faults/register.ts';
+import { type Call, callOf, createRegisters } from '../faults/register.ts';
 import { Random } from '../sim/random.ts';
 import { Presence } from '../support/presence-client.ts';
 import type { Project } from '../support/project-client.ts';
@@ -42,11 +42,6 @@ async function withThree(
     }
   });
 }
-
-const callOf =
-  (project: Project): Call =>
-  (method, path, body) =>
-    project.send(method, path, body === undefined ? undefined : JSON.stringify(body));
 
 describe('a process that is killed while all write', { skip }, () => {
   test(`a killed process loses no acknowledged write, and the others continue (seed ${SEED})`, () =>

@@ -5,6 +5,7 @@
 import { describe, test } from 'node:test';
 import { boundsContract } from './presence/bounds-contract.ts';
 import { connectionContract } from './presence/connection-contract.ts';
+import { countContract } from './presence/count-contract.ts';
 import { dataContract } from './presence/data-contract.ts';
 import { deadlineContract } from './presence/deadline-contract.ts';
 import { endingContract } from './presence/ending-contract.ts';
@@ -37,6 +38,7 @@ const SUBJECTS: Readonly<Record<string, (rule: Rule) => void>> = {
   connections: connectionContract,
   leases: leaseContract,
   data: dataContract,
+  counts: countContract,
   'published events': watchEventContract,
   history: watchHistoryContract,
   snapshots: snapshotContract,

@@ -7,6 +7,7 @@ import { batchContract } from './store/batch-contract.ts';
 import { batchErrorContract } from './store/batch-error-contract.ts';
 import { changeContract } from './store/change-contract.ts';
 import { changeTopicContract } from './store/change-topic-contract.ts';
+import { changeWriteContract } from './store/change-write-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
@@ -62,6 +63,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'whole lists': wholeListContract,
   preconditions: preconditionContract,
   revisions: revisionContract,
+  'changes of writes': changeWriteContract,
   changes: changeContract,
   'topics of changes': changeTopicContract,
   'large groups': largeGroupContract,
@@ -87,7 +89,18 @@ const CONVERSATIONS: Readonly<Record<string, (lab: StoreLab) => void>> = {
 };
 
 /** The contracts with lists of members, which may be packed. */
-const WITH_LISTS = ['groups', 'memberships', 'preconditions', 'changes', 'large groups', 'races'];
+const WITH_LISTS = [
+  ...['groups', 'memberships', 'preconditions', 'changes of writes', 'changes', 'large groups', 'races'],
+];
+
+/** The contracts whose operations use sessions, transactions and snapshots of a database in every way that there is. */
+const OF_SESSIONS = ['the batch', 'whole lists', 'changes of writes', 'changes', 'races'];
+
+/** The part of the contract that depends on what is between a store and its database. */
+export function sessionContractSuite(name: string, makeSpace: MakeStoreSpace): void {
+  const subjects = Object.entries(SUBJECTS).filter(([subject]) => OF_SESSIONS.includes(subject));
+  suite(`the Store contract of sessions: ${name}`, makeSpace, subjects);
+}
 
 /** Registers the whole contract as a suite called `name`; every test has a project, or a store, of its own. */
 export function storeContract(name: string, makeSpace: MakeStoreSpace): void {

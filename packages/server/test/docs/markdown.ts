@@ -32,10 +32,9 @@ export function fencesOf(page: string): Fence[] {
 }
 
 /** The page without its code blocks and code spans: what is prose. */
-export const proseOf = (page: string): string =>
-  readPage(page)
-    .replace(/^```.*?^```$/gms, '')
-    .replace(/`[^`\n]+`/g, '');
+export const proseOf = (page: string): string => proseIn(readPage(page));
+
+const proseIn = (text: string): string => text.replace(/^```.*?^```$/gms, '').replace(/`[^`\n]+`/g, '');
 
 /** The cells of the table whose first head is this, row by row. */
 export function tableOf(page: string, firstHead: string): string[][] {
@@ -57,9 +56,11 @@ function cellsOf(line: string): string[] {
 }
 
 /** The anchors that GitHub gives to the page's headings; a repeated heading gets a number. */
-export function anchorsOf(page: string): string[] {
+export const anchorsOf = (page: string): string[] => anchorsIn(readPage(page));
+
+export function anchorsIn(page: string): string[] {
   const seen = new Map<string, number>();
-  const text = readPage(page).replace(/^```.*?^```$/gms, '');
+  const text = page.replace(/^```.*?^```$/gms, '');
   return [...text.matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading = '']) => {
     const slug = slugOf(heading);
     const count = seen.get(slug) ?? 0;
@@ -76,5 +77,7 @@ const slugOf = (heading: string) =>
     .replaceAll(' ', '-');
 
 /** The targets of the page's links, `file#anchor`. */
-export const linksOf = (page: string): string[] =>
-  [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+export const linksOf = (page: string): string[] => linksIn(readPage(page));
+
+export const linksIn = (text: string): string[] =>
+  [...proseIn(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);

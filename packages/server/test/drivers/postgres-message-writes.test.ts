@@ -7,6 +7,7 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { Random } from '../sim/random.ts';
 import { skipsPostgres, withClient } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 import {
   counts,
   derived,
@@ -17,11 +18,11 @@ import {
 } from './postgres-conversation.ts';
 import { purgeAll, withPurge } from './postgres-conversation-purge.test.ts';
 
-/** Waits until another session waits for a lock of this one. A test that waits for ever is ended by its file's time limit. */
+/** Waits until another session waits for a lock of this one. */
 async function blockedBy(url: string, client: pg.Client): Promise<void> {
   const [self] = (await client.query('SELECT pg_backend_pid() AS pid')).rows;
   const waiting = 'SELECT 1 FROM pg_stat_activity WHERE $1::int = ANY(pg_blocking_pids(pid))';
-  while ((await rows(url, waiting, self.pid)).length === 0);
+  await until('the wait of another session', async () => (await rows(url, waiting, self.pid)).length > 0);
 }
 
 describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
@@ -51,64 +52,58 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
       assert.equal(textOf((await c.message('t', 'm')).content), 'new text');
     }));
 
-  test(
-    'writes that race on several threads, and deletions of their groups, end in no deadlock',
-    { timeout: 120_000 },
-    () =>
-      withConversation(async (c, url) => {
-        const other = await openPostgresStore({ url });
-        const stores = [c, new Conversation(other, c.key)];
-        const random = new Random(7);
-        const ids = ['t1', 't2', 't3'] as const;
-        const kinds = new Set<string>();
-        const step = async (index: number): Promise<void> => {
-          const by = random.pick(stores);
-          const id = random.pick(ids);
-          const message = random.pick(['m1', 'm2', 'm3'] as const);
-          const group = random.pick(['g', 'h'] as const);
-          const createThread = { groupId: group, name: id, location: '{"a":"1"}' };
-          const ways = [
-            () => by.putThread(id, { groupId: group, name: `${index}`, resolved: index % 2 === 0 }),
-            () =>
-              by.putMessage(id, message, { authorId: 'ann', content: markdown(`${index}`), createThread }),
-            () => by.putMessage(id, message, { content: markdown(`${index}`) }),
-            () => by.append(id, message, appended('more')),
-            () => by.append(id, message, appended('more')),
-            () => by.markSeen(id, 'ann'),
-            () => by.deleteMessage(id, message),
-            () => by.deleteThread(id),
-            () => by.deleteGroup(group),
-            () => by.putGroup(group, { name: group, members: ['ann'] }),
-            () => by.changeMembers(group, { add: ['ann'] }),
-          ];
-          kinds.add((await random.pick(ways)()).kind);
-        };
-        try {
-          await withPurge(url, async (database) => {
-            for (let round = 0; round < 20; round += 1) {
-              await Promise.all([
-                ...Array.from({ length: 20 }, (_, index) => step(index)),
-                new ConversationPurge(database).run(),
-              ]);
-            }
-          });
-        } finally {
-          await other.close();
-        }
-        for (const kind of ['created', 'appended', 'deleted', 'threadAbsent'])
-          assert.ok(kinds.has(kind), kind);
-        const [deadlocks] = await rows(
-          url,
-          'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
-        );
-        assert.deepEqual(deadlocks, { deadlocks: 0 });
-        assert.deepEqual(await listed(url), await derived(url));
-        assert.deepEqual(await rows(url, PARTICIPANTS_LISTED_WRONG), []);
-        for (const group of ['g', 'h']) await c.deleteGroup(group);
-        await purgeAll(url);
-        assert.deepEqual(await counts(url), {});
-      }),
-  );
+  test('writes that race on several threads, and deletions of their groups, end in no deadlock', () =>
+    withConversation(async (c, url) => {
+      const other = await openPostgresStore({ url });
+      const stores = [c, new Conversation(other, c.key)];
+      const random = new Random(7);
+      const ids = ['t1', 't2', 't3'] as const;
+      const kinds = new Set<string>();
+      const step = async (index: number): Promise<void> => {
+        const by = random.pick(stores);
+        const id = random.pick(ids);
+        const message = random.pick(['m1', 'm2', 'm3'] as const);
+        const group = random.pick(['g', 'h'] as const);
+        const createThread = { groupId: group, name: id, location: '{"a":"1"}' };
+        const ways = [
+          () => by.putThread(id, { groupId: group, name: `${index}`, resolved: index % 2 === 0 }),
+          () => by.putMessage(id, message, { authorId: 'ann', content: markdown(`${index}`), createThread }),
+          () => by.putMessage(id, message, { content: markdown(`${index}`) }),
+          () => by.append(id, message, appended('more')),
+          () => by.append(id, message, appended('more')),
+          () => by.markSeen(id, 'ann'),
+          () => by.deleteMessage(id, message),
+          () => by.deleteThread(id),
+          () => by.deleteGroup(group),
+          () => by.putGroup(group, { name: group, members: ['ann'] }),
+          () => by.changeMembers(group, { add: ['ann'] }),
+        ];
+        kinds.add((await random.pick(ways)()).kind);
+      };
+      try {
+        await withPurge(url, async (database) => {
+          for (let round = 0; round < 20; round += 1) {
+            await Promise.all([
+              ...Array.from({ length: 20 }, (_, index) => step(index)),
+              new ConversationPurge(database).run(),
+            ]);
+          }
+        });
+      } finally {
+        await other.close();
+      }
+      for (const kind of ['created', 'appended', 'deleted', 'threadAbsent']) assert.ok(kinds.has(kind), kind);
+      const [deadlocks] = await rows(
+        url,
+        'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()',
+      );
+      assert.deepEqual(deadlocks, { deadlocks: 0 });
+      assert.deepEqual(await listed(url), await derived(url));
+      assert.deepEqual(await rows(url, PARTICIPANTS_LISTED_WRONG), []);
+      for (const group of ['g', 'h']) await c.deleteGroup(group);
+      await purgeAll(url);
+      assert.deepEqual(await counts(url), {});
+    }));
 
   test('a text that is appended while new content is put is in none or whole, and never after content that it does not belong to', () =>
     withConversation(async (c, url) => {

@@ -1,7 +1,6 @@
 /** What deletions leave on PostgreSQL: how it is found, when it is removed, and by how many processes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { ConversationPurge } from '../../src/store/postgres/postgres-conversation-purge.ts';
@@ -10,8 +9,11 @@ import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
 import { Conversation } from '../contract/store/conversation.ts';
 import { newRoster, type Roster } from '../contract/store/roster.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
+import { until } from '../support/waiting.ts';
 
 const USERS = 20_000;
+/** A store checks every minute for what others left. */
+const BEFORE_CHECK_MS = 30_000;
 
 /** Two projects with as many users and members each; the second one's lie behind the first one's. */
 async function twoProjects(url: string): Promise<{ staying: Roster; leaving: Roster }> {
@@ -101,12 +103,12 @@ const deletions: readonly (readonly [what: string, run: (c: Conversation) => Pro
 for (const [what, run] of deletions) {
   test(
     `the messages of a deleted ${what} are removed at once, not with the next check`,
-    { skip: skipsPostgres, timeout: 30_000 },
+    { skip: skipsPostgres },
     () =>
       withConversation(async (c, url) => {
         // The store has found nothing to remove when it was opened.
         await run(c);
-        while ((await messagesLeft(url)) !== 0) await nextIteration();
+        await until('no message is left', async () => (await messagesLeft(url)) === 0, BEFORE_CHECK_MS);
       }),
   );
 }

@@ -5,9 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { applyBatch } from '../../src/store/postgres/batch/postgres-batch.ts';
+import { PLANNER_SETTINGS } from '../../src/store/postgres/connections/postgres-connect.ts';
 import { PostgresDatabase } from '../../src/store/postgres/connections/postgres-database.ts';
 import { parsePostgresUrl } from '../../src/store/postgres/connections/postgres-url.ts';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -26,6 +28,16 @@ import {
   SINGLE,
   WRITES,
 } from './store-operations.ts';
+
+/** So often PostgreSQL plans a statement before it compares what that costs with a stored plan. */
+const PLANS_MAX = 5;
+
+/** Frequent operations with lists, which are short. */
+const FREQUENT: typeof SINGLE = {
+  eligibility: ({ store, key }) => store.eligibility.findMany(key, [{ groupId: 'g', userId: 'u000001' }]),
+  eligible: ({ store, key }) => store.eligibility.filter(key, 'g', ['u000001']),
+  members: (roster) => roster.changeMembers('g', { add: ['u009999'], remove: ['u000002'] }),
+};
 
 /** Pages of 8 KiB that a statement about one user, one group or a page of ten may touch; the tables have thousands. */
 const MOST_PAGES = 250;
@@ -49,7 +61,8 @@ async function presentAll({ store, key }: Roster): Promise<void> {
       (_, x) => () => put('u000001', { p: '1', s: '2', x: `${x}` }, x),
     ),
   ];
-  while (puts.length > 0) await Promise.all(puts.splice(0, 100).map((put) => put()));
+  // Those of one user wait for each other, and many of them for too long on a busy machine.
+  while (puts.length > 0) await Promise.all(puts.splice(0, 10).map((put) => put()));
 }
 
 /** More text than a user may have, after an update of a user whose locations are not counted, as after an import. */
@@ -156,6 +169,23 @@ describe('the statements that are sent to PostgreSQL', { skip: skipsPostgres }, 
     assert.deepEqual(costly, []);
   });
 
+  test('a frequent statement is planned a few times, and then has a stored plan', async () => {
+    const before = recorder.sent.length;
+    for (const run of Object.values({ ...FREQUENT, ...SINGLE })) await run(roster, 1);
+    const sent = recorder.sent.slice(before).filter(({ name }) => name !== undefined);
+    // So that what was sent can be sent again.
+    await roster.changeMembers('g', { add: ['u000002'], remove: ['u009999'] });
+    const planned = await withClient(database.url, async (client) => {
+      for (const setting of PLANNER_SETTINGS) await client.query(`SET ${setting} = off`);
+      const found: string[] = [];
+      for (const each of new Map(sent.map((one) => [one.text, one])).values())
+        if ((await plansOf(client, each)) > PLANS_MAX) found.push(each.text);
+      return found;
+    });
+    assert.deepEqual(planned, []);
+    assert.ok(sent.length > 10, 'enough was recorded to mean something');
+  });
+
   test('no statement to PostgreSQL scans a table', async () => {
     for (const run of MORE_READS) await run(roster, 1);
     await exceedBounds(roster, database.url);
@@ -198,6 +228,20 @@ async function pagesTouched(client: pg.Client, { text, values }: Sent): Promise<
   } finally {
     await client.query('ROLLBACK');
   }
+}
+
+/** How often PostgreSQL plans a statement that is run ten times; each run is rolled back. */
+async function plansOf(client: pg.Client, { text, values }: Sent): Promise<number> {
+  const name = `planned_${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
+  for (let run = 0; run < 10; run += 1) {
+    await client.query('BEGIN');
+    await client.query({ name, text, values: [...values] });
+    await client.query('ROLLBACK');
+  }
+  const { rows } = await client.query('SELECT custom_plans FROM pg_prepared_statements WHERE name = $1', [
+    name,
+  ]);
+  return Number(rows[0].custom_plans);
 }
 
 /** The scans of tables in PostgreSQL's own plans of a statement: for its parameters, and for any. */

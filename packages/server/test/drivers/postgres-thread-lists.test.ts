@@ -49,44 +49,40 @@ describe('lists of conversations on PostgreSQL', { skip: skipsPostgres }, () => 
       }
     }));
 
-  test(
-    'a message of 1 KiB takes at most 2.5 KiB of disk, with its indexes and its recorded change',
-    { timeout: 120_000 },
-    () =>
-      withConversation(async (c, url) => {
-        const [THREADS, MESSAGES] = [50, 1_500];
-        const threads = numbered('t', THREADS);
-        const users = numbered('user-', 20);
-        await c.groupOf('g', 'ann', ...users);
-        await inBatches(threads, (id) => c.newThread(id, { location: canonicalLocation({ page: id }) }));
-        const size = async () => {
-          // The server does so by itself, a little later.
-          await rows(url, 'VACUUM');
-          const [row] = await rows(
-            url,
-            `SELECT sum(pg_total_relation_size(oid))::int AS bytes FROM pg_class WHERE relname = ANY($1)`,
-            [...TABLES, 'changes'],
-          );
-          return Number(row?.bytes);
-        };
-        const random = new Random(5);
-        const content = plain('x'.repeat(1_024));
-        // One after the other: where several writers extend a table, PostgreSQL adds many pages ahead.
-        const write = async (messages: number) => {
-          for (let index = 0; index < messages; index += 1) {
-            const message = { authorId: random.pick(users), content };
-            await c.newMessage(random.pick(threads), randomUUID(), message, { revision: newRevision() });
-            if (index % 100 === 0) await size();
-          }
-        };
-        await write(300);
-        const before = await size();
-        await write(MESSAGES);
-        const bytes = ((await size()) - before) / MESSAGES;
-        assert.ok(bytes <= 2.5 * 1_024, `${Math.round(bytes)} bytes for each message`);
-        assert.ok(bytes > 1_024);
-      }),
-  );
+  test('a message of 1 KiB takes at most 2.5 KiB of disk, with its indexes and its recorded change', () =>
+    withConversation(async (c, url) => {
+      const [THREADS, MESSAGES] = [50, 1_500];
+      const threads = numbered('t', THREADS);
+      const users = numbered('user-', 20);
+      await c.groupOf('g', 'ann', ...users);
+      await inBatches(threads, (id) => c.newThread(id, { location: canonicalLocation({ page: id }) }));
+      const size = async () => {
+        // The server does so by itself, a little later.
+        await rows(url, 'VACUUM');
+        const [row] = await rows(
+          url,
+          `SELECT sum(pg_total_relation_size(oid))::int AS bytes FROM pg_class WHERE relname = ANY($1)`,
+          [...TABLES, 'changes'],
+        );
+        return Number(row?.bytes);
+      };
+      const random = new Random(5);
+      const content = plain('x'.repeat(1_024));
+      // One after the other: where several writers extend a table, PostgreSQL adds many pages ahead.
+      const write = async (messages: number) => {
+        for (let index = 0; index < messages; index += 1) {
+          const message = { authorId: random.pick(users), content };
+          await c.newMessage(random.pick(threads), randomUUID(), message, { revision: newRevision() });
+          if (index % 100 === 0) await size();
+        }
+      };
+      await write(300);
+      const before = await size();
+      await write(MESSAGES);
+      const bytes = ((await size()) - before) / MESSAGES;
+      assert.ok(bytes <= 2.5 * 1_024, `${Math.round(bytes)} bytes for each message`);
+      assert.ok(bytes > 1_024);
+    }));
 
   test('a page with very many participants ends early, and a walk has every thread once', () =>
     withConversation(async (c, url) => {

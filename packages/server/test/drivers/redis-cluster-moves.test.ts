@@ -8,12 +8,14 @@ import { slotOf } from '../../src/redis/slot.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PAGE_2, PresenceScene, SCOPE, START, TTL } from '../contract/presence/presence-scene.ts';
 import { type OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { PATIENTLY } from '../support/redis.ts';
 import {
   closeSlot,
   moveKeys,
   moveSlot,
   type OwnCluster,
   openSlot,
+  SHORT_NODE_TIMEOUT_MS,
   startCluster,
   takeOver,
 } from '../support/redis-cluster.ts';
@@ -39,7 +41,7 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     }));
 
   test('while the move of a slot is stuck calls for its group are unavailable, and other groups continue', async () => {
-    const url = `${cluster.url}?prefix=between`;
+    const url = `${cluster.url}?prefix=between&${PATIENTLY}`;
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
       const [stuck = '', ...others] = GROUPS;
@@ -74,6 +76,8 @@ describe('a Redis Cluster whose slots move', { skip: skipsOwnRedis }, () => {
     }));
 
   test('a process that only subscribes receives changes again once another node has the channel', async () => {
+    // A master of it stops, and its replica takes over.
+    cluster = await startCluster(SHORT_NODE_TIMEOUT_MS);
     const url = `${cluster.url}?prefix=listening`;
     const [speaker, listener] = [await openRedisBroker({ url }), await openRedisBroker({ url })];
     try {

@@ -3,12 +3,16 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
+import { openChannels } from '../../src/redis/redis-channels.ts';
+import { RedisConnection } from '../../src/redis/redis-connection.ts';
+import { parseRedisUrl } from '../../src/redis/redis-url.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { brokerContract } from '../contract/broker-contract.ts';
 import { PAGE_1, PAGE_2, PresenceScene, START, TTL } from '../contract/presence/presence-scene.ts';
 import { presenceStoreContract } from '../contract/presence-store-contract.ts';
 import { skipsOwnRedis } from '../support/own-redis.ts';
-import { type OwnCluster, startCluster } from '../support/redis-cluster.ts';
+import { PATIENTLY } from '../support/redis.ts';
+import { type OwnCluster, SHORT_NODE_TIMEOUT_MS, startCluster } from '../support/redis-cluster.ts';
 import { until, within } from '../support/waiting.ts';
 
 /** More than land on one node by chance. */
@@ -25,8 +29,7 @@ function freshUrl(): string {
   return `${cluster.url}?prefix=p${prefixes}`;
 }
 
-/** Long enough for many calls on a busy machine. */
-const patientUrl = () => `${freshUrl()}&timeout_ms=20000`;
+const patientUrl = () => `${freshUrl()}&${PATIENTLY}`;
 
 describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
   before(async () => {
@@ -44,7 +47,7 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
   });
 
   test('one sweep of a Redis Cluster ends presence on every node', async () => {
-    const url = freshUrl();
+    const url = patientUrl();
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     try {
       await Promise.all(GROUPS.map((groupId) => scene.set('ann', PAGE_1, { groupId })));
@@ -58,6 +61,12 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     } finally {
       await scene.close();
     }
+  });
+});
+
+describe('a Redis Cluster whose nodes fail', { skip: skipsOwnRedis }, () => {
+  before(async () => {
+    cluster = await startCluster(SHORT_NODE_TIMEOUT_MS);
   });
 
   test('no call hangs while a node of a Redis Cluster is paused, and all succeed soon after it is resumed', async () => {
@@ -82,6 +91,38 @@ describe('Redis Cluster', { skip: skipsOwnRedis }, () => {
     } finally {
       cluster.masters[1]?.signal('SIGCONT');
       await scene.close();
+    }
+  });
+
+  // A rejection that nobody handles fails the test.
+  test('a channel that is left while its node of a Redis Cluster does not answer is rejected, and received later', async () => {
+    const url = `${freshUrl()}&connect_timeout_ms=300&timeout_ms=300`;
+    const connection = await RedisConnection.open(parseRedisUrl(url), 'broker');
+    const channels = await openChannels(connection);
+    const texts: string[] = [];
+    const listener = { onMessage: (text: string) => texts.push(text), onLost: () => {} };
+    try {
+      cluster.masters[1]?.signal('SIGSTOP');
+      const outcomes = await Promise.all(
+        GROUPS.map(async (channel) => {
+          const subscribed = channels.subscribe(channel, listener);
+          channels.unsubscribe(channel);
+          return subscribed.catch((error) => error);
+        }),
+      );
+      assert.ok(outcomes.some((outcome) => outcome instanceof StoreUnavailableError));
+      cluster.masters[1]?.signal('SIGCONT');
+      await until('every channel is received', async () => {
+        texts.length = 0;
+        for (const channel of GROUPS) await channels.subscribe(channel, listener);
+        for (const channel of GROUPS) await connection.publish(channel, channel);
+        for (const channel of GROUPS) await channels.drain(channel);
+        return texts.length === GROUPS.length;
+      });
+    } finally {
+      cluster.masters[1]?.signal('SIGCONT');
+      channels.close();
+      connection.close();
     }
   });
 

@@ -1,6 +1,6 @@
-/** The Redis drivers behind a sentinel: the master dies, and its replica takes over. */
+/** The Redis drivers behind a sentinel: the master dies or is exchanged, its replica takes over, and the master comes back. */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
@@ -18,22 +18,32 @@ async function startSentinel(master: OwnRedis): Promise<OwnRedis> {
   return sentinel;
 }
 
+/** A master and its replica behind a sentinel. Resolves when a failover is possible. */
+async function startPair(t: TestContext) {
+  const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
+  t.after(() => master.remove());
+  const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
+  t.after(() => replica.remove());
+  const sentinel = await startSentinel(master);
+  t.after(() => sentinel.remove());
+  await until('the sentinel knows the replica', async () => {
+    return ((await sentinel.command('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1;
+  });
+  await untilFollows(replica);
+  return { master, replica, sentinel, url: `redis://127.0.0.1:${sentinel.port}?sentinel=${NAME}` };
+}
+
+const replicationOf = async (server: OwnRedis) => (await server.command('INFO', 'replication')) as string;
+
+const untilFollows = (server: OwnRedis) =>
+  until('the replica follows', async () => /master_link_status:up/.test(await replicationOf(server)));
+
+const untilMaster = (server: OwnRedis) =>
+  until('it is the master', async () => /^role:master/m.test(await replicationOf(server)));
+
 describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
   test('the Redis client connects to the master that the sentinel names, and to its replica when that takes over', async (t) => {
-    const master = await OwnRedis.start('--repl-diskless-sync-delay', '0');
-    t.after(() => master.remove());
-    const replica = await OwnRedis.start('--replicaof', '127.0.0.1', `${master.port}`);
-    t.after(() => replica.remove());
-    const sentinel = await startSentinel(master);
-    t.after(() => sentinel.remove());
-    await until('the sentinel knows the replica', async () => {
-      return ((await sentinel.command('SENTINEL', 'REPLICAS', NAME)) as unknown[]).length === 1;
-    });
-    await until('the replica follows', async () =>
-      /master_link_status:up/.test((await replica.command('INFO', 'replication')) as string),
-    );
-
-    const url = `redis://127.0.0.1:${sentinel.port}?sentinel=${NAME}`;
+    const { master, replica, url } = await startPair(t);
     const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
     t.after(() => scene.close());
     const broker = await openRedisBroker({ url });
@@ -62,6 +72,43 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
       await broker.publish({ type: 'project', projectId: 'p' });
       return true;
     });
+  });
+
+  test('a planned SENTINEL FAILOVER and one back lose no presence, and watches go on with the next master', async (t) => {
+    const { master, replica, sentinel, url } = await startPair(t);
+    const scene = new PresenceScene([await openRedisPresence({ url }), await openRedisPresence({ url })]);
+    t.after(() => scene.close());
+    const users = ['ann'];
+    await scene.set('ann', PAGE_1);
+    for (const [next, before] of [
+      [replica, master],
+      [master, replica],
+    ] as const) {
+      const recorder = await scene.watch();
+      // Rejected until the sentinel has seen the end of the failover before.
+      await until('the failover begins', async () => {
+        return (await sentinel.command('SENTINEL', 'FAILOVER', NAME)) === 'OK';
+      });
+      await untilMaster(next);
+      await untilFollows(before);
+      const user = `after-${users.length}`;
+      await until('it can be written', () => scene.set(user, PAGE_1).then(() => true));
+      users.push(user);
+      // What is set here is on the next master, and comes to the one before from there.
+      await until('both have it', async () => {
+        return (await next.command('DBSIZE')) === (await before.command('DBSIZE'));
+      });
+      await until('it can be read', async () => (await scene.ids()).join() === users.toSorted().join());
+      await recorder.lost();
+      let again = recorder;
+      await until('it can be watched', async () => {
+        again = await scene.watch();
+        return true;
+      });
+      await scene.clear('ann', PAGE_1);
+      await again.first(1);
+      await scene.set('ann', PAGE_1);
+    }
   });
 
   test('opening Redis is rejected with one line when the sentinel does not know the master', async (t) => {

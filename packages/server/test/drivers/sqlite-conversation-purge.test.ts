@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
 import { appended, type Conversation, markdown, plain, textOf } from '../contract/store/conversation.ts';
 import { numbered } from '../contract/store/roster.ts';
 import { CONTEXT } from '../support/origin.ts';
+import { until } from '../support/waiting.ts';
 import { inTransaction, rowsOf, withConversation, withDirectory, withWrites } from './sqlite-conversation.ts';
 
 describe('the purge', () => {
@@ -40,17 +40,16 @@ describe('the purge', () => {
   /** Rows of one thread with one message that was appended to, in as many lists as a location of one pair leads to. */
   const OTHER_ALONE = [1, 1, 6, 1, 1, 1];
 
-  /** Waits until nothing is left to purge. A purge that does not end is ended by the timeout of the test. */
-  async function purged(dataDir: string, expected: readonly number[]): Promise<void> {
-    while (rowsOf(dataDir).join() !== expected.join()) await nextIteration();
-  }
+  /** Waits until nothing is left to purge. */
+  const purged = (dataDir: string, expected: readonly number[]): Promise<void> =>
+    until('the end of the purge', () => rowsOf(dataDir).join() === expected.join());
 
   const deletions: readonly (readonly [what: string, run: (c: Conversation) => Promise<unknown>])[] = [
     ['group', (c) => c.deleteGroup('g')],
     ['thread', (c) => Promise.all([c.deleteThread('t'), c.deleteThread('u')])],
   ];
   for (const [what, run] of deletions) {
-    test(`a deleted ${what} leaves no rows, and the others keep theirs`, { timeout: 60_000 }, () =>
+    test(`a deleted ${what} leaves no rows, and the others keep theirs`, () =>
       withDirectory(async (dataDir) => {
         const key = await stock(dataDir);
         // The conversation of a group that is not deleted stays.
@@ -65,8 +64,7 @@ describe('the purge', () => {
           },
           key,
         );
-      }),
-    );
+      }));
   }
 
   test('a removed message leaves no rows', () =>
@@ -80,7 +78,7 @@ describe('the purge', () => {
       assert.deepEqual(rowsOf(dataDir), [1, 1, 2, 1, 0, 0]);
     }));
 
-  test('a deleted project leaves no rows, and other projects keep theirs', { timeout: 60_000 }, () =>
+  test('a deleted project leaves no rows, and other projects keep theirs', () =>
     withDirectory(async (dataDir) => {
       const key = await stock(dataDir);
       await withConversation(dataDir, async (c) => {
@@ -91,10 +89,9 @@ describe('the purge', () => {
         await purged(dataDir, OTHER_ALONE);
         assert.equal(textOf((await c.message('t', 'm')).content), 'xy');
       });
-    }),
-  );
+    }));
 
-  test('a purge that a crash cut off goes on at the next start', { timeout: 60_000 }, () =>
+  test('a purge that a crash cut off goes on at the next start', () =>
     withDirectory(async (directory) => {
       const [dataDir, crashed] = [join(directory, 'data'), join(directory, 'crashed')];
       const key = await stock(dataDir);
@@ -122,8 +119,7 @@ describe('the purge', () => {
         },
         key,
       );
-    }),
-  );
+    }));
 
   for (const what of ['group', 'thread'] as const) {
     test(`a new thread with the ID of one of a deleted ${what} that is half purged keeps its messages`, () =>

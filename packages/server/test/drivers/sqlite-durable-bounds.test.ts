@@ -120,66 +120,62 @@ describe('a store of the schema without bounds', () => {
 
   const page = (number: number) => canonicalLocation({ page: `${number}` });
 
-  test(
-    'a store of the schema without bounds has the newest durable locations within the bounds after the migration, with their counts, and a smaller file',
-    { timeout: 120_000 },
-    () =>
-      withDirectory(async (dataDir) => {
-        const rows: Row[] = [
-          ...Array.from({ length: MOST + 20 }, (_, index) => ['ann', page(index), 1_000 + index] as const),
-          ...Array.from({ length: 130 }, (_, index) => ['bob', large(index), 5_000 - index] as const),
-          ['cid', page(0), 7],
-        ];
-        makeSecond(dataDir, rows);
-        await withStore(dataDir, async (store) => {
-          const key = (await store.projects.find('p'))?.key as ProjectKey;
-          const records = (await Array.fromAsync(store.transfer.export())).flat();
-          const of = (user: string) =>
-            records.flatMap((each) => (each.type === 'durable_presence' && each.user === user ? [each] : []));
-          const sorted = (user: string) =>
-            of(user)
-              .map(({ updated_at }) => updated_at)
-              .sort((a, b) => a - b);
-          assert.deepEqual([sorted('ann').length, sorted('ann')[0]], [MOST, 1_020]);
-          assert.deepEqual([sorted('bob').length, sorted('bob')[0]], [128, 5_000 - 127]);
-          assert.ok(of('bob').every(({ region, location }) => isDeepStrictEqual(region, location)));
-          assert.deepEqual(sorted('cid'), [7]);
-          const at = async (location: string) => {
-            const filter = { location, partial: true };
-            const found = await store.durablePresence.list(key, 'g', filter, { after: null, limit: 10 });
-            return found.map(({ userId }) => userId);
-          };
-          assert.deepEqual([await at(page(0)), await at(page(20))], [['cid'], ['ann']]);
-          const ann = await put(store, key, page(MOST + 20), 1);
-          assert.deepEqual(ann, {
-            kind: 'set',
-            previous: null,
-            at: 1_000 + MOST + 20,
-            endedTo: 1_020,
-            changes: [
-              { type: 'durable_presence.moved', group: 'g', user: 'ann' },
-              { type: 'durable_presence.removed', group: 'g', user: 'ann' },
-            ],
-          });
+  test('a store of the schema without bounds has the newest durable locations within the bounds after the migration, with their counts, and a smaller file', () =>
+    withDirectory(async (dataDir) => {
+      const rows: Row[] = [
+        ...Array.from({ length: MOST + 20 }, (_, index) => ['ann', page(index), 1_000 + index] as const),
+        ...Array.from({ length: 130 }, (_, index) => ['bob', large(index), 5_000 - index] as const),
+        ['cid', page(0), 7],
+      ];
+      makeSecond(dataDir, rows);
+      await withStore(dataDir, async (store) => {
+        const key = (await store.projects.find('p'))?.key as ProjectKey;
+        const records = (await Array.fromAsync(store.transfer.export())).flat();
+        const of = (user: string) =>
+          records.flatMap((each) => (each.type === 'durable_presence' && each.user === user ? [each] : []));
+        const sorted = (user: string) =>
+          of(user)
+            .map(({ updated_at }) => updated_at)
+            .sort((a, b) => a - b);
+        assert.deepEqual([sorted('ann').length, sorted('ann')[0]], [MOST, 1_020]);
+        assert.deepEqual([sorted('bob').length, sorted('bob')[0]], [128, 5_000 - 127]);
+        assert.ok(of('bob').every(({ region, location }) => isDeepStrictEqual(region, location)));
+        assert.deepEqual(sorted('cid'), [7]);
+        const at = async (location: string) => {
+          const filter = { location, partial: true };
+          const found = await store.durablePresence.list(key, 'g', filter, { after: null, limit: 10 });
+          return found.map(({ userId }) => userId);
+        };
+        assert.deepEqual([await at(page(0)), await at(page(20))], [['cid'], ['ann']]);
+        const ann = await put(store, key, page(MOST + 20), 1);
+        assert.deepEqual(ann, {
+          kind: 'set',
+          previous: null,
+          at: 1_000 + MOST + 20,
+          endedTo: 1_020,
+          changes: [
+            { type: 'durable_presence.moved', group: 'g', user: 'ann' },
+            { type: 'durable_presence.removed', group: 'g', user: 'ann' },
+          ],
         });
-        withFile(dataDir, (database) => {
-          const orphans =
-            'SELECT count(*) AS n FROM durable_places WHERE presence_no NOT IN (SELECT presence_no FROM durable_presence)';
-          assert.equal(database.prepare(orphans).get()?.n, 0);
-          const usage = database
-            .prepare('SELECT user_id, locations, bytes FROM durable_usage ORDER BY user_id')
-            .all();
-          assert.deepEqual(
-            usage.map((row) => Object.values(row)),
-            database
-              .prepare(
-                'SELECT user_id, count(*), sum(octet_length(location)) FROM durable_presence GROUP BY 1 ORDER BY 1',
-              )
-              .all()
-              .map((row) => Object.values(row)),
-          );
-          assert.deepEqual(Object.values(database.prepare('PRAGMA integrity_check').get() ?? {}), ['ok']);
-        });
-      }),
-  );
+      });
+      withFile(dataDir, (database) => {
+        const orphans =
+          'SELECT count(*) AS n FROM durable_places WHERE presence_no NOT IN (SELECT presence_no FROM durable_presence)';
+        assert.equal(database.prepare(orphans).get()?.n, 0);
+        const usage = database
+          .prepare('SELECT user_id, locations, bytes FROM durable_usage ORDER BY user_id')
+          .all();
+        assert.deepEqual(
+          usage.map((row) => Object.values(row)),
+          database
+            .prepare(
+              'SELECT user_id, count(*), sum(octet_length(location)) FROM durable_presence GROUP BY 1 ORDER BY 1',
+            )
+            .all()
+            .map((row) => Object.values(row)),
+        );
+        assert.deepEqual(Object.values(database.prepare('PRAGMA integrity_check').get() ?? {}), ['ok']);
+      });
+    }));
 });

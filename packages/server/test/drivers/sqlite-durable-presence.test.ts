@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { canonicalLocation } from '@rollcall/protocol';
 import { type Row, SqliteConnection, type Statement } from '../../src/store/sqlite/sqlite-connection.ts';
 import { durablePresenceReads } from '../../src/store/sqlite/sqlite-durable-presence.ts';
@@ -16,6 +15,7 @@ import type { ProjectKey } from '../../src/values/project-key.ts';
 import { newRoster, numbered, type Roster } from '../contract/store/roster.ts';
 import { Random } from '../sim/random.ts';
 import { BY_TEST } from '../support/origin.ts';
+import { until } from '../support/waiting.ts';
 import { withDirectory, withFile, withStore } from './sqlite-directory.ts';
 
 const BY_SITE = canonicalLocation({ site: 's' });
@@ -225,7 +225,7 @@ describe('the rows of a durable location', () => {
       });
     }));
 
-  test('the rows of a durable location are removed with the project', { timeout: 60_000 }, () =>
+  test('the rows of a durable location are removed with the project', () =>
     withDirectory(async (dataDir) => {
       const count = (table: string) =>
         withFile(dataDir, (database) => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
@@ -238,13 +238,12 @@ describe('the rows of a durable location', () => {
           await put(store, roster.key, 'bob', pageAt('1'), 1);
         }
         await store.projects.delete(deleted.key);
-        while (count('deleted_projects') !== 0) await nextIteration();
+        await until('the removal of the project', () => count('deleted_projects') === 0);
       });
       assert.equal(count('durable_presence'), 2);
       const { actual, derived } = locationRowsOf(dataDir);
       assert.deepEqual(actual, derived);
-    }),
-  );
+    }));
 });
 
 describe('a store of the first schema', () => {

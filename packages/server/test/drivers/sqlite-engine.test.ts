@@ -4,7 +4,6 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { setImmediate as nextIteration } from 'node:timers/promises';
 import { SchemaTooNewError } from '../../src/store/migration-files.ts';
 import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
 import { inspectSqliteStore } from '../../src/store/sqlite/sqlite-inspection.ts';
@@ -13,6 +12,7 @@ import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { idsOf, joined } from '../contract/store/entries.ts';
 import { newRoster, numbered } from '../contract/store/roster.ts';
+import { until } from '../support/waiting.ts';
 import { withDirectory, withFile } from './sqlite-directory.ts';
 
 const pragma = (database: DatabaseSync, name: string) =>
@@ -244,27 +244,23 @@ describe('the write-ahead log', () => {
       }
     }));
 
-  test(
-    'the write-ahead log is checkpointed also when it has the removal of a deleted project',
-    { timeout: 60_000 },
-    () =>
-      withDirectory(async (dataDir) => {
-        const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
-        try {
-          const roster = await newRoster(store);
-          const ids = numbered('u', 5_000);
-          await roster.users(...ids);
-          for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
-          await store.projects.delete(roster.key);
-          const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
-          while (left() !== undefined) await nextIteration();
-          // Nothing is written any more: without being folded, the log would stay as long as it got.
-          while (logBytes(dataDir) > CHECKPOINT_BYTES) await nextIteration();
-        } finally {
-          await store.close();
-        }
-      }),
-  );
+  test('the write-ahead log is checkpointed also when it has the removal of a deleted project', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
+      try {
+        const roster = await newRoster(store);
+        const ids = numbered('u', 5_000);
+        await roster.users(...ids);
+        for (const id of numbered('g', 10)) await roster.putGroup(id, { name: 'G', members: ids });
+        await store.projects.delete(roster.key);
+        const left = () => withFile(dataDir, (file) => file.prepare('SELECT 1 FROM users LIMIT 1').get());
+        await until('the removal of the users', () => left() === undefined);
+        // Nothing is written any more: without being folded, the log would stay as long as it got.
+        await until('the checkpoint', () => logBytes(dataDir) <= CHECKPOINT_BYTES);
+      } finally {
+        await store.close();
+      }
+    }));
 });
 
 describe('long reads', () => {

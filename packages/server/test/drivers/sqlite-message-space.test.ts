@@ -20,46 +20,40 @@ import {
 } from './sqlite-conversation.ts';
 
 describe('what messages cost', () => {
-  test(
-    'a message of 1 KiB takes at most 2.5 KiB of disk, with its indexes and its recorded change',
-    {
-      timeout: 120_000,
-    },
-    () =>
-      withDirectory(async (dataDir) => {
-        const [THREADS, MESSAGES, AT_ONCE] = [200, 4_000, 500];
-        const users = numbered('user-', 20);
-        const key = await withConversation(dataDir, async (c) => {
-          await c.groupOf('g', 'ann', ...users);
-          const location = (id: string) => canonicalLocation({ page: id });
-          for (const id of numbered('t', THREADS)) await c.newThread(id, { location: location(id) });
-        });
-        const sizeOf = () => statSync(join(dataDir, STORE_FILE)).size;
-        const before = sizeOf();
-        await withConversation(
-          dataDir,
-          async (c) => {
-            const random = new Random(5);
-            const threads = numbered('t', THREADS);
-            const content = plain('x'.repeat(1_024));
-            for (let from = 0; from < MESSAGES; from += AT_ONCE) {
-              const batch = Array.from({ length: AT_ONCE }, () =>
-                c.newMessage(
-                  random.pick(threads),
-                  randomUUID(),
-                  { authorId: random.pick(users), content },
-                  { revision: newRevision() },
-                ),
-              );
-              await Promise.all(batch);
-            }
-          },
-          key,
-        );
-        const bytes = (sizeOf() - before) / MESSAGES;
-        assert.ok(bytes <= 2.5 * 1_024, `${Math.round(bytes)} bytes for each message`);
-      }),
-  );
+  test('a message of 1 KiB takes at most 2.5 KiB of disk, with its indexes and its recorded change', () =>
+    withDirectory(async (dataDir) => {
+      const [THREADS, MESSAGES, AT_ONCE] = [200, 4_000, 500];
+      const users = numbered('user-', 20);
+      const key = await withConversation(dataDir, async (c) => {
+        await c.groupOf('g', 'ann', ...users);
+        const location = (id: string) => canonicalLocation({ page: id });
+        for (const id of numbered('t', THREADS)) await c.newThread(id, { location: location(id) });
+      });
+      const sizeOf = () => statSync(join(dataDir, STORE_FILE)).size;
+      const before = sizeOf();
+      await withConversation(
+        dataDir,
+        async (c) => {
+          const random = new Random(5);
+          const threads = numbered('t', THREADS);
+          const content = plain('x'.repeat(1_024));
+          for (let from = 0; from < MESSAGES; from += AT_ONCE) {
+            const batch = Array.from({ length: AT_ONCE }, () =>
+              c.newMessage(
+                random.pick(threads),
+                randomUUID(),
+                { authorId: random.pick(users), content },
+                { revision: newRevision() },
+              ),
+            );
+            await Promise.all(batch);
+          }
+        },
+        key,
+      );
+      const bytes = (sizeOf() - before) / MESSAGES;
+      assert.ok(bytes <= 2.5 * 1_024, `${Math.round(bytes)} bytes for each message`);
+    }));
 
   test('an append to a long text adds to its last piece; the text is no part of the row of the message', () =>
     withDirectory(async (dataDir) => {

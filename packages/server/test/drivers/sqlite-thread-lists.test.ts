@@ -112,45 +112,34 @@ describe('the lists of threads', () => {
       );
     }));
 
-  test(
-    'of several pairs the rarest leads to the threads: a page is not spent on those that have the others',
-    {
-      timeout: 60_000,
-    },
-    () =>
-      withDirectory(async (dataDir) => {
-        const key = await withConversation(dataDir, async () => {});
-        withWrites(dataDir, ({ threads }, database) =>
-          inTransaction(database, () => {
-            const put = (id: string, location: Record<string, string>) =>
-              threads.put(
-                key,
-                id,
-                { groupId: 'g', name: id, location: canonicalLocation(location) },
-                CONTEXT,
-              );
-            put('first', { app: 'a', page: '1', zone: 'z' });
-            for (const id of numbered('t', 5_500)) put(id, { app: 'a', page: id, zone: 'z' });
-            put('last', { app: 'a', page: '1', zone: 'z' });
-          }),
-        );
-        await withConversation(
-          dataDir,
-          async (c) => {
-            const location = {
-              location: canonicalLocation({ app: 'a', page: '1', zone: 'z' }),
-              partial: true,
-            };
-            for (const groupId of [null, 'g']) {
-              const { threads, last } = await c.listThreads({ location, groupId });
-              const ids = threads.map(({ id }) => id);
-              assert.deepEqual([ids, last], [['last', 'first'], null]);
-            }
-          },
-          key,
-        );
-      }),
-  );
+  test('of several pairs the rarest leads to the threads: a page is not spent on those that have the others', () =>
+    withDirectory(async (dataDir) => {
+      const key = await withConversation(dataDir, async () => {});
+      withWrites(dataDir, ({ threads }, database) =>
+        inTransaction(database, () => {
+          const put = (id: string, location: Record<string, string>) =>
+            threads.put(key, id, { groupId: 'g', name: id, location: canonicalLocation(location) }, CONTEXT);
+          put('first', { app: 'a', page: '1', zone: 'z' });
+          for (const id of numbered('t', 5_500)) put(id, { app: 'a', page: id, zone: 'z' });
+          put('last', { app: 'a', page: '1', zone: 'z' });
+        }),
+      );
+      await withConversation(
+        dataDir,
+        async (c) => {
+          const location = {
+            location: canonicalLocation({ app: 'a', page: '1', zone: 'z' }),
+            partial: true,
+          };
+          for (const groupId of [null, 'g']) {
+            const { threads, last } = await c.listThreads({ location, groupId });
+            const ids = threads.map(({ id }) => id);
+            assert.deepEqual([ids, last], [['last', 'first'], null]);
+          }
+        },
+        key,
+      );
+    }));
 
   test('a page with very many participants ends early, and a walk has every thread once', () =>
     withDirectory(async (dataDir) => {

@@ -44,7 +44,9 @@ export async function converse({ store, key }: Roster): Promise<void> {
 export const methodsOf = (store: Store): string[] =>
   Object.entries(store).flatMap(([name, member]) => {
     if (typeof member === 'function') return [name];
-    return typeof member === 'object' ? Object.keys(member).map((method) => `${name}.${method}`) : [];
+    return typeof member === 'object' && !Array.isArray(member)
+      ? Object.keys(member).map((method) => `${name}.${method}`)
+      : [];
   });
 
 export const READS: Operations = {
@@ -71,6 +73,7 @@ export const READS: Operations = {
   'durablePresence.list': ({ store, key }) =>
     store.durablePresence.list(key, 'g', { location: SITE_PAGE, partial: true }, PAGE),
   'changes.read': ({ store, key }) => store.changes.read(key, 0, 10),
+  'changes.extent': ({ store }) => store.changes.extent(),
   'changes.readTopics': ({ store, key }) => store.changes.readTopics(key, ['gg', 'u'], 0, 10),
   'threads.find': ({ store, key }) => store.threads.find(key, 't', 'u000002'),
   'threads.list': ({ store, key }) =>
@@ -84,6 +87,7 @@ export const READS: Operations = {
   'webhooks.find': ({ store, key }) => store.webhooks.find(key, 'w'),
   'webhooks.list': ({ store, key }) => store.webhooks.list(key),
   'webhooks.attempts': ({ store, key }) => store.webhooks.attempts(key, 'w', 10),
+  'webhookLeases.countFailing': ({ store }) => store.webhookLeases.countFailing(),
   'webhookLeases.work': ({ store }) => store.webhookLeases.work({ now: 1, own: [] }),
   'durablePresence.find': ({ store, key }) => store.durablePresence.find(key, 'g', 'u000001'),
 };
@@ -207,5 +211,10 @@ export const SINGLE: Readonly<Record<string, Operation>> = {
     store.preferences.put(key, 'u000001', { sendViaEmail: true }, CONTEXT),
   'durablePresence.put in its own region': ({ store, key }, size) =>
     store.durablePresence.put(key, DURABLE_UPDATE, { now: size, revision: 'r', ...BY_TEST }),
+  'durablePresence.put that moves within a region': ({ store, key }, size) => {
+    const location = JSON.stringify({ p: '1', s: `${size}` });
+    const update = { ...DURABLE_UPDATE, region: '{"p":"1"}', location };
+    return store.durablePresence.put(key, update, { now: size, revision: 'r', ...BY_TEST });
+  },
   'groups.connect': (roster, size) => roster.connectGroup('g', `X${size}`),
 };

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { KNOWN, requestsTo, withServe } from '../cli/cli-process.ts';
 import { withDataDir } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 import { expectUnwritable, POLL_MS, stop, withUser } from './stored-user.ts';
 
 const PAGE_BYTES = 4_096;
@@ -46,7 +47,7 @@ describe('a database file that is damaged under a running server', () => {
           const { request } = server;
           const file = join(dataDir, 'rollcall.db');
           // The log is checkpointed into the database when nothing is written for a while: then reads find the damage.
-          while (statSync(`${file}-wal`).size > 0) await setTimeout(POLL_MS);
+          await until('the checkpoint', () => statSync(`${file}-wal`).size === 0);
           damage(file);
           const read = await request('GET', '/v1/users/ada');
           assert.deepEqual([read.status, read.json<{ error: string }>().error], [503, 'error']);

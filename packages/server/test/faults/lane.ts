@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Call, Register } from './register.ts';
+
+/** Before a write that was answered 503 is sent again, in milliseconds. */
+const PAUSE_MS = 20;
 
 /** The expected state of a register: the last acknowledged number, and the number in flight at the kill. */
 export class Lane {
@@ -23,6 +27,27 @@ export class Lane {
       this.#inFlight = null;
       onAnswer();
     }
+  }
+
+  /** Writes one number after the other until `isOver` returns true. A write that is answered 503 is sent again. */
+  async writePatiently(call: Call, isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const value = this.#acknowledged + 1;
+      this.#inFlight = value;
+      const { status, text } = await this.register.write(call, value);
+      if (status === 200) {
+        this.#acknowledged = value;
+        this.#inFlight = null;
+      } else {
+        assert.equal(status, 503, text);
+        await delay(PAUSE_MS);
+      }
+    }
+  }
+
+  /** The last number that was acknowledged. */
+  get acknowledged(): number {
+    return this.#acknowledged;
   }
 
   /** Checks that the register has the last acknowledged number, or the whole number in flight. */

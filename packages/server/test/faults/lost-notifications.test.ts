@@ -25,6 +25,7 @@ const FILTERS: Record<string, string>[] = [
   {},
   { exclude_durable: 'true' },
   { location: '{"page":"1"}', partial_match: 'true' },
+  { expand: 'user' },
 ];
 
 interface World {
@@ -129,6 +130,13 @@ describe('a presence stream after a notification was lost', { skip }, () => {
     assertRightAfter(async ({ reader, writer }) => {
       expectDone(await reader.project.put('/v1/users/a', { status: 'deleted' }));
       expectDone(await writer.project.put('/v1/users/a', { status: 'active' }));
+    }));
+
+  test('a presence stream after a notification was lost equals the reading after names and pictures changed', () =>
+    assertRightAfter(async ({ writer: { project } }) => {
+      expectDone(await project.put('/v1/users/a', { name: 'Ada' }));
+      expectDone(await project.put('/v1/users/b', { profile_picture_url: 'https://x.example/b' }));
+      expectDone(await project.put('/v1/users/c', { name: 'Cid', status: 'deleted' }));
     }));
 
   test('a presence stream after a notification was lost equals the reading after the group was set deleted', () =>

@@ -76,6 +76,11 @@ const durableOf = ({ events }: StreamReader, id: string) =>
     .entries()
     .find((entry) => entry.id === id)?.durable?.location;
 
+const nameOf = ({ events }: StreamReader, id: string) =>
+  ReaderModel.of(events)
+    .entries()
+    .find((entry) => entry.id === id)?.user?.name;
+
 const skip = skipsPostgres || (await skipsRedis());
 
 describe('streams while no process reaches Redis', { skip }, () => {
@@ -108,7 +113,7 @@ describe('streams while no process reaches Redis', { skip }, () => {
         return (await reader.put('d', { location: { page: '1', line: 'd' } })).status === 200;
       });
       for (const stream of streams)
-        await stream.until('a new snapshot', () => {
+        await until('a new snapshot', () => {
           clock.move(1_000);
           return stream.of('snapshot').length >= 2;
         });
@@ -119,6 +124,19 @@ describe('streams while no process reaches Redis', { skip }, () => {
           isDeepStrictEqual(shown()[index], users),
         );
       for (const stream of streams) stream.close();
+    }));
+
+  test('a name that changed is shown within 2 s with expand=user', () =>
+    withWorld(async (world) => {
+      const { writer, reader, proxy } = world;
+      const stream = await StreamReader.open(reader.project, `${STREAM}?expand=user`);
+      await stream.snapshot();
+      proxy.cut();
+      expectDone(await writer.project.put('/v1/users/a', { name: 'Ada' }));
+      await pass(world);
+      await stream.until('the name', () => nameOf(stream, 'a') === 'Ada');
+      assert.equal(stream.of('snapshot').length, 1, 'nothing began anew');
+      stream.close();
     }));
 
   test('a reader who comes back with the ID of what was shown meanwhile gets a snapshot', () =>

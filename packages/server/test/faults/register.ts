@@ -4,9 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import type { Answer } from '../support/http-client.ts';
+import type { Project } from '../support/project-client.ts';
 
 /** Sends a request with the project's token; a body goes as JSON. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+/** The calls of a project through one of several processes. */
+export const callOf =
+  (project: Project): Call =>
+  (method, path, body) =>
+    project.send(method, path, body === undefined ? undefined : JSON.stringify(body));
 
 export interface Register {
   readonly name: string;

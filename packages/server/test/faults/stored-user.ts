@@ -1,8 +1,8 @@
 /** A server on the embedded store in a process of its own, and the requests of tests about its files. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { KNOWN, type Request, requestsTo, type ServeProcess, withServe } from '../cli/cli-process.ts';
+import { until } from '../support/waiting.ts';
 
 export const POLL_MS = 50;
 
@@ -21,7 +21,7 @@ export const withUser = (dataDir: string, use: (server: Served) => Promise<void>
   });
 
 export async function readyStatus(request: Request, status: number): Promise<void> {
-  while ((await request('GET', '/readyz')).status !== status) await setTimeout(POLL_MS);
+  await until(`readiness of ${status}`, async () => (await request('GET', '/readyz')).status === status);
 }
 
 /** The one fatal line of the log. */

@@ -15,7 +15,7 @@ export interface DescribedOperation {
 }
 
 const KEY = 'openapi.json';
-const pointerTo = (...steps: string[]) =>
+export const pointerTo = (...steps: string[]) =>
   steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
 
 export class ApiDescription {

@@ -88,7 +88,7 @@ export function altered<T extends object>(real: T, changes: Changes<T>): T {
       const own: unknown = Reflect.get(target, name);
       const change: unknown = Reflect.get(changes, name) ?? own;
       if (typeof change === 'function') return change.bind(target);
-      return isObject(change) && isObject(own) ? { ...own, ...change } : change;
+      return isObject(change) && isObject(own) && change !== own ? { ...own, ...change } : change;
     },
   });
 }

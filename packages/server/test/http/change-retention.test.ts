@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { ChangeRetention } from '../../src/core/change-retention.ts';
+import type { StoreWrites } from '../../src/core/store-writes.ts';
+import { WebhookService } from '../../src/core/webhook-service.ts';
 import { writeContext } from '../../src/core/write-context.ts';
 import { withAuth } from '../auth/auth-case.ts';
 import { BY_TEST } from '../support/origin.ts';
@@ -28,4 +30,27 @@ test('changes are removed within an hour after ROLLCALL_CHANGES_SECONDS, and not
     for (let tick = 0; tick < 100_000 && (await users()).length > 1; tick += 1) await nextIteration();
     assert.deepEqual(await users(), ['third']);
     retention.close();
+  }));
+
+test('a webhook counts the changes that are left where others are removed while it counts', () =>
+  withAuth(async ({ store, clock, project }) => {
+    const put = (id: string) => store.users.put(project.key, id, {}, writeContext(clock, BY_TEST));
+    await put('first');
+    const webhook = { url: 'https://receiver.invalid', secret: 's', start: { position: 0, index: 0 } };
+    await store.webhooks.put(project.key, 'w', webhook, 1, writeContext(clock, BY_TEST));
+    clock.move(HOUR_MS);
+    for (let count = 0; count < 3; count += 1) await put(`later-${count}`);
+    const webhooks = new WebhookService({ store, clock, writes: {} as StoreWrites });
+    const found = await webhooks.find(project.key, 'w');
+    const read = store.changes.read.bind(store.changes);
+    let reads = 0;
+    store.changes.read = async (...args) => {
+      reads += 1;
+      // After the position of the webhook was found.
+      if (reads === 2) while (await store.changes.removeBefore(clock.now())) await nextIteration();
+      return read(...args);
+    };
+    const { behind } = await webhooks.state(project.key, found);
+    assert.equal(behind, 3);
+    assert.ok(reads > 2);
   }));

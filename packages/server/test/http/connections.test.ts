@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { type ConnectionOptions, HttpConnections } from '../../src/http/connections.ts';
 import { RawConnection, statuses } from '../support/raw-connection.ts';
+import { until } from '../support/waiting.ts';
 
 const CLIENTS = 20;
 
@@ -50,7 +50,7 @@ const expectClosed = (options: ConnectionOptions, texts: readonly Sent[]) =>
       }),
     );
     const connections = await Promise.all(clients);
-    while ((await count(server)) > 0) await setTimeout(50);
+    await until('the end of all connections', async () => (await count(server)) === 0);
     for (const connection of connections) {
       assert.equal(connection.error, null);
       connection.destroy();

@@ -62,9 +62,28 @@ suite('what fails on our side', () => {
         const ready = await send(app, '/readyz');
         assert.equal(ready.statusCode, 503);
         assert.match(ready.json().message, new RegExp(`^${port} `));
+        assert.equal((await send(app, `/readyz?exclude=${port}`)).statusCode, 200);
+        const others = ['store', 'presence', 'broker'].filter((name) => name !== port);
+        const without = await send(app, `/readyz?exclude=${others.join('&exclude=')}`);
+        assert.equal(without.statusCode, 503);
         assert.equal((await send(app, '/healthz')).statusCode, 200);
       });
     });
+  }
+
+  for (const query of [
+    'exclude=redis',
+    'exclude=',
+    'exclude=presence,broker',
+    `exclude=${'store&exclude='.repeat(3)}store`,
+  ]) {
+    test(`/readyz?${query} is invalid_field, and the message lists what can be excluded`, () =>
+      withApp({}, async ({ app }) => {
+        const answer = await send(app, `/readyz?${query}`);
+        assert.equal(answer.statusCode, 400);
+        assert.equal(answer.json().error, 'invalid_field');
+        assert.match(answer.json().message, /query parameter exclude.*"store" or "presence" or "broker"/);
+      }));
   }
 
   test('a write whose presence cannot be cleared afterwards succeeds', async () => {

@@ -48,6 +48,7 @@ suite('a list that is long', () => {
       await fill(appCase);
       const { body } = await appCase.call('GET', '/v1/groups');
       assert.equal(new Set(ids(body)).size, GROUPS);
+      assert.ok(body.endsWith(']\n'), 'as one that is sent whole');
       assert.deepEqual(
         pages.map(({ count }) => count),
         [500, 500, 234],

@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import manifest from '../../package.json' with { type: 'json' };
 import type { MediaType, Response, Schema } from '../../src/api-description/openapi-document.ts';
 import { oneServer } from '../support/one-server.ts';
-import { ApiDescription, type DescribedOperation } from './api-description.ts';
+import { ApiDescription, type DescribedOperation, pointerTo } from './api-description.ts';
 
 const server = oneServer();
 let api: ApiDescription;
@@ -18,7 +18,7 @@ before(async () => {
 function* objectsIn(value: unknown, pointer = ''): Generator<[string, Record<string, unknown>]> {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) yield [pointer, value as Record<string, unknown>];
-  for (const [name, inside] of Object.entries(value)) yield* objectsIn(inside, `${pointer}/${name}`);
+  for (const [name, inside] of Object.entries(value)) yield* objectsIn(inside, pointer + pointerTo(name));
 }
 
 describe('the document', () => {
@@ -70,9 +70,53 @@ describe('the document', () => {
   test("the API description has no keyword that only the server's validator knows", () => {
     for (const [pointer, object] of objectsIn(api.document)) {
       assert.ok(!Object.hasOwn(object, 'x-text'), pointer);
+      assert.ok(!Object.hasOwn(object, 'x-portable-pattern'), pointer);
       assert.notEqual(object.format, 'http-url', pointer);
     }
     assert.equal(api.document.components.schemas.Metadata?.['x-maxBytes'], 16_384);
+  });
+
+  test('every example of the API description matches its schema', () => {
+    let count = 0;
+    for (const [pointer, object] of objectsIn(api.document)) {
+      const {
+        schema,
+        example,
+        examples = {},
+      } = object as { schema?: object; example?: unknown; examples?: object };
+      if (schema === undefined) continue;
+      const shown = Object.values(examples).map(
+        (each) => api.resolve<{ value: unknown }>(each, pointer).value.value,
+      );
+      for (const value of example === undefined ? shown : [example, ...shown]) {
+        count += 1;
+        api.expectValid(`${pointer}/schema`, value, pointer);
+      }
+    }
+    assert.ok(count > 500);
+  });
+
+  test('every pattern of the API description is one that regular expressions of other languages take', () => {
+    let count = 0;
+    for (const [pointer, { pattern }] of objectsIn(api.document)) {
+      if (typeof pattern !== 'string') continue;
+      count += 1;
+      // Escapes of one byte, classes, groups, choices and repetitions: what JSON Schema recommends, and RE2 takes.
+      assert.match(pattern, /^(?:\\x[0-9a-f]{2}|\\[.]|[^\\])*$/, pointer);
+      assert.doesNotMatch(pattern, /\(\?/, pointer);
+      for (const flags of ['', 'u', 'v']) assert.doesNotThrow(() => new RegExp(pattern, flags), pointer);
+    }
+    assert.ok(count >= 3);
+  });
+
+  test('the patterns of the API description take all that the server takes', () => {
+    const { schemas } = api.document.components;
+    const isId = new RegExp(String(schemas.Id?.pattern), 'u');
+    for (const id of ['a', 'team/ops', '\u{1f600}', 'é e', '..']) assert.match(id, isId);
+    for (const id of ['', 'a\0', '\n', '\x7f', '\x9f']) assert.doesNotMatch(id, isId);
+    const isEmail = new RegExp(String(schemas.UserWrite?.properties?.email?.pattern), 'u');
+    for (const email of ['', 'a@b', 'ü@exämple.org', 'a.b+c@d.e.f']) assert.match(email, isEmail);
+    for (const email of ['a', 'a@', '@b', 'a@b.', 'a@b..c', 'a b@c']) assert.doesNotMatch(email, isEmail);
   });
 
   test('the API description describes every field of every schema', () => {
@@ -112,6 +156,14 @@ describe('every operation', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
+  test('every operation of the API description has a summary and a description that says more', () => {
+    for (const { operation } of api.operations) {
+      assert.match(operation.summary, /^[A-Z].{5,}[^.]$/, operation.operationId);
+      assert.match(operation.description, /^(- \*\*|[A-Z`]).{15,}\.$/s, operation.operationId);
+      assert.notEqual(operation.description, operation.summary);
+    }
+  });
+
   test('every operation of the API description has one tag that is described', () => {
     const tags = api.document.tags.map(({ name }) => name);
     for (const { operation } of api.operations) {
@@ -126,9 +178,9 @@ describe('every operation', () => {
     'every operation of the API description describes all of its parameters, also those of its path',
     each((described) => {
       const parameters = api.parameters(described);
-      for (const { name, description, schema, content } of parameters) {
+      for (const { name, description, schema } of parameters) {
         assert.ok(description.length > 5, name);
-        assert.ok((schema === undefined) !== (content === undefined), name);
+        assert.notEqual(schema, undefined, name);
       }
       const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
       assert.deepEqual(inPath, described.path.match(/\{[^}]+\}/g) ?? []);

@@ -60,9 +60,7 @@ function sendable(body: unknown, project: Project): unknown {
 function targetOf(described: DescribedOperation, project: Project, withQuery: boolean): string {
   const query = new URLSearchParams();
   let { path } = described;
-  for (const { name, in: source, required, example, content } of api.parameters(described)) {
-    const shown = content?.['application/json']?.examples?.[name] as Example | undefined;
-    const value = shown === undefined ? example : JSON.stringify(shown.value);
+  for (const { name, in: source, required, style, example: value } of api.parameters(described)) {
     if (source === 'path') {
       path = path.replace(
         `{${name}}`,
@@ -71,7 +69,9 @@ function targetOf(described: DescribedOperation, project: Project, withQuery: bo
     } else if (source === 'query' && value !== undefined && (withQuery || required === true)) {
       // It belongs to streams: a reading with it is rejected.
       if (name === 'connectionID') continue;
-      query.set(name, String(value));
+      if (style === 'deepObject')
+        for (const [key, part] of Object.entries(value as object)) query.set(`${name}[${key}]`, String(part));
+      else for (const one of [value].flat()) query.append(name, String(one));
     }
   }
   return query.size === 0 ? path : `${path}?${query}`;

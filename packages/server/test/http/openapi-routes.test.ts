@@ -39,9 +39,9 @@ describe('the operations and the description', () => {
 });
 
 describe('/openapi.json and /docs', () => {
-  test('/openapi.json and /docs need no token and accept GET and HEAD only', async () => {
+  test('/openapi.json, /asyncapi.json and /docs need no token and accept GET and HEAD only', async () => {
     await withServer({}, async ({ url }) => {
-      for (const path of ['/openapi.json', '/docs']) {
+      for (const path of ['/openapi.json', '/asyncapi.json', '/docs']) {
         const got = await send(url, 'GET', path);
         assert.equal(got.status, 200, got.text);
         const head = await send(url, 'HEAD', path);
@@ -56,10 +56,12 @@ describe('/openapi.json and /docs', () => {
     });
   });
 
-  test('/openapi.json and /docs have their content types', async () => {
+  test('/openapi.json, /asyncapi.json and /docs have their content types', async () => {
     await withServer({}, async ({ url }) => {
-      const document = await send(url, 'GET', '/openapi.json');
-      assert.equal(document.headers['content-type'], 'application/json; charset=utf-8');
+      for (const path of ['/openapi.json', '/asyncapi.json']) {
+        const document = await send(url, 'GET', path);
+        assert.equal(document.headers['content-type'], 'application/json; charset=utf-8');
+      }
       const page = await send(url, 'GET', '/docs');
       assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
     });

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { type Answer, send as sendTo } from '../support/http-client.ts';
 import { RawConnection } from '../support/raw-connection.ts';
+import { until } from '../support/waiting.ts';
 import { type AppCase, type AppOptions, altered, send, withApp } from './app-case.ts';
 
 const PATH = '/v1/users/ada/presence';
@@ -253,7 +254,10 @@ describe('a presence update whose client disconnects', () => {
       await gone;
       store();
       let metrics = '';
-      while (!metrics.includes(`${counted(200)} 1`)) metrics = (await send(app, '/metrics')).body;
+      await until('the count of the request', async () => {
+        metrics = (await send(app, '/metrics')).body;
+        return metrics.includes(`${counted(200)} 1`);
+      });
       assert.ok(!metrics.includes(counted(400)));
     });
   });

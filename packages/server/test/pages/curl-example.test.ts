@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { before, describe, test } from 'node:test';
 import { curlExample } from '../../src/api-description/page/curl.ts';
+import { SERVER_ADDRESS } from '../../src/api-description/page/server-address.ts';
 import type { Example } from '../../src/http/operation.ts';
 import { ApiDescription, type DescribedOperation } from '../http/api-description.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -15,7 +16,7 @@ before(async () => {
 
 /** The arguments that a shell passes to curl. */
 function argumentsOf(example: string): string[] {
-  const script = `curl() { printf '%s\\0' "$@"; }\nURL=http://host TOKEN=t CUSTOMER_TOKEN=c CLIENT_TOKEN=b\n${example}`;
+  const script = `curl() { printf '%s\\0' "$@"; }\nTOKEN=t CUSTOMER_TOKEN=c CLIENT_TOKEN=b\n${example}`;
   return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
@@ -30,8 +31,8 @@ describe('the curl lines of the page', () => {
       const examples = operation.requestBody?.content['application/json']?.examples ?? {};
       const [body] = (Object.values(examples) as Example[]).map(({ value }) => value);
       const sent = argumentsFor(described, body);
-      const target = sent.find((argument) => argument.startsWith('http://host/'));
-      assert.match(String(target), /^http:\/\/host\/[^{} ]+$/, operation.operationId);
+      const target = sent.find((argument) => argument.startsWith(`${SERVER_ADDRESS}/`));
+      assert.match(String(target), /^http:\/\/server\.invalid\/[^{} ]+$/, operation.operationId);
       assert.equal(sent.includes('GET') || !sent.includes('-X'), method === 'get');
       const data = sent.includes('-d') ? JSON.parse(sent[sent.indexOf('-d') + 1] as string) : undefined;
       assert.deepEqual(data, body, operation.operationId);
@@ -51,6 +52,6 @@ describe('the curl lines of the page', () => {
 
   test('the curl lines of the page have the required query parameters', () => {
     const sent = argumentsFor(api.operation('getUserPresence'), undefined);
-    assert.ok(sent.includes('http://host/v1/users/ada/presence?groupID=analysts'), sent.join(' '));
+    assert.ok(sent.includes('http://server.invalid/v1/users/ada/presence?groupID=analysts'), sent.join(' '));
   });
 });

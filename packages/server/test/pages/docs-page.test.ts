@@ -4,6 +4,7 @@ import { ERRORS } from '@rollcall/protocol';
 import type { BrowserContextOptions } from 'playwright-core';
 import { ApiDescription } from '../http/api-description.ts';
 import { oneServer } from '../support/one-server.ts';
+import { until } from '../support/waiting.ts';
 import { skipsPages, type Visit, visit } from './chromium.ts';
 
 const server = oneServer();
@@ -14,7 +15,7 @@ before(async () => {
 });
 
 const DESKTOP = { viewport: { width: 1440, height: 900 } };
-const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+const phone = (width: number) => ({ viewport: { width, height: 800 }, isMobile: true, hasTouch: true });
 
 const onDocs = <Result>(options: BrowserContextOptions, use: (visited: Visit) => Promise<Result>) =>
   visit(`${server.running.url}/docs`, options, use);
@@ -88,7 +89,8 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
   });
 
   for (const [name, options] of Object.entries({
-    phone: PHONE,
+    phone: phone(390),
+    'small phone': phone(360),
     tablet: { viewport: { width: 800, height: 1000 } },
   })) {
     test(`/docs fits the width of a ${name}, with every operation`, async () => {
@@ -102,6 +104,10 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
         const cut = await page.evaluate(`[...document.querySelectorAll('pre')].filter(
           (block) => block.scrollWidth > block.clientWidth && getComputedStyle(block).overflowX !== 'auto').length`);
         assert.equal(cut, 0, 'code that is too long scrolls by itself');
+        const tooWide =
+          await page.evaluate(`[...document.querySelectorAll('table, td, pre, .fields > div')].filter(
+          (part) => part.getBoundingClientRect().right > innerWidth || part.scrollWidth > part.clientWidth).length`);
+        assert.equal(tooWide, 0, 'no table or list is wider than the window');
       });
     });
   }
@@ -117,9 +123,11 @@ describe('/docs in Chromium', { skip: skipsPages }, () => {
     await onDocs(options, async ({ page }) => {
       const figure = page.locator('#putGroup figure').first();
       await figure.getByRole('button', { name: 'Copy' }).click();
-      await page.waitForFunction("navigator.clipboard.readText().then((text) => text !== '')");
-      const copied = await page.evaluate<string>('navigator.clipboard.readText()');
-      assert.match(copied, /^curl -sS -X PUT "\$URL\/v1\/groups\/analysts" \\\n/);
+      const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
+      await until('the copied example', async () => (await clipboard()) !== '');
+      const copied = await clipboard();
+      const address = `'${server.running.url}/v1/groups/analysts'`;
+      assert.ok(copied.startsWith(`curl -sS -X PUT ${address} \\\n`), copied);
     });
   });
 

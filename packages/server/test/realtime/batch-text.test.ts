@@ -24,6 +24,20 @@ describe('the text of a batch', () => {
     assert.equal(texts.of({ ...content, entries: [...content.entries] }), text);
   });
 
+  test('merged events are written as fewer, whose number is known for the metrics', () => {
+    const texts = new BatchText();
+    texts.of(content);
+    assert.equal(texts.size, 2);
+    texts.of({ ...content, isMerged: true });
+    assert.equal(texts.size, 1);
+  });
+
+  test('a stored batch holds the memory of its own bytes alone, as server-sent events and as frames', () => {
+    const text = new BatchText().of(content);
+    for (const { length, buffer } of [text.sse.piece(0), text.frames('1').piece(0)])
+      assert.equal(buffer.byteLength, length);
+  });
+
   test('a batch with other events, another offset or another merge is written as a separate text', () => {
     for (const other of [
       { to: 4 },

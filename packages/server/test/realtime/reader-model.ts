@@ -4,6 +4,8 @@ import type { StreamEvent } from '../support/event-parser.ts';
 interface Known {
   readonly locations: Set<string>;
   durable: PresenceEntry['durable'];
+  /** With `expand=user`. */
+  user: PresenceEntry['user'];
 }
 
 /** A reader as docs/api.md describes it: it applies events in order, and has the locations of all users. */
@@ -20,12 +22,15 @@ export class ReaderModel {
   take({ type, data }: StreamEvent): void {
     if (type === 'snapshot') {
       this.#users.clear();
-      for (const { id, ephemeral, durable } of data.users as PresenceEntry[]) {
-        this.#users.set(id, { locations: new Set(ephemeral.locations.map(canonicalLocation)), durable });
+      for (const { id, ephemeral, durable, user } of data.users as PresenceEntry[]) {
+        const locations = new Set(ephemeral.locations.map(canonicalLocation));
+        this.#users.set(id, { locations, durable, user });
       }
     }
     if (type === 'arrived') {
-      const { locations } = this.#user(data.id);
+      const known = this.#user(data.id);
+      const { locations } = known;
+      known.user = data.user ?? known.user;
       if (data.from !== undefined) locations.delete(canonicalLocation(data.from));
       locations.add(canonicalLocation(data.location));
     }
@@ -34,6 +39,7 @@ export class ReaderModel {
       if (data.durable === true) user.durable = undefined;
       else user.locations.delete(canonicalLocation(data.location));
     }
+    if (type === 'user') this.#user(data.id).user = data.user;
     if (type === 'durable') {
       this.#user(data.id).durable = { location: data.location, timestamp: data.timestamp };
     }
@@ -48,7 +54,7 @@ export class ReaderModel {
     return [...this.#users]
       .filter(([, { locations, durable }]) => locations.size > 0 || durable !== undefined)
       .sort(([a], [b]) => compareCodePoints(a, b))
-      .map(([id, { locations, durable }]) => ({
+      .map(([id, { locations, durable, user }]) => ({
         id,
         ephemeral: {
           locations: [...locations]
@@ -56,13 +62,14 @@ export class ReaderModel {
             .map((location) => JSON.parse(location) as Location),
         },
         ...(durable !== undefined && { durable }),
+        ...(user !== undefined && { user }),
       }));
   }
 
   #user(id: string): Known {
     let user = this.#users.get(id);
     if (user === undefined) {
-      user = { locations: new Set(), durable: undefined };
+      user = { locations: new Set(), durable: undefined, user: undefined };
       this.#users.set(id, user);
     }
     return user;

@@ -72,6 +72,25 @@ describe('the entries of the channels of a group', () => {
     assert.equal(busy.after(last + ENTRIES_MAX - 1_000)?.length, 1_000);
   });
 
+  test('entries that no channel stores any more take no room of a quiet channel', () => {
+    const entries = new SharedEntries();
+    const [quiet, busy] = [new RecentEntries(0), new RecentEntries(0)];
+    entries.add(quiet);
+    entries.add(busy);
+    let offset = 0;
+    const show = (list: RecentEntries, count: number) => {
+      for (const last = offset + count; offset < last; ) {
+        offset += 1;
+        list.add([entries.entryOf(offset, arrived('a', '{"page":"1"}'))]);
+      }
+    };
+    show(busy, ENTRIES_MAX - 100);
+    const before = offset;
+    show(quiet, 10);
+    show(busy, ENTRIES_MAX - 100);
+    assert.equal(quiet.after(before)?.length, 10);
+  });
+
   test('the entries of a channel that was removed stay valid', () => {
     const { entries, lists, last } = filled(2, 10, 10);
     const [idle] = lists as [RecentEntries];

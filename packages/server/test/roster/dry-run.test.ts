@@ -146,6 +146,7 @@ async function sync(project: Project, items: readonly object[], dryRun: boolean,
       submitConversation,
       limits,
       concurrency: 3,
+      interruption: new AbortController().signal,
       display,
       clock,
     };

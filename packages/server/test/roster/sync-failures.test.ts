@@ -4,6 +4,7 @@ import { KNOWN, PROJECT, requestsTo, withServe } from '../cli/cli-process.ts';
 import { jwt, seconds } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
 import { withDataDir } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
 import { counts, flagsOf, jsonLines, runCli, startCli } from './roster-cli.ts';
 
 const server = oneServer();
@@ -44,7 +45,7 @@ test('sync names the line before which all is applied when the server is killed,
 
 async function untilUserExists(url: string, id: string): Promise<void> {
   const request = requestsTo(url);
-  while ((await request('GET', `/v1/users/${id}`)).status !== 200);
+  await until(`user ${id}`, async () => (await request('GET', `/v1/users/${id}`)).status === 200);
 }
 
 describe('a rejected token', () => {

@@ -169,6 +169,23 @@ describe('data and expand of presence', () => {
     assert.deepEqual(data.users, (await p.page({ expand: 'data,user' })).users);
   });
 
+  test('a stream with expand=user shows the name of a user who changed it while absent or deleted', async () => {
+    const p = await streams.presence('a', 'b');
+    await put(p, { location: PAGE_1 });
+    await p.set('b', PAGE_2, { durable: true });
+    expectDone(await p.project.put('/v1/users/b', { status: 'deleted' }));
+    const reader = await streams.watch(p, { expand: 'user' });
+    await put(p, { location: PAGE_1, absent: true });
+    await reader.changes(1);
+    expectDone(await p.project.put('/v1/users/a', { name: 'Ada' }));
+    expectDone(await p.project.put('/v1/users/b', { name: 'Bob', status: 'active' }));
+    await reader.changes(2);
+    await put(p, { location: PAGE_1 });
+    assert.deepEqual((await reader.changes(3))[2]?.data.user.name, 'Ada');
+    const { data } = await (await streams.open(p, { expand: 'user' })).snapshot();
+    assert.deepEqual(data.users, (await p.page({ expand: 'user' })).users);
+  });
+
   test('a stream with expand=data that resumes with Last-Event-ID has the data events that it missed', async () => {
     const p = await streams.presence('a', 'b');
     const reader = await streams.open(p, { expand: 'data' });

@@ -6,6 +6,7 @@ import { expectOk } from '../support/expect.ts';
 import type { Answer } from '../support/http-client.ts';
 import { jwt } from '../support/jwt.ts';
 import type { Project } from '../support/project-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 
 const logged: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
@@ -42,6 +43,19 @@ async function projectWithGroup(): Promise<Project> {
   await project.put('/v1/groups/g', { name: 'G' });
   return project;
 }
+
+test('every JSON answer ends in one line feed, so that the prompt of a shell does not stick to it', async () => {
+  const project = await projectWithGroup();
+  for (const [title, status, send] of ANSWERS) {
+    const { headers, text } = await send(project, {});
+    if (status !== 304 && String(headers['content-type']).startsWith('application/json'))
+      assert.match(text, /^\{.*\}\n$|^\[.*\]\n$/, title);
+  }
+  assert.match((await server.bare('GET', '/openapi.json')).text, /^\{.*\}\n$/);
+  const connection = new RawConnection(server.raw.url);
+  connection.write('no HTTP\r\n\r\n');
+  assert.match(await connection.closed(), /\r\n\r\n\{.*\}\n$/);
+});
 
 const requestIdOf = (answer: Answer) => String(answer.headers['x-request-id']);
 

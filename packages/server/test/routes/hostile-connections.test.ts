@@ -83,7 +83,7 @@ describe('pipelined requests', () => {
     };
     const names = Array.from({ length: 10 }, (_, index) => `N${index}`);
     connection.write(names.map((name) => put(name) + head('GET /v1/nowhere')).join(''));
-    const text = await connection.received((sofar) => statuses(sofar).length === 20 && sofar.endsWith('}'));
+    const text = await connection.received((sofar) => statuses(sofar).length === 20 && sofar.endsWith('}\n'));
     connection.destroy();
     assert.deepEqual(
       statuses(text),

@@ -102,6 +102,29 @@ describe('404: a path of the API that does not exist', () => {
   });
 });
 
+describe('the root of the server', () => {
+  const at = (path: string, method: string, accept: string) => server.bare(method, path, { accept });
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  test('GET / and HEAD / of a browser lead to /docs', async () => {
+    for (const path of ['/', '/?from=bookmark']) {
+      for (const method of ['GET', 'HEAD']) {
+        const { status, headers, text } = await at(path, method, BROWSER);
+        assert.deepEqual([status, headers.location, headers.vary, text], [302, 'docs', 'Accept', '']);
+        assert.equal(new URL(String(headers.location), server.raw.url).pathname, '/docs');
+      }
+    }
+  });
+
+  test('the root is an unknown path to a program, and so is any other path to a browser', async () => {
+    for (const accept of ['*/*', 'application/json'])
+      expectError(await at('/', 'GET', accept), 404, 'invalid_request');
+    for (const path of ['/nowhere', '//', '/v1/'])
+      expectError(await at(path, 'GET', BROWSER), 404, 'invalid_request');
+    expectError(await at('/', 'POST', BROWSER), 404, 'invalid_request');
+  });
+});
+
 describe('HEAD', () => {
   test('HEAD answers like GET without a body, or 405', async () => {
     for (const path of ['/healthz', '/v1/groups/g', '/v1/groups', '/v1/users/u', '/v1/nowhere']) {

@@ -275,9 +275,11 @@ describe('the filters of a stream', () => {
     };
     await setDurable({ ...LINE, r: '1' }, { r: '1' });
     const earlier = (await p.entryOf('a')).durable?.timestamp;
-    const events = await eventsAfter(p, PARTIAL_PAGE_1, 3, async () => {
+    const events = await eventsAfter(p, PARTIAL_PAGE_1, 3, async (reader) => {
       await setDurable({ ...PAGE_1, r: '2' }, { r: '2' });
       await setDurable({ ...PAGE_2, r: '2' }, { r: '2' });
+      // An event shows the durable location that the store has by then: the next one waits for it.
+      await reader.changes(2);
       await setDurable({ ...PAGE_2, r: '1' }, { r: '1' });
     });
     assert.deepEqual(events[1], {

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
+import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { withServer } from '../support/server.ts';
@@ -133,11 +134,16 @@ describe('hostile frames', () => {
     const project = await seeded();
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      await socket.ok('present', { location: { page: '1' } });
       socket.ws.pause();
       const { url } = project;
       const count = async () =>
         Number(/^rollcall_sockets (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
       await until('the server to close it', async () => (await count()) === 0);
+      await until('its user to be absent', async () => {
+        const { users } = expectOk(await project.get('/v1/groups/g/presence')) as { users: object[] };
+        return users.length === 0;
+      });
     });
   });
 });

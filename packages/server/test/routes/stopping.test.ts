@@ -113,7 +113,7 @@ describe('a server that is stopped', () => {
       const [idle, silent, late] = [new RawConnection(url), new RawConnection(url), new RawConnection(url)];
       for (const connection of [idle, late]) {
         connection.write(wire('GET', '/healthz'));
-        await connection.received((text) => text.endsWith('{"status":"ok"}'));
+        await connection.received((text) => text.endsWith('{"status":"ok"}\n'));
       }
       server.signal('SIGTERM');
       await server.output(/"msg":"stopping"/);

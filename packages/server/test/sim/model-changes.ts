@@ -48,6 +48,11 @@ export function changesOf(state: ModelState): ChangeStore {
       newest: [...written].map((key) => [key, newestOf(state, key)] as const),
       hasMore: false,
     }),
+    extent: async () => {
+      const all = [...state.projects.values()].flatMap(({ records }) => records);
+      const times = all.map(({ at }) => at);
+      return { records: all.length, oldestAt: all.length === 0 ? null : Math.min(...times) };
+    },
     removeBefore: async (time) => {
       for (const { records } of state.projects.values()) {
         while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();

@@ -42,6 +42,7 @@ import { ascending, emptyWorld, type ModelUser, type World } from './model-world
 
 export class StoreModel implements Store {
   readonly isInProcess = true;
+  readonly metrics = [];
   /** The model has no streams and no webhooks. */
   readonly conversationFeed = {} as ConversationFeedStore;
   readonly webhooks = {} as WebhookStore;

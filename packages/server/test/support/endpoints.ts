@@ -95,4 +95,11 @@ export const projectEndpoints = (id: string): readonly Endpoint[] => [
 ];
 
 /** The paths that need no token. */
-export const OPEN_PATHS = ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs'] as const;
+export const OPEN_PATHS = [
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/openapi.json',
+  '/asyncapi.json',
+  '/docs',
+] as const;

@@ -1,12 +1,11 @@
 /** A PostgreSQL server for one test, which the test can stop, pause and kill. */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
+import { freePort, owner, withDirectory } from './own-program.ts';
 import { withClient } from './postgres.ts';
 import { findProgram, isRequired } from './programs.ts';
 import { until } from './waiting.ts';
@@ -18,22 +17,6 @@ export const skipsOwnPostgres =
   initdb === undefined && !isRequired('postgres')
     ? 'there is no initdb in the PATH or in /usr/lib/postgresql'
     : false;
-
-/** PostgreSQL does not run as root: for root, it runs as the user `postgres` of its package. */
-function owner(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 export class OwnPostgres {
   readonly directory: string;
@@ -49,23 +32,53 @@ export class OwnPostgres {
   }
 
   /** Runs `use` with a new server that has these settings, and removes everything afterwards. */
-  static async with(
+  static with(
     use: (server: OwnPostgres) => Promise<void>,
     prepare: (directory: string) => readonly string[] = () => [],
   ): Promise<void> {
-    const directory = mkdtempSync(join(tmpdir(), 'rollcall-postgres-'));
-    const { uid, gid } = owner();
-    if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
-    chmodSync(directory, 0o700);
-    const server = new OwnPostgres(directory, await freePort(), prepare(directory));
-    try {
-      await server.#initialise();
-      await server.start();
-      await use(server);
-    } finally {
-      await server.kill();
-      rmSync(directory, { recursive: true, force: true });
-    }
+    return OwnPostgres.#with((server) => server.#initialise(), use, prepare);
+  }
+
+  /** Runs `use` with a hot standby of `primary`, without which the primary commits nothing from then on. */
+  static withSynchronousStandby(
+    primary: OwnPostgres,
+    use: (standby: OwnPostgres) => Promise<void>,
+  ): Promise<void> {
+    const isSynchronous = async () => {
+      const { rows } = await withClient(primary.url, (client) =>
+        client.query('SELECT sync_state FROM pg_stat_replication'),
+      );
+      return rows[0]?.sync_state === 'sync';
+    };
+    return OwnPostgres.#with(
+      (standby) => standby.#copy(primary),
+      async (standby) => {
+        await withClient(primary.url, async (client) => {
+          await client.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+          await client.query('SELECT pg_reload_conf()');
+        });
+        await until('the standby is synchronous', isSynchronous);
+        await use(standby);
+      },
+      () => primary.#settings,
+    );
+  }
+
+  static async #with(
+    create: (server: OwnPostgres) => Promise<void>,
+    use: (server: OwnPostgres) => Promise<void>,
+    prepare: (directory: string) => readonly string[],
+  ): Promise<void> {
+    await withDirectory('postgres', async (directory) => {
+      const server = new OwnPostgres(directory, await freePort(), prepare(directory));
+      try {
+        await create(server);
+        await server.start();
+        await use(server);
+      } finally {
+        await server.kill();
+      }
+    });
   }
 
   get url(): string {
@@ -78,12 +91,31 @@ export class OwnPostgres {
 
   #program(name: string): string {
     if (initdb === undefined) throw new Error('there is no initdb');
-    return join(dirname(initdb), name);
+    // Next to the program itself, not to a link to it.
+    return join(dirname(realpathSync(initdb)), name);
   }
 
   async #initialise(): Promise<void> {
     const options = ['-D', this.#data, ...'-A trust -U postgres --no-sync --no-locale -E UTF8'.split(' ')];
-    await promisify(execFile)(this.#program('initdb'), options, { ...this.#owner, cwd: this.directory });
+    await this.#run('initdb', options);
+  }
+
+  async #copy({ port }: OwnPostgres): Promise<void> {
+    const options = [
+      '-D',
+      this.#data,
+      ...`-h 127.0.0.1 -p ${port} -U postgres -R -c fast --no-sync`.split(' '),
+    ];
+    await this.#run('pg_basebackup', options);
+  }
+
+  /** Makes a standby the primary, and resolves when it is. */
+  async promote(): Promise<void> {
+    await this.#run('pg_ctl', ['promote', '-D', this.#data]);
+  }
+
+  async #run(program: string, options: readonly string[]): Promise<void> {
+    await promisify(execFile)(this.#program(program), options, { ...this.#owner, cwd: this.directory });
   }
 
   /** Starts the server, and waits until it accepts connections. */

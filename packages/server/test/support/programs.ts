@@ -1,11 +1,25 @@
 /** Programs and servers that a test needs: whether they exist here, and whether their absence is a failure. */
+import { execFileSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 
 /** Whether ROLLCALL_TEST_REQUIRE names it: then its absence fails the tests instead of skipping them. */
-export const isRequired = (name: 'postgres' | 'redis' | 'chromium'): boolean =>
-  (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes(name);
+export const isRequired = (
+  name:
+    | 'postgres'
+    | 'redis'
+    | 'chromium'
+    | 'prometheus'
+    | 'kubernetes-tools'
+    | 'pgbouncer'
+    | 'haproxy'
+    | 'node-24'
+    | 'generators'
+    | 'shells'
+    | 'man'
+    | 'pyjwt',
+): boolean => (process.env.ROLLCALL_TEST_REQUIRE ?? '').includes(name);
 
 /** The path of the first of these programs in the PATH or in one of the further directories. */
 export function findProgram(
@@ -15,6 +29,22 @@ export function findProgram(
   return [...(process.env.PATH ?? '').split(delimiter), ...directories]
     .flatMap((directory) => names.map((name) => join(directory, name)))
     .find(isExecutable);
+}
+
+/** The first Node in the PATH whose version, such as `v20.20.2`, matches. */
+export function findNode(version: RegExp): string | undefined {
+  return (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((directory) => join(directory, 'node'))
+    .find((node) => isExecutable(node) && version.test(versionOf(node)));
+}
+
+function versionOf(node: string): string {
+  try {
+    return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return '';
+  }
 }
 
 function isExecutable(path: string): boolean {

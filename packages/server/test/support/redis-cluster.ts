@@ -5,11 +5,12 @@ import { once } from 'node:events';
 import { OwnRedis, redisCli } from './own-redis.ts';
 import { until } from './waiting.ts';
 
-const CLUSTER_OPTIONS = [
-  ...['--cluster-enabled', 'yes'],
-  ...['--cluster-node-timeout', '1000'],
-  ...['--repl-diskless-sync-delay', '0'],
-];
+const CLUSTER_OPTIONS = [...['--cluster-enabled', 'yes'], ...['--repl-diskless-sync-delay', '0']];
+
+/** A node that gets no processor for some time has not failed. */
+const NODE_TIMEOUT_MS = 120_000;
+/** For tests in which a node fails: its replica takes over a little later. */
+export const SHORT_NODE_TIMEOUT_MS = 2_000;
 
 export interface OwnCluster {
   readonly masters: readonly OwnRedis[];
@@ -18,8 +19,9 @@ export interface OwnCluster {
   readonly url: string;
 }
 
-export async function startCluster(): Promise<OwnCluster> {
-  const node = () => OwnRedis.start(...CLUSTER_OPTIONS);
+/** @param nodeTimeoutMs after how long a silent node has failed */
+export async function startCluster(nodeTimeoutMs = NODE_TIMEOUT_MS): Promise<OwnCluster> {
+  const node = () => OwnRedis.start(...CLUSTER_OPTIONS, '--cluster-node-timeout', `${nodeTimeoutMs}`);
   const [replica, ...masters] = await Promise.all([node(), node(), node(), node()]);
   const first = masters[0] as OwnRedis;
   const hosts = masters.map(({ port }) => `127.0.0.1:${port}`);

@@ -4,8 +4,11 @@ import process from 'node:process';
 import { Redis } from 'ioredis';
 import { isRequired } from './programs.ts';
 import { redisUrl } from './servers.ts';
+import { WAIT_MAX_MS } from './waiting.ts';
 
 const ANSWER_MAX_MS = 10_000;
+/** Parameters of a URL: calls may take long, as on a machine that is busy with other tests. */
+export const PATIENTLY = `timeout_ms=${WAIT_MAX_MS}&connect_timeout_ms=${WAIT_MAX_MS}`;
 
 /** Why tests of Redis are skipped here, or false when they are not: where Redis is required, its absence fails them. */
 export async function skipsRedis(): Promise<string | false> {
@@ -23,15 +26,12 @@ export async function skipsRedis(): Promise<string | false> {
 
 const prefixes = new Set<string>();
 
-/**
- * A URL of the shared Redis with an unused prefix; its keys are removed when this process ends. Calls may take long, as on a
- * machine that is busy with other tests.
- */
+/** A URL of the shared Redis with an unused prefix; its keys are removed when this process ends. Calls may take long. */
 export function freshRedisUrl(): string {
   const url = redisUrl();
   const prefix = `rollcall-test-${randomBytes(6).toString('hex')}`;
   prefixes.add(prefix);
-  return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}&timeout_ms=20000&connect_timeout_ms=20000`;
+  return `${url}${url.includes('?') ? '&' : '?'}prefix=${prefix}&${PATIENTLY}`;
 }
 
 // Not a hook of the test runner: a file can import this module within a test, and its servers outlive the test.

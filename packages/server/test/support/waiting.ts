@@ -1,4 +1,6 @@
 /** Waits whose limits a busy machine does not exceed. */
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long a test waits for what must come, in milliseconds: long enough for a machine that is busy with other tests. */
@@ -6,9 +8,24 @@ export const WAIT_MAX_MS = 120_000;
 const POLL_MS = 10;
 const TICK_MS = 20;
 
+/** How many threads of the machine run or could run: `0.20 0.18 0.12 3/245 9876` means 3. */
+const RUNNABLE = / (\d+)\/\d+ /;
+
+/** The share of a processor that a thread gets now: below 1 where more threads could run than there are processors. */
+function processorShare(): number {
+  try {
+    const [, runnable] = RUNNABLE.exec(readFileSync('/proc/loadavg', 'utf8')) ?? [];
+    return Math.min(1, availableParallelism() / Number(runnable ?? 1));
+  } catch {
+    // Only Linux reports it.
+    return 1;
+  }
+}
+
 /**
- * The result of `work`, which must come within a limit of the contract. The time in which this process got no processor does not
- * count: a tick of the event loop that comes late counts as one tick.
+ * The result of `work`, which must come within a limit of the contract. The time in which this process, its threads and its servers got no
+ * processor does not count: a tick of the event loop that comes late counts as one tick, and by the share of a processor that
+ * a thread gets at that moment.
  */
 export async function within<Result>(
   limitMs: number,
@@ -18,7 +35,7 @@ export async function within<Result>(
   const { promise: limit, reject } = Promise.withResolvers<never>();
   let ticksLeft = limitMs / TICK_MS;
   const ticking = setInterval(() => {
-    ticksLeft -= 1;
+    ticksLeft -= processorShare();
     if (ticksLeft <= 0) reject(new Error(`${what} did not come within ${limitMs} ms`));
   }, TICK_MS);
   return await Promise.race([work, limit]).finally(() => clearInterval(ticking));

@@ -2,6 +2,7 @@ import type { OpenApiDocument } from '../build-document.ts';
 import type { Operation, Parameter } from '../openapi-document.ts';
 import { jsonText } from './code.ts';
 import { resolve } from './references.ts';
+import { SERVER_ADDRESS } from './server-address.ts';
 
 /** The shell variable with the token that opens the operation. */
 const TOKEN_VARIABLES: Readonly<Record<string, string>> = {
@@ -26,7 +27,7 @@ export function curlExample(
   const known = parameters.map((parameter) => resolve<Parameter>(document, parameter));
   const [scheme] = security.flatMap((requirement) => Object.keys(requirement));
   const lines = [
-    `curl -sS${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "$URL${target(path, known)}"`,
+    `curl -sS${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted(SERVER_ADDRESS + target(path, known))}`,
   ];
   if (scheme !== undefined) lines.push(`-H "Authorization: Bearer ${TOKEN_VARIABLES[scheme]}"`);
   if (body !== undefined) {

@@ -2,60 +2,65 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '@rollcall/protocol';
 import type { DocsPage } from '../../http/http-services.ts';
-import type { Tag } from '../../http/operation.ts';
 import type { OpenApiDocument } from '../build-document.ts';
 import type { Schema } from '../openapi-document.ts';
-import { fieldList, fieldsOf, typeText } from './fields.ts';
+import { type Chapter, contentsPanel, titled, topBar } from './contents-panel.ts';
+import { choicesOf, fieldList, fieldsOf, typeText } from './fields.ts';
 import { Html, html } from './html.ts';
-import { headingsOf, inlineMarkdown, markdown, slug } from './markdown.ts';
+import { inlineMarkdown, markdown } from './markdown.ts';
 import { type DescribedOperation, endpoint, operationSection } from './operation-section.ts';
-
-/** A tag with its operations, in the order of the routes. */
-interface Chapter {
-  readonly tag: Tag;
-  readonly operations: readonly DescribedOperation[];
-}
+import { SERVER_ADDRESS } from './server-address.ts';
 
 const read = (url: string | URL) => readFileSync(new URL(url, import.meta.url), 'utf8');
 
-/** The page that shows an API description: one document of plain HTML, with its style and a few lines of script in it. */
+const STYLES = [import.meta.resolve('simpledotcss/simple.min.css'), 'docs-page.css', 'contents-panel.css'];
+const SCRIPTS = ['server-address', 'copy-code', 'contents', 'search'].map((name) =>
+  read(`browser/${name}.client.js`),
+);
+
+/**
+ * The page that shows an API description: one document of plain HTML, with its style and scripts in it. It is complete
+ * without scripts, but for the search.
+ */
 export function buildDocsPage(document: OpenApiDocument): DocsPage {
-  const style = read(import.meta.resolve('simpledotcss/simple.min.css')) + read('docs-page.css');
-  const script = read('docs-page.client.js');
+  const style = STYLES.map(read).join('');
+  const { title, version } = document.info;
   const chapters = chaptersOf(document);
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="en" data-server="${SERVER_ADDRESS}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${document.info.title} API ${document.info.version}</title>
+<title>${title} API ${version}</title>
 <link rel="icon" href="data:,">
 <style>${new Html(style)}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the text</a>
-${navigation(document, chapters)}
+${topBar(document)}
+${contentsPanel(document, chapters)}
 <main id="main">
 ${introduction(document)}
 ${chapters.map((chapter) => chapterSection(document, chapter))}
 ${errorCodes()}
 ${schemaSections(document)}
 </main>
-<script>${new Html(script)}</script>
+${SCRIPTS.map((script) => html`<script type="module">${new Html(script)}</script>`)}
 </body>
 </html>
 `;
-  return { bytes: Buffer.from(page.text), securityPolicy: policy(style, script) };
+  const pieces = page.text.split(SERVER_ADDRESS);
+  return { textFor: (address) => pieces.join(address), securityPolicy: policy(style) };
 }
 
 const hashed = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-const policy = (style: string, script: string) =>
+const policy = (style: string) =>
   [
     "default-src 'none'",
     `style-src ${hashed(style)}`,
-    `script-src ${hashed(script)}`,
+    `script-src ${SCRIPTS.map(hashed).join(' ')}`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -72,32 +77,8 @@ function chaptersOf({ tags, paths }: OpenApiDocument): Chapter[] {
   }));
 }
 
-const titled = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
-
-function navigation({ info }: OpenApiDocument, chapters: readonly Chapter[]): Html {
-  return html`<nav aria-label="Contents">
-<p class="name"><a href="#main">${info.title}</a> <small>${info.version}</small></p>
-<ul>
-${headingsOf(info.description).map((heading) => html`<li><a href="#${slug(heading)}">${heading}</a></li>`)}
-</ul>
-<ul>
-${chapters.map(
-  ({ tag, operations }) => html`<li><a href="#${tag.name}">${titled(tag.name)}</a>
-<ul>${operations.map(
-    ({ method, operation: { operationId, summary } }) =>
-      html`<li><a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span>${summary}</a></li>`,
-  )}</ul></li>`,
-)}
-</ul>
-<ul>
-<li><a href="#error-codes">Error codes</a></li>
-<li><a href="#schemas">Schemas</a></li>
-</ul>
-</nav>`;
-}
-
 function introduction({ info }: OpenApiDocument): Html {
-  return html`<header class="prose">
+  return html`<header class="prose" id="introduction">
 <h1>${info.title} API <small>${info.version}</small></h1>
 <p>${info.summary}</p>
 ${markdown(info.description)}
@@ -149,6 +130,13 @@ function schemaSection(document: OpenApiDocument, name: string, schema: Schema):
   return html`<section id="schema-${name}">
 <h3><a href="#schema-${name}">${name}</a> <span class="type">${typeText(document, schema)}</span></h3>
 <p>${inlineMarkdown(schema.description ?? '')}</p>
-${fields.length > 0 && fieldList(document, fields)}
+${fields.length > 0 && fieldList(document, fields, { id: `schema-${name}`, of: 'Schema' })}
+${choicesOf(schema).map((choice, index) => choiceOf(document, choice, `schema-${name}-${index + 1}`))}
 </section>`;
+}
+
+/** One of the schemas that a value can match: its name, or its fields. */
+function choiceOf(document: OpenApiDocument, choice: Schema, id: string): Html {
+  if (choice.$ref !== undefined) return html`<p>${typeText(document, choice)}</p>`;
+  return fieldList(document, fieldsOf(choice), { id, of: 'Schema' });
 }

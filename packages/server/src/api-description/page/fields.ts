@@ -39,10 +39,16 @@ function presenceOf(isSent: boolean, isRequired: boolean): string | null {
   return isRequired ? null : 'may be absent';
 }
 
-export function fieldList(document: OpenApiDocument, fields: readonly Field[]): Html {
+/** What a list of fields belongs to: the prefix of their IDs in the page, and a word for the results of a search. */
+export interface FieldScope {
+  readonly id: string;
+  readonly of: string;
+}
+
+export function fieldList(document: OpenApiDocument, fields: readonly Field[], { id, of }: FieldScope): Html {
   return html`<dl class="fields">${fields.map(
     ({ name, schema, description, presence }) => html`
-<div><dt><code>${name}</code> <span class="type">${typeText(document, schema)}</span>${presence !== null && html` <em>${presence}</em>`}</dt>
+<div id="${id}.${name.replaceAll('[]', '')}" data-of="${of}"><dt><code>${name}</code> <span class="type">${typeText(document, schema)}</span>${presence !== null && html` <em>${presence}</em>`}</dt>
 <dd>${inlineMarkdown(description)}</dd></div>`,
   )}</dl>`;
 }
@@ -61,13 +67,19 @@ function kindOf(document: OpenApiDocument, schema: Schema): Html {
     return html`${values.map((value) => `"${value}"`).join(' or ')}`;
   if (items !== undefined) return html`array of ${kindOf(document, items)}`;
   if (properties !== undefined) return html`object`;
+  if (choicesOf(schema).length > 0) return html`one of several`;
   return html`${[type ?? 'any'].flat().join(' or ')}`;
 }
 
-/** An object is shown by its name, any other value by its type. */
+/** The schemas of which a value matches one. Those of an object with fields of its own are rules about the fields. */
+export const choicesOf = ({ anyOf, oneOf = [], properties }: Schema): readonly Schema[] =>
+  properties === undefined ? (anyOf ?? (oneOf as readonly Schema[])) : [];
+
+/** An object is shown by its name, and so is what can be one of several; any other value by its type. */
 function componentText(document: OpenApiDocument, $ref: string): Html {
   const name = nameOf($ref);
   const component = resolve<Schema>(document, { $ref });
-  const text = component.properties === undefined ? typeText(document, component) : name;
+  const isNamed = component.properties !== undefined || choicesOf(component).length > 0;
+  const text = isNamed ? name : typeText(document, component);
   return html`<a href="#schema-${name}" title="${name}">${text}</a>`;
 }

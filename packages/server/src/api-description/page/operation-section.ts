@@ -3,7 +3,7 @@ import type { OpenApiDocument } from '../build-document.ts';
 import type { MediaType, Operation, Parameter, Response, Schema } from '../openapi-document.ts';
 import { codeBlock, jsonText } from './code.ts';
 import { curlExample } from './curl.ts';
-import { type Field, fieldList, fieldsOf, typeText } from './fields.ts';
+import { type Field, type FieldScope, fieldList, fieldsOf, typeText } from './fields.ts';
 import { type Html, html } from './html.ts';
 import { inlineMarkdown, markdown } from './markdown.ts';
 import { resolve } from './references.ts';
@@ -33,7 +33,7 @@ export function operationSection(document: OpenApiDocument, described: Described
 <h3 id="${operationId}-title"><a href="#${operationId}">${summary}</a></h3>
 <p>${endpoint(described)}</p>
 <p>${openedBy(security)}</p>
-${description !== undefined && markdown(description)}
+${markdown(description)}
 ${parametersOf(document, described.operation)}
 ${bodyOf(document, described.operation)}
 ${answersOf(document, described.operation)}
@@ -52,62 +52,72 @@ function openedBy(security: Operation['security']): Html {
 /** Parameters that every operation takes are described once, before all of them. */
 const EVERYWHERE = new Set(['x-request-id']);
 
-function parametersOf(document: OpenApiDocument, { parameters }: Operation): Html {
+function parametersOf(document: OpenApiDocument, { parameters, operationId }: Operation): Html {
   const known = parameters
     .map((parameter) => resolve<Parameter>(document, parameter))
     .filter(({ name }) => !EVERYWHERE.has(name));
   const listOf = (kind: Parameter['in'], title: string) => {
     const fields = known.filter((parameter) => parameter.in === kind).map(fieldOf);
-    return fields.length > 0 && html`<h4>${title}</h4>${fieldList(document, fields)}`;
+    const scope = { id: `${operationId}.${kind}`, of: title };
+    return fields.length > 0 && html`<h4>${title}</h4>${fieldList(document, fields, scope)}`;
   };
   return html`${listOf('path', 'Path')}${listOf('query', 'Query')}${listOf('header', 'Headers')}`;
 }
 
-function fieldOf({ name, schema, content, description, required = false }: Parameter): Field {
+function fieldOf({ name, schema, description, required = false }: Parameter): Field {
   const presence = required ? 'required' : null;
-  return { name, schema: schema ?? content?.['application/json']?.schema ?? {}, description, presence };
+  return { name, schema, description, presence };
 }
 
-function bodyOf(document: OpenApiDocument, { requestBody }: Operation): Html | null {
+function bodyOf(document: OpenApiDocument, { requestBody, operationId }: Operation): Html | null {
   const schema = requestBody?.content['application/json']?.schema;
   if (requestBody === undefined || schema === undefined) return null;
-  return html`<h4>Body${!requestBody.required && html` <small>optional</small>`}</h4>${shapeOf(document, schema)}`;
+  const scope = { id: `${operationId}.body`, of: 'Body' };
+  return html`<h4>Body${!requestBody.required && html` <small>optional</small>`}</h4>${shapeOf(document, schema, scope)}`;
 }
 
 /** A body: its name where it has one, and its fields. */
-function shapeOf(document: OpenApiDocument, schema: Schema): Html {
-  if (schema.anyOf !== undefined) return html`${schema.anyOf.map((choice) => shapeOf(document, choice))}`;
+function shapeOf(document: OpenApiDocument, schema: Schema, scope: FieldScope): Html {
+  if (schema.anyOf !== undefined)
+    return html`${schema.anyOf.map((choice, index) =>
+      shapeOf(document, choice, { ...scope, id: `${scope.id}.${index + 1}` }),
+    )}`;
   const inside = schema.items ?? schema;
   const fields = fieldsOf(
     inside.$ref === undefined ? inside : resolve<Schema>(document, { $ref: inside.$ref }),
   );
-  return html`<p>${typeText(document, schema)}</p>${fields.length > 0 && fieldList(document, fields)}`;
+  return html`<p>${typeText(document, schema)}</p>${fields.length > 0 && fieldList(document, fields, scope)}`;
 }
 
 const isSuccess = (status: string) => status < '400';
 
-function answersOf(document: OpenApiDocument, { responses }: Operation): Html[] {
+function answersOf(document: OpenApiDocument, { responses, operationId }: Operation): Html[] {
   return Object.entries(responses)
     .filter(([status]) => isSuccess(status))
     .map(([status, response]) => {
       const { description, content = {}, headers = {} } = resolve<Response>(document, response);
       const schema = content['application/json']?.schema;
+      const scope = { id: `${operationId}.${status}`, of: `Answer ${status}` };
       return html`<h4>Answer <span class="status">${status}</span></h4>
-<p>${inlineMarkdown(description)}</p>${headersOf(document, headers)}${schema && shapeOf(document, schema)}`;
+<p>${inlineMarkdown(description)}</p>${headersOf(document, headers, scope)}${schema && shapeOf(document, schema, scope)}`;
     });
 }
 
 /** Headers that nearly every answer has are described once, before all operations. */
 const ordinary = (name: string) => EVERYWHERE.has(name) || name.startsWith('RateLimit');
 
-function headersOf(document: OpenApiDocument, headers: NonNullable<Response['headers']>): Html | false {
+function headersOf(
+  document: OpenApiDocument,
+  headers: NonNullable<Response['headers']>,
+  { id, of }: FieldScope,
+): Html | false {
   const fields = Object.entries(headers)
     .filter(([name]) => !ordinary(name))
     .map(([name, reference]) => {
       const { schema, description } = resolve<{ schema: Schema; description: string }>(document, reference);
       return { name, schema, description, presence: null };
     });
-  return fields.length > 0 && fieldList(document, fields);
+  return fields.length > 0 && fieldList(document, fields, { id: `${id}.header`, of });
 }
 
 function errorsOf(document: OpenApiDocument, { responses }: Operation): Html {

@@ -1,4 +1,5 @@
 import type { Broker, Change } from '../broker.ts';
+import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
 /** The embedded Broker (see the port): one process, so publishing calls the listeners. */
@@ -7,6 +8,8 @@ export function createMemoryBroker(): Broker {
 }
 
 class MemoryBroker implements Broker {
+  readonly #counts = new BrokerCounts();
+  readonly metrics = this.#counts.metrics;
   readonly #listeners = new ChangeListeners();
 
   async ping(): Promise<void> {}
@@ -16,6 +19,7 @@ class MemoryBroker implements Broker {
   }
 
   async publish(change: Change): Promise<void> {
+    this.#counts.published(change);
     this.#listeners.notify(change);
   }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { Metric } from '../../metrics/metric.ts';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
 import type { Broker, Change, Subject } from '../broker.ts';
+import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
 /** How long after a failure the channel is subscribed to again, in milliseconds. */
@@ -13,7 +15,7 @@ const RESUBSCRIBE_MS = 200;
  * @throws RedisUrlError, StoreUnavailableError
  */
 export async function openRedisBroker({ url }: { readonly url: string }): Promise<Broker> {
-  const connection = await RedisConnection.open(parseRedisUrl(url));
+  const connection = await RedisConnection.open(parseRedisUrl(url), 'broker');
   try {
     const broker = new RedisBroker(connection, await openChannels(connection));
     await broker.subscribeCommon();
@@ -44,6 +46,7 @@ class RedisBroker implements Broker {
   readonly #followed = new Map<string, FollowedChannel>();
   readonly #self = randomBytes(9).toString('base64url');
   readonly #listeners = new ChangeListeners();
+  readonly #counts = new BrokerCounts();
   #isClosed = false;
 
   constructor(connection: RedisConnection, channels: RedisChannels) {
@@ -77,6 +80,10 @@ class RedisBroker implements Broker {
     };
   }
 
+  get metrics(): readonly Metric[] {
+    return [...this.#connection.metrics, ...this.#counts.metrics];
+  }
+
   ping(): Promise<void> {
     return this.#connection.ping();
   }
@@ -90,6 +97,7 @@ class RedisBroker implements Broker {
   }
 
   async publish(change: Change): Promise<void> {
+    this.#counts.published(change);
     // Sent before listeners are called, so that what a listener publishes comes later on other processes too.
     const channel = hasSubject(change) ? this.#channelName(...subjectOf(change)) : this.#common.name;
     const sent = this.#connection.publish(channel, JSON.stringify({ publisher: this.#self, change }));
@@ -103,7 +111,9 @@ class RedisBroker implements Broker {
 
   #receive(text: string): void {
     const message = readMessage(text);
-    if (message !== null && message.publisher !== this.#self) this.#listeners.notify(message.change);
+    if (message === null || message.publisher === this.#self) return;
+    this.#counts.received(message.change);
+    this.#listeners.notify(message.change);
   }
 
   #channelName(...parts: readonly (string | number)[]): string {

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { systemClock } from '../../core/clock.ts';
+import { interruptible, withInterruption } from '../interruption.ts';
 import { progressDisplay } from '../progress-display.ts';
 import { writeRecords } from '../records/record-output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -36,9 +37,12 @@ async function backup(flags: BackupFlags): Promise<void> {
   const quiet = flags.quiet === true || (path === null && process.stdout.isTTY === true);
   const display = progressDisplay(process.stderr, systemClock, quiet);
   const tally = new TransferTally();
-  await withStore(flags, (store) => {
-    const text = storeFileText(tally.counted(store.transfer.export(), display));
-    return writeRecords(text, { path, gzip: flags.gzip === true, mode: BACKUP_MODE });
-  }).finally(display.close);
+  await withInterruption((interruption) =>
+    withStore(flags, (store) => {
+      const batches = interruptible(store.transfer.export(), interruption);
+      const text = storeFileText(tally.counted(batches, display));
+      return writeRecords(text, { path, gzip: flags.gzip === true, mode: BACKUP_MODE });
+    }),
+  ).finally(display.close);
   if (!quiet) display.note(`wrote ${tally.words()}`);
 }

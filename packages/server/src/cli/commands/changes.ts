@@ -1,9 +1,9 @@
-import process from 'node:process';
 import { setTimeout as passed } from 'node:timers/promises';
 import type { ChangeList, RecordedChange } from '@rollcall/protocol';
 import { isActor, readTypes } from '../../core/change-filter.ts';
 import { readPosition } from '../../core/change-position.ts';
 import { readAs, readId } from '../arguments.ts';
+import { withInterruption } from '../interruption.ts';
 import { noteLine } from '../output.ts';
 import { writeRecords } from '../records/record-output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -34,7 +34,6 @@ const ACTOR = textThat('a kind of actor, such as client_token, or kind:id', isAc
 
 /** How often new changes are read, in milliseconds. */
 const POLL_MS = 1_000;
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /** `rollcall changes`: what writes changed, who made them and in which request. */
 export function changesCommand(): RollcallCommand {
@@ -66,18 +65,16 @@ export function changesCommand(): RollcallCommand {
 }
 
 async function printChanges(flags: ChangesFlags): Promise<void> {
-  const isFollowing = flags.follow === true;
-  const stop = new AbortController();
-  const onSignal = () => stop.abort();
-  if (isFollowing) for (const signal of SIGNALS) process.once(signal, onSignal);
-  try {
-    const textOf = flags.json === true ? JSON.stringify : lineOf;
-    const print = (connection: ApiConnection) =>
-      writeRecords(textOfPages(pages(connection, flags, stop.signal), textOf), { path: null, gzip: false });
-    await withConnection(flags, noteLine, print, isFollowing);
-  } finally {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  }
+  const textOf = flags.json === true ? JSON.stringify : lineOf;
+  const printUntil = (stop: AbortSignal) =>
+    withConnection(
+      flags,
+      noteLine,
+      (connection) =>
+        writeRecords(textOfPages(pages(connection, flags, stop), textOf), { path: null, gzip: false }),
+      flags.follow === true,
+    );
+  await (flags.follow === true ? withInterruption(printUntil) : printUntil(new AbortController().signal));
 }
 
 async function* textOfPages(lists: AsyncIterable<ChangeList>, textOf: (change: RecordedChange) => string) {

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { systemClock } from '../../core/clock.ts';
 import { amount } from '../amount.ts';
+import { interruptible, withInterruption } from '../interruption.ts';
 import { type ProgressDisplay, progressDisplay } from '../progress-display.ts';
 import { writeRecords } from '../records/record-output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -43,10 +44,12 @@ async function exportAll(flags: ExportFlags): Promise<void> {
   const quiet = flags.quiet === true || (path === null && process.stdout.isTTY === true);
   const display = progressDisplay(process.stderr, systemClock, quiet);
   const counts = { users: 0, groups: 0, threads: 0, messages: 0, deletedMessages: 0 };
-  await withConnection(flags, display.note, (connection) => {
-    const text = exportRoster(connection, flags.concurrency, counts);
-    return writeRecords(shown(text, counts, display), { path, gzip: flags.gzip === true });
-  }).finally(display.close);
+  await withInterruption((interruption) =>
+    withConnection(flags, display.note, (connection) => {
+      const text = interruptible(exportRoster(connection, flags.concurrency, counts), interruption);
+      return writeRecords(shown(text, counts, display), { path, gzip: flags.gzip === true });
+    }),
+  ).finally(display.close);
   if (quiet) return;
   display.note(`exported ${amounts(counts)}`);
   if (counts.deletedMessages > 0)

@@ -39,8 +39,8 @@ const databaseOption = (side: 'from' | 'to', description: string): Option =>
   new Option(`--${side}-database-url <url>`, description).env(`ROLLCALL_${side.toUpperCase()}_DATABASE_URL`);
 
 async function migrateStore(flags: MigrateFlags): Promise<void> {
-  const from = storeOfFlags('from', flags.fromDataDir, flags.fromDatabaseUrl);
-  const to = storeOfFlags('to', flags.toDataDir, flags.toDatabaseUrl);
+  const from = await storeOfFlags('from', flags.fromDataDir, flags.fromDatabaseUrl);
+  const to = await storeOfFlags('to', flags.toDataDir, flags.toDatabaseUrl);
   if (isSameStore(from, to)) throw usageError(`both options name ${from.name}`);
   await withExistingStore(from, (store) =>
     importStore({ batches: () => store.transfer.export(), position: () => from.name }, to, flags),

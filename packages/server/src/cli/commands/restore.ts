@@ -26,7 +26,7 @@ export function restoreCommand(): RollcallCommand {
 
 async function restore(path: string, flags: ImportFlags & StoreFlags): Promise<void> {
   const { dataDir, databaseUrl } = flags;
-  const target = namedStore(loadSettings(process.env, { dataDir, databaseUrl }));
+  const target = await namedStore(loadSettings(process.env, { dataDir, databaseUrl }));
   const file = await openRecordFile(path);
   await importStore(new StoreFileReader(file), target, flags);
 }

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import { systemClock } from '../../core/clock.ts';
 import { CommandError } from '../command-error.ts';
+import { InterruptedError, withInterruption } from '../interruption.ts';
 import { printJson, printLine } from '../output.ts';
 import { progressDisplay } from '../progress-display.ts';
 import { openRecordFile } from '../records/record-file.ts';
@@ -55,11 +56,14 @@ async function sync(paths: readonly string[], flags: SyncFlags): Promise<void> {
   const dryRun = flags.dryRun === true;
   const display = progressDisplay(process.stderr, systemClock, flags.quiet === true);
   const limits = batchLimits();
-  const summary = await withConnection(flags, display.note, (connection) => {
-    const { concurrency } = flags;
-    const submit = dryRun ? dryRunOf(connection, limits) : writesOf(connection, limits);
-    return syncRoster({ files, ...submit, limits, concurrency, display, clock: systemClock });
-  });
+  const summary = await withInterruption((interruption) =>
+    withConnection(flags, display.note, (connection) => {
+      const { concurrency } = flags;
+      const submit = dryRun ? dryRunOf(connection, limits) : writesOf(connection, limits);
+      const shared = { limits, concurrency, interruption, display, clock: systemClock };
+      return syncRoster({ files, ...submit, ...shared });
+    }),
+  );
   if (flags.json === true) printJson(jsonSummary(summary, dryRun));
   else printLine(textSummary(summary, dryRun));
   throwIfIncomplete(summary, dryRun);
@@ -76,13 +80,14 @@ function dryRunOf(connection: ApiConnection, limits: BatchLimits) {
   return { submit, submitConversation: checkConversation(connection, known) };
 }
 
-function throwIfIncomplete({ stopped, rejected }: SyncSummary, dryRun: boolean): void {
-  if (stopped !== null) {
-    const advice = dryRun
-      ? ''
-      : '. It is safe to run the same command again: what is applied stays unchanged';
-    throw new CommandError(`stopped: ${stopped}${advice}`);
-  }
+function throwIfIncomplete({ stopped, interruptedBy, rejected }: SyncSummary, dryRun: boolean): void {
+  const advice = 'It is safe to run the same command again: what is applied stays unchanged';
+  if (interruptedBy !== null)
+    throw new InterruptedError(
+      interruptedBy,
+      dryRun ? 'nothing was changed' : `what is counted is applied. ${advice}`,
+    );
+  if (stopped !== null) throw new CommandError(`stopped: ${stopped}${dryRun ? '' : `. ${advice}`}`);
   if (rejected > 0)
     throw new CommandError(`${rejected} ${rejected === 1 ? 'line was' : 'lines were'} rejected`);
 }

@@ -4,8 +4,9 @@ import process from 'node:process';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { InterruptedError } from '../interruption.ts';
 
-export interface RecordOutput {
+interface RecordOutput {
   /** Null is standard output. */
   readonly path: string | null;
   readonly gzip: boolean;
@@ -27,7 +28,8 @@ export async function writeRecords(
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
-    throw error;
+    if (!(error instanceof InterruptedError)) throw error;
+    throw new InterruptedError(error.signal, `${path} was not written`);
   }
 }
 

@@ -14,7 +14,7 @@ export interface ApiAnswer {
 /** The server cannot be used for the request. The message is one line for the operator. */
 export class ApiError extends Error {}
 
-export interface ApiConnectionOptions {
+interface ApiConnectionOptions {
   readonly url: URL;
   readonly tokens: TokenSource;
   /** Called with one line for each failure after which the request is sent again. */

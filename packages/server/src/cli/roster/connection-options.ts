@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { type Environment, readVariable } from '../../config/environment.ts';
 import { wholeNumber } from '../../config/setting-kinds.ts';
 import { systemClock } from '../../core/clock.ts';
 import { readAs, readId } from '../arguments.ts';
@@ -16,8 +17,6 @@ export interface ConnectionFlags extends StoreFlags {
   readonly projectId?: string;
   readonly projectSecret?: string;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Adds where the server is and what opens it. */
 export const addConnectionOptions = (command: RollcallCommand) =>
@@ -74,9 +73,14 @@ async function tokensFor(flags: ConnectionFlags, environment: Environment): Prom
 }
 
 function fromEnvironment(flags: ConnectionFlags, environment: Environment): TokenSource | null {
-  const { ROLLCALL_TOKEN: token, ROLLCALL_PROJECT_ID: id, ROLLCALL_PROJECT_SECRET: secret } = environment;
-  if (flags.projectId === undefined && token) return fixedToken(readToken(token));
-  return id && secret && (flags.projectId ?? id) === id ? signedTokens(id, secret) : null;
+  if (flags.projectId === undefined) {
+    const token = readVariable(environment, 'ROLLCALL_TOKEN');
+    if (token !== null) return fixedToken(readToken(token.text));
+  }
+  const { ROLLCALL_PROJECT_ID: id } = environment;
+  if (!id || (flags.projectId ?? id) !== id) return null;
+  const secret = readVariable(environment, 'ROLLCALL_PROJECT_SECRET');
+  return secret === null ? null : signedTokens(id, secret.text);
 }
 
 function signedTokens(id: string | undefined, secret: string): TokenSource {

@@ -9,7 +9,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly method: string;
   /** Below the base URL; sent exactly as given. */
   readonly path: string;

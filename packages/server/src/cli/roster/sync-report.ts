@@ -3,7 +3,10 @@ import { amount } from '../amount.ts';
 import type { SyncSummary } from './sync-roster.ts';
 
 /** The counts as scripts read them. */
-export const jsonSummary = ({ stopped, rejected, seconds, ...counts }: SyncSummary, dryRun: boolean) => ({
+export const jsonSummary = (
+  { stopped, interruptedBy: _, rejected, seconds, ...counts }: SyncSummary,
+  dryRun: boolean,
+) => ({
   dry_run: dryRun,
   complete: stopped === null,
   ...counts,
@@ -13,7 +16,7 @@ export const jsonSummary = ({ stopped, rejected, seconds, ...counts }: SyncSumma
 
 /** The counts as people read them. */
 export function textSummary(summary: SyncSummary, dryRun: boolean): string {
-  const { rejected, seconds, stopped, ...counts } = summary;
+  const { rejected, seconds, stopped, interruptedBy: _, ...counts } = summary;
   const heading = [
     stopped === null ? [] : ['Stopped before the end.'],
     dryRun ? ['Dry run: nothing was changed.', wouldDo(counts)] : [],

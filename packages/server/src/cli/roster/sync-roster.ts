@@ -1,6 +1,8 @@
 import type { ChangeCounts } from '@rollcall/protocol';
 import type { Clock } from '../../core/clock.ts';
+import type { StopSignal } from '../../stop-signals.ts';
 import { amount } from '../amount.ts';
+import { InterruptedError, interruptible } from '../interruption.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 import { readLines } from '../records/line-reader.ts';
 import { type RecordFile, RecordFileError } from '../records/record-file.ts';
@@ -22,14 +24,18 @@ export interface SyncSummary {
   readonly seconds: number;
   /** Why it ended before the end of the files, in one line; null where it did not. */
   readonly stopped: string | null;
+  /** Null where no signal ended it. */
+  readonly interruptedBy: StopSignal | null;
 }
 
-export interface SyncRun {
+interface SyncRun {
   readonly files: readonly RecordFile[];
   readonly submit: Submit;
   readonly submitConversation: SubmitConversation;
   readonly limits: BatchLimits;
   readonly concurrency: number;
+  /** Once it aborts, no further request is sent; those under way are awaited. */
+  readonly interruption: AbortSignal;
   readonly display: ProgressDisplay;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -38,20 +44,21 @@ export interface SyncRun {
 export async function syncRoster(run: SyncRun): Promise<SyncSummary> {
   const startedAt = run.clock.now();
   const tally = new SyncTally(run);
-  let stopped: string | null = null;
+  let stop: Stop = { stopped: null, interruptedBy: null };
+  const batches = interruptible(planBatches(entriesOf(run.files, tally), run.limits), run.interruption);
   try {
-    await runBatches(planBatches(entriesOf(run.files, tally), run.limits), run.concurrency, (unit) =>
+    await runBatches(batches, run.concurrency, (unit) =>
       tally.tracked(async () => {
         if (unit instanceof Batch) await submitLines(unit.entries, run.submit, tally);
         else tally.ended(unit.entry, await run.submitConversation(unit.entry));
       }),
     );
   } catch (error) {
-    stopped = reasonToStop(error);
+    stop = reasonToStop(error);
   } finally {
     run.display.close();
   }
-  return { ...tally.counts(), stopped, seconds: Math.round((run.clock.now() - startedAt) / 100) / 10 };
+  return { ...tally.counts(), ...stop, seconds: Math.round((run.clock.now() - startedAt) / 100) / 10 };
 }
 
 async function* entriesOf(
@@ -83,11 +90,16 @@ function sendable<Read>(read: () => Read | null, origin: LineOrigin, tally: Sync
   }
 }
 
-function reasonToStop(error: unknown): string {
-  if (error instanceof RecordFileError) return `${error.message}; the lines before were sent`;
+type Stop = Pick<SyncSummary, 'stopped' | 'interruptedBy'>;
+
+function reasonToStop(error: unknown): Stop {
+  if (error instanceof InterruptedError) return { stopped: error.message, interruptedBy: error.signal };
+  if (error instanceof RecordFileError)
+    return { stopped: `${error.message}; the lines before were sent`, interruptedBy: null };
   if (!(error instanceof RunStopped)) throw error;
   const { file, line } = error.origin;
-  return `${error.message}; lines from ${file}:${line} on may or may not be applied`;
+  const uncertain = `lines from ${file}:${line} on may or may not be applied`;
+  return { stopped: `${error.message}; ${uncertain}`, interruptedBy: null };
 }
 
 /** Counts a run and shows the counts. */

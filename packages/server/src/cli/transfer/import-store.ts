@@ -6,6 +6,7 @@ import { StoreNotEmptyError, TransferError, withKnownOwners } from '../../store/
 import type { TransferRecord } from '../../store/transfer-records.ts';
 import { inspectStore, openStore, type StoreSettings, storeExists } from '../../wiring.ts';
 import { CommandError } from '../command-error.ts';
+import { InterruptedError, interruptible, withInterruption } from '../interruption.ts';
 import { printJson, printLine } from '../output.ts';
 import { progressDisplay } from '../progress-display.ts';
 import { withExistingStore } from '../with-store.ts';
@@ -25,7 +26,7 @@ export const addImportOptions = (command: Command): Command =>
     .option('--json', 'print the counts as a JSON object');
 
 /** Where the records of an import come from. */
-export interface ImportSource {
+interface ImportSource {
   /** `onRead` is called with how much was read, from 0 to 1, where that is known. */
   batches(onRead: (fraction: number) => void): AsyncIterable<readonly TransferRecord[]>;
   /** Names a record, or the source, for messages. */
@@ -40,9 +41,11 @@ export async function importStore(
 ): Promise<void> {
   const tally = new TransferTally();
   const display = progressDisplay(process.stderr, systemClock, quiet === true);
-  const batches = tally.counted(source.batches(tally.onRead), display);
   try {
-    await (dryRun === true ? rehearse(target, batches) : write(target, batches));
+    await withInterruption((interruption) => {
+      const batches = tally.counted(interruptible(source.batches(tally.onRead), interruption), display);
+      return dryRun === true ? rehearse(target, batches) : write(target, batches);
+    });
   } catch (error) {
     throw failureOf(error, source, target.name);
   } finally {
@@ -55,6 +58,8 @@ export async function importStore(
 
 function failureOf(error: unknown, source: ImportSource, target: string): unknown {
   const nothing = `; nothing was written to ${target}`;
+  if (error instanceof InterruptedError)
+    return new InterruptedError(error.signal, `nothing was written to ${target}`);
   if (error instanceof TransferError)
     return new CommandError(`${source.position(error.record)}: ${error.message}${nothing}`);
   if (error instanceof StoreNotEmptyError)

@@ -1,26 +1,30 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SETTINGS } from '../../config/setting-definitions.ts';
-import type { StoreSettings } from '../../wiring.ts';
+import { databaseLocation, type StoreSettings } from '../../wiring.ts';
 import { usageError } from '../command-error.ts';
 
 /** A store with a name for messages: a directory, or a server and its database; never a password. */
-export interface NamedStore extends StoreSettings {
+interface NamedStore extends StoreSettings {
   readonly name: string;
 }
 
-export const namedStore = ({ dataDir, databaseUrl }: StoreSettings): NamedStore => ({
-  dataDir,
-  databaseUrl,
-  name: databaseUrl === null ? `the embedded store in ${dataDir}` : databaseName(databaseUrl),
-});
+/** @throws SettingsError that names what is wrong with the URL, and `source`, which has it */
+export async function namedStore(
+  { dataDir, databaseUrl }: StoreSettings,
+  source = SETTINGS.databaseUrl.env,
+): Promise<NamedStore> {
+  const name =
+    databaseUrl === null ? `the embedded store in ${dataDir}` : await databaseName(source, databaseUrl);
+  return { dataDir, databaseUrl, name };
+}
 
-/** The store that `--from-…` or `--to-…` options name. @throws CommandError for bad usage, which repeats no URL */
-export function storeOfFlags(
+/** The store that `--from-…` or `--to-…` options name. @throws CommandError, SettingsError for bad usage, which repeat no URL */
+export async function storeOfFlags(
   side: 'from' | 'to',
   dataDir: string | undefined,
   databaseUrl: string | undefined,
-): NamedStore {
+): Promise<NamedStore> {
   const [directory, url] = [`--${side}-data-dir`, `--${side}-database-url`];
   if ((dataDir === undefined) === (databaseUrl === undefined))
     throw usageError(
@@ -32,7 +36,7 @@ export function storeOfFlags(
       : [url, SETTINGS.databaseUrl.kind, databaseUrl];
   if (kind.read(text) === undefined)
     throw usageError(`${option}: expected ${kind.expected}, not the value given`);
-  return namedStore({ dataDir: dataDir ?? '', databaseUrl: databaseUrl ?? null });
+  return namedStore({ dataDir: dataDir ?? '', databaseUrl: databaseUrl ?? null }, url);
 }
 
 /** Whether both names are of one store. A database can have several names, which this does not find out. */
@@ -49,10 +53,10 @@ function realPath(directory: string): string {
   }
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '']);
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 
-function databaseName(text: string): string {
-  const url = new URL(text);
-  const host = url.searchParams.get('host') ?? url.hostname;
-  return `PostgreSQL at ${LOOPBACK.has(host) ? 'localhost' : host}:${url.port || 5_432}${url.pathname}`;
+async function databaseName(source: string, url: string): Promise<string> {
+  const { hosts, database = '' } = await databaseLocation(source, url);
+  const names = hosts.map(({ host, port }) => `${LOOPBACK.has(host) ? 'localhost' : host}:${port}`);
+  return `PostgreSQL at ${names.join()}/${database}`;
 }

@@ -1,5 +1,6 @@
 /** The record of what writes changed: in pages, and as a stream. */
 import {
+  CHANGE_EVENTS,
   ChangeList,
   exactly,
   Id,
@@ -16,11 +17,12 @@ import { changesPage } from '../../wire/change-text.ts';
 import { changePageBody } from '../change-page.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
-import { operationsOf } from '../operation.ts';
+import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { answerStream, asksForStream, lastEventId } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
-import { checkStream, watchingHost } from './conversation-streams.ts';
+import { watchingHost } from '../watching.ts';
+import { checkStream } from './conversation-streams.ts';
 
 const operation = operationsOf('project', {
   name: 'changes',
@@ -75,15 +77,11 @@ const EXAMPLE = {
   more: false,
 };
 
-const STREAM_EXAMPLE = `retry: 1811
-
-:
-id: 5f0c2ad1b3e49f781-40-0
-
-event: member.added
-data: {"id":"5f0c2ad1b3e49f781-41-0","type":"member.added","at":"2026-03-01T09:30:00.000Z","actor":{"kind":"project_token","id":"acme"},"request_id":"a8f0c1","group":"analysts","users":["ada","grace"]}
-id: 5f0c2ad1b3e49f781-41-0
-`;
+const CHANGES_STREAM: StreamDefinition = {
+  name: 'ChangeStreamEvent',
+  events: CHANGE_EVENTS,
+  example: EXAMPLE.changes.map((change) => ({ name: change.type, id: change.id, data: change })),
+};
 
 type ChangesExchange = Exchange<Caller, ChangesQuery>;
 
@@ -117,7 +115,7 @@ With \`Accept: text/event-stream\` the answer is a stream of server-sent events 
     schema: ChangeList,
     description: 'A page of changes.',
     example: EXAMPLE,
-    streamExample: STREAM_EXAMPLE,
+    stream: CHANGES_STREAM,
   },
   gone: 'Changes after this position are not stored any more, or it is none of this store: read everything anew.',
   rule: checkFilter,

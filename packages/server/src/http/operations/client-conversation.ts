@@ -20,26 +20,27 @@ import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
+import { asViewer } from '../watching.ts';
 import { CLIENT_TAG } from './client.ts';
 import {
-  asViewer,
+  CLIENT_MESSAGES_STREAM,
+  CLIENT_THREADS_STREAM,
   checkStream,
   STREAM_BOUND,
   STREAM_DESCRIPTION,
   streamMessages,
   streamThreads,
-  THREADS_STREAM_EXAMPLE,
 } from './conversation-streams.ts';
-import { createdAnswer, doneAnswer } from './examples.ts';
+import { CLIENT_THREAD_EXAMPLE, createdAnswer, doneAnswer } from './examples.ts';
 import {
   MESSAGE_ANSWER,
-  MESSAGE_LIST_ANSWER,
   MessageListQuery,
+  messageListAnswer,
   messageListBody,
   messageListOf,
   messageReply,
 } from './messages.ts';
-import { THREAD_EXAMPLE, ThreadListQuery, threadListBody, threadPageOf } from './threads.ts';
+import { ThreadListQuery, threadListBody, threadPageOf } from './threads.ts';
 
 const NO_THREAD = "The thread does not exist, or its group is not one of the user's.";
 const NO_MESSAGE = 'The thread has no such message.';
@@ -47,8 +48,6 @@ const NO_USER = 'The user does not exist or is set `deleted`.';
 const NAMED = 'an ID, because the token names no group';
 
 const operation = operationsOf('client', CLIENT_TAG);
-
-const UNREAD_EXAMPLE = { ...THREAD_EXAMPLE, unread: 0 };
 
 type ClientExchange<Query = unknown, Body = unknown> = Exchange<AuthenticatedClient, Query, Body>;
 
@@ -74,8 +73,8 @@ const listClientThreads = operation('GET /v1/client/threads', {
   answer: {
     schema: ClientThreadList,
     description: 'A page of threads.',
-    example: { threads: [UNREAD_EXAMPLE], pagination: { token: null } },
-    streamExample: THREADS_STREAM_EXAMPLE,
+    example: { threads: [CLIENT_THREAD_EXAMPLE], pagination: { token: null } },
+    stream: CLIENT_THREADS_STREAM,
   },
   errors: {
     missing_field: '`groupID` is absent, and the token names no group.',
@@ -106,6 +105,8 @@ const listClientThreads = operation('GET /v1/client/threads', {
 const createClientThread = operation('POST /v1/client/threads', {
   id: 'createClientThread',
   summary: "Create a thread in one of the user's groups",
+  description:
+    'Without `id` the service makes one. `groupID` may be left out where the token names the group.',
   body: {
     schema: ClientThreadCreation,
     examples: { thread: { value: { id: 'plans', groupID: 'analysts', name: 'Plans' } } },
@@ -128,7 +129,8 @@ const createClientThread = operation('POST /v1/client/threads', {
 const getClientThread = operation('GET /v1/client/threads/:id', {
   id: 'getClientThread',
   summary: "Get a thread of one of the user's groups",
-  answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: UNREAD_EXAMPLE },
+  description: '`unread` counts the messages of others that the user has not seen.',
+  answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: CLIENT_THREAD_EXAMPLE },
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
   async handle({ writer, pathId }, { conversation }) {
     return presentThread(await conversation.findThread(writer, pathId));
@@ -138,6 +140,7 @@ const getClientThread = operation('GET /v1/client/threads/:id', {
 const putClientThread = operation('PUT /v1/client/threads/:id', {
   id: 'putClientThread',
   summary: 'Resolve a thread, or open it again',
+  description: '`resolved` is all that a client token may change of a thread.',
   body: { schema: ClientThreadWrite, examples: { resolve: { value: { resolved: true } } } },
   answer: doneAnswer('The thread was updated.', 'updated thread launch'),
   conditions: 'write',
@@ -152,6 +155,8 @@ const putClientThread = operation('PUT /v1/client/threads/:id', {
 const markClientThreadSeen = operation('PUT /v1/client/threads/:id/seen', {
   id: 'markClientThreadSeen',
   summary: 'Mark a thread as seen, up to a message or up to now',
+  description:
+    'Without a body the thread is seen up to now. What was seen stays seen: an older message changes nothing.',
   body: {
     schema: ThreadSeen,
     isOptional: true,
@@ -172,7 +177,7 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   description: `The same as \`GET /v1/threads/{thread_id}/messages\`.\n\n${STREAM_DESCRIPTION} ${STREAM_BOUND}`,
   query: MessageListQuery,
   list: messageListOf,
-  answer: MESSAGE_LIST_ANSWER,
+  answer: messageListAnswer(CLIENT_MESSAGES_STREAM),
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
   rule: checkStream,
   async handle(exchange, services) {
@@ -220,6 +225,7 @@ const createClientMessage = operation('POST /v1/client/threads/:id/messages', {
 const getClientMessage = operation('GET /v1/client/threads/:id/messages/:messageId', {
   id: 'getClientMessage',
   summary: 'Get a message',
+  description: 'Messages of every author can be read. A deleted one has empty content.',
   answer: MESSAGE_ANSWER,
   conditions: 'read',
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
@@ -232,6 +238,8 @@ const getClientMessage = operation('GET /v1/client/threads/:id/messages/:message
 const putClientMessage = operation('PUT /v1/client/threads/:id/messages/:messageId', {
   id: 'putClientMessage',
   summary: "Change, delete or bring back one of the user's own messages",
+  description:
+    'Only what is supplied changes. `deleted: false` brings a deleted message back with its content.',
   body: {
     schema: ClientMessageWrite,
     examples: {

@@ -23,6 +23,7 @@ import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
 import { asksForStream } from '../presence-stream.ts';
 import { PageQuery } from '../schemas.ts';
+import { asViewer } from '../watching.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
 import {
   checkPresenceReading,
@@ -31,6 +32,7 @@ import {
   PRESENCE_DESCRIPTION,
   presenceList,
   readPresence,
+  streamPresence,
 } from './group-presence.ts';
 import { membersOf } from './members.ts';
 import { presenceUpdated } from './presence.ts';
@@ -126,22 +128,17 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
       );
   },
   async handle(exchange, services) {
-    const { caller, query, headers } = exchange;
-    const { authorization } = headers;
-    // Before anything is read, so that one stream too many costs next to nothing.
-    const permit = asksForStream(exchange) ? services.streams.permits.take(caller) : null;
-    try {
-      const groupId = await services.clients.enter(exchange.writer, query.groupID ?? null);
-      return await readPresence(services, exchange, groupId, {
-        viewer: { userId: caller.userId, ...(permit !== null && { permit }) },
-        ...(query.connectionID !== undefined && { connection: query.connectionID }),
-        credentials: authorization,
-        checkCredentials: () => services.authenticator.authenticateClient(authorization),
-      });
-    } catch (error) {
-      permit?.release();
-      throw error;
-    }
+    const { query, writer } = exchange;
+    const enter = () => services.clients.enter(writer, query.groupID ?? null);
+    if (!asksForStream(exchange)) return readPresence(services, exchange, await enter());
+    const { connectionID: connection } = query;
+    // The stream is counted before anything is read, so that one too many costs next to nothing.
+    return asViewer(exchange, services, async (watching) =>
+      streamPresence(services, exchange, await enter(), {
+        ...watching,
+        ...(connection !== undefined && { connection }),
+      }),
+    );
   },
 });
 
@@ -155,7 +152,7 @@ function checkClientPresence(
   exchange.groupNoun = readGroupId(write, errors);
   if (write.groupID === undefined && caller.group !== null) {
     exchange.groupNoun = nounOfToken(caller);
-    inspectPresence({ ...write, groupID: caller.group }, errors);
+    inspectPresence(write, errors, caller.group);
   } else inspectPresence(write, errors);
 }
 

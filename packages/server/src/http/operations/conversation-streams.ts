@@ -1,75 +1,60 @@
 /** The streams of threads and messages, which the lists of the same paths answer as `text/event-stream`. */
-import { limits, type ValidationErrors } from '@rollcall/protocol';
-import type { AuthenticatedClient } from '../../auth/client-claims.ts';
+import {
+  CLIENT_MESSAGE_EVENTS,
+  CLIENT_THREAD_EVENTS,
+  limits,
+  MESSAGE_EVENTS,
+  THREAD_EVENTS,
+  type ValidationErrors,
+} from '@rollcall/protocol';
 import type { Caller } from '../../core/caller.ts';
-import type { WatchRequest } from '../../realtime/sessions/stream-request.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import { readEventId } from '../../wire/conversation-events.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
+import type { StreamDefinition } from '../operation.ts';
 import { answerStream, asksForStream, lastEventId, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
-
-/** The reader of a stream, and the right to read it. */
-export type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
+import type { Watching } from '../watching.ts';
+import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
 
 export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\` and \`token\`, and goes on after a \`Last-Event-ID\`.`;
 
-export const MESSAGES_STREAM_EXAMPLE = `retry: 1811
+const messagesExample = (thread: object): StreamDefinition['example'] => [
+  { name: 'snapshot', id: '91b0-4', data: { thread, messages: [], pagination: { token: null } } },
+  { name: 'message', id: '91b0-5', data: MESSAGE_EXAMPLE },
+  { name: 'appended', id: '91b0-6', data: { id: '82', text: ' June', length: 7 } },
+];
+const threadsExample = (thread: object): StreamDefinition['example'] => [
+  { name: 'snapshot', id: '5c2f-0', data: { threads: [], pagination: { token: null } } },
+  { name: 'thread', id: '5c2f-1', data: thread },
+  { name: 'removed', id: '5c2f-2', data: { id: 'launch' } },
+];
 
-event: snapshot
-data: {"thread":{"id":"launch", "groupID":"analysts", "…":"…"},"messages":[],"pagination":{"token":null}}
-id: 91b0-4
-
-event: message
-data: {"id":"81","threadID":"launch","plaintext":"In", "…":"…"}
-id: 91b0-5
-
-event: appended
-data: {"id":"81","text":" June","length":7}
-id: 91b0-6
-`;
-
-export const THREADS_STREAM_EXAMPLE = `retry: 1811
-
-event: snapshot
-data: {"threads":[],"pagination":{"token":null}}
-id: 5c2f-0
-
-event: thread
-data: {"id":"launch","groupID":"analysts","total":1, "…":"…"}
-id: 5c2f-1
-`;
+export const MESSAGES_STREAM: StreamDefinition = {
+  name: 'MessageStreamEvent',
+  events: MESSAGE_EVENTS,
+  example: messagesExample(THREAD_EXAMPLE),
+};
+export const CLIENT_MESSAGES_STREAM: StreamDefinition = {
+  name: 'ClientMessageStreamEvent',
+  events: CLIENT_MESSAGE_EVENTS,
+  example: messagesExample(CLIENT_THREAD_EXAMPLE),
+};
+export const THREADS_STREAM: StreamDefinition = {
+  name: 'ThreadStreamEvent',
+  events: THREAD_EVENTS,
+  example: threadsExample(THREAD_EXAMPLE),
+};
+export const CLIENT_THREADS_STREAM: StreamDefinition = {
+  name: 'ClientThreadStreamEvent',
+  events: CLIENT_THREAD_EVENTS,
+  example: threadsExample(CLIENT_THREAD_EXAMPLE),
+};
 
 /** The rule of a list that can be a stream. */
 export function checkStream(exchange: Exchange, errors: ValidationErrors): void {
   if (asksForStream(exchange)) rejectPaging(exchange.query as object, errors);
-}
-
-/** A host, whose token opens every group of the project. */
-export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServices): Watching => {
-  const { authorization } = headers;
-  return { credentials: authorization, checkCredentials: () => authenticator.authenticate(authorization) };
-};
-
-/** Opens a stream for the user of a client token, who has at most `USER_STREAMS_MAX` of them. */
-export async function asViewer(
-  { caller, headers }: Exchange<AuthenticatedClient>,
-  { authenticator, streams }: HttpServices,
-  open: (watching: Watching) => Promise<Reply>,
-): Promise<Reply> {
-  const permit = streams.permits.take(caller);
-  const { authorization } = headers;
-  try {
-    return await open({
-      viewer: { userId: caller.userId, permit },
-      credentials: authorization,
-      checkCredentials: () => authenticator.authenticateClient(authorization),
-    });
-  } catch (error) {
-    permit.release();
-    throw error;
-  }
 }
 
 /** The stream of the messages of the thread in the path. */

@@ -29,6 +29,42 @@ export const USER_EXAMPLE = {
   updated_at: '2026-03-01T09:30:00.000Z',
 } as const;
 
+export const THREAD_EXAMPLE = {
+  id: 'launch',
+  groupID: 'analysts',
+  name: 'Launch date',
+  url: 'https://example.com/q3-report',
+  location: { page: 'q3-report' },
+  metadata: {},
+  resolved: false,
+  resolvedTimestamp: null,
+  createdTimestamp: '2026-03-01T09:00:00.000Z',
+  total: 1,
+  userMessages: 1,
+  actionMessages: 0,
+  deletedMessages: 0,
+  lastMessageTimestamp: '2026-03-01T09:30:00.000Z',
+  participants: [{ userID: 'ada', lastSeenTimestamp: '2026-03-01T09:30:00.000Z' }],
+} as const;
+
+/** The thread as a client token reads it. */
+export const CLIENT_THREAD_EXAMPLE = { ...THREAD_EXAMPLE, unread: 0 } as const;
+
+export const MESSAGE_EXAMPLE = {
+  id: '81',
+  threadID: 'launch',
+  groupID: 'analysts',
+  authorID: 'ada',
+  type: 'user_message',
+  content: [{ type: 'p', children: [{ text: 'In June, ' }, { text: 'I hope.', italic: true }] }],
+  plaintext: 'In June, I hope.',
+  url: null,
+  metadata: {},
+  createdTimestamp: '2026-03-01T09:30:00.000Z',
+  updatedTimestamp: null,
+  deletedTimestamp: null,
+} as const;
+
 /** A page of a group's members. */
 export const MEMBERS_EXAMPLE = {
   users: [

@@ -6,6 +6,7 @@ import {
   limits,
   maybe,
   meaning,
+  PRESENCE_EVENTS,
   PresenceCount,
   PresenceList,
   type Static,
@@ -21,12 +22,13 @@ import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { inWordsOf } from '../older-names.ts';
-import { operationsOf } from '../operation.ts';
+import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { filterOf } from '../presence-filter.ts';
 import { asksForStream, openPresenceStream, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
-import { PageQuery } from '../schemas.ts';
+import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
+import { type Watching, watchingHost } from '../watching.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
 import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
@@ -36,7 +38,7 @@ const operation = operationsOf('project', PRESENCE_TAG);
 export const GroupPresenceQuery = exactly({
   location: meaning(
     maybe(Location),
-    'Only who is exactly there. JSON, percent-encoded. Absent: everyone who is present.',
+    `Only who is exactly there. Absent: everyone who is present. ${LOCATION_FORMS}`,
     { 'x-example': { page: 'q3-report' } },
   ),
   partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
@@ -57,20 +59,29 @@ export const GroupPresenceQuery = exactly({
 });
 export type GroupPresenceQuery = Static<typeof GroupPresenceQuery>;
 
-const STREAM_EXAMPLE = `retry: 1811
+const [PARAGRAPH, NEXT_PARAGRAPH] = ['12', '13'].map((paragraph) => ({ page: 'q3-report', paragraph }));
 
-event: snapshot
-data: {"users":[{"id":"ada","ephemeral":{"locations":[{"page":"q3-report","paragraph":"12"}]}}]}
-id: 7e7509717a725170-0
-
-event: arrived
-data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"from":{"page":"q3-report","paragraph":"12"}}
-id: 7e7509717a725170-1
-
-event: departed
-data: {"id":"ada","location":{"page":"q3-report","paragraph":"13"},"reason":"expired"}
-id: 7e7509717a725170-2
-`;
+const PRESENCE_STREAM: StreamDefinition = {
+  name: 'PresenceStreamEvent',
+  events: PRESENCE_EVENTS,
+  example: [
+    {
+      name: 'snapshot',
+      id: '7e7509717a725170-0',
+      data: { users: [{ id: 'ada', ephemeral: { locations: [PARAGRAPH] } }] },
+    },
+    {
+      name: 'arrived',
+      id: '7e7509717a725170-1',
+      data: { id: 'ada', location: NEXT_PARAGRAPH, from: PARAGRAPH },
+    },
+    {
+      name: 'departed',
+      id: '7e7509717a725170-2',
+      data: { id: 'ada', location: NEXT_PARAGRAPH, reason: 'expired' },
+    },
+  ],
+};
 
 export const PRESENCE_DESCRIPTION = `
 A user set \`deleted\` is not shown, and neither are the users of a group set \`deleted\`. A page also ends with the entry
@@ -93,7 +104,7 @@ export const PRESENCE_ANSWER = {
     ],
     pagination: { token: null },
   },
-  streamExample: STREAM_EXAMPLE,
+  stream: PRESENCE_STREAM,
 };
 
 const listGroupPresence = operation('GET /v1/groups/:id/presence', {
@@ -105,13 +116,11 @@ const listGroupPresence = operation('GET /v1/groups/:id/presence', {
   answer: PRESENCE_ANSWER,
   errors: { group_not_found: NO_SUCH_GROUP },
   rule: checkPresenceReading,
-  handle(exchange, services) {
-    const { authorization } = exchange.headers;
-    const checkCredentials = () => services.authenticator.authenticate(authorization);
-    return readPresence(services, exchange, exchange.pathId, {
-      credentials: authorization,
-      checkCredentials,
-    });
+  async handle(exchange, services) {
+    const { pathId } = exchange;
+    return asksForStream(exchange)
+      ? streamPresence(services, exchange, pathId, watchingHost(exchange, services))
+      : readPresence(services, exchange, pathId);
   },
 });
 
@@ -129,27 +138,30 @@ export function checkPresenceReading(
     );
 }
 
-/**
- * The answer to a reading of a group's presence: a page, a count, or a stream that `watching` describes.
- * @throws ServiceError `group_not_found`
- */
+/** The answer to a reading of a group's presence: a page, or a count. @throws ServiceError `group_not_found` */
 export function readPresence(
   services: HttpServices,
   exchange: Exchange<Caller, GroupPresenceQuery>,
   groupId: string,
-  watching: Pick<StreamRequest, 'viewer' | 'credentials' | 'checkCredentials' | 'connection'>,
 ): Promise<Reply> {
-  const { caller, query, groupNoun } = exchange;
-  const filter = filterOf(query);
-  if (asksForStream(exchange)) {
-    const inCallersWords: StreamRequest['inCallersWords'] = (error) => inWordsOf(groupNoun, error);
-    const request = { caller, groupId, filter, inCallersWords, ...watching };
-    return openPresenceStream(services.streams, exchange, request);
-  }
+  const { caller, query } = exchange;
   const scope = { project: caller.project, groupId };
   return query.count_only === true
-    ? countPresence(services, scope, filter)
-    : listPresence(services, exchange, scope, filter);
+    ? countPresence(services, scope, filterOf(query))
+    : listPresence(services, exchange, scope, filterOf(query));
+}
+
+/** The stream of a group's presence. @throws ServiceError `group_not_found`, or when the reader may not watch */
+export function streamPresence(
+  { streams }: HttpServices,
+  exchange: Exchange<Caller, GroupPresenceQuery>,
+  groupId: string,
+  watching: Watching & Pick<StreamRequest, 'connection'>,
+): Promise<Reply> {
+  const { caller, query, groupNoun } = exchange;
+  const inCallersWords: StreamRequest['inCallersWords'] = (error) => inWordsOf(groupNoun, error);
+  const request = { caller, groupId, filter: filterOf(query), inCallersWords, ...watching };
+  return openPresenceStream(streams, exchange, request);
 }
 
 async function countPresence(

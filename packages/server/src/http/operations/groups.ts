@@ -60,6 +60,7 @@ const listGroups = operation('GET /v1/groups', {
 const createGroup = operation('POST /v1/groups', {
   id: 'createGroup',
   summary: 'Create a group; an error when it exists',
+  description: '`PUT /v1/groups/{group_id}` creates as well, and updates where the group exists.',
   body: {
     schema: GroupCreation,
     large: 'groupCreation',
@@ -83,6 +84,8 @@ const createGroup = operation('POST /v1/groups', {
 const getGroup = operation('GET /v1/groups/:id', {
   id: 'getGroup',
   summary: 'Get a group with its members',
+  description:
+    'A group set `deleted` is answered too, with its `status`. `GET /v1/groups/{group_id}/members` has the members in pages.',
   answer: { schema: Group, description: 'The group.', example: GROUP_EXAMPLE },
   conditions: 'read',
   errors: { group_not_found: NO_SUCH_GROUP },

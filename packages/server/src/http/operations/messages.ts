@@ -20,18 +20,13 @@ import { appended, created, done } from '../../wire/json-answer.ts';
 import { etag, precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
-import { operationsOf } from '../operation.ts';
+import { type AnswerDefinition, operationsOf, type StreamDefinition } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import { asksForStream } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
-import {
-  checkStream,
-  MESSAGES_STREAM_EXAMPLE,
-  STREAM_DESCRIPTION,
-  streamMessages,
-  watchingHost,
-} from './conversation-streams.ts';
-import { createdAnswer, doneAnswer } from './examples.ts';
+import { watchingHost } from '../watching.ts';
+import { checkStream, MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
+import { createdAnswer, doneAnswer, MESSAGE_EXAMPLE } from './examples.ts';
 import { CONVERSATION_PAGE, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
 
 const operation = operationsOf('project', {
@@ -56,29 +51,14 @@ export const MessageListQuery = exactly({
 });
 export type MessageListQuery = Static<typeof MessageListQuery>;
 
-const MESSAGE_EXAMPLE = {
-  id: '81',
-  threadID: 'launch',
-  groupID: 'analysts',
-  authorID: 'ada',
-  type: 'user_message',
-  content: [{ type: 'p', children: [{ text: 'In June, ' }, { text: 'I hope.', italic: true }] }],
-  plaintext: 'In June, I hope.',
-  url: null,
-  metadata: {},
-  createdTimestamp: '2026-03-01T09:30:00.000Z',
-  updatedTimestamp: null,
-  deletedTimestamp: null,
-} as const;
-
 export const MESSAGE_ANSWER = { schema: Message, description: 'The message.', example: MESSAGE_EXAMPLE };
 
-export const MESSAGE_LIST_ANSWER = {
+export const messageListAnswer = (stream: StreamDefinition): AnswerDefinition => ({
   schema: MessageList,
   description: 'A page of messages.',
   example: { messages: [MESSAGE_EXAMPLE], pagination: { token: null, total: 1 } },
-  streamExample: MESSAGES_STREAM_EXAMPLE,
-};
+  stream,
+});
 
 /** The paged list of the messages of the thread in the path. */
 export const messageListOf = {
@@ -132,7 +112,7 @@ const listMessages = operation('GET /v1/threads/:id/messages', {
   description: `Deleted messages are listed too, with empty content. A page also ends with the message that makes it larger than ${limits.CONVERSATION_PAGE_MAX_BYTES.toLocaleString('en')} bytes: go by its token.\n\n${STREAM_DESCRIPTION}`,
   query: MessageListQuery,
   list: messageListOf,
-  answer: MESSAGE_LIST_ANSWER,
+  answer: messageListAnswer(MESSAGES_STREAM),
   errors: { thread_not_found: NO_SUCH_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
@@ -180,6 +160,7 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
 const getMessage = operation('GET /v1/threads/:id/messages/:messageId', {
   id: 'getMessage',
   summary: 'Get a message',
+  description: 'A deleted message is answered too, with empty content and its `deletedTimestamp`.',
   answer: MESSAGE_ANSWER,
   conditions: 'read',
   errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },

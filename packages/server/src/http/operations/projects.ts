@@ -26,6 +26,7 @@ const NO_SUCH_PROJECT = 'The project does not exist, or belongs to another custo
 const createProject = operation('POST /v1/projects', {
   id: 'createProject',
   summary: 'Create a project; the answer shows its secret, once',
+  description: 'The secret signs the tokens of the project. `rotate-secret` replaces it.',
   body: { schema: ProjectWrite, examples: { project: { value: { name: 'Acme production' } } } },
   answer: {
     status: 201,
@@ -33,14 +34,15 @@ const createProject = operation('POST /v1/projects', {
     description: 'The project. Store its secret: it is not shown again.',
     example: { ...PROJECT_EXAMPLE, secret: SECRET },
   },
-  async handle({ writer, body }, { projects }) {
-    return presentNewProject(await projects.create(writer, body));
+  async handle({ writer, body, trace }, { projects }) {
+    return presentNewProject(await projects.create(writer, body, trace));
   },
 });
 
 const listProjects = operation('GET /v1/projects', {
   id: 'listProjects',
   summary: "List the customer's projects, in order of ID",
+  description: 'The whole list, without pages.',
   answer: {
     schema: ProjectList,
     description: 'The projects, without secrets.',
@@ -55,6 +57,7 @@ const listProjects = operation('GET /v1/projects', {
 const getProject = operation('GET /v1/projects/:id', {
   id: 'getProject',
   summary: 'Get a project',
+  description: 'Of the customer that the token names.',
   answer: {
     schema: Project,
     description: 'The project, without its secret.',
@@ -69,6 +72,7 @@ const getProject = operation('GET /v1/projects/:id', {
 const renameProject = operation('PUT /v1/projects/:id', {
   id: 'renameProject',
   summary: 'Rename a project',
+  description: 'The name is for people. The ID, by which tokens name the project, stays.',
   body: { schema: ProjectWrite, examples: { rename: { value: { name: 'Acme staging' } } } },
   answer: doneAnswer('The project was renamed.', `updated project ${PROJECT_ID}`),
   errors: { project_not_found: NO_SUCH_PROJECT },
@@ -84,8 +88,8 @@ const deleteProject = operation('DELETE /v1/projects/:id', {
   description: 'There is no way back: its users, groups, preferences and presence go with it.',
   answer: doneAnswer('The project was deleted.', `deleted project ${PROJECT_ID}`),
   errors: { project_not_found: NO_SUCH_PROJECT },
-  async handle({ writer, pathId }, { projects }) {
-    await projects.remove(writer, pathId);
+  async handle({ writer, pathId, trace }, { projects }) {
+    await projects.remove(writer, pathId, trace);
     return done(`deleted project ${pathId}`);
   },
 });

@@ -9,7 +9,7 @@ const openSocket = operation('GET /v1/client/socket', {
   id: 'openSocket',
   summary: 'All that a page watches and holds, over one WebSocket',
   description:
-    'Send the headers of RFC 6455 and the subprotocol `rollcall.v1`; the answer is 101. The first frame is `{"op": "auth", "ref": 1, "token": "…"}`. A request that is not for a WebSocket is answered 426.',
+    'Send the headers of RFC 6455 and the subprotocol `rollcall.v1`; the answer is 101. The first frame is `{"op": "auth", "ref": 1, "token": "…"}`; all frames are described in [`/asyncapi.json`](/asyncapi.json). A request that is not for a WebSocket is answered 426.',
   answer: {
     status: 101,
     schema: object({}),

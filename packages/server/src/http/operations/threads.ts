@@ -23,16 +23,11 @@ import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
-import { PageQuery } from '../schemas.ts';
+import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
-import {
-  checkStream,
-  STREAM_DESCRIPTION,
-  streamThreads,
-  THREADS_STREAM_EXAMPLE,
-  watchingHost,
-} from './conversation-streams.ts';
-import { createdAnswer, doneAnswer, NO_SUCH_GROUP } from './examples.ts';
+import { watchingHost } from '../watching.ts';
+import { checkStream, STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
+import { createdAnswer, doneAnswer, NO_SUCH_GROUP, THREAD_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'threads',
@@ -61,7 +56,7 @@ export const CONVERSATION_PAGE = {
 
 export const ThreadListQuery = exactly({
   groupID: meaning(maybe(Id), 'Only threads of this group.', { 'x-example': 'analysts' }),
-  location: meaning(maybe(Location), 'Only threads about exactly this. JSON, percent-encoded.', {
+  location: meaning(maybe(Location), `Only threads about exactly this. ${LOCATION_FORMS}`, {
     'x-example': { page: 'q3-report' },
   }),
   partial_match: meaning(maybe(Flag), 'Also take locations that have every pair of `location`, and more.', {
@@ -74,24 +69,6 @@ export const ThreadListQuery = exactly({
   ...CONVERSATION_PAGE,
 });
 export type ThreadListQuery = Static<typeof ThreadListQuery>;
-
-export const THREAD_EXAMPLE = {
-  id: 'launch',
-  groupID: 'analysts',
-  name: 'Launch date',
-  url: 'https://example.com/q3-report',
-  location: { page: 'q3-report' },
-  metadata: {},
-  resolved: false,
-  resolvedTimestamp: null,
-  createdTimestamp: '2026-03-01T09:00:00.000Z',
-  total: 1,
-  userMessages: 1,
-  actionMessages: 0,
-  deletedMessages: 0,
-  lastMessageTimestamp: '2026-03-01T09:30:00.000Z',
-  participants: [{ userID: 'ada', lastSeenTimestamp: '2026-03-01T09:30:00.000Z' }],
-} as const;
 
 /** The answer to a reading of threads. */
 export function threadListBody(
@@ -129,7 +106,7 @@ ${STREAM_DESCRIPTION} The stream needs \`groupID\`, and collects changes for up 
     schema: ThreadList,
     description: 'A page of threads.',
     example: { threads: [THREAD_EXAMPLE], pagination: { token: null } },
-    streamExample: THREADS_STREAM_EXAMPLE,
+    stream: THREADS_STREAM,
   },
   errors: { missing_field: '`groupID` is absent, for a stream.', group_not_found: NO_SUCH_GROUP },
   rule(exchange, errors) {
@@ -230,6 +207,7 @@ const putThread = operation('PUT /v1/threads/:id', {
 const deleteThread = operation('DELETE /v1/threads/:id', {
   id: 'deleteThread',
   summary: 'Delete a thread for good, with its messages',
+  description: 'There is no way back. To close a thread and retain it, `PUT` it with `resolved`.',
   answer: doneAnswer('The thread is gone.', 'deleted thread launch'),
   conditions: 'write',
   errors: { thread_not_found: NO_SUCH_THREAD },

@@ -42,6 +42,8 @@ async function listedUsers(listed: Promise<ListedById>): Promise<string> {
 const createUser = operation('POST /v1/users', {
   id: 'createUser',
   summary: 'Create a user; an error when the user exists',
+  description:
+    'Only `id` is required. `PUT /v1/users/{user_id}` creates as well, and updates where the user exists.',
   body: {
     schema: UserItem,
     examples: {
@@ -64,6 +66,7 @@ const createUser = operation('POST /v1/users', {
 const getUser = operation('GET /v1/users/:id', {
   id: 'getUser',
   summary: 'Get a user',
+  description: 'A user set `deleted` is answered too, with its `status`.',
   answer: {
     schema: User,
     description: 'The user. Fields that were never set are null, `metadata` is `{}`.',
@@ -127,6 +130,7 @@ const deleteUser = operation('DELETE /v1/users/:id', {
 const listUserGroups = operation('GET /v1/users/:id/groups', {
   id: 'listUserGroups',
   summary: 'List the groups that a user belongs to, in order of ID',
+  description: 'Groups of either status are listed.',
   query: PageQuery,
   list: { name: ({ pathId }) => ['groups of user', pathId] },
   answer: {

@@ -75,6 +75,7 @@ function checkWrite({ body }: Exchange, found: ValidationErrors, { webhookTarget
 const listWebhooks = operation('GET /v1/webhooks', {
   id: 'listWebhooks',
   summary: 'List the webhooks of the project, in order of ID',
+  description: `A project has at most ${limits.WEBHOOKS_MAX} webhooks, so the list has no pages.`,
   answer: {
     schema: WebhookList,
     description: 'All of them, without secrets.',
@@ -88,6 +89,8 @@ const listWebhooks = operation('GET /v1/webhooks', {
 const getWebhook = operation('GET /v1/webhooks/:id', {
   id: 'getWebhook',
   summary: 'Get a webhook, and how it is doing',
+  description:
+    '`behind` counts the changes that wait to be delivered. `last_attempt` is the latest delivery and its outcome.',
   answer: {
     schema: WebhookDetails,
     description: 'The webhook, without its secret.',
@@ -175,6 +178,8 @@ const rotateWebhookSecret = operation('POST /v1/webhooks/:id/rotate-secret', {
 const listWebhookAttempts = operation('GET /v1/webhooks/:id/attempts', {
   id: 'listWebhookAttempts',
   summary: 'List what was sent for a webhook, and what was answered',
+  description:
+    "For finding out why deliveries fail: `status` is the receiver's, `error` is why an attempt failed.",
   answer: {
     schema: WebhookAttemptList,
     description: 'The last 100 attempts, the newest first.',

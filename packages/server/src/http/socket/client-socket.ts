@@ -5,7 +5,9 @@ import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
 import { groupNotFound } from '../../core/errors.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import { loggedAnswer } from '../error-answer.ts';
+import type { LoggedRequest } from '../logged-request.ts';
 import { codeInWordsOf, type GroupNoun, inWordsOf, nounOfToken } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
@@ -25,7 +27,7 @@ const WAITING_MAX_BYTES = 64 * 1_024;
 const LOGIN_TICKS = 5;
 /** How long before the token's end the client is notified, in milliseconds. */
 const EXPIRING_MS = 60_000;
-/** How long a connection that broke may be away and keep what it holds, in milliseconds. */
+/** How long a connection that broke may be away and keep what it holds, in milliseconds. For a silent one that time is over. */
 const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
 const BROKEN = 1006;
@@ -43,31 +45,25 @@ export class ClientSocket implements Watcher, WatchOwner {
   readonly #parts: SocketParts<ClientSocket>;
   readonly #ws: WebSocket;
   readonly #socket: Socket;
-  readonly #requestId: string;
+  readonly #logged: LoggedRequest;
   readonly #rate = new FrameRate(performance.now());
   readonly #liveness: Liveness;
   readonly #watches: SocketWatches;
-  readonly #durable: DurableUpdates;
+  /** Null until the first durable update: most pages have none. */
+  #durable: DurableUpdates | null = null;
   readonly #queue: FrameQueue;
   #login: Login | null = null;
   #ticks = 0;
   #ending: ServiceError | 'closed' | null = null;
 
-  constructor(ws: WebSocket, socket: Socket, requestId: string, parts: SocketParts<ClientSocket>) {
+  constructor(ws: WebSocket, socket: Socket, logged: LoggedRequest, parts: SocketParts<ClientSocket>) {
     this.#parts = parts;
     this.#ws = ws;
     this.#socket = socket;
-    this.#requestId = requestId;
+    this.#logged = logged;
     this.writer = new FrameWriter(socket, () => this.#onReady());
     this.#liveness = new Liveness(parts.services.settings.socketTimeoutSeconds);
-    const self = this;
-    this.#watches = new SocketWatches(parts.services, this, {
-      get credentials() {
-        return self.#login?.header;
-      },
-      checkCredentials: () => self.#authenticate(),
-    });
-    this.#durable = new DurableUpdates(parts.services.clients, parts.services.clock);
+    this.#watches = new SocketWatches(parts.services, this);
     this.#queue = new FrameQueue(
       (frame) => this.#handle(frame),
       () => this.#ending === null && this.writer.lengthFor(null) <= WAITING_MAX_BYTES,
@@ -77,7 +73,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     ws.on('ping', () => this.#count());
     ws.on('pong', () => this.#count());
     // A frame that is no frame: the library closes the socket with its code.
-    ws.on('error', (err) => parts.services.log.debug({ err, reqId: requestId }, 'a frame was rejected'));
+    ws.on('error', (err) => parts.services.log.debug({ err, ...logged }, 'a frame was rejected'));
     ws.on('close', (code) => this.#onClose(code));
   }
 
@@ -92,8 +88,21 @@ export class ClientSocket implements Watcher, WatchOwner {
       caller: writer,
       viewer: { userId: writer.userId, permit },
       credentials: header,
-      checkCredentials: () => this.#authenticate(),
+      checkCredentials: () => this.checkCredentials(),
     };
+  }
+
+  /** The project of a socket that is logged in. */
+  get project(): ProjectKey {
+    return (this.#login as Login).writer.project;
+  }
+
+  get credentials(): string | undefined {
+    return this.#login?.header;
+  }
+
+  checkCredentials() {
+    return this.#parts.services.authenticator.authenticateClient(this.credentials);
   }
 
   /** The groups in which it acts, its token's among them. */
@@ -116,7 +125,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     if (this.#ending !== null) return;
     const state = this.#liveness.tick(this.#socket);
     if (state === 'ping') this.#ws.ping();
-    else if (state === 'end') this.cutOff();
+    else if (state === 'end') this.cutOff(0);
   }
 
   /** The token, the user or the token's only group has ended. */
@@ -144,8 +153,8 @@ export class ClientSocket implements Watcher, WatchOwner {
   }
 
   /** Ends the connection at once; the client comes back. */
-  cutOff(): void {
-    this.#leave(GRACE_MS);
+  cutOff(graceMs = GRACE_MS): void {
+    this.#leave(graceMs);
     this.#ws.terminate();
   }
 
@@ -201,9 +210,7 @@ export class ClientSocket implements Watcher, WatchOwner {
         this.#answerLater(frame, login);
         return null;
       }
-      return this.#run(frame, login)
-        .then((then) => this.#answer(frame.ref, then))
-        .catch((error) => this.#fail(raw, error));
+      return this.#run(frame, login);
     } catch (error) {
       this.#fail(raw, error);
       return null;
@@ -212,42 +219,39 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** A durable update may wait for a second, and the next frames do not. */
   #answerLater(frame: SocketFrame<'present'>, login: Login): void {
-    const stored = Promise.resolve(this.#authenticate()).then(() =>
-      this.#durable.put(login.writer, changeOf(frame, login.writer.group)),
+    this.#durable ??= new DurableUpdates(this.#parts.services);
+    const durable = this.#durable;
+    const stored = Promise.resolve(this.checkCredentials()).then(() =>
+      durable.put(login.writer, changeOf(frame, login.writer.group)),
     );
     stored.then(() => this.#answer(frame.ref, undefined)).catch((error) => this.#fail(frame as never, error));
   }
 
-  async #run(frame: SocketFrame, login: Login | null): Promise<Then> {
-    if (frame.op === 'auth' || login === null) return this.#logIn(frame as SocketFrame<'auth'>);
-    // Most tokens were verified less than a second ago: no promise more than needed.
-    const verified = this.#authenticate();
-    if (verified instanceof Promise) await verified;
-    const { writer, connection } = login;
-    switch (frame.op) {
-      case 'present':
-        await connection.present(writer, changeOf(frame, login.writer.group));
-        return undefined;
-      case 'absent':
-        await connection.absent(writer, changeOf(frame, login.writer.group));
-        return undefined;
-      case 'unwatch':
-        this.#watches.close(frame.watch);
-        return undefined;
-      default:
-        return this.#watches.open(writer, frame);
+  /** Never rejects. */
+  async #run(frame: SocketFrame, login: Login | null): Promise<void> {
+    try {
+      let then: Then;
+      if (frame.op === 'auth' || login === null) {
+        then = await this.#logIn(frame as SocketFrame<'auth'>);
+      } else {
+        // Most tokens were verified less than a second ago: no promise more than needed.
+        const verified = this.checkCredentials();
+        if (verified instanceof Promise) await verified;
+        const { writer, connection } = login;
+        if (frame.op === 'present') await connection.present(writer, changeOf(frame, writer.group));
+        else if (frame.op === 'absent') await connection.absent(writer, changeOf(frame, writer.group));
+        else if (frame.op === 'unwatch') this.#watches.close(frame.watch);
+        else then = await this.#watches.open(writer, frame);
+      }
+      this.#answer(frame.ref, then);
+    } catch (error) {
+      this.#fail(frame as unknown as RawFrame, error);
     }
-  }
-
-  /** Verifies the token as that of an HTTP request. @throws ServiceError (a rejection) */
-  #authenticate() {
-    const { header } = this.#login as Login;
-    return this.#parts.services.authenticator.authenticateClient(header);
   }
 
   async #logIn(frame: SocketFrame<'auth'>): Promise<Then> {
     const before = this.#login;
-    const login = await logIn(this.#parts, frame, this.#requestId, before);
+    const login = await logIn(this.#parts, frame, this.#logged.reqId, before);
     if (before !== null) return () => this.#renewed(login);
     if (this.#ending !== null) {
       login.permit.release();
@@ -293,7 +297,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     if (this.#ending !== null) return;
     const { services } = this.#parts;
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
-    const answer = loggedAnswer(error, { socketOp: op, reqId: this.#requestId }, services.log);
+    const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
     const { code, message } = inWordsOf(this.#noun(frame.groupID !== undefined), answer);
     this.writer.send(JSON.stringify({ ref: refOf(frame), error: code, message }));
     if (answer.status === 429 && !(answer instanceof RateLimitError)) this.close(SOCKET_CLOSES.tooFast, code);
@@ -304,11 +308,6 @@ export class ClientSocket implements Watcher, WatchOwner {
     return this.#login === null || namesGroup ? 'group' : nounOfToken(this.#login.writer);
   }
 
-  #endWatch(watch: number, error: ServiceError): void {
-    this.#watches.close(watch);
-    this.#sendEnded(watch, error);
-  }
-
   #sendEnded(watch: number, error: Ending): void {
     const data = JSON.stringify({ error: error.code, message: error.message });
     this.writer.send(`{"watch":${watch},"event":"ended","data":${data}}`);
@@ -317,7 +316,10 @@ export class ClientSocket implements Watcher, WatchOwner {
   #leaveGroup(groupId: string, error: ServiceError): void {
     const { connection } = this.#login as Login;
     connection.leave(groupId).catch((err) => this.#notReleased(err));
-    for (const watch of this.#watches.of(groupId)) this.#endWatch(watch, error);
+    for (const watch of this.#watches.of(groupId)) {
+      this.#watches.close(watch);
+      this.#sendEnded(watch, error);
+    }
   }
 
   /** Ends what it has. What it held ends after a time. Idempotent. */
@@ -326,7 +328,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     this.#ending = 'closed';
     this.#queue.clear();
     this.#watches.closeAll();
-    this.#durable.close();
+    this.#durable?.close();
     this.#parts.closed(this);
     const login = this.#login;
     if (login === null) return;
@@ -336,12 +338,11 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** It ends with its lease, or at its deadline. */
   #notReleased(err: unknown): void {
-    const { log } = this.#parts.services;
-    log.warn({ err, reqId: this.#requestId }, 'what a socket held was not released');
+    this.#parts.services.log.warn({ err, ...this.#logged }, 'what a socket held was not released');
   }
 
   #onClose(code: number): void {
-    this.#parts.services.log.debug({ code, reqId: this.#requestId }, 'a socket has closed');
+    this.#parts.services.log.debug({ code, ...this.#logged }, 'a socket has closed');
     const mayComeBack = code === BROKEN || (code === GOING_AWAY && this.#login?.isNamed === true);
     this.#leave(mayComeBack ? GRACE_MS : 0);
   }

@@ -8,9 +8,11 @@ import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
 import type { Services } from '../../services.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import type { LoggedRequest } from '../logged-request.ts';
 import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
 import { ClientSocket } from './client-socket.ts';
 import { endSocketsWithoutAccess } from './socket-access.ts';
+import type { SocketParts } from './socket-parts.ts';
 import { requireUpgrade } from './upgrade.ts';
 
 const TICK_MS = 1_000;
@@ -44,6 +46,8 @@ export class ClientSockets {
   readonly #loggedIn: OpenStreams<ClientSocket>;
   readonly #access: AccessChecks<ClientSocket>;
   readonly #projects: ProjectsInUse;
+  /** The same for all sockets. */
+  readonly #parts: SocketParts<ClientSocket>;
   /** Projects that were not followed before: their sockets are checked with the next tick. */
   readonly #unfollowed = new Set<ProjectKey>();
   readonly #stops: readonly (() => void)[];
@@ -58,6 +62,14 @@ export class ClientSockets {
     this.#loggedIn = new OpenStreams({ store, broker, log });
     this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
     this.#projects = new ProjectsInUse(broker, 'eligibility');
+    this.#parts = {
+      services,
+      countFrame: ({ projectId }) => this.#rateLimit?.countFrame(rateLimitKey('client', projectId)),
+      loggedIn: (socket) => this.#onLogin(socket),
+      closed: (socket) => this.#closed(socket),
+      checkAccess: ({ request: { caller, viewer } }) =>
+        this.#access.request(caller.project, viewer === undefined ? null : [viewer.userId]),
+    };
     this.#stops = [
       () => this.#projects.close(),
       clock.every(TICK_MS, () => this.#tick()),
@@ -80,28 +92,12 @@ export class ClientSockets {
   }
 
   /** Answers a request that passed {@link requireUpgrade}. The request's ID is also that of what its socket writes. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): void {
-    const addId = (headers: string[]) => headers.push(`x-request-id: ${requestId}`);
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, logged: LoggedRequest): void {
+    const addId = (headers: string[]) => headers.push(`x-request-id: ${logged.reqId}`);
     this.#server.once('headers', addId);
     this.#server.handleUpgrade(request, socket, head, (ws) => {
       this.#waiting += 1;
-      const parts = {
-        services: this.#services,
-        countFrame: ({ projectId }: { readonly projectId: string }) =>
-          this.#rateLimit?.countFrame(rateLimitKey('client', projectId)),
-        loggedIn: (opened: ClientSocket) => {
-          this.#waiting -= 1;
-          this.#loggedIn.add(opened);
-          const { project } = opened.request.caller;
-          if (this.#projects.use(project)) this.#unfollowed.add(project);
-        },
-        closed: (closed: ClientSocket) => this.#closed(closed),
-        checkAccess: (checked: ClientSocket) => {
-          const { caller, viewer } = checked.request;
-          this.#access.request(caller.project, viewer === undefined ? null : [viewer.userId]);
-        },
-      };
-      this.#open.add(new ClientSocket(ws, socket as Socket, requestId, parts));
+      this.#open.add(new ClientSocket(ws, socket as Socket, logged, this.#parts));
     });
     this.#server.off('headers', addId);
   }
@@ -119,6 +115,13 @@ export class ClientSockets {
     this.#loggedIn.close();
   }
 
+  #onLogin(socket: ClientSocket): void {
+    this.#waiting -= 1;
+    this.#loggedIn.add(socket);
+    const { project } = socket;
+    if (this.#projects.use(project)) this.#unfollowed.add(project);
+  }
+
   #closed(socket: ClientSocket): void {
     if (!this.#open.delete(socket)) return;
     if (this.#loggedIn.has(socket)) this.#loggedIn.ended(socket);
@@ -129,11 +132,11 @@ export class ClientSockets {
     this.#ticks += 1;
     for (const socket of this.#open) socket.tick();
     this.#loggedIn.tick();
-    for (const { request } of this.#loggedIn) this.#projects.use(request.caller.project);
+    for (const { project } of this.#loggedIn) this.#projects.use(project);
     this.#projects.tick();
     for (const project of this.#unfollowed) this.#access.request(project, null);
     this.#unfollowed.clear();
     if (this.#ticks % ACCESS_CHECK_TICKS > 0) return;
-    for (const { request } of this.#loggedIn) this.#access.request(request.caller.project, null);
+    for (const { project } of this.#loggedIn) this.#access.request(project, null);
   }
 }

@@ -30,7 +30,7 @@ export class DurableUpdates {
   readonly #regions = new Map<string, Region>();
   #stop: (() => void) | null = null;
 
-  constructor(clients: ClientSessions, clock: Clock) {
+  constructor({ clients, clock }: { readonly clients: ClientSessions; readonly clock: Clock }) {
     this.#clients = clients;
     this.#clock = clock;
   }
@@ -81,8 +81,8 @@ export class DurableUpdates {
     if (waiting !== null) this.#write(waiting.update).then(waiting.written.resolve, waiting.written.reject);
   }
 
-  #write({ writer, write }: Update): Promise<void> {
-    return this.#clients.putPresence(writer, write);
+  async #write({ writer, write }: Update): Promise<void> {
+    await this.#clients.putPresence(writer, write);
   }
 
   #end(): void {

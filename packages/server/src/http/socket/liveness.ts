@@ -17,7 +17,7 @@ export class Liveness {
 
   constructor(timeoutSeconds: number) {
     this.#pingAfter = Math.max(1, Math.floor(timeoutSeconds / 2));
-    this.#endAfter = timeoutSeconds;
+    this.#endAfter = Math.max(timeoutSeconds, this.#pingAfter + 1);
   }
 
   /** Call it once a second: what is to be done. */
@@ -25,7 +25,7 @@ export class Liveness {
     const seen = bytesRead + (writableLength > 0 ? bytesWritten - writableLength : 0);
     this.#silent = seen === this.#seen ? this.#silent + 1 : 0;
     this.#seen = seen;
-    if (this.#silent > this.#endAfter) return 'end';
+    if (this.#silent >= this.#endAfter) return 'end';
     return this.#silent === this.#pingAfter ? 'ping' : 'nothing';
   }
 }

@@ -55,16 +55,15 @@ export function checkFrame(frame: RawFrame, group: string | null): SocketFrame {
 
 /** The presence update of a checked frame. */
 export function changeOf(frame: SocketFrame<'present' | 'absent'>, group: string | null): PresenceChange {
-  const { op: _op, ref: _ref, groupID = group as string, ...write } = frame;
-  return { ...write, groupID };
+  return { ...frame, groupID: frame.groupID ?? (group as string) };
 }
 
 const EXPECTED_OPS = `one of ${OPS.join(', ')}`;
 
 /** What the schema cannot say. */
-function inspect({ op, ...fields }: RawFrame, group: string | null, errors: ValidationErrors): void {
-  const named = fields.groupID === undefined && group !== null ? { ...fields, groupID: group } : fields;
-  if (op === 'present' || op === 'absent') inspectPresence(named, errors);
-  else if ((op === 'watch' || op === 'watch_threads') && named.groupID === undefined)
+function inspect(frame: RawFrame, group: string | null, errors: ValidationErrors): void {
+  const { op, groupID = group ?? undefined } = frame;
+  if (op === 'present' || op === 'absent') inspectPresence(frame, errors, groupID);
+  else if ((op === 'watch' || op === 'watch_threads') && groupID === undefined)
     errors.missing.add('groupID', 'the ID of a group, because the token names none');
 }

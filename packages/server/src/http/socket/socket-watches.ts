@@ -27,20 +27,38 @@ interface Watch {
   readonly session: Session;
 }
 
-/** Who watches, as the streams ask again and again. */
-type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
+/** A watcher whose credentials are those of the socket at the time of each check. There is one for each watch, so it is small. */
+class Watching implements WatchRequest {
+  readonly caller: Writer;
+  readonly groupId: string;
+  readonly viewer: { readonly userId: string };
+  readonly #owner: WatchOwner;
+
+  constructor(owner: WatchOwner, caller: Writer, groupId: string) {
+    this.#owner = owner;
+    this.caller = caller;
+    this.groupId = groupId;
+    this.viewer = caller;
+  }
+
+  get credentials(): string | undefined {
+    return this.#owner.credentials;
+  }
+
+  checkCredentials(): unknown {
+    return this.#owner.checkCredentials();
+  }
+}
 
 /** The watches of one socket: streams like those of HTTP, whose events go to the socket. */
 export class SocketWatches {
   readonly #services: Services;
   readonly #owner: WatchOwner;
-  readonly #watching: Watching;
   readonly #watches = new Map<number, Watch>();
 
-  constructor(services: Services, owner: WatchOwner, watching: Watching) {
+  constructor(services: Services, owner: WatchOwner) {
     this.#services = services;
     this.#owner = owner;
-    this.#watching = watching;
   }
 
   /** The IDs of the groups that are watched. */
@@ -126,19 +144,8 @@ export class SocketWatches {
     }
   }
 
-  /** The credentials are those of the socket at the time of each check: a token can be renewed. */
-  #request<Own>(caller: Writer, groupId: string, own: Own): WatchRequest & Own {
-    const watching = this.#watching;
-    return {
-      caller,
-      groupId,
-      viewer: { userId: caller.userId },
-      get credentials() {
-        return watching.credentials;
-      },
-      checkCredentials: () => watching.checkCredentials?.(),
-      ...own,
-    };
+  #request<Own extends object>(caller: Writer, groupId: string, own: Own): WatchRequest & Own {
+    return Object.assign(new Watching(this.#owner, caller, groupId), own);
   }
 }
 

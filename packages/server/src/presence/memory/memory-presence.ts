@@ -7,6 +7,7 @@ import {
   type GroupEvent,
   type LeaveReason,
   type PresenceChange,
+  type PresenceCount,
   type PresenceScope,
   type PresenceSnapshot,
   type PresenceStore,
@@ -25,9 +26,9 @@ import { regionName } from '../region-name.ts';
 import { Deadlines } from './deadlines.ts';
 import { detachedClone, detachString } from './detach.ts';
 import { GroupLogs } from './group-logs.ts';
-import { Holds } from './holds.ts';
 import { Lease, type Presence } from './presence.ts';
-import { PresentGroup } from './present-group.ts';
+import { PresenceRecords } from './presence-records.ts';
+import { PresentGroup, type Tally } from './present-group.ts';
 import { ScopedMap } from './scoped-map.ts';
 import { bytesOf, isLive, shownLocations } from './shown.ts';
 import { Transitions } from './transitions.ts';
@@ -46,16 +47,20 @@ export function createMemoryPresence(): PresenceStore {
 
 /** Every method does its work without awaiting anything, which makes it one atomic step. */
 class MemoryPresence implements PresenceStore {
+  readonly isInProcess = true;
+  readonly metrics = [];
+  readonly #tally: Tally = { presences: 0 };
   readonly #groups = new ScopedMap<PresentGroup>();
   readonly #deadlines = new Deadlines();
   readonly #logs = new GroupLogs();
-  readonly #holds = new Holds(this.#deadlines);
-  readonly #transitions = new Transitions(this.#holds, this.#logs, (presence) => this.#remove(presence));
+  readonly #records = new PresenceRecords(this.#deadlines);
+  readonly #transitions = new Transitions(this.#records, this.#logs, (presence) => this.#remove(presence));
 
   async ping(): Promise<void> {}
 
   async close(): Promise<void> {
     this.#groups.clear();
+    this.#tally.presences = 0;
     this.#deadlines.clear();
     this.#logs.clear();
   }
@@ -92,11 +97,11 @@ class MemoryPresence implements PresenceStore {
   async release(release: Parameters<PresenceStore['release']>[0]): Promise<void> {
     const { connection, lease, at, now } = release;
     const held = this.#heldBy(release).filter(
-      (one) => lease === undefined || one.hold?.lease?.name === lease,
+      (one) => lease === undefined || one.record?.lease?.name === lease,
     );
     for (const presence of held) {
       if (at <= now) this.#endSeparately(presence, 'absent', now);
-      else if (presence.endsAt > at) this.#holds.release(presence, at);
+      else if (presence.endsAt > at) this.#records.release(presence, at);
     }
     const [first] = held;
     if (first === undefined || at <= now) return;
@@ -109,13 +114,13 @@ class MemoryPresence implements PresenceStore {
   }
 
   async retain(connection: Parameters<PresenceStore['retain']>[0]): Promise<void> {
-    for (const presence of this.#heldBy(connection)) this.#holds.retain(presence, connection.now);
+    for (const presence of this.#heldBy(connection)) this.#records.retain(presence, connection.now);
   }
 
   async renewLease(renewal: Parameters<PresenceStore['renewLease']>[0]): Promise<number> {
     const lease = this.#groups.find(renewal)?.leases.get(renewal.lease);
     if (lease === undefined || lease.expiresAt <= renewal.now) return 0;
-    this.#holds.renewLease(lease, renewal.expiresAt);
+    this.#records.renewLease(lease, renewal.expiresAt);
     return lease.presences.size;
   }
 
@@ -146,14 +151,14 @@ class MemoryPresence implements PresenceStore {
   async removeGroup(scope: PresenceScope, now: number): Promise<void> {
     const group = this.#groups.find(scope);
     if (group !== undefined) {
-      this.#removeDeadlines(group);
+      this.#drop(group);
       this.#groups.remove(group);
     }
     this.#logs.append(scope, { type: 'groupRemoved' }, now);
   }
 
   async removeProject(project: ProjectKey, now: number): Promise<void> {
-    for (const group of this.#groups.of(project)) this.#removeDeadlines(group);
+    for (const group of this.#groups.of(project)) this.#drop(group);
     this.#groups.removeProject(project);
     for (const log of this.#logs.of(project, now)) log.append({ type: 'groupRemoved' });
   }
@@ -171,6 +176,10 @@ class MemoryPresence implements PresenceStore {
     }
     this.#logs.sweep(now);
     return expiries;
+  }
+
+  async count(): Promise<PresenceCount> {
+    return { presences: this.#tally.presences, groups: this.#groups.size };
   }
 
   async watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {
@@ -247,18 +256,19 @@ class MemoryPresence implements PresenceStore {
   }
 
   #remove(presence: Presence): void {
-    this.#holds.remove(presence);
+    this.#records.remove(presence);
     presence.group.remove(presence);
     if (presence.group.isEmpty) this.#groups.remove(presence.group);
   }
 
   #addGroup({ project, groupId }: PresenceScope): PresentGroup {
-    const group = new PresentGroup(project, detachString(groupId));
+    const group = new PresentGroup(project, detachString(groupId), this.#tally);
     this.#groups.add(group);
     return group;
   }
 
-  #removeDeadlines(group: PresentGroup): void {
+  #drop(group: PresentGroup): void {
+    group.dropped();
     for (const presence of group.directory.all()) this.#deadlines.remove(presence);
     for (const lease of group.leases.values()) this.#deadlines.remove(lease);
   }

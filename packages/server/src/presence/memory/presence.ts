@@ -28,7 +28,7 @@ export class Link {
 }
 
 /** A user's membership of the group. */
-export interface Membership {
+interface Membership {
   readonly userId: string;
   readonly incarnation: Incarnation;
 }
@@ -56,7 +56,7 @@ export class Lease extends Deadline {
 }
 
 /** The parts of a presence beside its location, where it has a connection or data, or is not the only one of its region or location. */
-export interface Hold {
+export interface PresenceRecord {
   /** Null for an update without a connection. */
   readonly connection: string | null;
   /** Of two presences, the one whose location changed later has the greater order. */
@@ -78,7 +78,7 @@ export class Presence extends Deadline {
   readonly region: Json;
   location: Json;
   /** Null for the only presence of its region and location, without connection and data. It is older than all that have one. */
-  hold: Hold | null = null;
+  record: PresenceRecord | null = null;
 
   constructor(group: PresenceGroup, membership: Membership, region: Json, location: Json, expiresAt: number) {
     super(expiresAt);
@@ -90,16 +90,16 @@ export class Presence extends Deadline {
   }
 
   get connection(): string | null {
-    return this.hold?.connection ?? null;
+    return this.record?.connection ?? null;
   }
 
   get order(): number {
-    return this.hold?.order ?? 0;
+    return this.record?.order ?? 0;
   }
 
   /** Its deadline, or that of its lease. */
   get endsAt(): number {
-    return this.hold?.lease?.expiresAt ?? this.expiresAt;
+    return this.record?.lease?.expiresAt ?? this.expiresAt;
   }
 }
 

@@ -10,14 +10,21 @@ import { SmallDirectory } from './small-directory.ts';
 const INDEXED_ABOVE = 24;
 const SMALL_BELOW = 12;
 
+/** How many presences there are in all groups. */
+export interface Tally {
+  presences: number;
+}
+
 /** A group with at least one presence. */
 export class PresentGroup implements PresenceGroup {
   readonly project: ProjectKey;
   readonly groupId: string;
+  readonly #tally: Tally;
   #directory: Directory = new SmallDirectory();
   #leases: Map<string, Lease> | null = null;
 
-  constructor(project: ProjectKey, groupId: string) {
+  constructor(project: ProjectKey, groupId: string, tally: Tally) {
+    this.#tally = tally;
     this.project = project;
     this.groupId = groupId;
   }
@@ -37,6 +44,7 @@ export class PresentGroup implements PresenceGroup {
 
   add(presence: Presence): void {
     this.#directory.add(presence);
+    this.#tally.presences += 1;
     if (this.#directory.size > INDEXED_ABOVE && this.#directory instanceof SmallDirectory) {
       this.#moveTo(new IndexedDirectory());
     }
@@ -44,9 +52,15 @@ export class PresentGroup implements PresenceGroup {
 
   remove(presence: Presence): void {
     this.#directory.remove(presence);
+    this.#tally.presences -= 1;
     if (this.#directory.size < SMALL_BELOW && this.#directory instanceof IndexedDirectory) {
       this.#moveTo(new SmallDirectory());
     }
+  }
+
+  /** The group is dropped with all of its presences. */
+  dropped(): void {
+    this.#tally.presences -= this.#directory.size;
   }
 
   #moveTo(directory: Directory): void {

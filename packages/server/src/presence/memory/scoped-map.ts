@@ -9,6 +9,12 @@ export class ScopedMap<Entry extends PresenceScope> {
     return this.#projects.size === 0;
   }
 
+  get size(): number {
+    let size = 0;
+    for (const entries of this.#projects.values()) size += entries.size;
+    return size;
+  }
+
   find({ project, groupId }: PresenceScope): Entry | undefined {
     return this.#projects.get(project)?.get(groupId);
   }

@@ -1,7 +1,7 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { UserLocations } from '../presence-store.ts';
-import type { Presence, PresenceGroup } from './presence.ts';
+import type { Presence } from './presence.ts';
 
 export const isLive = (presence: Presence, now: number) => presence.endsAt > now;
 
@@ -12,34 +12,33 @@ export function newestOf(presences: readonly Presence[]): Presence | undefined {
   return newest;
 }
 
-/** All presences of the user in the region. */
-export function ofRegion(group: PresenceGroup, userId: string, region: Json): readonly Presence[] {
-  const own = group.directory.of(userId);
+const NONE: readonly Presence[] = [];
+
+/** Those of a user's presences that are in the region. Most users have a single one: nothing is copied for them. */
+export function inRegion(own: readonly Presence[], region: Json): readonly Presence[] {
   return own.length === 1 && own[0]?.region === region ? own : own.filter((one) => one.region === region);
 }
 
-/** Whether the presence is the newest of its region, so that watchers know its location. Its deadline may have passed. */
-export function isNewest(presence: Presence): boolean {
-  return newestOf(ofRegion(presence.group, presence.userId, presence.region)) === presence;
-}
+/** Whether it is the newest of its region among its user's presences, so that watchers know its location. Its deadline may have passed. */
+export const isNewest = (own: readonly Presence[], presence: Presence): boolean =>
+  newestOf(inRegion(own, presence.region)) === presence;
 
 /** The newest presences of their regions that are at the location, their deadlines passed or not. */
-export function newestAt(group: PresenceGroup, userId: string, location: Json): Presence[] {
-  return group.directory.at(userId, location).filter(isNewest);
+export function newestAt(own: readonly Presence[], location: Json): readonly Presence[] {
+  if (own.length === 1) return own[0]?.location === location ? own : NONE;
+  return own.filter((presence) => presence.location === location && isNewest(own, presence));
 }
 
 /**
  * Whether watchers know the user at the location, and that is still so. A reading can show more: in a region whose newest
  * presence has ended and is not swept, watchers do not know the next one.
  */
-export function isKnownAt(group: PresenceGroup, userId: string, location: Json, now: number): boolean {
-  return newestAt(group, userId, location).some((presence) => isLive(presence, now));
-}
+export const isKnownAt = (own: readonly Presence[], location: Json, now: number): boolean =>
+  newestAt(own, location).some((presence) => isLive(presence, now));
 
 /** The data of the newest presence at the location; null where it has none, or no presence is there. */
-export function dataAt(group: PresenceGroup, userId: string, location: Json): Json | null {
-  return newestOf(newestAt(group, userId, location))?.hold?.data ?? null;
-}
+export const dataAt = (own: readonly Presence[], location: Json): Json | null =>
+  newestOf(newestAt(own, location))?.record?.data ?? null;
 
 /** The locations of a user's presences that are shown and pass. */
 export function shownLocations(
@@ -48,7 +47,7 @@ export function shownLocations(
   passes: (location: Json) => boolean,
 ): UserLocations {
   let shown = presences.filter((presence) => isLive(presence, now));
-  const isPlain = shown.every(({ hold }) => hold === null);
+  const isPlain = shown.every(({ record }) => record === null);
   if (!isPlain) shown = newestOfRegions(shown);
   shown = shown.filter(({ location }) => passes(location));
   if (shown.length > 1) {
@@ -57,7 +56,7 @@ export function shownLocations(
     shown = shown.filter(({ location }, index) => location !== shown[index - 1]?.location);
   }
   const locations = shown.map(({ location }) => location);
-  const data = isPlain ? [] : shown.map(({ hold }) => hold?.data ?? null);
+  const data = isPlain ? [] : shown.map(({ record }) => record?.data ?? null);
   return data.some((one) => one !== null) ? { locations, data } : { locations };
 }
 

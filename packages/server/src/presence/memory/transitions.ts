@@ -3,14 +3,13 @@ import type { LeaveReason, PresenceChange, PresenceUpdate } from '../presence-st
 import { detachString } from './detach.ts';
 import { excessOf } from './excess.ts';
 import type { GroupLogs } from './group-logs.ts';
-import type { Holds } from './holds.ts';
-import { newHold } from './holds.ts';
-import { type Directory, Presence, type PresenceGroup } from './presence.ts';
+import { type Directory, Presence } from './presence.ts';
+import { newRecord, type PresenceRecords } from './presence-records.ts';
 import type { PresentGroup } from './present-group.ts';
-import { dataAt, isKnownAt, isLive, isNewest, newestAt, newestOf, ofRegion } from './shown.ts';
+import { dataAt, inRegion, isKnownAt, isLive, isNewest, newestAt, newestOf } from './shown.ts';
 
 /** Removes a presence from its group, and the group when it was the last one. */
-export type Remove = (presence: Presence) => void;
+type Remove = (presence: Presence) => void;
 
 /**
  * The changes of a user's presences, with their events. A change can replace the directory of a group, so none refers to it
@@ -18,25 +17,25 @@ export type Remove = (presence: Presence) => void;
  * it is removed: also when its deadline has passed.
  */
 export class Transitions {
-  readonly #holds: Holds;
+  readonly #records: PresenceRecords;
   readonly #logs: GroupLogs;
   readonly #remove: Remove;
 
-  constructor(holds: Holds, logs: GroupLogs, remove: Remove) {
-    this.#holds = holds;
+  constructor(records: PresenceRecords, logs: GroupLogs, remove: Remove) {
+    this.#records = records;
     this.#logs = logs;
     this.#remove = remove;
   }
 
   /** Extends a live presence at the same location. */
   refresh(presence: Presence, update: PresenceUpdate): void {
-    this.#holds.renew(presence, update.lease, update.expiresAt);
-    if (update.data === undefined || !this.#holds.setData(presence, update.data)) return;
+    this.#records.renew(presence, update.lease, update.expiresAt);
+    if (update.data === undefined || !this.#records.setData(presence, update.data)) return;
     const { group, userId, location } = presence;
-    if (newestOf(newestAt(group, userId, location)) !== presence) return;
+    if (newestOf(newestAt(group.directory.of(userId), location)) !== presence) return;
     this.#logs.append(
       group,
-      { type: 'data', userId, location, data: presence.hold?.data ?? null },
+      { type: 'data', userId, location, data: presence.record?.data ?? null },
       update.now,
     );
   }
@@ -49,20 +48,25 @@ export class Transitions {
     update: PresenceUpdate,
   ): PresenceChange {
     const { userId, location, now } = update;
-    const others = ofRegion(group, userId, region);
+    const before = group.directory.of(userId);
+    const others = inRegion(before, region);
     const left = newestOf(others)?.location ?? null;
     const created = !others.some((presence) => isLive(presence, now));
-    const arrived = !isKnownAt(group, userId, location, now);
-    const dataBefore = dataAt(group, userId, location);
-    const leftData = left === null ? null : dataAt(group, userId, left);
-    const isAlone = [...others, ...group.directory.at(userId, location)].every((other) => other === known);
+    const arrived = !isKnownAt(before, location, now);
+    const dataBefore = dataAt(before, location);
+    const leftData = left === null ? null : dataAt(before, left);
+    const isAlone = before.every(
+      (other) => other === known || (other.region !== region && other.location !== location),
+    );
     const presence = known === null ? this.#add(group, region, update) : this.#moved(known, update);
-    if (presence.hold !== null || !isAlone) this.#holds.holdOf(presence).order = this.#holds.nextOrder();
-    const departed = left !== null && left !== location && !isKnownAt(group, userId, left, now) ? left : null;
-    const data = dataAt(group, userId, location);
+    if (presence.record !== null || !isAlone)
+      this.#records.recordOf(presence).order = this.#records.nextOrder();
+    const own = known === null ? group.directory.of(userId) : before;
+    const departed = left !== null && left !== location && !isKnownAt(own, left, now) ? left : null;
+    const data = dataAt(own, location);
     if (arrived || departed !== null) this.#arrive(presence, departed, data, now);
     else this.#publishData(presence, location, dataBefore, now);
-    if (departed !== null) this.#dropAt(group, userId, departed, now);
+    if (departed !== null) this.#dropAt(own, departed, now);
     else if (left !== null && left !== location) this.#publishData(presence, left, leftData, now);
     this.#enforceBounds(presence, now);
     return { arrived, created, departed };
@@ -71,12 +75,13 @@ export class Transitions {
   /** Ends these presences of a user at one location. @returns whether the user left the location, for no other one */
   end(presences: readonly Presence[], reason: LeaveReason, now: number): boolean {
     const [{ group, userId, location: left }] = presences as [Presence];
-    const newest = presences.filter(isNewest);
-    const data = dataAt(group, userId, left);
+    const before = group.directory.of(userId);
+    const newest = presences.filter((presence) => isNewest(before, presence));
+    const data = dataAt(before, left);
     for (const presence of presences) this.#remove(presence);
     if (newest.length === 0) return false;
     const followers = this.#followersOf(newest, now);
-    const remaining = newestAt(group, userId, left);
+    const remaining = newestAt(group.directory.of(userId), left);
     const elsewhere = followers.filter(({ location }) => location !== left);
     const from = this.#follow(elsewhere, remaining.length === 0 ? left : null, now);
     if (remaining.length > 0) this.#publishData(remaining[0] as Presence, left, data, now);
@@ -92,10 +97,10 @@ export class Transitions {
     const isOwnRegion = regionText === update.location;
     const region = isOwnRegion ? location : (directory.textOf(regionText) ?? detachString(regionText));
     const presence = new Presence(group, membership, region, location, update.expiresAt);
-    if (update.connection !== undefined) presence.hold = newHold(detachString(update.connection));
+    if (update.connection !== undefined) presence.record = newRecord(detachString(update.connection));
     group.add(presence);
-    this.#holds.renew(presence, update.lease, update.expiresAt);
-    this.#holds.setData(presence, update.data ?? null);
+    this.#records.renew(presence, update.lease, update.expiresAt);
+    this.#records.setData(presence, update.data ?? null);
     return presence;
   }
 
@@ -106,9 +111,9 @@ export class Transitions {
     if (location !== presence.location) {
       directory.move(presence, directory.textOf(location) ?? detachString(location));
     }
-    this.#holds.renew(presence, update.lease, update.expiresAt);
+    this.#records.renew(presence, update.lease, update.expiresAt);
     // The data of a presence end with it.
-    if (data !== undefined || !wasLive) this.#holds.setData(presence, data ?? null);
+    if (data !== undefined || !wasLive) this.#records.setData(presence, data ?? null);
     return presence;
   }
 
@@ -118,7 +123,7 @@ export class Transitions {
    */
   #followersOf(removed: readonly Presence[], now: number): Presence[] {
     return removed.flatMap(({ group, userId, region }) => {
-      const all = ofRegion(group, userId, region);
+      const all = inRegion(group.directory.of(userId), region);
       // Before the removal, which takes a presence out of its lease and so changes its deadline.
       const live = all.filter((presence) => isLive(presence, now));
       for (const presence of all) if (!live.includes(presence)) this.#remove(presence);
@@ -127,11 +132,11 @@ export class Transitions {
   }
 
   /** The departure from this location was published, so no sweep may report it. */
-  #dropAt(group: PresenceGroup, userId: string, location: Json, now: number): void {
-    const ended = newestAt(group, userId, location);
+  #dropAt(own: readonly Presence[], location: Json, now: number): void {
+    const ended = newestAt(own, location);
     // All of them first: the data of a location are those of its newest presence.
     for (const presence of ended) this.#remove(presence);
-    this.#follow(this.#followersOf(ended, now), null, now);
+    if (ended.length > 0) this.#follow(this.#followersOf(ended, now), null, now);
   }
 
   /**
@@ -144,10 +149,11 @@ export class Transitions {
     for (const next of followers) {
       const { group, userId, location } = next;
       // Who is there already: watchers do not know the other followers yet.
-      const others = newestAt(group, userId, location).filter((other) => !unknown.has(other));
-      const before = newestOf(others)?.hold?.data ?? null;
+      const own = group.directory.of(userId);
+      const others = newestAt(own, location).filter((other) => !unknown.has(other));
+      const before = newestOf(others)?.record?.data ?? null;
       if (others.length > 0 && left === null) this.#publishData(next, location, before, now);
-      else this.#arrive(next, left, dataAt(group, userId, location), now);
+      else this.#arrive(next, left, dataAt(own, location), now);
       left = null;
       unknown.delete(next);
     }
@@ -161,7 +167,7 @@ export class Transitions {
   }
 
   #publishData({ group, userId }: Presence, location: Json, before: Json | null, now: number): void {
-    const data = dataAt(group, userId, location);
+    const data = dataAt(group.directory.of(userId), location);
     if (data !== before) this.#logs.append(group, { type: 'data', userId, location, data }, now);
   }
 

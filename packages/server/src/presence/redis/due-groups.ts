@@ -14,7 +14,7 @@ export interface DueEntry {
 }
 
 /** A presence that ended, and when. */
-export interface Expired {
+interface Expired {
   readonly expiry: Expiry;
   readonly deadline: number;
 }
@@ -195,7 +195,8 @@ function entryText({ project, groupId }: PresenceScope, id: string, madeAt: numb
   return JSON.stringify([project, groupId, id, madeAt]);
 }
 
-function readEntry(text: string): { scope: PresenceScope; id: string; madeAt: number } {
+/** The group of an entry, its ID and when it was made. */
+export function readEntry(text: string): { scope: PresenceScope; id: string; madeAt: number } {
   const [project, groupId, id, madeAt] = JSON.parse(text);
   return { scope: { project, groupId }, id, madeAt };
 }

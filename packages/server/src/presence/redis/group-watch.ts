@@ -8,7 +8,7 @@ export interface GroupMessage {
   /** The event's, or where there is none that of the last one; -1 where the epoch has ended. */
   readonly offset: number;
   readonly event: PresenceEvent | null;
-  /** Of the event's text: see lua/group.lua. */
+  /** Of the event's text: see lua/group-history.lua. */
   readonly checksum: string;
 }
 

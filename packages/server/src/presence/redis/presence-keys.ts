@@ -36,7 +36,7 @@ export class PresenceKeys {
     ];
   }
 
-  /** The channel of the group's events: see lua/group.lua. */
+  /** The channel of the group's events: see lua/group-history.lua. */
   channel(scope: PresenceScope): string {
     return `${this.#db}:${this.#prefix}:{${tagOf(scope)}}:watched`;
   }

@@ -39,8 +39,8 @@ export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
     `local READING_MAX_PRESENCES = ${READING_MAX_PRESENCES}\n`,
   ].join('\n');
   const head = constants + text('overdue');
-  const ofGroup = (name: string, before = ''): RedisScript =>
-    redisScript(head + before + text('group') + text(name));
+  const group = text('group') + text('group-history') + text('group-events');
+  const ofGroup = (name: string, before = ''): RedisScript => redisScript(head + before + group + text(name));
   const ofIndex = (name: string): RedisScript => redisScript(text(name));
   return {
     set: ofGroup('set', text('refresh')),

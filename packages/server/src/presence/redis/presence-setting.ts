@@ -1,4 +1,5 @@
 import { Batcher } from '../../concurrency/batcher.ts';
+import { Histogram, SIZES } from '../../metrics/metric.ts';
 import { redisFailure } from '../../redis/redis-failure.ts';
 import { slotOf } from '../../redis/slot.ts';
 import type { Json } from '../../values/json.ts';
@@ -36,6 +37,11 @@ interface Step {
 
 /** Sets users present. The updates of one event-loop tick go in one call to each slot: see lua/set.lua. */
 export class PresenceSetting {
+  readonly batchSizes = new Histogram(
+    { name: 'rollcall_redis_batch_size', help: 'Updates of presence that shared a call of Redis' },
+    SIZES,
+  );
+  readonly #sizes = this.batchSizes.series();
   readonly #engine: PresenceEngine;
   readonly #due: DueGroups;
   readonly #batcher: Batcher<string, Step, Reply>;
@@ -83,6 +89,7 @@ export class PresenceSetting {
   }
 
   async #run(steps: readonly Step[]): Promise<(Reply | Error)[]> {
+    this.#sizes.observe(steps.length);
     const { keys } = this.#engine;
     const names: string[] = [];
     const args: (string | number)[] = [];

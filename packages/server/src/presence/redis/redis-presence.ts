@@ -1,4 +1,5 @@
 import { compareCodePoints } from '@rollcall/protocol';
+import type { Metric } from '../../metrics/metric.ts';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
@@ -9,6 +10,7 @@ import {
   type Expiry,
   type GroupEvent,
   type PresenceChange,
+  type PresenceCount,
   type PresenceScope,
   type PresenceSnapshot,
   type PresenceStore,
@@ -22,6 +24,7 @@ import {
 } from '../presence-store.ts';
 import { DueGroups, groupOfMember } from './due-groups.ts';
 import { GroupWatches } from './group-watches.ts';
+import { countPresence } from './presence-count.ts';
 import { PresenceEngine } from './presence-engine.ts';
 import { holderName, readHolder } from './presence-keys.ts';
 import { PresenceSetting } from './presence-setting.ts';
@@ -38,7 +41,7 @@ const GROUPS_PER_STEP = 100;
  * @throws RedisUrlError, StoreUnavailableError
  */
 export async function openRedisPresence({ url }: { readonly url: string }): Promise<PresenceStore> {
-  const connection = await RedisConnection.open(parseRedisUrl(url));
+  const connection = await RedisConnection.open(parseRedisUrl(url), 'presence');
   try {
     return new RedisPresence(connection, await openChannels(connection));
   } catch (error) {
@@ -49,6 +52,7 @@ export async function openRedisPresence({ url }: { readonly url: string }): Prom
 
 /** Every atomic step is a script: see lua/. */
 class RedisPresence implements PresenceStore {
+  readonly isInProcess = false;
   readonly #connection: RedisConnection;
   readonly #channels: RedisChannels;
   readonly #engine: PresenceEngine;
@@ -63,6 +67,10 @@ class RedisPresence implements PresenceStore {
     this.#due = new DueGroups(this.#engine);
     this.#setting = new PresenceSetting(this.#engine, this.#due);
     this.#watches = new GroupWatches(this.#engine, channels, this.#due);
+  }
+
+  get metrics(): readonly Metric[] {
+    return [...this.#connection.metrics, this.#setting.batchSizes];
   }
 
   ping(): Promise<void> {
@@ -152,6 +160,10 @@ class RedisPresence implements PresenceStore {
     const expired = await this.#due.sweep(now);
     expired.sort((a, b) => Math.floor(a.deadline / 1_000) - Math.floor(b.deadline / 1_000));
     return expired.map(({ expiry }) => expiry);
+  }
+
+  count(): Promise<PresenceCount> {
+    return countPresence(this.#engine);
   }
 
   watch(scope: PresenceScope, now: number, watcher: PresenceWatcher): Promise<PresenceWatch> {

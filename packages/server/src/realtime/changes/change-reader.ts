@@ -15,7 +15,7 @@ import type { Text } from '../text/pieces.ts';
 /** Events are written in texts of about this length, in UTF-16 units: more of them wait only for a network that takes them. */
 const TEXT_LENGTH = 64 * 1_024;
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly feed: ChangeFeed;
   readonly log: Logger;
   readonly ended: (reader: ChangeReader) => void;

@@ -37,9 +37,10 @@ export class ChannelIndex<Channel extends Filtered> {
   }
 
   /** All channels that may show one of these locations, each once; among them some that do not. */
-  near(...locations: readonly string[]): Set<Channel> {
-    const found = new Set(this.#channels.get(EVERYWHERE));
-    if (found.size === this.#keys.size) return found;
+  near(...locations: readonly string[]): ReadonlySet<Channel> {
+    const everywhere = this.#channels.get(EVERYWHERE);
+    if (everywhere?.size === this.#keys.size) return everywhere;
+    const found = new Set(everywhere);
     for (const location of locations) {
       for (const key of [exactKey(location), ...cachedPairsOf(location)]) {
         for (const channel of this.#channels.get(key) ?? []) found.add(channel);

@@ -18,7 +18,7 @@ const MISSED_MAX_BYTES = 1_048_576;
 const NO_TEXT = textOf([]);
 
 /** Users whose durable locations are to be read again; null for all. */
-export interface Stale {
+interface Stale {
   userIds: Set<string> | null;
 }
 
@@ -51,7 +51,8 @@ export class Channel {
   #sentTo: number;
   /** The batch that is being sent. */
   #sending: Batch | null = null;
-  #sent: Promise<void> = Promise.resolve();
+  /** Resolves when what is being sent has been; null while nothing is. Never rejects. */
+  #sent: Promise<unknown> | null = null;
   /** The text for new readers, until something changes. */
   #snapshot: Opening | null = null;
   /** Of the keys of texts that were written since the last batch. */
@@ -100,24 +101,23 @@ export class Channel {
     return this.#sending !== null;
   }
 
-  /** Takes the events that came of the group's event at this offset, complete and filtered. */
-  record(offset: number, events: readonly ReaderEvent[]): void {
-    if (events.length === 0) return;
+  /** Takes an event that came of the group's event at this offset, filtered. Those of one offset come together. */
+  record(offset: number, event: ReaderEvent): void {
     this.#dropSnapshot();
-    for (const event of events) this.#pending.push(this.#state.entries.entryOf(offset, event));
+    this.#pending.push(this.#state.entries.entryOf(offset, event));
   }
 
-  /** Sends pending events to all readers, one by one or merged, after what is being sent already. Never rejects. */
-  send(isMerged = false): Promise<void> {
-    this.#sent = this.#sent
-      .then(() => this.#send(isMerged))
-      .catch((defect) => {
-        // The same entries would throw again; the readers get a snapshot instead.
-        this.#pending = [];
-        this.#sending = null;
-        this.#onDefect(defect);
-      });
-    return this.#sent;
+  /**
+   * Sends pending events to all readers, one by one or merged, after what is being sent already. Null where nothing has to be
+   * waited for. Never rejects.
+   */
+  send(isMerged = false): Promise<unknown> | null {
+    const sent = this.#sent === null ? this.#send(isMerged) : this.#sent.then(() => this.#send(isMerged));
+    this.#sent = sent;
+    void sent?.then(() => {
+      if (this.#sent === sent) this.#sent = null;
+    });
+    return sent;
   }
 
   /** All that the filter shows. Call it in the feed's order. */
@@ -210,15 +210,35 @@ export class Channel {
     this.#snapshot = null;
   }
 
-  async #send(isMerged: boolean): Promise<void> {
-    if (this.#pending.length === 0) return;
-    const batch = this.#nextBatch(isMerged);
-    this.#sending = batch;
-    await inTicks(this.readers, batch.text.writes, (reader) => {
-      // The channel may have been suspended meanwhile.
-      if (this.#sending === batch) reader.take(batch);
-    });
+  #send(isMerged: boolean): Promise<void> | null {
+    if (this.#pending.length === 0) return null;
+    try {
+      const batch = this.#nextBatch(isMerged);
+      this.#sending = batch;
+      const given = inTicks(this.readers, batch.text.writes, (reader) => {
+        // The channel may have been suspended meanwhile.
+        if (this.#sending === batch) reader.take(batch);
+      });
+      if (given !== null) return given.then(() => this.#endBatch());
+      this.#endBatch();
+    } catch (defect) {
+      // The same entries would throw again; the readers get a snapshot instead.
+      this.#pending = [];
+      this.#endBatch();
+      this.#onDefect(defect);
+    }
+    return null;
+  }
+
+  #endBatch(): void {
     this.#sending = null;
+  }
+
+  #countSent(events: number): void {
+    const { counts, batchText } = this.#state;
+    counts.sent.value += batchText.size;
+    counts.merged.value += events - batchText.size;
+    counts.writes.value += this.readers.size;
   }
 
   #nextBatch(isMerged: boolean): Batch {
@@ -229,11 +249,14 @@ export class Channel {
       first: (entries[0] as Entry).offset,
       to,
       text: this.#state.batchText.of({
-        ...{ entries, isMerged, to },
+        entries,
+        isMerged,
+        to,
         showsData: this.view.showsData,
         idAt: this.#idAt,
       }),
     };
+    this.#countSent(entries.length);
     this.#pending = [];
     this.#recent.add(entries);
     this.#missedPrefix = this.#state.missedTexts.newPrefix();
@@ -242,18 +265,34 @@ export class Channel {
   }
 }
 
-/** Calls `give`, which makes so many writes, with each reader, and lets other work of the process run in between. */
-async function inTicks(
+/**
+ * Calls `give`, which makes so many writes and never throws, with each reader, and lets other work of the process run in between.
+ * Null where the writes are those of one event-loop tick.
+ */
+function inTicks(
   readers: Iterable<ChannelReader>,
   writesEach: number,
   give: (reader: ChannelReader) => void,
-): Promise<void> {
-  let writes = 0;
-  for (const reader of readers) {
-    give(reader);
-    writes += writesEach;
-    if (writes < WRITES_PER_TICK) continue;
-    writes = 0;
-    await nextIteration();
+): Promise<void> | null {
+  const rest = readers[Symbol.iterator]();
+  return giveSome(rest, writesEach, give) ? null : giveRest(rest, writesEach, give);
+}
+
+async function giveRest(...[rest, writesEach, give]: Parameters<typeof giveSome>): Promise<void> {
+  do await nextIteration();
+  while (!giveSome(rest, writesEach, give));
+}
+
+/** The calls of one tick. True where all readers had theirs. */
+function giveSome(
+  readers: Iterator<ChannelReader>,
+  writesEach: number,
+  give: (reader: ChannelReader) => void,
+): boolean {
+  for (let writes = 0; writes < WRITES_PER_TICK; writes += writesEach) {
+    const { done, value } = readers.next();
+    if (done === true) return true;
+    give(value);
   }
+  return false;
 }

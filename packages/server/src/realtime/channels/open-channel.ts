@@ -24,7 +24,7 @@ export async function openChannel(
     if (channel.stale !== stale) return;
     if (channel.view.showsUsers) {
       state.profiles.need();
-      await state.profiles.read(store, state.scope, state.userIds());
+      await state.profiles.read(store, state.scope, state.profiles.unknown(state.userIds()));
     }
     channel.view.replaceDurable(await upToDate(locations, stale.userIds, store, state, channel));
     channel.restart(clock.now());

@@ -21,7 +21,7 @@ export interface Missed {
   readonly head: number;
 }
 
-export interface Resumed {
+interface Resumed {
   readonly opening: Opening;
   /** Up to this offset the reader may already have some of the events that it is sent. */
   readonly knownTo: number;

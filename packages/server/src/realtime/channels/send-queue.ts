@@ -56,7 +56,7 @@ export class SendQueue {
 
   #send(channel: Channel, isMerged: boolean): void {
     this.#budget.spend(channel.readers.size);
-    void channel.send(isMerged).then(() => {
+    void channel.send(isMerged)?.then(() => {
       if (channel.hasPending) this.add(channel);
     });
   }

@@ -61,7 +61,7 @@ class SnapshotText implements Text {
 
   frames(watch: string): Pieces {
     this.#frames ??= this.#within(watchedSnapshot(this.#id));
-    return new FramedPieces(watchHead(watch), this.#frames);
+    return new FramedPieces(Buffer.from(watchHead(watch)), this.#frames);
   }
 
   #within({ head, tail }: { readonly head: string; readonly tail: string }): PartPieces {

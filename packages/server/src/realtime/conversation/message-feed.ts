@@ -3,7 +3,6 @@ import { threadNotFound } from '../../core/conversation-errors.ts';
 import type { ThreadChanges } from '../../store/ports/conversation-feed.ts';
 import { MARKDOWN_END, type MessageRecord } from '../../store/ports/messages.ts';
 import type { ThreadPosition } from '../../store/ports/threads.ts';
-import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   appendedEvent,
@@ -14,11 +13,11 @@ import {
   removedEvent,
   threadEvent,
 } from '../../wire/conversation-events.ts';
-import { heartbeatText } from '../../wire/event-text.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
-import { commentOf, textOf } from '../text/events-text.ts';
+import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
-import type { EventSession, EventSource } from './event-session.ts';
+import { ConversationFeed, NOWHERE } from './conversation-feed.ts';
+import type { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 import { ThreadTexts } from './thread-texts.ts';
 
@@ -26,9 +25,6 @@ import { ThreadTexts } from './thread-texts.ts';
 const SNAPSHOT = { order: 'descending', after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
 /** Of how many messages the feed remembers the length, so that an append is sent as its text alone. */
 const REMEMBERED_MAX = 1_000;
-
-/** The position of a reader who needs a snapshot. */
-const NOWHERE = -1;
 
 /** How long a message was when the feed last sent it. */
 interface Remembered {
@@ -51,17 +47,11 @@ interface FeedEvent {
  * reads what came after its position whenever it is notified of a change, so every process sends the same events in the same
  * order, and a lost notification only delays them.
  */
-export class MessageFeed implements EventSource {
-  readonly sessions = new Set<EventSession>();
-  readonly project: ProjectKey;
+export class MessageFeed extends ConversationFeed {
   readonly threadId: string;
   readonly groupId: string;
-  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
-  idleSince: number | null;
-  readonly #parts: FeedParts;
   readonly #remembered = new Map<string, Remembered>();
   readonly #update = new Repeated(() => this.#read());
-  #at: EventPosition;
 
   constructor(
     project: ProjectKey,
@@ -69,29 +59,19 @@ export class MessageFeed implements EventSource {
     at: EventPosition,
     parts: FeedParts,
   ) {
-    this.project = project;
+    super(project, at, parts);
     this.threadId = thread.id;
     this.groupId = thread.groupId;
-    this.#at = at;
-    this.#parts = parts;
-    this.idleSince = parts.clock.now();
   }
 
   /** Adds a reader, who resumes from a position where that can be, and begins with a snapshot otherwise. */
   async join(session: EventSession, from: EventPosition | null): Promise<void> {
-    this.sessions.add(session);
-    this.idleSince = null;
+    this.add(session);
     await this.#update.request();
     if (session.ending !== null) return;
-    const resumes = from !== null && from.epoch === this.#at.epoch && from.position <= this.#at.position;
+    const resumes = from !== null && from.epoch === this.at.epoch && from.position <= this.at.position;
     if (resumes) session.position = from.position;
     else session.opening = await this.#snapshot(session);
-  }
-
-  ended(session: EventSession): void {
-    this.sessions.delete(session);
-    if (this.sessions.size === 0) this.idleSince = this.#parts.clock.now();
-    this.#parts.ended(session);
   }
 
   /** Reads and sends what came after the feed's position. */
@@ -101,36 +81,30 @@ export class MessageFeed implements EventSource {
 
   /** Whether the thread is where the feed is. */
   isAt(at: ThreadPosition | undefined): boolean {
-    return at?.epoch === this.#at.epoch && at.position === this.#at.position;
+    return at?.epoch === this.at.epoch && at.position === this.at.position;
   }
 
-  /** Readers who lag get what they missed once the network takes more. */
+  /** Call it once a second. */
   tick(): void {
-    for (const session of this.sessions) session.resume();
-  }
-
-  heartbeat(): void {
-    const comment = commentOf(heartbeatText(eventId(this.#at)));
-    for (const session of [...this.sessions])
-      session.heartbeat(session.position === this.#at.position ? comment : null);
+    this.resumeAll();
   }
 
   async catchUp(session: EventSession): Promise<void> {
     try {
       while (session.ending === null && !session.isFull) {
         // Changes after the feed's position are sent to all readers.
-        if (session.position >= this.#at.position) return session.caughtUp();
+        if (session.position >= this.at.position) return session.caughtUp();
         await this.#sendMissed(session);
       }
     } catch (error) {
-      this.#failed(error, [session]);
+      this.failed(error, [session]);
     }
   }
 
   /** Sends a bounded piece of what came after the reader's position. */
   async #sendMissed(session: EventSession): Promise<void> {
     const changes = await this.#changesSince(session.position);
-    if (changes.kind === 'threadAbsent' || changes.epoch !== this.#at.epoch) {
+    if (changes.kind === 'threadAbsent' || changes.epoch !== this.at.epoch) {
       session.end(threadNotFound(this.threadId));
     } else if (changes.kind === 'gone') {
       session.write(await this.#snapshot(session));
@@ -146,14 +120,14 @@ export class MessageFeed implements EventSource {
     try {
       if (await this.#readOnce()) void this.#update.request();
     } catch (error) {
-      this.#failed(error, this.sessions);
+      this.failed(error, this.sessions);
     }
   }
 
   /** Reads and sends what came after the feed's position. Whether there may be more. */
   async #readOnce(): Promise<boolean> {
     if (this.sessions.size === 0) return false;
-    const { position, epoch } = this.#at;
+    const { position, epoch } = this.at;
     const changes = await this.#changesSince(position);
     // With another epoch, the thread is another one of the same ID.
     if (changes.kind === 'threadAbsent' || changes.epoch !== epoch) {
@@ -168,31 +142,28 @@ export class MessageFeed implements EventSource {
     const events = this.#eventsOf(changes, position);
     for (const message of changes.messages) this.#remember(message);
     for (const { id } of changes.removed) this.#remembered.delete(id);
-    this.#at = { epoch, position: changes.position };
+    this.at = { epoch, position: changes.position };
     await this.#send(events, position, changes);
     return true;
   }
 
   /** Each reader gets a snapshot: what came after the feed's position is not stored, or the store came back older. */
   async #beginAgain(): Promise<void> {
-    const { store, reads } = this.#parts;
+    const { store, reads } = this.parts;
     const ids = [this.threadId];
     const positions = await reads.run(this.project, () =>
       store.conversationFeed.positions(this.project, ids),
     );
     const at = positions.get(this.threadId);
-    if (at?.epoch !== this.#at.epoch) return this.#endAll();
+    if (at?.epoch !== this.at.epoch) return this.#endAll();
     this.#remembered.clear();
-    this.#at = at;
-    for (const session of this.sessions) {
-      session.position = NOWHERE;
-      session.fallBehind();
-      session.resume();
-    }
+    this.at = at;
+    this.restartAll();
+    this.resumeAll();
   }
 
   #changesSince(position: number) {
-    const { store, reads } = this.#parts;
+    const { store, reads } = this.parts;
     return reads.run(this.project, () =>
       store.conversationFeed.changesSince(this.project, this.threadId, position),
     );
@@ -254,7 +225,7 @@ export class MessageFeed implements EventSource {
   }
 
   #threadTexts({ thread, epoch, threadPosition: position }: ThreadChanges, sessions: Iterable<EventSession>) {
-    return ThreadTexts.of(this.#parts, this.project, thread, eventId({ epoch, position }), sessions);
+    return ThreadTexts.of(this.parts, this.project, thread, eventId({ epoch, position }), sessions);
   }
 
   /** A reader who began in between has a part of the events: an append to what it has is sent as the whole message. */
@@ -274,7 +245,7 @@ export class MessageFeed implements EventSource {
 
   /** The newest messages, for one reader, who has everything up to the position that they are of. */
   async #snapshot(session: EventSession): Promise<Text> {
-    const { store, reads, pageTokens } = this.#parts;
+    const { store, reads, pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
     const [page, thread] = await reads.run(this.project, () =>
       Promise.all([
@@ -285,12 +256,12 @@ export class MessageFeed implements EventSource {
         store.threads.find(this.project, this.threadId, viewer),
       ]),
     );
-    if (page === null || thread === null || page.at.epoch !== this.#at.epoch) {
+    if (page === null || thread === null || page.at.epoch !== this.at.epoch) {
       session.end(threadNotFound(this.threadId));
       return textOf([]);
     }
     session.position = page.at.position;
-    if (page.at.position === this.#at.position) for (const message of page.messages) this.#remember(message);
+    if (page.at.position === this.at.position) for (const message of page.messages) this.#remember(message);
     const list = [this.project, 'messages', this.threadId, 'descending'];
     const token = page.last === null ? null : pageTokens.issue(list, page.last);
     return textOf([messagesSnapshot(thread, page.messages, token, eventId(page.at))]);
@@ -300,14 +271,7 @@ export class MessageFeed implements EventSource {
     for (const session of [...this.sessions]) session.end(threadNotFound(this.threadId));
   }
 
-  /** Where the store is away, the next revalidation goes on; another failure ends the streams, which come back. */
-  #failed(err: unknown, sessions: Iterable<EventSession>): void {
-    if (err instanceof StoreUnavailableError) {
-      // Changes that were read and not sent are read again.
-      for (const session of sessions) if (session.position < this.#at.position) session.fallBehind();
-      return;
-    }
-    this.#parts.log.error({ err, threadId: this.threadId }, 'a stream of messages failed');
-    for (const session of [...sessions]) session.disconnect();
+  protected logFailure(err: unknown): void {
+    this.parts.log.error({ err, threadId: this.threadId }, 'a stream of messages failed');
   }
 }

@@ -5,20 +5,18 @@ import { Repeated } from '../../concurrency/repeated.ts';
 import { slices } from '../../core/slices.ts';
 import type { ThreadFilter, ThreadPage, ThreadRecord } from '../../store/ports/threads.ts';
 import type { Revision } from '../../store/precondition.ts';
-import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   type EventPosition,
-  eventId,
   removedEvent,
   threadEvent,
   threadsSnapshot,
 } from '../../wire/conversation-events.ts';
-import { heartbeatText } from '../../wire/event-text.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
-import { commentOf, textOf } from '../text/events-text.ts';
+import { textOf } from '../text/events-text.ts';
 import type { Text } from '../text/pieces.ts';
-import type { EventSession, EventSource } from './event-session.ts';
+import { ConversationFeed, NOWHERE } from './conversation-feed.ts';
+import type { EventSession } from './event-session.ts';
 import type { FeedParts } from './feed-parts.ts';
 import type { Differences } from './revision-walk.ts';
 import { ThreadTexts } from './thread-texts.ts';
@@ -34,9 +32,6 @@ const WAITING_MAX = 1_000;
 /** How many readers are written to in one event-loop tick. */
 const WRITTEN_AT_ONCE = 50;
 
-/** The position of a reader who needs a snapshot. */
-const NOWHERE = -1;
-
 /** A thread changed, or left the list. */
 interface ListEvent {
   readonly position: number;
@@ -47,17 +42,10 @@ interface ListEvent {
  * The threads of one group that pass a filter, for all of its streams on this process. Changes are collected for up to a second
  * (the hub's tick), then each changed thread is read once.
  */
-export class ThreadListFeed implements EventSource {
-  readonly sessions = new Set<EventSession>();
-  /** When the last reader left, in milliseconds since the epoch; null while there are readers. */
-  idleSince: number | null;
-  readonly #project: ProjectKey;
+export class ThreadListFeed extends ConversationFeed {
   readonly #filter: ThreadFilter;
   readonly #listName: readonly (string | number)[];
-  readonly #parts: FeedParts;
   readonly #beginComparison: () => Promise<void>;
-  #epoch = newEpoch();
-  #position = 0;
   /** With the revision that the thread had before, or null where it is sent in any case. */
   #waiting = new Map<string, Revision | null>();
   /** The revision that was sent last; null: the filter hides the thread. */
@@ -75,28 +63,19 @@ export class ThreadListFeed implements EventSource {
     parts: FeedParts,
     beginComparison: () => Promise<void>,
   ) {
-    this.#project = project;
+    super(project, { epoch: newEpoch(), position: 0 }, parts);
     this.#filter = filter;
     this.#listName = listName;
-    this.#parts = parts;
     this.#beginComparison = beginComparison;
-    this.idleSince = parts.clock.now();
   }
 
   async join(session: EventSession, from: EventPosition | null): Promise<void> {
-    this.sessions.add(session);
-    this.idleSince = null;
+    this.add(session);
     await this.#begin();
     if (session.ending !== null) return;
-    const isKnown = from !== null && from.epoch === this.#epoch && this.#covers(from.position);
+    const isKnown = from !== null && from.epoch === this.at.epoch && this.#covers(from.position);
     if (isKnown) session.position = from.position;
     else session.opening = await this.#snapshot(session);
-  }
-
-  ended(session: EventSession): void {
-    this.sessions.delete(session);
-    if (this.sessions.size === 0) this.idleSince = this.#parts.clock.now();
-    this.#parts.ended(session);
   }
 
   /** The thread is read with the next tick. */
@@ -128,14 +107,8 @@ export class ThreadListFeed implements EventSource {
 
   /** Call it once a second. */
   tick(): void {
-    for (const session of this.sessions) session.resume();
+    this.resumeAll();
     if (this.#waiting.size > 0 || this.#beginning === null) void this.#update.request();
-  }
-
-  heartbeat(): void {
-    const comment = commentOf(heartbeatText(this.#id(this.#position)));
-    for (const session of [...this.sessions])
-      session.heartbeat(session.position === this.#position ? comment : null);
   }
 
   async catchUp(session: EventSession): Promise<void> {
@@ -143,9 +116,9 @@ export class ThreadListFeed implements EventSource {
       const missed = this.#covers(session.position) ? this.#after(session.position) : null;
       if (missed === null || missed.length > SNAPSHOT.limit) session.write(await this.#snapshot(session));
       else await this.#sendMissed(session, missed);
-      if (session.position >= this.#position) session.caughtUp();
+      if (session.position >= this.at.position) session.caughtUp();
     } catch (error) {
-      this.#failed(error, [session]);
+      this.failed(error, [session]);
     }
   }
 
@@ -157,7 +130,7 @@ export class ThreadListFeed implements EventSource {
       await this.#begin();
       changed = this.#waiting;
       this.#waiting = new Map();
-      const from = this.#position;
+      const from = this.at.position;
       const threads = new Map<string, ThreadRecord | null>();
       for (const [threadId, known] of changed) {
         const thread = await this.#find(threadId, null);
@@ -169,14 +142,14 @@ export class ThreadListFeed implements EventSource {
       if (events.length > 0) await this.#send(events, threads);
     } catch (error) {
       for (const [threadId, known] of changed) this.#wait(threadId, known);
-      this.#failed(error, this.sessions);
+      this.failed(error, this.sessions);
     }
   }
 
   /** The thread with the `unread` of a client token's user, where the filter shows it. */
   async #find(threadId: string, viewer: string | null): Promise<ThreadRecord | null> {
-    const { store, reads } = this.#parts;
-    const thread = await reads.run(this.#project, () => store.threads.find(this.#project, threadId, viewer));
+    const { store, reads } = this.parts;
+    const thread = await reads.run(this.project, () => store.threads.find(this.project, threadId, viewer));
     return thread !== null && passes(thread, this.#filter) ? thread : null;
   }
 
@@ -187,8 +160,9 @@ export class ThreadListFeed implements EventSource {
     this.#sent.set(threadId, revision);
     if (this.#sent.size > REMEMBERED_MAX) this.#sent.delete(this.#sent.keys().next().value as string);
     if (sent === revision) return;
-    this.#position += 1;
-    this.#events.push({ position: this.#position, threadId });
+    const position = this.at.position + 1;
+    this.at = { epoch: this.at.epoch, position };
+    this.#events.push({ position, threadId });
     if (this.#events.length > STORED_EVENTS_MAX) this.#events.shift();
   }
 
@@ -197,7 +171,7 @@ export class ThreadListFeed implements EventSource {
     events: readonly ListEvent[],
     threads: ReadonlyMap<string, ThreadRecord | null>,
   ): Promise<void> {
-    const [from, position] = [(events[0]?.position ?? 0) - 1, this.#position];
+    const [from, position] = [(events[0]?.position ?? 0) - 1, this.at.position];
     const texts: (ThreadTexts | null)[] = [];
     for (const event of events) {
       const thread = threads.get(event.threadId) ?? null;
@@ -225,36 +199,36 @@ export class ThreadListFeed implements EventSource {
   }
 
   #textsOf(thread: ThreadRecord, { position }: ListEvent, sessions: Iterable<EventSession>) {
-    return ThreadTexts.of(this.#parts, this.#project, thread, this.#id(position), sessions);
+    return ThreadTexts.of(this.parts, this.project, thread, this.idAt(position), sessions);
   }
 
   /** Sends the events as the threads are now. */
   async #sendMissed(session: EventSession, events: readonly ListEvent[]): Promise<void> {
-    const [epoch, position] = [this.#epoch, this.#position];
+    const { epoch, position } = this.at;
     const viewer = session.request.viewer?.userId ?? null;
     const changes: StreamEvent[] = [];
     for (const event of events) changes.push(this.#event(event, await this.#find(event.threadId, viewer)));
     // Where the feed has begun again, the reader begins with a snapshot.
-    if (epoch !== this.#epoch) return;
+    if (epoch !== this.at.epoch) return;
     session.position = position;
     session.write(textOf(changes));
   }
 
   #event({ position, threadId }: ListEvent, thread: ThreadRecord | null): StreamEvent {
     return thread === null
-      ? removedEvent(threadId, this.#id(position))
-      : threadEvent(thread, this.#id(position));
+      ? removedEvent(threadId, this.idAt(position))
+      : threadEvent(thread, this.idAt(position));
   }
 
   async #snapshot(session: EventSession): Promise<Text> {
-    const { pageTokens } = this.#parts;
+    const { pageTokens } = this.parts;
     const viewer = session.request.viewer?.userId ?? null;
-    const [epoch, position] = [this.#epoch, this.#position];
+    const { epoch, position } = this.at;
     const { threads, last } = await this.#head(viewer);
     // Changes from before the feed began again are read once more.
-    session.position = epoch === this.#epoch ? position : NOWHERE;
+    session.position = epoch === this.at.epoch ? position : NOWHERE;
     const token = last === null ? null : pageTokens.issue([...this.#listName], last);
-    return textOf([threadsSnapshot(threads, token, this.#id(position))]);
+    return textOf([threadsSnapshot(threads, token, this.idAt(position))]);
   }
 
   /** The last event of each thread after a position. */
@@ -277,39 +251,26 @@ export class ThreadListFeed implements EventSource {
     await this.#beginComparison();
     this.#waiting.clear();
     const { threads } = await this.#head(null);
-    this.#epoch = newEpoch();
+    this.at = { epoch: newEpoch(), position: this.at.position };
     this.#sent.clear();
     this.#events.length = 0;
     for (const { id, revision } of threads) this.#sent.set(id, revision);
-    for (const session of this.sessions) {
-      session.position = NOWHERE;
-      session.fallBehind();
-    }
+    this.restartAll();
   }
 
   #head(viewer: string | null): Promise<ThreadPage> {
-    const { store, reads } = this.#parts;
+    const { store, reads } = this.parts;
     const request = { ...SNAPSHOT, filter: this.#filter, viewer };
-    return reads.run(this.#project, () => store.threads.list(this.#project, request));
+    return reads.run(this.project, () => store.threads.list(this.project, request));
   }
 
   #covers(position: number): boolean {
-    const oldest = this.#events[0]?.position ?? this.#position + 1;
-    return position <= this.#position && position >= oldest - 1;
+    const oldest = this.#events[0]?.position ?? this.at.position + 1;
+    return position <= this.at.position && position >= oldest - 1;
   }
 
-  #id(position: number): string {
-    return eventId({ epoch: this.#epoch, position });
-  }
-
-  #failed(err: unknown, sessions: Iterable<EventSession>): void {
-    if (err instanceof StoreUnavailableError) {
-      // Changes that were read and not sent are read again.
-      for (const session of sessions) if (session.position < this.#position) session.fallBehind();
-      return;
-    }
-    this.#parts.log.error({ err, groupId: this.#filter.groupId }, 'a stream of threads failed');
-    for (const session of [...sessions]) session.disconnect();
+  protected logFailure(err: unknown): void {
+    this.parts.log.error({ err, groupId: this.#filter.groupId }, 'a stream of threads failed');
   }
 }
 

@@ -19,6 +19,8 @@ export type Arrival = Extract<ReaderEvent, { type: 'arrived' }>;
 export interface Entry {
   readonly offset: number;
   readonly event: ReaderEvent;
+  /** How many lists store the entry. Undefined until one has. */
+  lists?: number | undefined;
   /** No list stores the entry any longer, because the group's channels store too much. */
   isDropped?: boolean;
 }

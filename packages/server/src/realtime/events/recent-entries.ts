@@ -1,4 +1,5 @@
-import { type Entry, textLength } from './reader-event.ts';
+import { EntryQueue } from './entry-queue.ts';
+import type { Entry } from './reader-event.ts';
 
 /** How many entries are stored, and of how much text in all: less where the group's channels store too much together. */
 const ENTRIES_MAX = 1_000;
@@ -11,8 +12,8 @@ const TEXT_MAX_LENGTH = 1_000_000;
 export class RecentEntries {
   /** All entries after this offset are stored. */
   #from: number;
-  #entries: Entry[] = [];
-  #textLength = 0;
+  readonly #entries = new EntryQueue();
+  #isReleased = false;
 
   constructor(from: number) {
     this.#from = from;
@@ -21,7 +22,7 @@ export class RecentEntries {
   add(entries: readonly Entry[]): void {
     for (const entry of entries) {
       this.#entries.push(entry);
-      this.#textLength += textLength(entry);
+      entry.lists = (entry.lists ?? 0) + 1;
     }
     this.trim();
   }
@@ -33,28 +34,39 @@ export class RecentEntries {
 
   /** The entries after an offset; null when some of them are dropped. */
   after(offset: number): Entry[] | null {
-    if (!this.covers(offset)) return null;
-    const index = this.#entries.findIndex((entry) => entry.offset > offset);
-    return index === -1 ? [] : this.#entries.slice(index);
+    return this.covers(offset) ? this.#entries.after(offset) : null;
   }
 
   /** Drops everything, as if readers had been sent all entries up to this offset. */
   restart(from: number): void {
+    while (this.#entries.length > 0) this.#drop();
     this.#from = from;
-    this.#entries = [];
-    this.#textLength = 0;
   }
 
   /** Drops the oldest entries above the limits, and those that are dropped in the whole group. */
   trim(): void {
-    let dropped = 0;
-    for (const entry of this.#entries) {
-      const isWithin = this.#entries.length - dropped <= ENTRIES_MAX && this.#textLength <= TEXT_MAX_LENGTH;
-      if (isWithin && entry.isDropped !== true) break;
-      this.#textLength -= textLength(entry);
-      this.#from = entry.offset;
-      dropped += 1;
-    }
-    if (dropped > 0) this.#entries.splice(0, dropped);
+    const entries = this.#entries;
+    while (
+      entries.length > ENTRIES_MAX ||
+      entries.textLength > TEXT_MAX_LENGTH ||
+      entries.first?.isDropped === true
+    )
+      this.#drop();
+  }
+
+  /** The group's entries do not depend on this list any more. Its own stay valid. */
+  release(): void {
+    this.#isReleased = true;
+    for (const entry of this.#entries.after(-1)) this.#forget(entry);
+  }
+
+  #drop(): void {
+    const entry = this.#entries.shift() as Entry;
+    this.#from = entry.offset;
+    if (!this.#isReleased) this.#forget(entry);
+  }
+
+  #forget(entry: Entry): void {
+    entry.lists = (entry.lists ?? 0) - 1;
   }
 }

@@ -223,17 +223,20 @@ export class FollowedGroup {
   #schedule(): void {
     const generation = this.#generation;
     setImmediate(() => {
-      this.inOrder(async () => {
-        if (generation === this.#generation && this.#phase === 'following') await this.#applyEvents();
-      }).catch((error) => this.#lose(generation, error));
+      this.inOrder(() => this.#applyDue(generation)).catch((error) => this.#lose(generation, error));
     });
   }
 
-  async #applyEvents(): Promise<void> {
+  #applyDue(generation: number): Promise<void> {
+    const isDue = generation === this.#generation && this.#phase === 'following';
+    return isDue ? this.#applyEvents() : Promise.resolve();
+  }
+
+  #applyEvents(): Promise<void> {
     const events = this.#events;
     this.#events = [];
     for (const { numbered, checksum } of events) this.#state.addChecksum(numbered[0], checksum);
-    await this.#follower.apply(events.map(({ numbered }) => numbered));
+    return this.#follower.apply(events.map(({ numbered }) => numbered));
   }
 
   /** Does nothing where this watch has been given up. */

@@ -24,6 +24,7 @@ interface Hidden {
   readonly ephemeral: readonly string[];
 }
 
+const NOBODY: Hidden = { all: [], ephemeral: [] };
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
 /**
@@ -42,24 +43,29 @@ export class GroupChanges {
   }
 
   /**
-   * Applies events in order, and calls `afterEach` when the channels have an event. New users are shown at first. A user may
+   * Applies events in order, and calls `afterEach` when the channels have an event; null where nothing has to be waited for. New users are shown at first. A user may
    * have been set deleted at the same moment, so all new users are read at once, and hidden with the last event if need be.
    */
   async apply(
     events: readonly NumberedEvent[],
-    afterEach: (event: PresenceEvent) => Promise<void>,
+    afterEach: (event: PresenceEvent) => Promise<void> | null,
   ): Promise<void> {
-    const hidden = await this.#readNewUsers(events);
-    for (const [index, [offset, event]] of events.entries()) {
-      const change = await this.#change(event);
+    const users = this.#newUsers(events);
+    const hidden = users.size === 0 ? NOBODY : await this.#hiddenOf(users);
+    const last = events.at(-1);
+    for (const numbered of events) {
+      const [offset, event] = numbered;
+      const changing = this.#change(event);
+      const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
-      this.#record(index === events.length - 1 ? this.#hide(change, hidden) : change);
-      await afterEach(event);
+      this.#record(numbered === last && hidden !== NOBODY ? this.#hide(change, hidden) : change);
+      const after = afterEach(event);
+      if (after !== null) await after;
     }
   }
 
-  async #readNewUsers(events: readonly NumberedEvent[]): Promise<Hidden> {
-    /** The membership of each user's ephemeral presence; null where there is only durable presence. */
+  /** The membership of each new user's ephemeral presence; null where there is only durable presence. */
+  #newUsers(events: readonly NumberedEvent[]): Map<string, Incarnation | null> {
     const users = new Map<string, Incarnation | null>();
     for (const [, event] of events) {
       if (event.type === 'arrived') {
@@ -69,8 +75,12 @@ export class GroupChanges {
         users.set(event.userId, users.get(event.userId) ?? null);
       }
     }
+    return users;
+  }
+
+  async #hiddenOf(users: ReadonlyMap<string, Incarnation | null>): Promise<Hidden> {
     const visible = await this.#presentable([...users.keys()]);
-    await this.#state.profiles.read(this.#store, this.#state.scope, [...users.keys()]);
+    await this.#readNewProfiles([...users.keys()]);
     const isHidden = ([id, incarnation]: [string, Incarnation | null]) =>
       !visible.has(id) || (incarnation !== null && visible.get(id) !== incarnation);
     return {
@@ -114,11 +124,18 @@ export class GroupChanges {
     );
   }
 
+  /** Of users who were not there: what is known of them can be of before they left. */
+  async #readNewProfiles(userIds: readonly string[]): Promise<void> {
+    const { profiles, scope } = this.#state;
+    const absent = userIds.filter((id) => !this.#state.has(id));
+    await profiles.read(this.#store, scope, absent);
+  }
+
   async #rereadProfiles(userIds: readonly string[]): Promise<GroupChange> {
     const { profiles, scope } = this.#state;
     if (!profiles.isNeeded) return { ephemeral: [], durable: NO_DURABLE };
     const present = userIds.filter((id) => this.#state.has(id));
-    const changed = await profiles.read(this.#store, scope, present, true);
+    const changed = await profiles.read(this.#store, scope, present);
     const users = changed.map((userId) => ({
       ...{ type: 'user' as const, userId },
       user: profiles.get(userId) as Json,
@@ -157,6 +174,8 @@ export class GroupChanges {
       ephemeral.push(...this.#withProfiles(view.setVisible(id, visible.get(id) === view.incarnationOf(id))));
     }
     const read = this.#reader(named === null ? null : [...visible.keys()]);
+    if (this.#state.profiles.isNeeded)
+      await this.#readNewProfiles([...visible.keys(), ...(named === null ? (await read(null)).keys() : [])]);
     const durable = await this.#applyToViews(async (shown) => {
       const locations = await read(shown.filter.location);
       const ids = named ?? new Set([...shown.durableUserIds(), ...locations.keys()]);
@@ -228,19 +247,14 @@ export class GroupChanges {
 
   /** Gives each open channel what it shows of a change; all of the state is at the offset now. */
   #record({ ephemeral, durable }: GroupChange): void {
-    const shown = new Map<Channel, ReaderEvent[]>();
+    const { offset } = this.#state;
     for (const event of ephemeral) {
       for (const channel of this.#channels.near(event)) {
-        const seen = channel.view.filtered(event);
-        if (seen === null) continue;
-        const events = shown.get(channel);
-        if (events === undefined) shown.set(channel, [seen]);
-        else events.push(seen);
+        const seen = channel.isOpen ? channel.view.filtered(event) : null;
+        if (seen !== null) channel.record(offset, seen);
       }
     }
-    for (const [channel, events] of durable) shown.set(channel, [...(shown.get(channel) ?? []), ...events]);
-    for (const [channel, events] of shown) {
-      if (channel.isOpen) channel.record(this.#state.offset, events);
-    }
+    for (const [channel, events] of durable)
+      if (channel.isOpen) for (const event of events) channel.record(offset, event);
   }
 }

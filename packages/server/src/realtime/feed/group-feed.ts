@@ -13,6 +13,7 @@ import { Channel } from '../channels/channel.ts';
 import { ChannelSet } from '../channels/channel-set.ts';
 import { openChannel } from '../channels/open-channel.ts';
 import { type Missed, readMissed, resume } from '../channels/resume.ts';
+import type { StreamCounts } from '../events/stream-counts.ts';
 import type { ConnectionReleases } from '../sessions/connection-releases.ts';
 import type { StreamSession } from '../sessions/stream-session.ts';
 import { endWithoutAccess, requireAccess } from '../sessions/watch-access.ts';
@@ -29,8 +30,9 @@ const IDLE_MAX = 100;
 /** Longest time between a change in the Store and its event, in milliseconds. */
 const EVENT_DELAY_MAX_MS = 10_000;
 
-export interface FeedParts extends FollowedParts {
+interface FeedParts extends FollowedParts {
   readonly log: Logger;
+  readonly counts: StreamCounts;
   /** The channel has events to send, now or a little later. */
   readonly sendSoon: (channel: Channel) => void;
   /** A connection is about to be released. */
@@ -52,7 +54,7 @@ export class GroupFeed implements Follower {
 
   constructor(scope: PresenceScope, parts: FeedParts) {
     this.#parts = parts;
-    this.#state = new FeedState(scope);
+    this.#state = new FeedState(scope, parts.counts);
     this.#changes = new GroupChanges(parts.store, this.#state, this.#channels);
     const hooks = {
       now: () => parts.clock.now(),
@@ -120,6 +122,7 @@ export class GroupFeed implements Follower {
   }
 
   async apply(events: readonly NumberedEvent[]): Promise<void> {
+    this.#parts.counts.received.value += events.length;
     await this.#changes.apply(events, (event) => this.#afterEvent(event));
     for (const channel of this.#channels) if (channel.hasPending) this.#parts.sendSoon(channel);
   }
@@ -199,17 +202,18 @@ export class GroupFeed implements Follower {
       if (request.viewer !== undefined && ending === null) yield request.viewer.userId;
   }
 
-  async #afterEvent(event: PresenceEvent): Promise<void> {
-    if (event.type === 'groupRemoved') {
-      // Readers get the departures, and then the end of their streams, unless the group was made again by now.
+  /** Null where nothing has to be waited for, as after most events. */
+  #afterEvent(event: PresenceEvent): Promise<void> | null {
+    if (event.type === 'releasing') this.#parts.onReleasing(this.#state.scope, event);
+    if (isOfTheStore(event)) return this.#afterStoreEvent(event);
+    return endsLocations(event) ? this.#reopenResumed() : null;
+  }
+
+  async #afterStoreEvent(event: StoreEvent): Promise<void> {
+    // Readers get the departures, and then the end of their streams, unless the group was made again by now.
+    if (event.type === 'groupRemoved')
       await Promise.all([...this.#channels].map((channel) => channel.send()));
-      await this.#endWithoutAccess(null);
-    } else if (isOfTheStore(event)) {
-      await this.#endWithoutAccess('userIds' in event ? event.userIds : null);
-    } else if (event.type === 'releasing') {
-      this.#parts.onReleasing(this.#state.scope, event);
-      return;
-    } else if (!endsLocations(event)) return;
+    await this.#endWithoutAccess('userIds' in event ? event.userIds : null);
     await this.#reopenResumed();
   }
 
@@ -262,6 +266,11 @@ export class GroupFeed implements Follower {
 /** Whether a bound ended durable locations: the event does not name them. */
 const endsLocations = (event: PresenceEvent) => event.type === 'durable' && event.endedTo !== undefined;
 
+type StoreEvent = Extract<PresenceEvent, { type: 'groupRemoved' | 'usersRemoved' | 'users' | 'group' }>;
+
 /** Whether the event changes who may be seen, and so who may watch. */
-const isOfTheStore = ({ type }: PresenceEvent) =>
-  type === 'usersRemoved' || type === 'users' || type === 'group';
+const isOfTheStore = (event: PresenceEvent): event is StoreEvent =>
+  event.type === 'groupRemoved' ||
+  event.type === 'usersRemoved' ||
+  event.type === 'users' ||
+  event.type === 'group';

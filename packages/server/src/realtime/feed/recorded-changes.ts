@@ -41,6 +41,14 @@ interface Parts {
 /** Users of whom something was recorded, or null for all of the group. */
 type Concerned = Set<string> | null;
 
+/** Users to compare with the Store, or to read again. */
+interface Named {
+  /** Null for all of the group. */
+  readonly users: readonly string[] | null;
+  /** Those of whom a name or picture was recorded. */
+  readonly renamed: readonly string[];
+}
+
 /**
  * What the record of changes has of a followed group. Most of it the group's events have shown already, and then nothing more is
  * done. What still differs from the Store is published as an event of the group, so that every process reads these users again
@@ -53,6 +61,8 @@ export class RecordedChanges implements RecordListener {
   readonly #parts: Parts;
   readonly #state: FeedState;
   #due: Concerned = new Set();
+  /** Those of whom a name or picture was recorded. */
+  #renamed = new Set<string>();
   #position = 0;
   #attempts = 0;
   /** Whether the PresenceStore has not answered yet. */
@@ -67,11 +77,13 @@ export class RecordedChanges implements RecordListener {
   onNews(topic: Topic, news: News): void {
     const { users, isOfGroup, position } = news;
     const concerned = topic === USERS_TOPIC ? this.#known(news) : [...users];
-    if (concerned.length === 0 && !isOfGroup) return;
+    const renamed = this.#state.profiles.isNeeded ? this.#shown(news.profiles) : [];
+    if (concerned.length + renamed.length === 0 && !isOfGroup) return;
     this.#position = Math.max(this.#position, position);
     this.#attempts = 0;
     if (isOfGroup) this.#due = null;
     for (const id of concerned) this.#due?.add(id);
+    for (const id of renamed) this.#renamed.add(id);
     void this.#run.request();
   }
 
@@ -81,7 +93,7 @@ export class RecordedChanges implements RecordListener {
 
   /** Call it about once a second: what could not be applied is tried again. */
   tick(): void {
-    if (this.#due === null || this.#due.size > 0) void this.#run.request();
+    if (this.#hasDue) void this.#run.request();
   }
 
   /**
@@ -89,23 +101,30 @@ export class RecordedChanges implements RecordListener {
    * set active the Store knows whether they have durable locations here.
    */
   #known({ users, activated }: News): string[] {
-    const viewers = new Set(this.#parts.viewerIds());
-    const known =
-      users.size <= USERS_FEW
-        ? [...users].filter((id) => this.#state.has(id) || viewers.has(id))
-        : [...this.#state.userIds(), ...viewers].filter((id) => users.has(id));
-    return [...known, ...activated];
+    const viewers = [...this.#parts.viewerIds()].filter((id) => users.has(id));
+    return [...this.#shown(users), ...viewers, ...activated];
+  }
+
+  /** Those of the users who are present. */
+  #shown(users: ReadonlySet<string>): string[] {
+    return users.size <= USERS_FEW
+      ? [...users].filter((id) => this.#state.has(id))
+      : this.#state.userIds().filter((id) => users.has(id));
+  }
+
+  get #hasDue(): boolean {
+    return this.#due === null || this.#due.size > 0 || this.#renamed.size > 0;
   }
 
   /** Never rejects. */
   async #apply(): Promise<void> {
-    const due = this.#due;
-    if (due !== null && due.size === 0) return;
-    this.#due = new Set();
+    if (!this.#hasDue) return;
+    const [due, renamed] = [this.#due, this.#renamed];
+    [this.#due, this.#renamed] = [new Set(), new Set()];
     try {
-      const named = due === null ? null : [...due];
-      await this.#parts.endWithoutAccess(named);
-      if (await this.#show(named)) return;
+      const users = due === null ? null : [...due];
+      await this.#parts.endWithoutAccess(users);
+      if (await this.#show({ users, renamed: [...renamed] })) return;
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error(
@@ -116,14 +135,16 @@ export class RecordedChanges implements RecordListener {
     // They are compared again with the next tick, together with what came meanwhile.
     const next: Concerned = this.#due;
     this.#due = due === null || next === null ? null : due.union(next);
+    this.#renamed = this.#renamed.union(renamed);
   }
 
   /** Whether all that the record names is shown. */
-  async #show(named: readonly string[] | null): Promise<boolean> {
+  async #show(named: Named): Promise<boolean> {
     const followed = this.#parts.followed();
     if (followed.watch === null) return this.#showAlone(named);
-    const differing = await this.#parts.reads.run(this.#state.scope.project, () => this.#differing(named));
-    if (differing.length === 0) return true;
+    const { project } = this.#state.scope;
+    const differing = await this.#parts.reads.run(project, () => this.#differing(named));
+    if (differing.users.length + differing.renamed.length === 0) return true;
     if (this.#isPublishing) {
       // A second has passed: readers do not wait for a PresenceStore that does not answer.
       followed.invalidate(new StoreUnavailableError('the event of a recorded change was not taken'));
@@ -148,29 +169,37 @@ export class RecordedChanges implements RecordListener {
     return false;
   }
 
-  async #showAlone(named: readonly string[] | null): Promise<boolean> {
-    const event: GroupEvent =
-      named === null || named.length > USERS_NAMED_MAX
-        ? { type: 'group', active: true }
-        : { type: 'users', userIds: named, active: true };
-    return this.#parts.followed().alone(() => this.#parts.applyAlone(event));
+  async #showAlone({ users, renamed }: Named): Promise<boolean> {
+    return this.#parts.followed().alone(async () => {
+      for (const event of [...presenceEvents(users), ...profileEvents(renamed)])
+        await this.#parts.applyAlone(event);
+    });
   }
 
-  async #publish(userIds: readonly string[], upTo: number): Promise<void> {
+  async #publish({ users, renamed }: Named, upTo: number): Promise<void> {
     const { presence, now } = this.#parts;
-    const events: GroupEvent[] =
-      userIds.length > USERS_NAMED_MAX
-        ? [{ type: 'group', active: true }]
-        : [...slices(userIds, USERS_PER_EVENT)].map((ids) => ({ type: 'users', userIds: ids, active: true }));
-    for (const [index, event] of events.entries())
-      await presence.publish(this.#state.scope, event, now(), index === 0 ? upTo : undefined);
+    const { scope } = this.#state;
+    for (const [index, event] of presenceEvents(users).entries())
+      await presence.publish(scope, event, now(), index === 0 ? upTo : undefined);
+    // Not all processes show names, so one that does not may have published an event up to this position.
+    for (const event of profileEvents(renamed)) await presence.publish(scope, event, now());
   }
 
-  /** Of these users, or with null of all, those of whom the state has something else than the Store. */
-  async #differing(named: readonly string[] | null): Promise<string[]> {
+  /** Those of whom the state has something else than the Store. */
+  async #differing({ users, renamed }: Named): Promise<Named & { readonly users: readonly string[] }> {
+    const { profiles, scope } = this.#state;
+    const shown = renamed.filter((id) => this.#state.has(id));
+    return {
+      users: await this.#differingPresence(users),
+      renamed: await profiles.differing(this.#parts.store, scope, shown),
+    };
+  }
+
+  async #differingPresence(named: readonly string[] | null): Promise<string[]> {
     const { store } = this.#parts;
     const { scope } = this.#state;
     const userIds = named ?? (await this.#allUsers());
+    if (userIds.length === 0) return [];
     const visible = await presentableOf(store, scope, userIds);
     const durable: LatestLocations = await readDurable(store, scope, null, [...visible.keys()]);
     const { view, unfiltered } = this.#state;
@@ -190,3 +219,13 @@ export class RecordedChanges implements RecordListener {
     return [...found];
   }
 }
+
+/** Events upon which every process reads the presence of these users again, or with null of all. */
+function presenceEvents(users: readonly string[] | null): GroupEvent[] {
+  if (users === null || users.length > USERS_NAMED_MAX) return [{ type: 'group', active: true }];
+  return [...slices(users, USERS_PER_EVENT)].map((userIds) => ({ type: 'users', userIds, active: true }));
+}
+
+/** Events upon which every process that shows these users reads their names and pictures again. */
+const profileEvents = (users: readonly string[]): GroupEvent[] =>
+  [...slices(users, USERS_PER_EVENT)].map((userIds) => ({ type: 'profiles', userIds }));

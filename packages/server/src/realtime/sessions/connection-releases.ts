@@ -4,7 +4,7 @@ import type { PresenceScope, PresenceStore } from '../../presence/presence-store
 import type { StreamRequest } from './stream-request.ts';
 
 /** How long after the end of a stream its connection is released, in milliseconds: a page that reconnects is back by then. */
-export const RELEASE_DELAY_MS = 2_000;
+const RELEASE_DELAY_MS = 2_000;
 
 interface Parts {
   readonly presence: PresenceStore;

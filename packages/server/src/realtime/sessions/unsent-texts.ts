@@ -4,7 +4,7 @@ import type { Text } from '../text/pieces.ts';
 const OUTDATED_MAX_BYTES = 67_108_864;
 
 /** A reader in the middle of a text. */
-export interface TextReader {
+interface TextReader {
   /** Ends the stream, and releases the text. */
   disconnect(): void;
 }

@@ -22,6 +22,12 @@ export class BatchText {
   /** The ID of the offset that the text leads to. */
   #id = '';
   #text: Text | null = null;
+  #size = 0;
+
+  /** How many events the last text has. */
+  get size(): number {
+    return this.#size;
+  }
 
   of(content: BatchContent): Text {
     const { entries, isMerged, showsData, idAt, to } = content;
@@ -29,6 +35,7 @@ export class BatchText {
     const isKnown = this.#content !== null && this.#id === id && isSame(this.#content, content);
     if (isKnown && this.#text !== null) return this.#text;
     const sent = isMerged ? mergeEntries(entries, showsData) : entries;
+    this.#size = sent.length;
     this.#text = textOf(entryEvents(sent, idAt, to));
     this.#content = content;
     this.#id = id;

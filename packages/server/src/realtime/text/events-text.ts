@@ -2,6 +2,7 @@ import { eventBlock } from '../../wire/event-text.ts';
 import { messageFrames, watchedEvent, watchHead } from '../../wire/socket-frames.ts';
 import type { StreamEvent } from '../../wire/stream-event.ts';
 import { groupedPieces, PIECE_MAX_BYTES, type Pieces, slicedPieces, type Text } from './pieces.ts';
+import { storedBytes } from './stored-bytes.ts';
 
 /** The text of these events; `isCurrent` until it is set otherwise. No events are no pieces. */
 export const textOf = (events: readonly StreamEvent[], isCurrent = false): Text =>
@@ -27,8 +28,6 @@ class EventsText implements Text {
   readonly #events: readonly StreamEvent[];
   #bytes: Buffer | null = null;
   #sse: Pieces | null = null;
-  /** Of each event, what is the same for all watches. */
-  #watched: readonly Buffer[] | null = null;
   /** Of the last watch: most pages number theirs alike. */
   #frames: { readonly watch: string; readonly pieces: Pieces } | null = null;
 
@@ -54,15 +53,15 @@ class EventsText implements Text {
 
   frames(watch: string): Pieces {
     if (this.#frames?.watch === watch) return this.#frames.pieces;
-    this.#watched ??= this.#events.map((event) => Buffer.from(watchedEvent(event)));
     const head = watchHead(watch);
-    const pieces = groupedPieces(this.#watched.flatMap((rest) => messageFrames(head, rest)));
+    const frames = this.#events.flatMap((event) => messageFrames(head + watchedEvent(event)));
+    const pieces = groupedPieces(frames);
     this.#frames = { watch, pieces };
     return pieces;
   }
 
   #encoded(): Buffer {
-    this.#bytes ??= Buffer.from(this.#events.map(eventBlock).join(''));
+    this.#bytes ??= storedBytes(this.#events.map(eventBlock).join(''));
     return this.#bytes;
   }
 }

@@ -2,6 +2,7 @@ import { frameOf } from '../../wire/socket-frames.ts';
 import { EncodedPieces } from './encoded-pieces.ts';
 import type { TextPart } from './entry-texts.ts';
 import { PIECE_MAX_BYTES, type Pieces } from './pieces.ts';
+import { storedBytes } from './stored-bytes.ts';
 
 /** One for the whole process, so that its bound is one of the process. */
 const encoded = new EncodedPieces();
@@ -36,7 +37,7 @@ export class PartPieces implements Pieces {
   #encode({ from, to }: Piece): Buffer {
     let text = '';
     for (let index = from; index < to; index += 1) text += (this.#parts[index] as TextPart).text;
-    return Buffer.from(text);
+    return storedBytes(text);
   }
 }
 

@@ -1,3 +1,5 @@
+import { storedConcat } from './stored-bytes.ts';
+
 /** Most bytes of one write to a reader who may be slow. */
 export const PIECE_MAX_BYTES = 16_384;
 
@@ -31,21 +33,20 @@ export function slicedPieces(bytes: Buffer): Pieces {
   return { count: pieces.length, piece: (index) => pieces[index] as Buffer };
 }
 
-/** Parts that no piece divides, as many in each piece as fit it. */
+/** Copies of parts that no piece divides, as many in each piece as fit it. */
 export function groupedPieces(parts: readonly Buffer[]): Pieces {
-  if (parts.length === 1) return { count: 1, piece: () => parts[0] as Buffer };
   const pieces: Buffer[] = [];
   let group: Buffer[] = [];
   let bytes = 0;
   for (const part of parts) {
     if (bytes > 0 && bytes + part.length > PIECE_MAX_BYTES) {
-      pieces.push(Buffer.concat(group));
+      pieces.push(storedConcat(group));
       group = [];
       bytes = 0;
     }
     group.push(part);
     bytes += part.length;
   }
-  if (bytes > 0) pieces.push(Buffer.concat(group));
+  if (bytes > 0) pieces.push(storedConcat(group));
   return { count: pieces.length, piece: (index) => pieces[index] as Buffer };
 }

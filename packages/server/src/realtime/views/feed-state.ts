@@ -1,6 +1,7 @@
 import { HISTORY_LENGTH, type PresencePosition, type PresenceScope } from '../../presence/presence-store.ts';
 import { positionId } from '../../wire/event-text.ts';
 import { SharedEntries } from '../events/shared-entries.ts';
+import type { StreamCounts } from '../events/stream-counts.ts';
 import { BatchText } from '../text/batch-text.ts';
 import { EntryTexts } from '../text/entry-texts.ts';
 import { SharedTexts } from '../text/shared-texts.ts';
@@ -15,6 +16,7 @@ const CHECKSUMS_MAX = 2 * HISTORY_LENGTH;
 /** A position in a group's events, and the presence at that position. What the channels show is stored here once for all. */
 export class FeedState {
   readonly scope: PresenceScope;
+  readonly counts: StreamCounts;
   epoch = '';
   offset = 0;
   view = new GroupView();
@@ -30,8 +32,9 @@ export class FeedState {
   /** Of the last events, by offset. */
   readonly #checksums = new Map<number, string>();
 
-  constructor(scope: PresenceScope) {
+  constructor(scope: PresenceScope, counts: StreamCounts) {
     this.scope = scope;
+    this.counts = counts;
   }
 
   /** Starts over at a position of the engine, with empty views. */

@@ -35,24 +35,34 @@ export class ShownProfiles {
     return this.#profiles === null ? null : (this.#profiles.get(userId) ?? NO_PROFILE);
   }
 
-  /** Reads those of these users that are not known; with `isAnew` all of them. Returns the users whose profile is another now. */
-  async read(
-    store: Store,
-    { project }: PresenceScope,
-    userIds: readonly string[],
-    isAnew = false,
-  ): Promise<string[]> {
+  /** Those of these users whose profile in the Store is another one than here. */
+  async differing(store: Store, scope: PresenceScope, userIds: readonly string[]): Promise<string[]> {
+    return [...(await this.#others(store, scope, userIds)).keys()];
+  }
+
+  /** Reads these users anew. Returns the users whose profile is another now. */
+  async read(store: Store, scope: PresenceScope, userIds: readonly string[]): Promise<string[]> {
+    const others = await this.#others(store, scope, userIds);
+    for (const [id, profile] of others) this.#profiles?.set(id, profile);
+    return [...others.keys()];
+  }
+
+  /** Those of these users that are not known. */
+  unknown(userIds: readonly string[]): string[] {
     const profiles = this.#profiles;
-    if (profiles === null) return [];
-    const wanted = isAnew ? userIds : userIds.filter((id) => !profiles.has(id));
-    if (wanted.length === 0) return [];
-    const found = await readProfiles(store, project, wanted);
-    return wanted.filter((id) => {
+    return profiles === null ? [] : userIds.filter((id) => !profiles.has(id));
+  }
+
+  /** The profiles in the Store that are other ones than here. */
+  async #others(store: Store, { project }: PresenceScope, userIds: readonly string[]): Promise<Profiles> {
+    const others: Profiles = new Map();
+    if (this.#profiles === null || userIds.length === 0) return others;
+    const found = await readProfiles(store, project, userIds);
+    for (const id of userIds) {
       const profile = found.get(id) ?? NO_PROFILE;
-      const isOther = profiles.get(id) !== profile;
-      profiles.set(id, profile);
-      return isOther;
-    });
+      if (this.#profiles?.get(id) !== profile) others.set(id, profile);
+    }
+    return others;
   }
 
   /** Forgets the users who are not shown. */

@@ -32,6 +32,16 @@ export interface ChangeOrder {
   readonly hasMore: boolean;
 }
 
+/** How much is recorded. */
+export interface ChangeExtent {
+  readonly records: number;
+  /** When the oldest record was made; null where there is none. */
+  readonly oldestAt: number | null;
+}
+
+/** Of so many projects {@link ChangeStore.extent} reads the records. */
+export const EXTENT_PROJECTS_MAX = 1_000;
+
 /**
  * The recorded changes: each write records its changes in the transaction that makes them.
  *
@@ -45,8 +55,8 @@ export interface ChangeStore {
   /** The records after that position, in its order: at most `limit`, and fewer when they exceed 1 MiB of JSON. */
   read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading>;
   /**
-   * The same of records with one of these topics ({@link TOPICS_AT_ONCE} at most). Costs a look-up for each topic, and what it
-   * answers: never what was recorded besides.
+   * The same of records with one of these topics ({@link TOPICS_AT_ONCE} at most). Costs a look-up for each topic, or a short
+   * index entry for each record after that position, and what it answers: no other record is read.
    */
   readTopics(
     project: ProjectKey,
@@ -56,6 +66,8 @@ export interface ChangeStore {
   ): Promise<ChangeReading>;
   /** Gives positions to some 1,000 committed records without one, of all projects. `written` are projects that are concerned anyway. */
   order(written: Iterable<ProjectKey>): Promise<ChangeOrder>;
+  /** How much is recorded, in all projects. Its cost is bounded: with very many projects or records it is an estimate. */
+  extent(): Promise<ChangeExtent>;
   /**
    * Removes records of before that time, of all projects, some at a time: true when more may be left. A record that stands
    * before a removed one is removed too. The newest record of a project may stay, so that no position is used again.

@@ -179,6 +179,12 @@ export interface WebhookWork {
   readonly project: ProjectKey;
   /** How many of its webhooks are active. */
   readonly active: number;
+  /** How many of those have something to send; changes that they do not ask for count until they have passed them. */
+  readonly behind: number;
+  /** How many of those wait until a delivery that failed is repeated. */
+  readonly resting: number;
+  /** Most records that one of those has not passed. */
+  readonly furthest: number;
   /** Whether one of them can be claimed now. */
   readonly isDue: boolean;
 }
@@ -216,6 +222,8 @@ export interface ClaimedWebhook extends WebhookRecord, WebhookLease {
 export interface WebhookLeaseStore {
   /** The projects with active webhooks, in one statement. */
   work(claim: Pick<WebhookClaim, 'now' | 'own'>): Promise<WebhookWork[]>;
+  /** How many webhooks are `failing`, in all projects. */
+  countFailing(): Promise<number>;
   /** Leases webhooks of these projects; of each project those first that have been due longest. */
   claim(projects: readonly ProjectKey[], claim: WebhookClaim): Promise<ClaimedWebhook[]>;
   /** Leases that are still theirs end at `until`. */

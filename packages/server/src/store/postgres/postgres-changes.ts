@@ -1,12 +1,13 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
 import { conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
-import { type Change, STATUS_EVENTS } from '../changes.ts';
+import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
   type ChangeReading,
   type ChangeRecord,
   type ChangeStore,
+  EXTENT_PROJECTS_MAX,
 } from '../ports/changes.ts';
 import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
@@ -50,14 +51,27 @@ const RECORD = `${INSERT} VALUES ($1, $2, $3, $4, $5::text[])`;
 
 const HAS_TO_ORDER = 'EXISTS (SELECT 1 FROM written_changes)';
 
-/** The topic of a record with the text: see change-topics.ts. In JSON, `":"` is never within a string. */
+/** Matches a text with a change of a name or picture: `changesProfile`. */
+const CHANGES_PROFILE = `"type":"user\\.updated","user":"([^"\\\\]|\\\\.)*","fields":\\[[^]]*"(${PROFILE_FIELDS.join('|')})"`;
+
+/** A type and the group beside it, in the text of changes: what has the topic of the group's presence. */
+const OF_PRESENCE =
+  '"type":"(?:member\\.removed|durable_presence\\.[a-z]+|group\\.(?:deactivated|activated|removed))","group":"(?:[^"\\\\]|\\\\.)*"';
+
+/**
+ * The topic of a record with the text: see change-topics.ts. In JSON, `":"` is never within a string. A regular expression takes
+ * longer than the rest of a record's part of a pass, so most texts without a topic are found without one.
+ */
 const topicOfText = (text: string) => `
   CASE
-    WHEN ${text} ~ '"type":"user\\.(deactivated|activated|removed)"' THEN '${USERS_TOPIC}'
-    WHEN ${text} ~ '^\\[{"type":"(thread|message)\\.' THEN '${conversationTopic('')}' || (${text}::json #>> '{0,group}')
-    ELSE '${presenceTopic('')}' || (('"' || substring(${text} from
-      '"type":"(?:member\\.removed|durable_presence\\.[a-z]+|group\\.(?:deactivated|activated|removed))","group":"((?:[^"\\\\]|\\\\.)*)"')
-      || '"')::json #>> '{}')
+    WHEN ${text} LIKE '[{"type":"thread.%' OR ${text} LIKE '[{"type":"message.%'
+      THEN '${conversationTopic('')}' || (${text}::json #>> '{0,group}')
+    WHEN strpos(${text}, '"type":"user.') > 0
+      AND (${text} ~ '"type":"user\\.(?:deactivated|activated|removed)"' OR ${text} ~ '${CHANGES_PROFILE}')
+      THEN '${USERS_TOPIC}'
+    WHEN strpos(${text}, 'activated"') = 0 AND strpos(${text}, '.removed"') = 0 AND strpos(${text}, '"durable_presence.') = 0
+      THEN NULL
+    ELSE '${presenceTopic('')}' || (('{' || substring(${text} from '${OF_PRESENCE}') || '}')::json ->> 'group')
   END`;
 
 /** Waits until no other pass is under way, so that the passes of this transaction are made. */
@@ -144,10 +158,20 @@ export const recorded = (select: string, first: number) => `
     ${INSERT}
     SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, ARRAY[made.text] FROM (${select}) AS made(text) WHERE made.text <> '[]')`;
 
+/** The same of the parts that the parameter after the origin has, an array: see {@link partsOf}. */
+export const recordedParts = (first: number) => `
+  recorded AS (
+    ${INSERT}
+    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, $${first + 3}::text[]
+    WHERE $${first + 3}::text[] <> '{}')`;
+
+/** The parts in which changes are recorded, as an array of texts. */
+export const partsOf = (changes: readonly Change[]): string =>
+  textArray(storedParts(changes).map(({ text }) => text));
+
 /** The calls that record changes in a transaction. Single statements record their own changes. */
 export function recordCalls(project: ProjectKey, changes: readonly Change[], context: WriteContext): Call[] {
-  const texts = storedParts(changes).map(({ text }) => text);
-  return texts.length === 0 ? [] : [[RECORD, project, ...originOf(context), textArray(texts)]];
+  return changes.length === 0 ? [] : [[RECORD, project, ...originOf(context), partsOf(changes)]];
 }
 
 const STATUS_EVENT = `CASE t.status ${Object.entries(STATUS_EVENTS)
@@ -175,6 +199,17 @@ export function updateChanges(resource: 'user' | 'group', columns: readonly stri
       '{"type":"${resource}.' || ${STATUS_EVENT} || ${id} || '}' END) || ']'`;
 }
 
+/**
+ * The rows as the server's statistics have them, up to a second late, and the oldest one of some projects. A row that a pass has not
+ * ordered yet counts too.
+ */
+const EXTENT = planEachTime(`
+  SELECT (SELECT coalesce(sum(n_live_tup), 0) FROM pg_stat_user_tables
+      WHERE relid IN ('changes'::regclass, 'written_changes'::regclass)),
+    (SELECT min(oldest.at) FROM (SELECT project_id FROM projects LIMIT ${EXTENT_PROJECTS_MAX}) AS p
+      CROSS JOIN LATERAL (
+        SELECT c.at FROM changes c WHERE c.project_id = p.project_id ORDER BY c.position LIMIT 1) AS oldest)`);
+
 /** Recorded changes (see the port). */
 export function changeStore({ database }: PostgresEngine): ChangeStore {
   return {
@@ -195,6 +230,10 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
           hasMore: rows[0]?.[0] === true,
         };
       }),
+    async extent() {
+      const [row] = await database.read(EXTENT);
+      return { records: Number(row?.[0]), oldestAt: row?.[1] == null ? null : Number(row[1]) };
+    },
     removeBefore: (time) =>
       database.operation(async (attempt) => {
         const [row] = await attempt.run(REMOVE_BEFORE, time);

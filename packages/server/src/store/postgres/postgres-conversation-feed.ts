@@ -1,5 +1,4 @@
 import { limits } from '@rollcall/protocol';
-import { toMessage } from '../conversation-columns.ts';
 import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
@@ -41,11 +40,11 @@ const CHANGES = `
     SELECT m.*, coalesce(sum(m.content_bytes) OVER (
       ORDER BY m.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
     FROM placed ${rowOf('messages', 'm', 'r.*', 'r.thread_no = (SELECT thread_no FROM thread) AND r.created_at = placed.created_at AND r.seq = placed.seq')})
-  SELECT state.*, ${MESSAGE_COLUMNS}
+  SELECT state.*, ${MESSAGE_COLUMNS.sql}
   FROM (SELECT t.epoch, t.position, t.fields_position, t.removed_to, (
       SELECT json_agg(json_build_array(x.position, x.id) ORDER BY x.position)::text FROM removed_messages x
       WHERE x.project_id = $1 AND x.thread_no = t.thread_no AND x.position > $3::bigint),
-    (SELECT count(*) FROM changed), ${THREAD_COLUMNS}
+    (SELECT count(*) FROM changed), ${THREAD_COLUMNS.sql}
     FROM thread AS t ${threadParts('NULL::text')} OFFSET 0) AS state LEFT JOIN changed AS m ON m.bytes_before <= ${BYTES_MAX} ORDER BY m.position`;
 
 /**
@@ -107,7 +106,7 @@ export function conversationFeedStore({ database }: PostgresEngine): Conversatio
       ];
       if (after > current || after < removedTo) return { kind: 'gone', epoch };
       const found = rows.map((row) => row.slice(HEAD + THREAD)).filter(([id]) => id !== null);
-      const messages: MessageRecord[] = found.slice(0, MESSAGES_MAX).map(toMessage);
+      const messages: MessageRecord[] = found.slice(0, MESSAGES_MAX).map(MESSAGE_COLUMNS.toRecord);
       const position = messages.length < count ? (messages.at(-1)?.position as number) : current;
       const removed: RemovedMessage[] = (JSON.parse(removedText ?? '[]') as [number, string][])
         .filter(([at]) => at <= position)

@@ -1,5 +1,6 @@
 /** How threads are found and locked. $1 is the project, $2 the ID of the thread. */
-import { type ThreadRow, toThreadRow } from '../conversation-columns.ts';
+import { columnsOf } from '../columns.ts';
+import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import type { ListPosition } from './postgres-conversation-lists.ts';
 import { rowOf } from './postgres-lists.ts';
@@ -25,23 +26,6 @@ export const foundMessage = (threadNo: string, id: string, lock: 'OFFSET 0' | 'F
     SELECT r.* FROM messages AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no
       AND r.created_at = named.created_at AND r.seq = named.seq ${lock}) AS m`;
 
-/** The columns of the row of the thread `t`, for `toThreadRow`. */
-export const ROW_COLUMNS = `
-  t.id, t.group_id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at, t.user_messages,
-  t.action_messages, t.deleted_messages, t.last_message_at, t.revision`;
-
-/**
- * Locks a thread until the commit, so that its writes are applied one after the other; and its conversation, so that the
- * group is not deleted meanwhile. The order of locks is: group, conversation or thread, message.
- */
-export const LOCK_THREAD = `
-  SELECT ${ROW_COLUMNS}, t.thread_no, t.conversation_no, t.next_seq, t.position
-  FROM (${THREAD_NO} OFFSET 0) AS named
-    CROSS JOIN LATERAL (
-      SELECT r.* FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no FOR UPDATE) AS t
-    CROSS JOIN LATERAL (
-      SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND ${OF_CONVERSATION} FOR KEY SHARE) AS c`;
-
 export interface LockedThread extends ThreadRow {
   readonly threadNo: number;
   readonly conversationNo: number;
@@ -51,12 +35,29 @@ export interface LockedThread extends ThreadRow {
   readonly position: number;
 }
 
+const LOCKED = columnsOf<LockedThread>({
+  ...threadColumns('t.group_id'),
+  threadNo: 't.thread_no',
+  conversationNo: 't.conversation_no',
+  nextSeq: 't.next_seq',
+  position: 't.position',
+});
+
+/**
+ * Locks a thread until the commit, so that its writes are applied one after the other; and its conversation, so that the
+ * group is not deleted meanwhile. The order of locks is: group, conversation or thread, message.
+ */
+export const LOCK_THREAD = `
+  SELECT ${LOCKED.sql}
+  FROM (${THREAD_NO} OFFSET 0) AS named
+    CROSS JOIN LATERAL (
+      SELECT r.* FROM threads AS r WHERE r.project_id = $1 AND r.thread_no = named.thread_no FOR UPDATE) AS t
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND ${OF_CONVERSATION} FOR KEY SHARE) AS c`;
+
 /** The thread of {@link LOCK_THREAD}; null where there is none. */
-export function toLockedThread([row]: readonly Row[]): LockedThread | null {
-  if (row === undefined) return null;
-  const [threadNo, conversationNo, nextSeq, position] = row.slice(13) as [number, number, number, number];
-  return { ...toThreadRow(row), threadNo, conversationNo, nextSeq, position };
-}
+export const toLockedThread = ([row]: readonly Row[]): LockedThread | null =>
+  row === undefined ? null : LOCKED.toRecord(row);
 
 /** Where a thread stands in its lists. */
 export const positionOf = (

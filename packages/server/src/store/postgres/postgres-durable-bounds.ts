@@ -4,7 +4,7 @@ import type { Row } from './connections/postgres-connection.ts';
 import type { Transaction } from './connections/postgres-database.ts';
 
 /** The counts of a member's durable presence in a group. */
-export interface DurableUsage {
+interface DurableUsage {
   readonly locations: number;
   readonly bytes: number;
   /** When all of it was counted, on the clock of the writer. */
@@ -12,7 +12,7 @@ export interface DurableUsage {
 }
 
 /** A member: project, group and user. */
-export type MemberKey = readonly [project: unknown, groupId: string, userId: string];
+type MemberKey = readonly [project: unknown, groupId: string, userId: string];
 
 /**
  * Where the bounds are exceeded, a count that is so old is repeated, in milliseconds: processes of an older

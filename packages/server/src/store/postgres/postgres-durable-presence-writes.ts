@@ -18,8 +18,8 @@ import { bytesArray } from './postgres-text.ts';
 /**
  * Sets a location, with its pairs, where the user may be present, in one statement. It locks the membership, so that a
  * transaction that ends the membership waits and finds the location. $10 and $11 are the bounds: with them it is set only within them,
- * where the region has no other location, whose pairs would stay, and where what this statement has seen is what is
- * counted, so that no other write came in between. Without them (null) what is counted has been locked before. (Whether the
+ * and where what this statement has seen is what is counted, so that no other write came in between: the pairs that the region has
+ * no more are those that it has seen. Without bounds (null) what is counted has been locked before. (Whether the
  * project is there, whether the user may be present, the time, the location before, what is counted now.) $12 to $14 are the
  * origin and $15 the change to record where the location is another; `[]` where it is recorded later.
  */
@@ -36,8 +36,7 @@ const PUT = `
       CASE WHEN latest.at IS NULL THEN 1
         ELSE usage.locations + CASE WHEN before.location IS NULL THEN 1 ELSE 0 END END AS locations,
       CASE WHEN latest.at IS NULL THEN 0
-        ELSE usage.bytes - coalesce(before.bytes, 0) END + octet_length($7::text) AS bytes,
-      coalesce(before.location, $7::text) = $7::text AS keeps_pairs
+        ELSE usage.bytes - coalesce(before.bytes, 0) END + octet_length($7::text) AS bytes
     FROM member CROSS JOIN latest LEFT JOIN usage ON TRUE LEFT JOIN before ON TRUE
     WHERE ${ALIVE}
       AND (SELECT status FROM users WHERE project_id = $1 AND id = $3) = 'active'
@@ -45,7 +44,7 @@ const PUT = `
   counted AS (
     INSERT INTO durable_usage (project_id, group_id, user_id, locations, bytes, latest_at, counted_at)
     SELECT $1, $2, $3, locations, bytes, at, at FROM wanted
-    WHERE $10::integer IS NULL OR (keeps_pairs AND locations <= $10::integer AND bytes <= $11::integer)
+    WHERE $10::integer IS NULL OR (locations <= $10::integer AND bytes <= $11::integer)
     ON CONFLICT (project_id, group_id, user_id) DO UPDATE SET
       locations = excluded.locations, bytes = excluded.bytes, latest_at = excluded.latest_at,
       counted_at = coalesce(durable_usage.counted_at, excluded.counted_at)
@@ -63,19 +62,17 @@ const PUT = `
     SELECT $1, $2, $3, $4, pair.hash, $9, put.updated_at FROM put CROSS JOIN unnest($9::bytea[]) AS pair(hash)
     ON CONFLICT (project_id, group_id, user_id, region_hash, pair_hash) DO UPDATE SET
       pair_hashes = excluded.pair_hashes, updated_at = excluded.updated_at),
+  gone AS (
+    DELETE FROM durable_pairs WHERE ${OF_MEMBER} AND region_hash = $4 AND pair_hash <> ALL($9::bytea[])
+      AND EXISTS (SELECT 1 FROM put)),
   ${recorded('SELECT $15::text FROM put LEFT JOIN before ON TRUE WHERE before.location IS DISTINCT FROM $7::text', 12)}
   SELECT ${ALIVE}, EXISTS (SELECT 1 FROM wanted), counted.latest_at, (SELECT location FROM before),
     counted.locations, counted.bytes, counted.counted_at
   FROM (SELECT 1) one LEFT JOIN counted ON TRUE`;
 
-/** Removes the pairs that the location of a region has no more. */
-const REMOVE_OLD_PAIRS = `
-  DELETE FROM durable_pairs WHERE ${OF_MEMBER} AND region_hash = $4 AND pair_hash <> ALL($5::bytea[])`;
-
 /**
- * Sets durable presence: one statement where the location is its own region and the bounds are met. Otherwise what is
- * counted of the member is locked first, so that old pairs and what exceeds the bounds go in the same transaction: three
- * round trips, and more where very many locations end.
+ * Sets durable presence: one statement where the bounds are met. Otherwise what is counted of the member is locked first, so that
+ * what exceeds the bounds goes in the same transaction: three round trips, and more where very many locations end.
  */
 export async function putDurablePresence(
   attempt: Attempt,
@@ -84,12 +81,10 @@ export async function putDurablePresence(
   context: WriteContext,
   bounds: DurableBounds,
 ): Promise<DurablePresenceOutcome> {
-  if (update.region === update.location) {
-    const [row] = await attempt.run(...putCall(project, update, context, bounds));
-    const outcome = await outcomeOf(row as Row, () => attempt.run(...eligibilityCall(project, [update])));
-    if (outcome?.kind === 'set') return { ...outcome, changes: durablePresenceChanges(update, outcome) };
-    if (outcome !== null) return outcome;
-  }
+  const [row] = await attempt.run(...putCall(project, update, context, bounds));
+  const outcome = await outcomeOf(row as Row, () => attempt.run(...eligibilityCall(project, [update])));
+  if (outcome?.kind === 'set') return { ...outcome, changes: durablePresenceChanges(update, outcome) };
+  if (outcome !== null) return outcome;
   return attempt.transaction(async (transaction) => {
     const lock: Call = [LOCK_USAGE, project, update.groupId, update.userId];
     const outcome = await putLocked(transaction, project, update, context, bounds, [lock]);
@@ -110,12 +105,9 @@ export async function putLocked(
   bounds: DurableBounds,
   before: readonly Call[] = [],
 ): Promise<DurablePresenceOutcome> {
-  const { userId, groupId, region, location } = update;
-  const member = [project, groupId, userId] as const;
-  const answers = await transaction.run(...before, putCall(project, update, context, null), [
-    ...([REMOVE_OLD_PAIRS, ...member, locationKey(region), bytesArray(pairKeys(location))] as const),
-  ]);
-  const [row] = answers.at(-2) as Row[];
+  const member = [project, update.groupId, update.userId] as const;
+  const answers = await transaction.run(...before, putCall(project, update, context, null));
+  const [row] = answers.at(-1) as Row[];
   const readEligibility = async () => (await transaction.run(eligibilityCall(project, [update])))[0];
   const outcome = await outcomeOf(row as Row, readEligibility);
   if (outcome === null) throw new LostRaceError('the membership began meanwhile');

@@ -4,6 +4,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import type { Eligibility, EligibilityQuery, EligibilityStore } from '../ports/eligibility.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
+import { listIn } from './postgres-lists.ts';
 import { textArray } from './postgres-text.ts';
 
 /** Most queries that one statement answers. */
@@ -15,14 +16,14 @@ const ELIGIBILITIES = `
     (SELECT status FROM groups g WHERE g.project_id = $1 AND g.id = query.group_id),
     (SELECT m.incarnation FROM memberships m
       WHERE m.project_id = $1 AND m.group_id = query.group_id AND m.user_id = query.user_id)
-  FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS query(group_id, user_id, position)
+  FROM ${listIn('$2', '$3')} WITH ORDINALITY AS query(group_id, user_id, position)
   ORDER BY query.position`;
 
 const ELIGIBLE = `
   SELECT user_id, incarnation FROM (
     SELECT DISTINCT w.id COLLATE "C" AS user_id, (SELECT m.incarnation FROM memberships m
       WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = w.id) AS incarnation
-    FROM unnest($3::text[]) AS w(id)
+    FROM ${listIn('$3')} AS w(id)
     WHERE (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = $2) = 'active'
       AND (SELECT u.status FROM users u WHERE u.project_id = $1 AND u.id = w.id) = 'active') AS found
   WHERE incarnation IS NOT NULL ORDER BY user_id`;
@@ -39,10 +40,13 @@ export const toEligibility = ([user, group, incarnation]: Row) =>
   ({ user, group, incarnation }) as Eligibility;
 
 /** Eligibility (see the port). */
-export function eligibilityStore({ database }: PostgresEngine): EligibilityStore {
+export function eligibilityStore({ database, timings }: PostgresEngine): EligibilityStore {
   const findMany = async (project: ProjectKey, queries: readonly EligibilityQuery[]) =>
     (await database.read(...eligibilityCall(project, queries))).map(toEligibility);
-  const batcher = new Batcher(QUERIES_MAX, findMany);
+  const batcher = new Batcher(QUERIES_MAX, (project: ProjectKey, queries: readonly EligibilityQuery[]) => {
+    timings.readBatches.observe(queries.length);
+    return findMany(project, queries);
+  });
   return {
     find: (project, groupId, userId) => batcher.add(project, { groupId, userId }),
     findMany,

@@ -1,4 +1,5 @@
 import type { DurableBounds } from '../durable-bounds.ts';
+import type { StoreTimings } from '../store-timings.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import type { LongReads } from './connections/postgres-snapshots.ts';
 import type { LargeWrites } from './threads/postgres-large-writes.ts';
@@ -10,6 +11,7 @@ export interface PostgresEngine {
   readonly longReads: LongReads;
   /** For writes that would block the event loop. */
   readonly largeWrites: LargeWrites;
+  readonly timings: StoreTimings;
   readonly durableBounds: DurableBounds;
   /** Removes what deletions leave. */
   readonly purge: { start(): void };

@@ -16,8 +16,8 @@ import {
   meetsPrecondition,
   preconditionParameters,
   putRow,
+  rowUpdate,
   updateRow,
-  updateSql,
 } from './postgres-row-writes.ts';
 
 /** The row of a group: its writes are applied one after the other. */
@@ -56,7 +56,7 @@ export async function changeMembers(
   return outcome.kind === 'exists' ? { kind: 'stale' } : outcome;
 }
 
-const UPDATE = updateSql({
+const UPDATE = rowUpdate({
   table: 'groups',
   columns: ['name', 'status', 'metadata'],
   lock: 'FOR UPDATE',
@@ -85,7 +85,7 @@ function putGroupFields(
 ): Promise<PutGroupOutcome> {
   const row = [project, id, name ?? null, status ?? null, metadata ?? null, context.revision] as const;
   const origin = originOf(context);
-  const update: Call = [UPDATE, ...row, ...preconditionParameters(context), ...origin];
+  const update = [UPDATE, [...row, ...preconditionParameters(context), ...origin]] as const;
   const changes = resourceChanges('group', id, null, status ?? 'active', []);
   const call: Call = [INSERT, ...row, ...origin, textOfChanges(changes)];
   const creation = name === undefined ? ({ kind: 'nameRequired' } as const) : { call, changes };
@@ -93,7 +93,7 @@ function putGroupFields(
 }
 
 const IS_CHANGE = '(before.workspace IS NULL) <> ($3::text IS NULL)';
-const CONNECT = updateSql({
+const CONNECT = rowUpdate({
   table: 'groups',
   columns: ['workspace'],
   lock: 'FOR NO KEY UPDATE',
@@ -112,5 +112,5 @@ export function connectGroup(
 ): Promise<Updated | Absent> {
   const change = textOfChanges([{ type: 'group.updated', group: id, fields: ['connectedToMessenger'] }]);
   const parameters = [workspace, context.revision, ...originOf(context), change];
-  return updateRow(attempt, [CONNECT, project, id, ...parameters]);
+  return updateRow(attempt, CONNECT, [project, id, ...parameters]);
 }

@@ -1,9 +1,9 @@
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { columnsOf } from '../columns.ts';
 import type { GroupRecord } from '../ports/groups.ts';
 import type { LongReads, Snapshot } from './connections/postgres-snapshots.ts';
-import { columnsOf } from './postgres-columns.ts';
 
 /** Members read at a time. */
 const PIECE_MEMBERS = 5_000;

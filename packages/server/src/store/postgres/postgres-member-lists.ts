@@ -19,13 +19,20 @@ const REMOVE = TABLES.map((table) =>
 );
 
 /**
- * Removes the users $3 from the groups $2, a single pair. Its key is known, so its plan is stored: planning these statements takes
- * longer than running them.
+ * What a DELETE needs to remove the rows of several users, a list, in the group $2; and those of the first of the list, whom the
+ * planner does not see (see `listIn`): it would plan anew for a user with fewer rows than others.
  */
-const REMOVE_ONE = TABLES.map(
-  (table) =>
-    `DELETE FROM ${table} WHERE project_id = $1 AND group_id = ($2::text[])[1] AND user_id = ($3::text[])[1]`,
-);
+export const ofUsers = (table: string, users: string) => `
+  ${table} t USING ${listed('$2::text AS group_id, named.id', `unnest(${users}::text[]) AS named(id)`, 'w')}
+  WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id`;
+export const ofUser = (table: string, users: string) =>
+  `${table} WHERE project_id = $1 AND group_id = $2 AND user_id = (SELECT (${users}::text[])[1])`;
+
+/** SQL that removes durable presence: `rowsOf` says which rows of a table. */
+export const removePresence = (rowsOf: (table: string) => string) => `
+  WITH usage AS (DELETE FROM ${rowsOf('durable_usage')}),
+  pairs AS (DELETE FROM ${rowsOf('durable_pairs')})
+  DELETE FROM ${rowsOf('durable_presence')}`;
 
 /** Removes all users from the group $2. */
 const REMOVE_ALL = TABLES.map((table) => `DELETE FROM ${table} WHERE project_id = $1 AND group_id = $2`);
@@ -47,8 +54,7 @@ interface UsersOfGroup {
 
 /** The calls that remove users from groups, with their durable presence there. */
 export function* removals(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {
-  for (const { columns, count } of pairColumns(groups))
-    for (const sql of count === 1 ? REMOVE_ONE : REMOVE) yield [sql, project, ...columns];
+  for (const columns of pairColumns(groups)) for (const sql of REMOVE) yield [sql, project, ...columns];
 }
 
 /** The calls that remove all users from a group. */
@@ -57,25 +63,16 @@ export const removalsOfAll = (project: ProjectKey, id: string): Call[] =>
 
 /** The calls that add users to groups, which this transaction has locked, and of which they are no members. */
 export function* additions(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {
-  for (const { columns } of pairColumns(groups)) yield [ADD, project, ...columns];
+  for (const columns of pairColumns(groups)) yield [ADD, project, ...columns];
 }
 
 /** Pairs of one statement: their text is made within some milliseconds, and a large write has many such statements. */
-const PAIRS_AT_ONCE = 20_000;
-
-/** Pairs of one statement. */
-interface PairColumns {
-  readonly columns: readonly [groupIds: string, userIds: string];
-  readonly count: number;
-}
+export const PAIRS_AT_ONCE = 20_000;
 
 /** (group, user) for each user of each group, as pieces of two arrays. */
-function* pairColumns(groups: Iterable<UsersOfGroup>): Generator<PairColumns> {
+function* pairColumns(groups: Iterable<UsersOfGroup>): Generator<[groupIds: string, userIds: string]> {
   let [groupIds, userIds]: [string[], string[]] = [[], []];
-  const piece = () => ({
-    columns: [textArray(groupIds), textArray(userIds)] as const,
-    count: userIds.length,
-  });
+  const piece = (): [string, string] => [textArray(groupIds), textArray(userIds)];
   for (const { id, users } of groups) {
     for (const user of users) {
       groupIds.push(id);

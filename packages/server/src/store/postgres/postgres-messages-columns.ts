@@ -1,4 +1,6 @@
 /** The columns of a message. $1 is the project. */
+import { columnsOf } from '../columns.ts';
+import { messageColumns } from '../conversation-columns.ts';
 import { MARKDOWN_END } from '../ports/messages.ts';
 
 /** The whole content of the message `m` of a project. */
@@ -9,6 +11,4 @@ export const contentOf = (project: string) => `
 
 export const CONTENT = contentOf('$1');
 
-/** The columns of the message `m`, for `toMessage`. */
-export const MESSAGE_COLUMNS = `m.id, m.author_id, m.type, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at, m.deleted_at, m.revision,
-  m.position, m.written_position, m.markdown_length`;
+export const MESSAGE_COLUMNS = columnsOf(messageColumns('m.type', CONTENT));

@@ -1,12 +1,37 @@
 /** The rows that a write of a message depends on, read when the thread is locked. */
-import { limits, type MessageType, type Status } from '@rollcall/protocol';
-import type { Json } from '../../values/json.ts';
+import { limits, type Status } from '@rollcall/protocol';
+import { columnsOf } from '../columns.ts';
 import type { MessageFields } from '../conversation-writes.ts';
 import type { IdSample } from '../outcomes.ts';
 import type { Row } from './connections/postgres-connection.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
 import { CONTENT } from './postgres-messages-columns.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
+
+export interface StoredMessage extends Omit<MessageFields, 'content'> {
+  readonly seq: number;
+  readonly authorId: string;
+  /** Whether it has the content of the write. */
+  readonly hasContent: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number | null;
+  readonly revision: string;
+  readonly position: number;
+}
+
+const STORED = columnsOf<StoredMessage>({
+  seq: 'm.seq',
+  authorId: 'm.author_id',
+  type: 'm.type',
+  hasContent: 'm.is_same IS TRUE',
+  url: 'm.url',
+  metadata: 'm.metadata',
+  createdAt: 'm.created_at',
+  updatedAt: 'm.updated_at',
+  deletedAt: 'm.deleted_at',
+  revision: 'm.revision',
+  position: 'm.position',
+});
 
 /**
  * The rows that a write depends on, when the thread is locked: $4 is the author, $5 the group where the thread is to be made, $6
@@ -22,7 +47,7 @@ export const READ_FOR_WRITE = `
     (SELECT 1 FROM memberships b WHERE b.project_id = $1 AND b.group_id = owner.id AND b.user_id = $4) IS NOT NULL,
     (SELECT 1 FROM participants p
       WHERE p.project_id = $1 AND p.thread_no = (SELECT thread_no FROM thread) AND p.user_id = $4) IS NOT NULL,
-    m.seq, m.author_id, m.type, m.is_same, m.url, m.metadata, m.created_at, m.updated_at, m.deleted_at, m.revision, m.position
+    ${STORED.sql}
   FROM owner LEFT JOIN LATERAL (
     SELECT m.*, m.content_bytes = octet_length($6::text) AND $6 = ${CONTENT} AS is_same
     ${foundMessage('(SELECT thread_no FROM thread)', '$3', 'FOR UPDATE')}) AS m ON TRUE`;
@@ -32,17 +57,6 @@ export const READ_UNKNOWN_USERS = `
   SELECT count(*), array_to_json((array_agg(unknown.id ORDER BY unknown.place))[1:${limits.PROBLEMS_NAMED}]) FROM (
     SELECT w.id, w.place FROM unnest($2::text[]) WITH ORDINALITY AS w(id, place)
     WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL) AS unknown`;
-
-export interface StoredMessage extends Omit<MessageFields, 'content'> {
-  readonly seq: number;
-  readonly authorId: string;
-  /** Whether it has the content of the write. */
-  readonly hasContent: boolean;
-  readonly createdAt: number;
-  readonly updatedAt: number | null;
-  readonly revision: string;
-  readonly position: number;
-}
 
 export interface Found {
   readonly threadNo: number | null;
@@ -67,20 +81,6 @@ export function toFound(
     isMember: isMember as boolean,
     isParticipant: isParticipant as boolean,
     unknown: { count: (unknown?.[0] ?? 0) as number, ids: (unknown?.[1] ?? []) as string[] },
-    message: message[0] === null ? null : toStoredMessage(message),
+    message: message[0] === null ? null : STORED.toRecord(message),
   };
 }
-
-const toStoredMessage = (row: Row): StoredMessage => ({
-  seq: row[0] as number,
-  authorId: row[1] as string,
-  type: row[2] as MessageType,
-  hasContent: row[3] === true,
-  url: row[4] as string | null,
-  metadata: row[5] as Json,
-  createdAt: row[6] as number,
-  updatedAt: row[7] as number | null,
-  deletedAt: row[8] as number | null,
-  revision: row[9] as string,
-  position: row[10] as number,
-});

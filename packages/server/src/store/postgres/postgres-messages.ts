@@ -1,5 +1,4 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { toMessage } from '../conversation-columns.ts';
 import type { MessageListRequest, MessagePage, MessageStore } from '../ports/messages.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { FOUND_THREAD, foundMessage } from './postgres-conversation-rows.ts';
@@ -11,7 +10,7 @@ import { putMessage } from './postgres-messages-writes.ts';
 import { threadRow } from './postgres-threads.ts';
 
 const FIND = `
-  SELECT t.group_id, ${MESSAGE_COLUMNS} ${FOUND_THREAD}
+  SELECT t.group_id, ${MESSAGE_COLUMNS.sql} ${FOUND_THREAD}
     LEFT JOIN LATERAL (SELECT m.* ${foundMessage('t.thread_no', '$3')}) AS m ON TRUE`;
 
 /**
@@ -37,7 +36,7 @@ const listSql = (after: '<' | '>', direction: 'ASC' | 'DESC') => `
           ORDER BY created_at ${direction}, seq ${direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS summed
     WHERE place <= $3::bigint AND bytes_before <= $6::bigint)
   SELECT thread.group_id, thread.total, (SELECT count(*) FROM found), thread.epoch, thread.position,
-    m.created_at || '.' || m.seq, ${MESSAGE_COLUMNS}
+    m.created_at || '.' || m.seq, ${MESSAGE_COLUMNS.sql}
   FROM thread LEFT JOIN page AS m ON TRUE ORDER BY m.place`;
 
 const LISTS = { ascending: listSql('>', 'ASC'), descending: listSql('<', 'DESC') };
@@ -60,7 +59,7 @@ async function listMessages(
   const found = rows.filter(([, , , , , at]) => at !== null);
   return {
     groupId,
-    messages: found.map((row) => toMessage(row.slice(6))),
+    messages: found.map((row) => MESSAGE_COLUMNS.toRecord(row.slice(6))),
     last: count > found.length ? (found.at(-1)?.[5] as string) : null,
     total,
     at: { epoch, position },
@@ -75,7 +74,7 @@ export function messageStore({ database }: PostgresEngine): MessageStore {
       if (row === undefined) return { kind: 'threadAbsent' };
       const [groupId, ...message] = row;
       if (message[0] === null) return { kind: 'absent' };
-      return { kind: 'found', groupId: groupId as string, message: toMessage(message) };
+      return { kind: 'found', groupId: groupId as string, message: MESSAGE_COLUMNS.toRecord(message) };
     },
     list: (project, threadId, request) => listMessages(database, project, threadId, request),
     put: (project, threadId, id, write, context) =>

@@ -17,8 +17,8 @@ const MOST_RACES = 20;
  * Shorter than PostgreSQL's deadlock_timeout (1 s), so that where both wait for each other the migration gives way.
  */
 const LOCK_LIMIT_MS = 500;
-/** Older processes that go on were in the way: a lock took too long, or was waited for by both. */
-const IN_THE_WAY = new Set(['55P03', '40P01']);
+/** Other processes were in the way: a lock took too long, or was waited for by both, or the register was awaited for too long. */
+const IN_THE_WAY = new Set(['55P03', '40P01', '57014']);
 /** How much later it is tried again at most, in milliseconds. */
 const RETRY_MAX_MS = 200;
 
@@ -69,13 +69,12 @@ export async function migrate(connection: PostgresConnection): Promise<void> {
 }
 
 async function migrateOnce(connection: PostgresConnection, until: number): Promise<void> {
-  await connection.control('SET statement_timeout = 0', until);
   // CockroachDB would end the transaction before each CREATE; others know no such setting, and need none.
   await connection.control('SET autocommit_before_ddl = off', until).catch(() => {});
   await connection.control(CREATE_REGISTER, until);
   await connection.run([FILL_REGISTER], until);
   // CockroachDB creates nothing at a lower level.
-  await connection.control('BEGIN ISOLATION LEVEL SERIALIZABLE', until);
+  await connection.begin('SERIALIZABLE', [['statement_timeout', 0]], until);
   try {
     await connection.run([LOCK_REGISTER], until);
     const version = await schemaVersion(connection, until);

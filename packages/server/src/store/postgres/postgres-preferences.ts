@@ -1,9 +1,9 @@
 import type { NotificationChannels } from '@rollcall/protocol';
+import { columnsOf } from '../columns.ts';
 import type { PreferenceStore } from '../ports/preferences.ts';
 import { originOf, textOfChanges } from './postgres-changes.ts';
-import { columnsOf } from './postgres-columns.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
-import { updateRow, updateSql } from './postgres-row-writes.ts';
+import { rowUpdate, updateRow } from './postgres-row-writes.ts';
 import { userRow } from './postgres-users.ts';
 
 const CHANNELS = columnsOf<Required<NotificationChannels>>({
@@ -13,7 +13,7 @@ const CHANNELS = columnsOf<Required<NotificationChannels>>({
 
 const FIND = `SELECT ${CHANNELS.sql} FROM users WHERE project_id = $1 AND id = $2`;
 
-const PUT = updateSql({
+const PUT = rowUpdate({
   table: 'users',
   columns: ['send_via_messenger', 'send_via_email'],
   lock: 'FOR NO KEY UPDATE',
@@ -34,7 +34,7 @@ export function preferenceStore({ database }: PostgresEngine): PreferenceStore {
       ]);
       const parameters = [sendViaMessenger, sendViaEmail, ...originOf(context), change];
       return database.operation(
-        (attempt) => updateRow(attempt, [PUT, project, userId, ...parameters]),
+        (attempt) => updateRow(attempt, PUT, [project, userId, ...parameters]),
         userRow(project, userId),
       );
     },

@@ -1,29 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { CUSTOMER, projectColumns } from '../account-columns.ts';
 import { type Absent, UNCHANGED, type Updated } from '../outcomes.ts';
-import type { CustomerRecord, CustomerStore, ProjectRecord, ProjectStore } from '../ports/projects.ts';
+import type { CustomerStore, ProjectStore } from '../ports/projects.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import { originOf, recorded, textOfChanges } from './postgres-changes.ts';
-import { columnsOf } from './postgres-columns.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 
-const CUSTOMER = columnsOf<CustomerRecord>({
-  id: 'id',
-  secret: 'secret',
-  name: 'name',
-  createdAt: 'created_at',
-});
 /** The columns of a project `p`. */
-export const PROJECT = columnsOf<ProjectRecord>({
-  key: 'p.project_id',
-  id: 'p.id',
-  customerId: 'p.customer_id',
-  name: 'p.name',
-  secret: 'p.secret',
-  previousSecret: 'p.previous_secret',
-  previousValidUntil: 'p.previous_valid_until',
-  createdAt: 'p.created_at',
-});
+export const PROJECT = projectColumns('p.project_id');
 
 const FIND_CUSTOMER = `SELECT ${CUSTOMER.sql} FROM customers WHERE id = $1`;
 const LIST_CUSTOMERS = `SELECT ${CUSTOMER.sql} FROM customers ORDER BY id`;

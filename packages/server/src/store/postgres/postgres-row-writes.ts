@@ -2,6 +2,7 @@
  * Writes of one row: each is one statement, which also records what it changed. $1 is the project everywhere, $2 the ID.
  */
 import { ProjectGoneError } from '../../values/engine-errors.ts';
+import type { ProjectKey } from '../../values/project-key.ts';
 import type { Change } from '../changes.ts';
 import {
   type Absent,
@@ -55,8 +56,20 @@ interface Update {
   readonly originFrom: number;
 }
 
-/** A statement for {@link updateRow}: locks the row, and updates it where the condition is true. */
-export const updateSql = ({ table, columns, lock, set, condition, changes, originFrom }: Update) => `
+/** The statements of {@link updateRow}. */
+export interface RowUpdate {
+  /** Locks the row. */
+  readonly lock: string;
+  /** Locks the row, and updates it where the condition is true. */
+  readonly update: string;
+}
+
+export const rowUpdate = (update: Update): RowUpdate => ({
+  lock: `SELECT 1 FROM ${update.table} WHERE project_id = $1 AND id = $2 ${update.lock}`,
+  update: updateSql(update),
+});
+
+const updateSql = ({ table, columns, lock, set, condition, changes, originFrom }: Update) => `
   WITH before AS (
     SELECT ${columns.join(', ')}, revision FROM ${table} WHERE project_id = $1 AND id = $2 AND ${ALIVE} ${lock}),
   changed AS (
@@ -66,9 +79,16 @@ export const updateSql = ({ table, columns, lock, set, condition, changes, origi
   SELECT ${ALIVE}, before.revision, (SELECT changes FROM changed)
   FROM (SELECT 1) one LEFT JOIN before ON TRUE`;
 
+/** The parameters of a {@link RowUpdate}. */
+type UpdateParameters = readonly [project: ProjectKey, id: string, ...others: unknown[]];
+
 /** Updates a row that has to be there. @throws ProjectGoneError */
-export async function updateRow(attempt: Attempt, update: Call): Promise<Updated | Absent> {
-  const { revision, outcome } = await tryUpdate(attempt, update);
+export async function updateRow(
+  attempt: Attempt,
+  update: RowUpdate,
+  parameters: UpdateParameters,
+): Promise<Updated | Absent> {
+  const { revision, outcome } = await tryUpdate(attempt, update, parameters);
   return revision === null ? { kind: 'absent' } : outcome;
 }
 
@@ -85,11 +105,11 @@ interface Creation {
  */
 export async function putRow<Failure extends { readonly kind: string }>(
   attempt: Attempt,
-  update: Call,
+  [update, parameters]: readonly [RowUpdate, UpdateParameters],
   creation: Creation | Failure,
   precondition: Precondition,
 ): Promise<Written | AlreadyExists | Stale | Failure> {
-  const { revision, outcome } = await tryUpdate(attempt, update);
+  const { revision, outcome } = await tryUpdate(attempt, update, parameters);
   const failure = preconditionFailure(precondition, revision);
   if (failure !== null) return failure;
   if (revision !== null) return outcome;
@@ -103,9 +123,14 @@ export async function putRow<Failure extends { readonly kind: string }>(
 /** The revision before is null where the row is not there. */
 async function tryUpdate(
   attempt: Attempt,
-  update: Call,
+  { lock, update }: RowUpdate,
+  parameters: UpdateParameters,
 ): Promise<{ revision: Revision | null; outcome: Updated }> {
-  const [[alive, revision, text]] = (await attempt.run(...update)) as [Row];
+  const [project, id] = parameters;
+  const [[alive, revision, text]] = (await attempt.runOnRow(
+    [lock, project, id],
+    [update, ...parameters],
+  )) as [Row];
   assertAlive(alive);
   const changes = parseChanges(text);
   return {

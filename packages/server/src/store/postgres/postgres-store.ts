@@ -1,5 +1,6 @@
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import type { Store } from '../store.ts';
+import { StoreTimings } from '../store-timings.ts';
 import { PostgresConnection } from './connections/postgres-connection.ts';
 import { PostgresDatabase } from './connections/postgres-database.ts';
 import { toStoreFailure } from './connections/postgres-errors.ts';
@@ -12,7 +13,7 @@ import { Purge } from './postgres-purge.ts';
 import { postgresTransfer } from './postgres-transfer.ts';
 import { LargeWrites } from './threads/postgres-large-writes.ts';
 
-export interface PostgresStoreOptions {
+interface PostgresStoreOptions {
   /** Which database, and how: see {@link parsePostgresUrl}. */
   readonly url: string;
   /** Default: those of the API. */
@@ -29,11 +30,12 @@ export async function openPostgresStore({
 }: PostgresStoreOptions): Promise<Store> {
   const settings = parsePostgresUrl(url);
   await prepare(settings);
-  const database = new PostgresDatabase(settings);
+  const timings = new StoreTimings('postgresql');
+  const database = new PostgresDatabase(settings, undefined, timings);
   const longReads = new LongReads(settings);
-  const largeWrites = new LargeWrites({ url });
+  const largeWrites = new LargeWrites({ url }, timings);
   const purge = new Purge(database);
-  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds, purge };
+  const engine: PostgresEngine = { database, longReads, largeWrites, durableBounds, purge, timings };
   let closing: Promise<void> | null = null;
 
   const close = async () => {
@@ -43,6 +45,10 @@ export async function openPostgresStore({
 
   return {
     isInProcess: false,
+    metrics: timings.metrics(
+      () => database.pending + largeWrites.pending,
+      () => ({ ...database.pools, snapshots: longReads.use }),
+    ),
     ...portsOf(engine),
     transfer: postgresTransfer(settings, longReads),
 

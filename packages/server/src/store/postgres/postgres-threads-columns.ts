@@ -1,10 +1,10 @@
 /** The columns of a thread. $1 is the project. */
 import { limits } from '@rollcall/protocol';
-import { toThreadRow } from '../conversation-columns.ts';
+import { columnsOf } from '../columns.ts';
+import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
 import type { Participant, ThreadRecord } from '../ports/threads.ts';
 import { PARTICIPANT_BYTES } from '../thread-page-bounds.ts';
 import type { Row } from './connections/postgres-connection.ts';
-import { ROW_COLUMNS } from './postgres-conversation-rows.ts';
 
 /** Of the thread `t`: the users who have seen it most recently, as JSON. */
 const PARTICIPANTS = `
@@ -35,14 +35,21 @@ export const threadParts = (viewer: string) => `
         THEN coalesce(unread.counted, least(t.user_messages + t.action_messages, ${limits.UNREAD_MAX})) END AS unread
     FROM (${PARTICIPANTS}) AS shown CROSS JOIN (SELECT ${counted(viewer)} AS counted) AS unread OFFSET 0) AS parts`;
 
-/** The columns of the thread `t` and its {@link threadParts}, for {@link toThread}. */
-export const THREAD_COLUMNS = `${ROW_COLUMNS}, parts.participants, parts.unread`;
-
-export const toThread = (row: Row): ThreadRecord => ({
-  ...toThreadRow(row),
-  participants: toParticipants(row[13] as string | null),
-  unread: row[14] as number | null,
+/** A row of the thread `t` and its {@link threadParts}. */
+interface FoundThread extends ThreadRow {
+  readonly participants: string | null;
+  readonly unread: number | null;
+}
+export const THREAD_COLUMNS = columnsOf<FoundThread>({
+  ...threadColumns('t.group_id'),
+  participants: 'parts.participants',
+  unread: 'parts.unread',
 });
+
+export function toThread(row: Row): ThreadRecord {
+  const found = THREAD_COLUMNS.toRecord(row);
+  return { ...found, participants: toParticipants(found.participants) };
+}
 
 const toParticipants = (text: string | null): Participant[] =>
   (JSON.parse(text ?? '[]') as [string, number][]).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));

@@ -75,7 +75,7 @@ const listSql = (location: string, more = '') => `
   SELECT (SELECT count FROM numbers),
     CASE WHEN (SELECT count FROM numbers) <= $9::bigint THEN (
       SELECT activity || '.' || thread_no FROM (${entriesOf(location)}) AS searched OFFSET ${SEARCHED_MAX - 1} LIMIT 1) END,
-    coalesce(t.last_message_at, t.created_at) || '.' || t.thread_no, ${THREAD_COLUMNS}
+    coalesce(t.last_message_at, t.created_at) || '.' || t.thread_no, ${THREAD_COLUMNS.sql}
   FROM page AS parts LEFT JOIN LATERAL (
     SELECT r.* FROM threads AS r
     WHERE r.project_id = $1 AND r.thread_no = (SELECT list[parts.place] FROM numbers) OFFSET 0) AS t ON TRUE

@@ -93,6 +93,9 @@ export function assertLocked(locked: LockedThread | null, found: number | null):
 const requiredUnlessMatched = (write: StoredThreadWrite, { ifMatch }: ConditionalContext) =>
   ifMatch === undefined ? requiredOfThread(write) : null;
 
+const fieldColumns = ({ name, url, location, metadata, resolvedAt }: ThreadFields) =>
+  [name, url, location, bigintArray(listKeys(location)), metadata, resolvedAt] as const;
+
 async function updateThread(
   transaction: Transaction,
   project: ProjectKey,
@@ -102,18 +105,8 @@ async function updateThread(
 ): Promise<PutThreadOutcome> {
   const changes = threadChanges({ group: stored.groupId, thread: id }, stored, fields);
   if (changes.length === 0) return UNCHANGED;
-  const { name, url, location, metadata, resolvedAt } = fields;
-  const columns = [
-    name,
-    url,
-    location,
-    bigintArray(listKeys(location)),
-    metadata,
-    resolvedAt,
-    context.revision,
-  ];
   await transaction.commit([
-    [UPDATE, project, stored.threadNo, ...columns],
+    [UPDATE, project, stored.threadNo, ...fieldColumns(fields), context.revision],
     ...listCalls(project, positionOf(stored), positionOf({ ...stored, ...fields })),
     ...recordCalls(project, changes, context),
   ]);
@@ -158,21 +151,10 @@ export async function createThread(
   const groupId = write.groupId as string;
   const fields = newThread(write, now);
   const createdAt = write.createdAt ?? now;
-  const { name, url, location, metadata, resolvedAt } = fields;
-  const columns = [
-    name,
-    url,
-    location,
-    bigintArray(listKeys(location)),
-    metadata,
-    resolvedAt,
-    createdAt,
-    revision,
-  ];
   const [, , [inserted]] = await transaction.run(
     [MAKE_CONVERSATION, project, groupId],
     [LOCK_CONVERSATION, project, groupId],
-    [INSERT, project, id, groupId, ...columns],
+    [INSERT, project, id, groupId, ...fieldColumns(fields), createdAt, revision],
   );
   if (inserted === undefined)
     throw new LostRaceError('the group was deleted, or the thread created, meanwhile');

@@ -7,7 +7,7 @@ import { THREAD_COLUMNS, threadParts, toThread } from './postgres-threads-column
 import { listThreads } from './postgres-threads-list.ts';
 import { deleteThread, markThreadSeen, putThread } from './postgres-threads-writes.ts';
 
-const FIND = `SELECT ${THREAD_COLUMNS} ${FOUND_THREAD} ${threadParts('$3::text')}`;
+const FIND = `SELECT ${THREAD_COLUMNS.sql} ${FOUND_THREAD} ${threadParts('$3::text')}`;
 
 /** The row of a thread: its writes, and those of its messages, are applied one after the other. */
 export const threadRow = (project: ProjectKey, id: string): WriteTarget => ({ project, row: `thread ${id}` });

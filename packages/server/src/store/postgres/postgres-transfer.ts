@@ -124,8 +124,13 @@ const DERIVE: readonly Call[] = [
 ];
 
 /** The store's own settings are for statements that find rows by their keys; here all rows are read. */
-const SETTINGS = ['enable_seqscan = on', 'enable_hashjoin = on', 'enable_mergejoin = on'];
-const UNLIMITED = ['statement_timeout = 0', 'idle_in_transaction_session_timeout = 0'];
+const SETTINGS = [
+  ['enable_seqscan', 'on'],
+  ['enable_hashjoin', 'on'],
+  ['enable_mergejoin', 'on'],
+  ['statement_timeout', 0],
+  ['idle_in_transaction_session_timeout', 0],
+] as const;
 
 /** The transfer of a store on PostgreSQL. */
 export const postgresTransfer = (settings: PostgresSettings, longReads: LongReads): TransferStore => ({
@@ -175,10 +180,7 @@ class PostgresImport {
   }
 
   async run(batches: AsyncIterable<readonly TransferRecord[]>): Promise<void> {
-    await this.#control(UNLIMITED.map((setting) => `SET ${setting}`).join('; '));
-    // A database that does not know one of these has another planner.
-    for (const setting of SETTINGS) await this.#control(`SET ${setting}`).catch(() => {});
-    await this.#control('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await this.#connection.begin('READ COMMITTED', SETTINGS, this.#until);
     await this.#run([LOCK_IMPORTS]);
     await this.#requireAccounts();
     for await (const batch of withKnownOwners(batches)) await this.#insert(batch);
@@ -186,11 +188,7 @@ class PostgresImport {
     for (const call of DERIVE) await this.#run(call);
     // A server that was started meanwhile has made a customer.
     await this.#requireAccounts();
-    await this.#control('COMMIT');
-  }
-
-  #control(text: string) {
-    return this.#connection.control(text, this.#until);
+    await this.#connection.control('COMMIT', this.#until);
   }
 
   #run(call: Call) {

@@ -1,11 +1,11 @@
 import type { TotalPage } from '../../values/page.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { resourceChanges } from '../changes.ts';
+import { columnsOf } from '../columns.ts';
 import type { UserRecord, UserStore } from '../ports/users.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { WriteTarget } from './connections/postgres-database.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
-import { columnsOf } from './postgres-columns.ts';
 import { deleteUser } from './postgres-deletions.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { byIdsSql, pageSql, toEndlessPage, toPage } from './postgres-pages.ts';
@@ -14,7 +14,7 @@ import {
   meetsPrecondition,
   preconditionParameters,
   putRow,
-  updateSql,
+  rowUpdate,
 } from './postgres-row-writes.ts';
 import { jsonText, jsonTime, textArray } from './postgres-text.ts';
 import { anyCountSlot, countUsers } from './postgres-user-counts.ts';
@@ -88,7 +88,7 @@ export const insertUsers = (id: string, supplied: FieldSql): string => `
 
 const parameterOf: FieldSql = (field) => `$${USER_FIELDS.indexOf(field) + 3}::text`;
 
-const UPDATE = updateSql({
+const UPDATE = rowUpdate({
   table: 'users',
   columns: USER_FIELDS,
   // Although no key changes: a weaker lock shares the row with transactions that lock it for a membership, and two such
@@ -127,7 +127,7 @@ export function userStore({ database }: PostgresEngine): UserStore {
       const row = [project, id, ...fields, context.now, context.revision] as const;
       const origin = originOf(context);
       const changes = resourceChanges('user', id, null, write.status ?? 'active', []);
-      const update: Call = [UPDATE, ...row, ...preconditionParameters(context), ...origin];
+      const update = [UPDATE, [...row, ...preconditionParameters(context), ...origin]] as const;
       const call: Call = [INSERT, ...row, anyCountSlot(), ...origin, textOfChanges(changes)];
       return database.operation(
         (attempt) => putRow<never>(attempt, update, { call, changes }, context),

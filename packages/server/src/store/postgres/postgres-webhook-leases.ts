@@ -10,7 +10,10 @@ const CAN_SEND = `w.status = 'active' AND w.due_at <= $1
   AND (w.delivery_id IS NOT NULL OR w.position < coalesce(h.position, 0))`;
 
 const WORK = planEachTime(`
-  SELECT w.project_id, count(*), bool_or(${CAN_SEND})
+  SELECT w.project_id, count(*), bool_or(${CAN_SEND}),
+    count(*) FILTER (WHERE w.delivery_id IS NOT NULL OR w.position < coalesce(h.position, 0)),
+    count(*) FILTER (WHERE w.failures > 0 AND w.due_at > $1),
+    max(greatest(0, coalesce(h.position, 0) - greatest(w.position, 0)))
   FROM webhooks w JOIN projects p ON p.project_id = w.project_id
     LEFT JOIN change_heads h ON h.project_id = w.project_id
   WHERE w.status = 'active' GROUP BY w.project_id`);
@@ -30,19 +33,26 @@ const CLAIM = planEachTime(`
     LEFT JOIN webhook_deliveries d ON d.project_id = w.project_id AND d.webhook_id = w.id`);
 
 const RENEW = `
-  UPDATE webhooks w SET lease_until = $4 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS held(project_id, id, lease)
-  WHERE w.project_id = held.project_id AND w.id = held.id AND w.lease = held.lease`;
+  UPDATE webhooks w SET lease_until = $4 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS leased(project_id, id, lease)
+  WHERE w.project_id = leased.project_id AND w.id = leased.id AND w.lease = leased.lease`;
 
 /** Leases of webhooks (see the port). */
 export function webhookLeaseStore({ database }: PostgresEngine): WebhookLeaseStore {
   return {
     async work({ now, own }) {
       const rows = await database.read(WORK, now, textArray(own));
-      return rows.map(([project, active, isDue]) => ({
+      return rows.map(([project, active, isDue, behind, resting, furthest]) => ({
         project: project as string,
         active: Number(active),
         isDue: isDue === true,
+        behind: Number(behind),
+        resting: Number(resting),
+        furthest: Number(furthest),
       }));
+    },
+    async countFailing() {
+      const [row] = await database.read(`SELECT count(*) FROM webhooks WHERE status = 'failing'`);
+      return Number(row?.[0]);
     },
     async claim(projects, { now, until, lease, own, limit, hasRepeats }) {
       const among = textArray(projects as readonly string[]);

@@ -1,4 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
+import type { Change } from '../changes.ts';
+import { columnsOf } from '../columns.ts';
 import { type Absent, type DeleteOutcome, UNCHANGED, type Updated } from '../outcomes.ts';
 import {
   PAST_TYPES_MAX,
@@ -19,11 +21,10 @@ import {
   webhookUpdated,
 } from '../webhook-rows.ts';
 import type { WriteContext } from '../write-context.ts';
-import type { Row } from './connections/postgres-connection.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt, Transaction } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { orderedAround, originOf, recordCalls, recorded, textOfChanges } from './postgres-changes.ts';
-import { columnsOf } from './postgres-columns.ts';
 import type { PostgresEngine } from './postgres-engine.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 import { advanceWebhook, LOG_ATTEMPT, logParameters } from './postgres-webhooks-steps.ts';
@@ -87,6 +88,14 @@ const BEGIN_AFTER_RECORD = `
     SELECT c.position FROM changes c
     WHERE c.project_id = $1 AND c.position > w.position AND c.changes = $3 ORDER BY c.position LIMIT 1), w.position)
   WHERE w.project_id = $1 AND w.id = $2`;
+
+/** Calls of a write that lets the webhook begin after the record of that write. */
+const beginningAfter = (
+  project: ProjectKey,
+  id: string,
+  changes: readonly Change[],
+  calls: readonly Call[],
+): Call[] => [...orderedAround(...calls), [BEGIN_AFTER_RECORD, project, id, textOfChanges(changes)]];
 
 const DELETE = `
   WITH gone AS (DELETE FROM webhooks WHERE project_id = $1 AND id = $2 RETURNING 1),
@@ -189,12 +198,7 @@ async function create(
     [INSERT, project, id, ...fields, ...from] as const,
     ...recordCalls(project, changes, context),
   ];
-  if (start !== null) await transaction.commit(calls);
-  else
-    await transaction.commit([
-      ...orderedAround(...calls),
-      [BEGIN_AFTER_RECORD, project, id, textOfChanges(changes)],
-    ]);
+  await transaction.commit(start === null ? beginningAfter(project, id, changes, calls) : calls);
   return { kind: 'created', changes };
 }
 
@@ -219,12 +223,7 @@ const replay = (
       [DELETE_DELIVERY, project, id] as const,
       ...recordCalls(project, changes, context),
     ];
-    if (start !== null) await transaction.commit(calls);
-    else
-      await transaction.commit([
-        ...orderedAround(...calls),
-        [BEGIN_AFTER_RECORD, project, id, textOfChanges(changes)],
-      ]);
+    await transaction.commit(start === null ? beginningAfter(project, id, changes, calls) : calls);
     return { kind: 'updated', changes };
   });
 

@@ -4,9 +4,11 @@ import type { Topic } from '../change-topics.ts';
 import type { Change } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
+  type ChangeExtent,
   type ChangeOrder,
   type ChangeReading,
   type ChangeRecord,
+  EXTENT_PROJECTS_MAX,
 } from '../ports/changes.ts';
 import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
@@ -35,9 +37,18 @@ export function changeReads({ prepare }: SqliteReader) {
   const oldest = prepare<[number | null]>('SELECT min(position) FROM changes WHERE project_no = ?');
   const list = prepare<RecordRow>(`
     SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position > ? ORDER BY position LIMIT ?`);
-  const ofTopic = prepare<[number]>(`
-    SELECT position FROM changes WHERE project_no = ? AND topic = ? AND position > ? ORDER BY position LIMIT ?`);
+  const ofTopics = prepare<[number]>(`
+    SELECT position FROM changes INDEXED BY changes_with_topic
+    WHERE project_no = ? AND position > ? AND topic IN (SELECT value FROM json_each(?)) ORDER BY position LIMIT ?`);
   const one = prepare<RecordRow>(`SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position = ?`);
+  // Two look-ups for each project; positions have no gaps.
+  const extent = prepare<[projects: number, records: number | null, oldestAt: number | null]>(`
+    SELECT count(*), sum(newest - oldest.position + 1), min(oldest.at) FROM (
+      SELECT p.project_no, (SELECT max(c.position) FROM changes c WHERE c.project_no = p.project_no) AS newest,
+        (SELECT min(c.position) FROM changes c WHERE c.project_no = p.project_no) AS first
+      FROM projects p LIMIT ${EXTENT_PROJECTS_MAX}) AS found
+    LEFT JOIN changes oldest ON oldest.project_no = found.project_no AND oldest.position = found.first`);
+  const projects = prepare<[number]>('SELECT count(*) FROM projects');
   const newestOf = (project: ProjectKey) => newest.get(project)?.[0] ?? 0;
   const reading = (project: ProjectKey, rows: Iterable<RecordRow | undefined>): ChangeReading => ({
     epoch: `${epoch.get()?.[0]}${project}`,
@@ -55,17 +66,19 @@ export function changeReads({ prepare }: SqliteReader) {
       after: number,
       limit: number,
     ): Promise<ChangeReading> {
-      const positions = topics.flatMap((topic) =>
-        ofTopic.all(project, topic, after, limit).map(([position]) => position),
-      );
-      const ascending = positions.sort((a, b) => a - b).slice(0, limit);
+      const positions = ofTopics.all(project, after, JSON.stringify(topics), limit);
       return reading(
         project,
-        ascending.values().map((position) => one.get(project, position)),
+        positions.values().map(([position]) => one.get(project, position)),
       );
     },
     async order(written: Iterable<ProjectKey>): Promise<ChangeOrder> {
       return { newest: [...written].map((project) => [project, newestOf(project)]), hasMore: false };
+    },
+    async extent(): Promise<ChangeExtent> {
+      const [read = 0, records, oldestAt = null] = extent.get() ?? [];
+      const share = read < EXTENT_PROJECTS_MAX ? 1 : (projects.get()?.[0] ?? read) / read;
+      return { records: Math.round((records ?? 0) * share), oldestAt };
     },
   };
 }
@@ -87,29 +100,25 @@ function recordsOf(rows: Iterable<RecordRow | undefined>): ChangeRecord[] {
 
 /** Writes of recorded changes, on the writer's thread. */
 export class ChangeWrites {
-  readonly #insert;
-  readonly #lastPosition;
+  readonly #statements;
   /** The last position of each project that the transaction has written to. */
   readonly #positions = new Map<ProjectKey, number>();
-  readonly #projects;
-  readonly #lastExpired;
-  readonly #remove;
 
-  constructor(connection: SqliteConnection) {
-    this.#insert = connection.prepare(
-      'INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    );
-    this.#lastPosition = connection.prepare(LAST_POSITION);
-    this.#projects = connection.prepare(
-      'SELECT project_no FROM projects WHERE project_no > ? ORDER BY project_no',
-    );
-    this.#lastExpired = connection.prepare(`
-      SELECT max(position), count(*) FROM (
-        SELECT position, at FROM changes WHERE project_no = ? ORDER BY position LIMIT ${REMOVED_AT_ONCE})
-      WHERE at < ?`);
-    this.#remove = connection.prepare(`
-      DELETE FROM changes WHERE project_no = ?1 AND position <= ?2
-        AND position < (SELECT max(position) FROM changes WHERE project_no = ?1)`);
+  constructor({ prepare }: SqliteConnection) {
+    this.#statements = {
+      insert: prepare(
+        'INSERT INTO changes (project_no, position, at, actor, request_id, changes, topic) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      ),
+      lastPosition: prepare(LAST_POSITION),
+      projects: prepare('SELECT project_no FROM projects WHERE project_no > ? ORDER BY project_no'),
+      lastExpired: prepare(`
+        SELECT max(position), count(*) FROM (
+          SELECT position, at FROM changes WHERE project_no = ? ORDER BY position LIMIT ${REMOVED_AT_ONCE})
+        WHERE at < ?`),
+      remove: prepare(`
+        DELETE FROM changes WHERE project_no = ?1 AND position <= ?2
+          AND position < (SELECT max(position) FROM changes WHERE project_no = ?1)`),
+    };
   }
 
   /**
@@ -124,12 +133,12 @@ export class ChangeWrites {
   record(project: ProjectKey, changes: readonly Change[], { now, actor, requestId }: WriteContext): void {
     for (const { text, topic } of storedParts(changes)) {
       const position = this.#nextPosition(project);
-      this.#insert.run(project, position, now, actorText(actor), requestId, text, topic);
+      this.#statements.insert.run(project, position, now, actorText(actor), requestId, text, topic);
     }
   }
 
   #nextPosition(project: ProjectKey): number {
-    const last = this.#positions.get(project) ?? this.#lastPosition.get(project)?.[0] ?? 0;
+    const last = this.#positions.get(project) ?? this.#statements.lastPosition.get(project)?.[0] ?? 0;
     const position = (last as number) + 1;
     this.#positions.set(project, position);
     return position;
@@ -137,9 +146,9 @@ export class ChangeWrites {
 
   removeBefore(time: number): boolean {
     let removed = 0;
-    for (const [project = 0] of this.#projects.all(0)) {
-      const [last] = this.#lastExpired.get(project, time) as [number | null, number];
-      if (last !== null) removed += this.#remove.run(project, last);
+    for (const [project = 0] of this.#statements.projects.all(0)) {
+      const [last] = this.#statements.lastExpired.get(project, time) as [number | null, number];
+      if (last !== null) removed += this.#statements.remove.run(project, last);
       if (removed >= REMOVED_AT_ONCE) return true;
     }
     return false;

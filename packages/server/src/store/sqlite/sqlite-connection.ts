@@ -18,7 +18,7 @@ export interface Statement<Columns extends Row = Row> {
   insert(...parameters: SQLInputValue[]): number;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly readOnly: boolean;
   /** Maps SQLite's error to the one that a statement throws. Default: SQLite's error. */
   readonly toFailure?: (error: unknown) => unknown;

@@ -1,6 +1,5 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { toMessage } from '../conversation-columns.ts';
 import type { ConversationFeedStore, RemovedMessage, ThreadRevision } from '../ports/conversation-feed.ts';
 import type { MessageRecord } from '../ports/messages.ts';
 import type { ThreadPosition } from '../ports/threads.ts';
@@ -21,7 +20,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
   const position = prepare<[threadNo: number, string, number, fieldsPosition: number, removedTo: number]>(`
     SELECT t.thread_no, t.epoch, t.position, t.fields_position, t.removed_to ${THREAD_BY_ID}`);
   const messagesAfter = prepare(`
-    SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY messages_by_position
+    SELECT ${MESSAGE_COLUMNS.sql} FROM messages m INDEXED BY messages_by_position
     WHERE m.thread_no = ? AND m.position > ? ORDER BY m.position LIMIT ${MESSAGES_MAX + 1}`);
   const removedAfter = prepare<[number, string]>(`
     SELECT position, id FROM removed_messages WHERE thread_no = ? AND position > ? AND position <= ?
@@ -62,7 +61,7 @@ export function conversationFeedReads({ prepare }: Pick<SqliteReader, 'prepare'>
           to = (messages.at(-1) as MessageRecord).position;
           break;
         }
-        const message = toMessage(found);
+        const message = MESSAGE_COLUMNS.toRecord(found);
         messages.push(message);
         bytes += Buffer.byteLength(message.content);
       }

@@ -21,7 +21,7 @@ export function listKeys({
 }
 
 /** The fields that decide in which lists a thread is, and at which position. */
-export interface ListedThread {
+interface ListedThread {
   readonly threadNo: number;
   readonly conversationNo: number;
   readonly location: Json | null;
@@ -30,23 +30,38 @@ export interface ListedThread {
   readonly lastMessageAt: number | null;
 }
 
+export type ListedRow = [
+  threadNo: number,
+  conversationNo: number,
+  location: Json | null,
+  resolvedAt: number | null,
+  createdAt: number,
+  lastMessageAt: number | null,
+];
+export const LISTED_COLUMNS =
+  'thread_no, conversation_no, location, resolved_at, created_at, last_message_at';
+
+/** The first columns of the row are {@link LISTED_COLUMNS}. */
+export function toListed(row: readonly [...ListedRow, ...unknown[]]): ListedThread {
+  const [threadNo, conversationNo, location, resolvedAt, createdAt, lastMessageAt] = row;
+  return { threadNo, conversationNo, location, resolvedAt, createdAt, lastMessageAt };
+}
+
 const activityOf = ({ lastMessageAt, createdAt }: ListedThread) => lastMessageAt ?? createdAt;
 
 /** Writes of the lists of threads, on the writer's thread. */
 export class ThreadLists {
-  readonly #add;
-  readonly #remove;
-  readonly #move;
+  readonly #statements;
 
-  constructor(connection: SqliteConnection) {
+  constructor({ prepare }: SqliteConnection) {
     const POSITION = 'list_key = ? AND project_no = ? AND is_resolved = ? AND activity = ? AND thread_no = ?';
-    this.#add = connection.prepare(
-      'INSERT INTO thread_lists (list_key, project_no, is_resolved, activity, thread_no) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#remove = connection.prepare(`DELETE FROM thread_lists WHERE ${POSITION}`);
-    this.#move = connection.prepare(
-      `UPDATE thread_lists SET is_resolved = ?, activity = ? WHERE ${POSITION}`,
-    );
+    this.#statements = {
+      add: prepare(
+        'INSERT INTO thread_lists (list_key, project_no, is_resolved, activity, thread_no) VALUES (?, ?, ?, ?, ?)',
+      ),
+      remove: prepare(`DELETE FROM thread_lists WHERE ${POSITION}`),
+      move: prepare(`UPDATE thread_lists SET is_resolved = ?, activity = ? WHERE ${POSITION}`),
+    };
   }
 
   /** Lists a thread as it is `after`, in place of as it was `before`; null where it is not there. */
@@ -54,11 +69,12 @@ export class ThreadLists {
     const left = before === null ? new Set<number>() : listKeys(before);
     const entered = after === null ? new Set<number>() : listKeys(after);
     const [from, to] = [positionOf(project, before), positionOf(project, after)];
-    for (const key of left.difference(entered)) this.#remove.run(key, ...from);
-    for (const key of entered.difference(left)) this.#add.run(key, ...to);
+    for (const key of left.difference(entered)) this.#statements.remove.run(key, ...from);
+    for (const key of entered.difference(left)) this.#statements.add.run(key, ...to);
     if (from.join() === to.join()) return;
     const [, isResolved = 0, activity = 0] = to;
-    for (const key of left.intersection(entered)) this.#move.run(isResolved, activity, key, ...from);
+    for (const key of left.intersection(entered))
+      this.#statements.move.run(isResolved, activity, key, ...from);
   }
 }
 

@@ -3,7 +3,7 @@ import { BUSY_TIMEOUT_MS } from './sqlite-connection.ts';
 import { checkStoreFiles } from './sqlite-files.ts';
 import { migrations, schemaVersion } from './sqlite-migrate.ts';
 
-export interface SqliteInspection {
+interface SqliteInspection {
   readonly schemaVersion: number;
   readonly latestSchemaVersion: number;
   /** The messages of SQLite's quick check; empty when the file is sound. */

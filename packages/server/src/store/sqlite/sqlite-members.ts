@@ -9,7 +9,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import type { DurablePresenceWrites } from './sqlite-durable-presence-writes.ts';
 
 /** A group as membership changes need it. */
-export interface GroupRef {
+interface GroupRef {
   readonly groupNo: number;
   readonly id: string;
 }
@@ -185,7 +185,7 @@ const toCard = ([userNo, name, email]: readonly [...UserCardRow, ...unknown[]]):
 });
 
 /** A change of a group's member list, computed before anything is written. */
-export interface Replacement {
+interface Replacement {
   readonly added: Map<string, UserCard>;
   readonly removed: Set<string>;
   /** Those of the desired who do not exist. */

@@ -7,25 +7,20 @@ import { MESSAGE, MESSAGE_NO } from './sqlite-message-numbers.ts';
 const PIECE_BYTES = 1_800;
 
 /** A message by the number of its thread and its own in it. */
-export type MessageKey = readonly [threadNo: number, seq: number];
+type MessageKey = readonly [threadNo: number, seq: number];
 
 /** The texts that were appended to messages, on the writer's thread. An append touches the last piece alone. */
 export class MessagePieces {
-  readonly #last;
-  readonly #add;
-  readonly #extend;
-  readonly #remove;
+  readonly #statements;
 
-  constructor(connection: SqliteConnection) {
-    this.#last = connection.prepare<[pieceNo: number, bytes: number]>(`
-      SELECT piece_no, octet_length(text) FROM message_pieces WHERE ${MESSAGE} ORDER BY piece_no DESC LIMIT 1`);
-    this.#add = connection.prepare(
-      `INSERT INTO message_pieces (message_no, piece_no, text) VALUES (${MESSAGE_NO}, ?, ?)`,
-    );
-    this.#extend = connection.prepare(
-      `UPDATE message_pieces SET text = text || ? WHERE ${MESSAGE} AND piece_no = ?`,
-    );
-    this.#remove = connection.prepare(`DELETE FROM message_pieces WHERE ${MESSAGE}`);
+  constructor({ prepare }: SqliteConnection) {
+    this.#statements = {
+      last: prepare<[pieceNo: number, bytes: number]>(`
+        SELECT piece_no, octet_length(text) FROM message_pieces WHERE ${MESSAGE} ORDER BY piece_no DESC LIMIT 1`),
+      add: prepare(`INSERT INTO message_pieces (message_no, piece_no, text) VALUES (${MESSAGE_NO}, ?, ?)`),
+      extend: prepare(`UPDATE message_pieces SET text = text || ? WHERE ${MESSAGE} AND piece_no = ?`),
+      remove: prepare(`DELETE FROM message_pieces WHERE ${MESSAGE}`),
+    };
   }
 
   /**
@@ -35,17 +30,17 @@ export class MessagePieces {
   columnsOf(message: MessageKey, content: StoredContent): ReturnType<typeof contentColumns> {
     const [text, markdownLength, bytes] = contentColumns(content);
     if (markdownLength === null || bytes < PIECE_BYTES) return [text, markdownLength, bytes];
-    this.#add.run(...message, 1, text);
+    this.#statements.add.run(...message, 1, text);
     return ['', markdownLength, bytes];
   }
 
   append(message: MessageKey, text: string): void {
-    const [pieceNo, bytes] = this.#last.get(...message) ?? [0, PIECE_BYTES];
-    if (bytes < PIECE_BYTES) this.#extend.run(text, ...message, pieceNo);
-    else this.#add.run(...message, pieceNo + 1, text);
+    const [pieceNo, bytes] = this.#statements.last.get(...message) ?? [0, PIECE_BYTES];
+    if (bytes < PIECE_BYTES) this.#statements.extend.run(text, ...message, pieceNo);
+    else this.#statements.add.run(...message, pieceNo + 1, text);
   }
 
   remove(message: MessageKey): void {
-    this.#remove.run(...message);
+    this.#statements.remove.run(...message);
   }
 }

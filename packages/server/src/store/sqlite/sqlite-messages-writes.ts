@@ -1,5 +1,6 @@
-import { limits, type MessageType } from '@rollcall/protocol';
+import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { columnsOf } from '../columns.ts';
 import {
   absentForMessage,
   authorError,
@@ -25,7 +26,7 @@ import type {
 } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import type { Row, SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteConnection } from './sqlite-connection.ts';
 import { ELIGIBILITY, type EligibilityRow, toEligibility } from './sqlite-eligibility.ts';
 import { MESSAGE, SEQ_BITS } from './sqlite-message-numbers.ts';
 import { CONTENT, MESSAGE_TYPE } from './sqlite-messages.ts';
@@ -45,65 +46,54 @@ interface StoredMessage extends Omit<MessageFields, 'content'> {
   readonly contentBytes: number;
 }
 
-function toStored(row: Row): StoredMessage {
-  return {
-    seq: row[0] as number,
-    authorId: row[1] as string,
-    type: row[2] as MessageType,
-    url: row[3] as string | null,
-    metadata: row[4] as string,
-    createdAt: row[5] as number,
-    updatedAt: row[6] as number | null,
-    deletedAt: row[7] as number | null,
-    revision: row[8] as string,
-    markdownLength: row[9] as number | null,
-    contentBytes: row[10] as number,
-  };
-}
+const STORED = columnsOf<StoredMessage>({
+  seq: 'm.seq',
+  authorId: 'm.author_id',
+  type: MESSAGE_TYPE,
+  url: 'm.url',
+  metadata: 'm.metadata',
+  createdAt: 'm.created_at',
+  updatedAt: 'm.updated_at',
+  deletedAt: 'm.deleted_at',
+  revision: 'm.revision',
+  markdownLength: 'm.markdown_length',
+  contentBytes: 'm.content_bytes',
+});
 
 /** Writes of messages, on the writer's thread. */
 export class MessageWrites {
+  readonly #statements;
   readonly #threads: ThreadWrites;
   readonly #pieces: MessagePieces;
-  readonly #find;
-  readonly #content;
-  readonly #user;
-  readonly #eligibility;
-  readonly #insert;
-  readonly #update;
-  readonly #replaceContent;
-  readonly #delete;
-  readonly #latest;
-  readonly #setLength;
 
   constructor(connection: SqliteConnection, threads: ThreadWrites) {
     this.#threads = threads;
     this.#pieces = new MessagePieces(connection);
-    const prepare = (sql: string) => connection.prepare(sql);
-    this.#find = prepare(`
-      SELECT seq, author_id, ${MESSAGE_TYPE}, url, metadata, created_at, updated_at, deleted_at, revision,
-        markdown_length, content_bytes FROM messages m WHERE thread_no = ? AND id = ?`);
-    this.#content = prepare(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`);
-    this.#user = prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?');
-    this.#eligibility = connection.prepare<EligibilityRow>(ELIGIBILITY);
-    this.#insert = prepare(`
-      INSERT INTO messages (message_no, thread_no, seq, position, written_position, id, author_id, revision, is_action,
-        is_deleted, created_at, updated_at, deleted_at, markdown_length, content_bytes, url, metadata, content)
-      VALUES ((?1 << ${SEQ_BITS}) | ?2, ?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8 IS NOT NULL, ?9, ?10, ?8, ?12, ?13, ?14, ?15,
-        ?11)`);
-    this.#update = prepare(`
-      UPDATE messages SET is_action = ?, url = ?, metadata = ?, updated_at = ?, deleted_at = ?, is_deleted = ?,
-        revision = ?, position = ?, written_position = ? WHERE ${MESSAGE}`);
-    this.#replaceContent = prepare(
-      `UPDATE messages SET content = ?, markdown_length = ?, content_bytes = ? WHERE ${MESSAGE}`,
-    );
-    this.#delete = prepare(`DELETE FROM messages WHERE ${MESSAGE}`);
-    this.#latest = prepare(`
-      SELECT created_at FROM messages INDEXED BY messages_by_time WHERE thread_no = ?
-      ORDER BY created_at DESC LIMIT 1`);
-    this.#setLength = prepare(
-      `UPDATE messages SET markdown_length = ?, content_bytes = ?, revision = ?, position = ? WHERE ${MESSAGE}`,
-    );
+    const { prepare } = connection;
+    this.#statements = {
+      find: prepare(`SELECT ${STORED.sql} FROM messages m WHERE thread_no = ? AND id = ?`),
+      content: prepare<[string]>(`SELECT ${CONTENT} FROM messages m WHERE m.${MESSAGE}`),
+      user: prepare('SELECT 1 FROM users WHERE project_no = ? AND id = ?'),
+      eligibility: prepare<EligibilityRow>(ELIGIBILITY),
+      insert: prepare(`
+        INSERT INTO messages (message_no, thread_no, seq, position, written_position, id, author_id, revision, is_action,
+          is_deleted, created_at, updated_at, deleted_at, markdown_length, content_bytes, url, metadata, content)
+        VALUES ((?1 << ${SEQ_BITS}) | ?2, ?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, ?8 IS NOT NULL, ?9, ?10, ?8, ?12, ?13, ?14, ?15,
+          ?11)`),
+      update: prepare(`
+        UPDATE messages SET is_action = ?, url = ?, metadata = ?, updated_at = ?, deleted_at = ?, is_deleted = ?,
+          revision = ?, position = ?, written_position = ? WHERE ${MESSAGE}`),
+      replaceContent: prepare(
+        `UPDATE messages SET content = ?, markdown_length = ?, content_bytes = ? WHERE ${MESSAGE}`,
+      ),
+      delete: prepare(`DELETE FROM messages WHERE ${MESSAGE}`),
+      latest: prepare<[number]>(`
+        SELECT created_at FROM messages INDEXED BY messages_by_time WHERE thread_no = ?
+        ORDER BY created_at DESC LIMIT 1`),
+      setLength: prepare(
+        `UPDATE messages SET markdown_length = ?, content_bytes = ?, revision = ?, position = ? WHERE ${MESSAGE}`,
+      ),
+    };
   }
 
   put(
@@ -149,7 +139,7 @@ export class MessageWrites {
     if (bytes > limits.CONTENT_MAX_BYTES) return { kind: 'tooLarge' };
     const after = markdownLength + length;
     const at = [thread.threadNo, message.seq] as const;
-    this.#setLength.run(after, bytes, context.revision, this.#threads.advance(thread), ...at);
+    this.#statements.setLength.run(after, bytes, context.revision, this.#threads.advance(thread), ...at);
     if (length === 0) return { kind: 'appended', length: after, changes: [] };
     this.#pieces.append(at, escaped);
     const change = {
@@ -174,9 +164,9 @@ export class MessageWrites {
     if (preconditionFailure(context, message.revision) !== null) return { kind: 'stale' };
     const at = [thread.threadNo, message.seq] as const;
     if (message.markdownLength !== null) this.#pieces.remove(at);
-    this.#delete.run(...at);
+    this.#statements.delete.run(...at);
     this.#threads.addRemoved(thread, id);
-    const lastMessageAt = (this.#latest.get(thread.threadNo)?.[0] ?? null) as number | null;
+    const lastMessageAt = this.#statements.latest.get(thread.threadNo)?.[0] ?? null;
     const activity = { ...recounted(thread, message, null), lastMessageAt };
     this.#threads.setActivity(project, thread, activity, context.revision);
     const change = { type: 'message.removed', group: thread.groupId, thread: threadId, message: id } as const;
@@ -184,8 +174,8 @@ export class MessageWrites {
   }
 
   #read({ threadNo }: StoredThread, id: string): StoredMessage | null {
-    const row = this.#find.get(threadNo, id);
-    return row === undefined ? null : toStored(row);
+    const row = this.#statements.find.get(threadNo, id);
+    return row === undefined ? null : STORED.toRecord(row);
   }
 
   /** @throws RollBack where the message is rejected: then no thread is made. */
@@ -253,7 +243,7 @@ export class MessageWrites {
     const key = [thread.threadNo, seq, position, id, authorId, revision] as const;
     const times = [deletedAt, createdAt, updatedAt] as const;
     const isAction = Number(type === 'action_message');
-    this.#insert.run(...key, isAction, ...times, ...columns, url, metadata);
+    this.#statements.insert.run(...key, isAction, ...times, ...columns, url, metadata);
   }
 
   #change(
@@ -271,7 +261,7 @@ export class MessageWrites {
     const { now, revision } = context;
     const at = [thread.threadNo, message.seq] as const;
     // Content is read only to be compared with another one.
-    const content = write.content === undefined ? '' : (this.#content.get(...at)?.[0] as string);
+    const content = write.content === undefined ? '' : (this.#statements.content.get(...at)?.[0] ?? '');
     const before = { ...message, content };
     const after = changedMessage(before, write, now);
     const fields = changedMessageFields(before, after);
@@ -280,10 +270,10 @@ export class MessageWrites {
     const { type, url, metadata, deletedAt } = after;
     const values = [Number(type === 'action_message'), url, metadata, updatedAt, deletedAt] as const;
     const position = this.#threads.advance(thread);
-    this.#update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
+    this.#statements.update.run(...values, Number(deletedAt !== null), revision, position, position, ...at);
     if (write.content !== undefined && fields.includes('content')) {
       if (message.markdownLength !== null) this.#pieces.remove(at);
-      this.#replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
+      this.#statements.replaceContent.run(...this.#pieces.columnsOf(at, write.content), ...at);
     }
     if (type !== message.type || deletedAt !== message.deletedAt)
       this.#recount(project, thread, message, after, revision);
@@ -322,14 +312,14 @@ export class MessageWrites {
     write: StoredMessageWrite,
   ): AuthorUnavailable | null {
     const { user, incarnation } = toEligibility(
-      this.#eligibility.get(project, groupId, authorId) as EligibilityRow,
+      this.#statements.eligibility.get(project, groupId, authorId) as EligibilityRow,
     );
     return authorError(groupId, user, incarnation !== null, write);
   }
 
   #unknownUsers(project: ProjectKey, content: StoredContent | undefined): UnknownUsers | null {
     const named = [...new Set(content?.userIds)];
-    const unknown = named.filter((id) => this.#user.get(project, id) === undefined);
+    const unknown = named.filter((id) => this.#statements.user.get(project, id) === undefined);
     return unknown.length === 0 ? null : { kind: 'unknownUsers', users: idSample(unknown) };
   }
 }

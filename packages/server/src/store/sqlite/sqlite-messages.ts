@@ -1,5 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
-import { toMessage } from '../conversation-columns.ts';
+import { columnsOf } from '../columns.ts';
+import { messageColumns } from '../conversation-columns.ts';
 import type { Absent } from '../outcomes.ts';
 import {
   type FoundMessage,
@@ -21,18 +22,19 @@ export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
 /** The type of a message `m`. */
 export const MESSAGE_TYPE = `CASE m.is_action WHEN 1 THEN 'action_message' ELSE 'user_message' END`;
 
-export const MESSAGE_COLUMNS = `m.id, m.author_id, ${MESSAGE_TYPE}, ${CONTENT}, m.url, m.metadata, m.created_at, m.updated_at,
-  m.deleted_at, m.revision, m.position, m.written_position, m.markdown_length, m.seq`;
+export const MESSAGE_COLUMNS = columnsOf(messageColumns(MESSAGE_TYPE, CONTENT));
 
 /** Reads of messages, on the main thread. */
 export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
   const thread = reader.prepare(`
     SELECT t.thread_no, g.id, t.user_messages + t.action_messages + t.deleted_messages, t.epoch, t.position
     ${THREAD_BY_ID}`);
-  const byId = reader.prepare(`SELECT ${MESSAGE_COLUMNS} FROM messages m WHERE m.thread_no = ? AND m.id = ?`);
+  const byId = reader.prepare(
+    `SELECT ${MESSAGE_COLUMNS.sql} FROM messages m WHERE m.thread_no = ? AND m.id = ?`,
+  );
   const inOrder = (comparison: string, order: string) =>
     reader.prepare(`
-      SELECT ${MESSAGE_COLUMNS} FROM messages m INDEXED BY messages_by_time
+      SELECT ${MESSAGE_COLUMNS.sql}, m.seq FROM messages m INDEXED BY messages_by_time
       WHERE m.thread_no = ? AND (m.created_at, m.seq) ${comparison} (?, ?)
       ORDER BY m.created_at ${order}, m.seq ${order}`);
   const lists = { ascending: inOrder('>', 'ASC'), descending: inOrder('<', 'DESC') };
@@ -47,7 +49,7 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
       if (found === undefined) return { kind: 'threadAbsent' };
       const row = byId.get(found[0] as number, id);
       if (row === undefined) return { kind: 'absent' };
-      return { kind: 'found', groupId: found[1] as string, message: toMessage(row) };
+      return { kind: 'found', groupId: found[1] as string, message: MESSAGE_COLUMNS.toRecord(row) };
     },
     async list(
       project: ProjectKey,
@@ -62,10 +64,10 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
       let [last, bytes]: [string | null, number] = [null, 0];
       for (const row of lists[order].iterate(threadNo, ...startOf(order, after))) {
         if (messages.length === limit || bytes > maxBytes) return { groupId, messages, last, total, at };
-        const message = toMessage(row);
+        const message = MESSAGE_COLUMNS.toRecord(row);
         messages.push(message);
         bytes += Buffer.byteLength(message.content) + Buffer.byteLength(message.metadata);
-        last = `${message.createdAt} ${row[13]}`;
+        last = `${message.createdAt} ${row.at(-1)}`;
       }
       return { groupId, messages, last: null, total, at };
     },

@@ -30,7 +30,7 @@ export const sqlitePorts = (
   reader: SqliteReader,
   snapshots: SnapshotPool,
   methods: WriteMethods,
-): Omit<Store, 'transfer' | 'isInProcess' | 'ping' | 'close'> => ({
+): Omit<Store, 'transfer' | 'isInProcess' | 'metrics' | 'ping' | 'close'> => ({
   customers: { ...customerReads(reader), ...methods('customers', 'create') },
   projects: { ...projectReads(reader), ...methods('projects', 'create', 'rename', 'rotateSecret', 'delete') },
   sessions: {

@@ -21,12 +21,13 @@ export function preferenceReads({ prepare }: SqliteReader) {
 
 /** Writes of preferences, on the writer's thread. */
 export class PreferenceWrites {
-  readonly #find;
-  readonly #update;
+  readonly #statements;
 
   constructor({ prepare }: SqliteConnection) {
-    this.#find = prepare<ChannelsRow>(FIND);
-    this.#update = prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?');
+    this.#statements = {
+      find: prepare<ChannelsRow>(FIND),
+      update: prepare('UPDATE users SET send_via_messenger = ?, send_via_email = ? WHERE user_no = ?'),
+    };
   }
 
   put(
@@ -35,12 +36,12 @@ export class PreferenceWrites {
     { sendViaMessenger, sendViaEmail }: NotificationChannels,
     _context: WriteContext,
   ): Updated | Absent {
-    const row = this.#find.get(project, userId);
+    const row = this.#statements.find.get(project, userId);
     if (row === undefined) return { kind: 'absent' };
     const [messenger, email, userNo] = row;
     const after = [Number(sendViaMessenger ?? messenger), Number(sendViaEmail ?? email)] as const;
     if (after[0] === messenger && after[1] === email) return UNCHANGED;
-    this.#update.run(...after, userNo);
+    this.#statements.update.run(...after, userNo);
     const change = { type: 'preferences.updated', user: userId, fields: ['notification_channels'] } as const;
     return { kind: 'updated', changes: [change] };
   }

@@ -1,4 +1,5 @@
 import type { ProjectKey } from '../../values/project-key.ts';
+import { CUSTOMER, projectColumns } from '../account-columns.ts';
 import { type Absent, UNCHANGED, type Updated } from '../outcomes.ts';
 import type {
   CreateProjectOutcome,
@@ -11,60 +12,34 @@ import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
-const CUSTOMER = 'id, secret, name, created_at';
-type CustomerRow = [id: string, secret: string, name: string, createdAt: number];
-/** The columns of a project `p`, a {@link ProjectRow}. */
-export const PROJECT = `p.project_no, p.id, p.customer_id, p.name, p.secret, p.previous_secret, p.previous_valid_until, p.created_at`;
-export type ProjectRow = [
-  key: number,
-  id: string,
-  customerId: string,
-  name: string,
-  secret: string,
-  previousSecret: string | null,
-  previousValidUntil: number | null,
-  createdAt: number,
-];
-
-export function toProject(row: readonly [...ProjectRow, ...unknown[]]): ProjectRecord {
-  const [key, id, customerId, name, secret, previousSecret, previousValidUntil, createdAt] = row;
-  return { key, id, customerId, name, secret, previousSecret, previousValidUntil, createdAt };
-}
-
-const toCustomer = ([id, secret, name, createdAt]: CustomerRow): CustomerRecord => ({
-  id,
-  secret,
-  name,
-  createdAt,
-});
+/** The columns of a project `p`. */
+export const PROJECT = projectColumns('p.project_no');
 
 /** Reads of customers, on the main thread. */
 export function customerReads({ prepare }: SqliteReader) {
-  const find = prepare<CustomerRow>(`SELECT ${CUSTOMER} FROM customers WHERE id = ?`);
-  const list = prepare<CustomerRow>(`SELECT ${CUSTOMER} FROM customers ORDER BY id`);
+  const find = prepare(`SELECT ${CUSTOMER.sql} FROM customers WHERE id = ?`);
+  const list = prepare(`SELECT ${CUSTOMER.sql} FROM customers ORDER BY id`);
   return {
     async find(id: string): Promise<CustomerRecord | null> {
       const row = find.get(id);
-      return row === undefined ? null : toCustomer(row);
+      return row === undefined ? null : CUSTOMER.toRecord(row);
     },
-    list: async (): Promise<CustomerRecord[]> => list.all().map(toCustomer),
+    list: async (): Promise<CustomerRecord[]> => list.all().map(CUSTOMER.toRecord),
   };
 }
 
 /** Reads of projects, on the main thread. */
 export function projectReads({ prepare }: SqliteReader) {
-  const find = prepare<ProjectRow>(`SELECT ${PROJECT} FROM projects p WHERE p.id = ?`);
-  const list = prepare<ProjectRow>(`SELECT ${PROJECT} FROM projects p ORDER BY p.id`);
-  const listOf = prepare<ProjectRow>(
-    `SELECT ${PROJECT} FROM projects p WHERE p.customer_id = ? ORDER BY p.id`,
-  );
+  const find = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.id = ?`);
+  const list = prepare(`SELECT ${PROJECT.sql} FROM projects p ORDER BY p.id`);
+  const listOf = prepare(`SELECT ${PROJECT.sql} FROM projects p WHERE p.customer_id = ? ORDER BY p.id`);
   return {
     async find(id: string): Promise<ProjectRecord | null> {
       const row = find.get(id);
-      return row === undefined ? null : toProject(row);
+      return row === undefined ? null : PROJECT.toRecord(row);
     },
     list: async (customerId: string | null): Promise<ProjectRecord[]> =>
-      (customerId === null ? list.all() : listOf.all(customerId)).map(toProject),
+      (customerId === null ? list.all() : listOf.all(customerId)).map(PROJECT.toRecord),
   };
 }
 

@@ -36,29 +36,26 @@ function slice(table: string, key: string, owner = 'group_no'): string {
 
 /** Removes the data of deleted projects, groups and threads, and gives its disk space back, on the writer's thread. */
 export class Purge {
+  readonly #statements;
   readonly #conversations: ConversationPurge;
-  readonly #nextProject;
-  readonly #nextGroup;
   readonly #ofGroup;
-  readonly #users;
   readonly #others;
-  readonly #forget;
-  readonly #freePages;
-  readonly #giveBack;
 
   constructor(connection: SqliteConnection) {
     const { prepare } = connection;
     this.#conversations = new ConversationPurge(connection);
-    this.#nextProject = prepare<[projectNo: number]>('SELECT project_no FROM deleted_projects LIMIT 1');
-    this.#nextGroup = prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1');
     this.#ofGroup = OF_GROUP.map((sql) => prepare(sql));
-    this.#users = prepare(slice('users', 'user_no', 'project_no'));
     this.#others = OF_PROJECT.map(([table, key]) =>
       prepare(slice(table, `project_no, ${key}`, 'project_no')),
     );
-    this.#forget = prepare('DELETE FROM deleted_projects WHERE project_no = ?');
-    this.#freePages = prepare<[pages: number]>('PRAGMA freelist_count');
-    this.#giveBack = prepare(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+    this.#statements = {
+      nextProject: prepare<[projectNo: number]>('SELECT project_no FROM deleted_projects LIMIT 1'),
+      nextGroup: prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1'),
+      users: prepare(slice('users', 'user_no', 'project_no')),
+      forget: prepare('DELETE FROM deleted_projects WHERE project_no = ?'),
+      freePages: prepare<[pages: number]>('PRAGMA freelist_count'),
+      giveBack: prepare(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`),
+    };
   }
 
   /** Removes a slice. False when nothing is left to remove. */
@@ -68,22 +65,22 @@ export class Purge {
 
   /** The last pages of the file move into free ones. The file becomes shorter with the next checkpoint. */
   #giveBackPages(): boolean {
-    const [free = 0] = this.#freePages.get() ?? [];
+    const [free = 0] = this.#statements.freePages.get() ?? [];
     // A file of an earlier version gives nothing back.
-    return free > FREE_PAGES && this.#giveBack.all().length > 0;
+    return free > FREE_PAGES && this.#statements.giveBack.all().length > 0;
   }
 
   #purgeProject(): boolean {
-    const project = this.#nextProject.get()?.[0];
+    const project = this.#statements.nextProject.get()?.[0];
     if (project === undefined) return false;
     for (let rows = 0; rows < PURGE_ROWS; ) {
-      const group = this.#nextGroup.get(project)?.[0];
+      const group = this.#statements.nextGroup.get(project)?.[0];
       const removed =
         group === undefined
-          ? this.#users.run(project) || this.#purgeOthers(project)
+          ? this.#statements.users.run(project) || this.#purgeOthers(project)
           : this.#purgeGroup(group);
       if (removed === 0) {
-        this.#forget.run(project);
+        this.#statements.forget.run(project);
         break;
       }
       rows += removed;

@@ -1,4 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
+import type { OperationTimings } from '../store-timings.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
@@ -17,10 +18,12 @@ export class SqliteReader {
   readonly connection: SqliteConnection;
   readonly #beginStatement: Statement;
   readonly #timer: NodeJS.Timeout;
+  readonly #timings: OperationTimings;
   #hasSnapshot = false;
   #suspended = false;
 
-  constructor(file: string, { readFailure }: StoreCondition) {
+  constructor(file: string, { readFailure }: StoreCondition, timings: OperationTimings) {
+    this.#timings = timings;
     this.connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
     this.#beginStatement = this.connection.prepare('BEGIN');
     this.#timer = setInterval(() => this.renew(), RENEW_EVERY_MS);
@@ -30,15 +33,32 @@ export class SqliteReader {
   /** Prepares a read; its `get` and `all` see everything that was committed before the last {@link renew}. */
   readonly prepare = <Columns extends Row = Row>(sql: string): ReadStatement<Columns> => {
     const { get, all, iterate } = this.connection.prepare<Columns>(sql);
-    return { get: this.#reading(get), all: this.#reading(all), iterate: this.#reading(iterate) };
+    return {
+      get: this.#measured(get),
+      all: this.#measured(all),
+      // Not measured: the reader of the rows decides how long that takes.
+      iterate: (...parameters) => {
+        this.#requireSnapshot();
+        return iterate(...parameters);
+      },
+    };
   };
 
-  #reading<Answer>(
+  #measured<Answer>(
     read: (...parameters: SQLInputValue[]) => Answer,
   ): (...parameters: SQLInputValue[]) => Answer {
     return (...parameters) => {
-      if (!this.#hasSnapshot) this.#begin();
-      return read(...parameters);
+      const begun = performance.now();
+      let failure: unknown;
+      try {
+        this.#requireSnapshot();
+        return read(...parameters);
+      } catch (error) {
+        failure = error;
+        throw error;
+      } finally {
+        this.#timings.ended(begun, failure);
+      }
     };
   }
 
@@ -68,7 +88,8 @@ export class SqliteReader {
     this.connection.close();
   }
 
-  #begin(): void {
+  #requireSnapshot(): void {
+    if (this.#hasSnapshot) return;
     this.#beginStatement.run();
     this.#hasSnapshot = true;
     if (this.#suspended) queueMicrotask(() => this.renew());

@@ -4,61 +4,60 @@ import { type Absent, UNCHANGED, type Updated, type Written } from '../outcomes.
 import type { NewSession, SessionRecord } from '../ports/sessions.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import { PROJECT, type ProjectRow, toProject } from './sqlite-projects.ts';
+import { PROJECT } from './sqlite-projects.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 
 const SERVICE_KEY_BYTES = 64;
 
 /** Reads of sessions, on the main thread. */
 export function sessionReads({ prepare }: SqliteReader) {
-  const find = prepare<[...ProjectRow, expiresAt: number, isRevoked: number]>(`
-    SELECT ${PROJECT}, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p ON p.project_no = s.project_no
+  const find = prepare(`
+    SELECT ${PROJECT.sql}, s.expires_at, s.revoked FROM sessions s CROSS JOIN projects p ON p.project_no = s.project_no
     WHERE s.id = ?`);
   return {
     async find(id: string): Promise<SessionRecord | null> {
       const row = find.get(id);
       if (row === undefined) return null;
-      return { id, project: toProject(row), expiresAt: row[8], revoked: row[9] === 1 };
+      const [expiresAt, isRevoked] = row.slice(-2) as [number, number];
+      return { id, project: PROJECT.toRecord(row), expiresAt, revoked: isRevoked === 1 };
     },
   };
 }
 
 /** Writes of sessions, on the writer's thread. */
 export class SessionWrites {
-  readonly #findKey;
-  readonly #insertKey;
-  readonly #insert;
-  readonly #revoke;
-  readonly #removeExpired;
+  readonly #statements;
 
   constructor({ prepare }: SqliteConnection) {
-    this.#findKey = prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`);
-    this.#insertKey = prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`);
-    this.#insert = prepare(`
-      INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`);
-    this.#revoke = prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0');
-    this.#removeExpired = prepare('DELETE FROM sessions WHERE expires_at < ?');
+    this.#statements = {
+      findKey: prepare<[key: Uint8Array]>(`SELECT value FROM store_secrets WHERE name = 'service_key'`),
+      insertKey: prepare(`INSERT INTO store_secrets (name, value) VALUES ('service_key', ?)`),
+      insert: prepare(`
+        INSERT INTO sessions (id, project_no, expires_at) SELECT ?, project_no, ? FROM projects WHERE project_no = ?`),
+      revoke: prepare('UPDATE sessions SET revoked = 1 WHERE id = ? AND project_no = ? AND revoked = 0'),
+      removeExpired: prepare('DELETE FROM sessions WHERE expires_at < ?'),
+    };
   }
 
   serviceKey(): Uint8Array {
-    const found = this.#findKey.get();
+    const found = this.#statements.findKey.get();
     if (found !== undefined) return found[0];
     const key = new Uint8Array(randomBytes(SERVICE_KEY_BYTES));
-    this.#insertKey.run(key);
+    this.#statements.insertKey.run(key);
     return key;
   }
 
   create(project: ProjectKey, { id, expiresAt }: NewSession, _context: WriteContext): Written | Absent {
-    if (this.#insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
+    if (this.#statements.insert.run(id, expiresAt, project) === 0) return { kind: 'absent' };
     return { kind: 'created', changes: [{ type: 'access_token.issued' }] };
   }
 
   revoke(project: ProjectKey, id: string, _context: WriteContext): Updated {
-    if (this.#revoke.run(id, project) === 0) return UNCHANGED;
+    if (this.#statements.revoke.run(id, project) === 0) return UNCHANGED;
     return { kind: 'updated', changes: [{ type: 'access_token.revoked' }] };
   }
 
   removeExpired(now: number): void {
-    this.#removeExpired.run(now);
+    this.#statements.removeExpired.run(now);
   }
 }

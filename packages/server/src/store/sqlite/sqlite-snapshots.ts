@@ -1,5 +1,6 @@
 import { Semaphore } from '../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
+import type { PoolUse } from '../store-timings.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
 import { type Row, SqliteConnection, type Statement } from './sqlite-connection.ts';
 
@@ -11,7 +12,7 @@ const WAIT_LIMIT_MS = 5_000;
 const ALL_READERS = null;
 
 /** A connection for reads that take long and must see one state from beginning to end. */
-export class Snapshot extends SqliteConnection {
+class Snapshot extends SqliteConnection {
   readonly #prepared = new Map<string, Statement>();
 
   constructor(file: string, { readFailure }: StoreCondition) {
@@ -86,6 +87,11 @@ export class SnapshotPool {
   constructor(file: string, condition: StoreCondition) {
     this.#file = file;
     this.#condition = condition;
+  }
+
+  get use(): PoolUse {
+    const { size: busy } = this.#taken;
+    return { busy, open: busy + this.#free.length, limit: MAX_SNAPSHOTS, awaited: this.#permits.waiting };
   }
 
   /** How many snapshots are in use. */

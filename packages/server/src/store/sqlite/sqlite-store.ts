@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { DURABLE_BOUNDS, type DurableBounds } from '../durable-bounds.ts';
 import type { TransferStore } from '../ports/transfer.ts';
 import type { Store } from '../store.ts';
+import { StoreTimings } from '../store-timings.ts';
 import { StoreCondition } from './sqlite-condition.ts';
 import { sqlitePorts } from './sqlite-ports.ts';
 import { SqliteReader } from './sqlite-reader.ts';
@@ -14,11 +15,9 @@ import { SqliteWriter } from './sqlite-writer.ts';
 /** The store's file within the data directory. */
 export const STORE_FILE = 'rollcall.db';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** Where the store's files are; made when missing. */
   readonly dataDir: string;
-  /** Most operations that share one commit; 1 is a commit for each (for measuring what sharing gains). */
-  readonly maxOperationsPerCommit?: number;
   /** Size at which the write-ahead log is folded into the file, in bytes. */
   readonly checkpointBytes?: number;
   /** Default: those of the API. */
@@ -27,7 +26,6 @@ export interface SqliteStoreOptions {
   readonly onLost?: (reason: string) => void;
 }
 
-const MAX_OPERATIONS_PER_COMMIT = 4_096;
 /** A checkpoint copies each changed page once: after 64 MiB of scattered writes it costs about twice one after 16 MiB. */
 const CHECKPOINT_BYTES = 64 * 1_024 ** 2;
 
@@ -38,7 +36,6 @@ const CHECKPOINT_BYTES = 64 * 1_024 ** 2;
  */
 export async function openSqliteStore({
   dataDir,
-  maxOperationsPerCommit = MAX_OPERATIONS_PER_COMMIT,
   checkpointBytes = CHECKPOINT_BYTES,
   durableBounds = DURABLE_BOUNDS,
   onLost = () => {},
@@ -46,10 +43,11 @@ export async function openSqliteStore({
   mkdirSync(dataDir, { recursive: true });
   const file = join(dataDir, STORE_FILE);
   const condition = new StoreCondition(onLost);
+  const timings = new StoreTimings('sqlite');
   let reader: SqliteReader | null = null;
   const snapshots = new SnapshotPool(file, condition);
   const writer = await SqliteWriter.start(
-    { file, maxOperationsPerCommit, checkpointBytes, durableBounds },
+    { file, checkpointBytes, durableBounds },
     {
       onCommit: () => reader?.renew(),
       onRelease() {
@@ -59,11 +57,16 @@ export async function openSqliteStore({
       onResume: () => reader?.resume(),
     },
     condition,
+    timings,
   );
   try {
-    reader = new SqliteReader(file, condition);
+    reader = new SqliteReader(file, condition, timings.reads);
     const transfer = sqliteTransfer(file, { snapshots, durableBounds, onImported: () => reader?.renew() });
-    return sqliteStore(reader, snapshots, writer, condition, transfer);
+    const metrics = timings.metrics(
+      () => writer.pending,
+      () => ({ snapshots: snapshots.use }),
+    );
+    return { ...sqliteStore(reader, snapshots, writer, condition, transfer), metrics };
   } catch (error) {
     condition.close();
     await writer.close();
@@ -77,7 +80,7 @@ function sqliteStore(
   writer: SqliteWriter,
   condition: StoreCondition,
   transfer: TransferStore,
-): Store {
+): Omit<Store, 'metrics'> {
   const isAlive = reader.prepare('SELECT 1');
   let closing: Promise<void> | null = null;
 

@@ -13,7 +13,7 @@ import type { ReadStatement, SqliteReader } from './sqlite-reader.ts';
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /** How a list reads a thread: null where its group is gone. `work` is the number of rows beside its own that were read. */
-export type ReadListed = (
+type ReadListed = (
   threadNo: number,
   viewer: string | null,
 ) => { readonly thread: ThreadRecord; readonly work: number } | null;

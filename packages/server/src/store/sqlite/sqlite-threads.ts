@@ -1,26 +1,23 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { toThreadRow } from '../conversation-columns.ts';
+import { columnsOf, type SqlOf } from '../columns.ts';
+import { type ThreadRow, threadColumns } from '../conversation-columns.ts';
 import type { ThreadRecord } from '../ports/threads.ts';
 import type { Row } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { threadListReads } from './sqlite-threads-list.ts';
 
-export const THREAD_COLUMNS = `t.id, g.id, t.name, t.url, t.location, t.metadata, t.resolved_at, t.created_at,
-  t.user_messages, t.action_messages, t.deleted_messages, t.last_message_at, t.revision, t.thread_no`;
 const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
   CROSS JOIN groups g ON g.group_no = c.group_no`;
 /** A thread by project and ID; nothing where its group is gone. */
 export const THREAD_BY_ID = `FROM threads t ${OF_GROUP} WHERE t.project_no = ? AND t.id = ?`;
 
-type FoundThread = ThreadRecord & { readonly threadNo: number };
-
-export const toThread = (row: Row): FoundThread => ({
-  ...toThreadRow(row),
-  threadNo: row[13] as number,
-  participants: [],
-  unread: null,
-});
+/** A row of the thread `t`. */
+export interface FoundThread extends ThreadRow {
+  readonly threadNo: number;
+}
+export const FOUND_COLUMNS: SqlOf<FoundThread> = { ...threadColumns('g.id'), threadNo: 't.thread_no' };
+const THREAD_COLUMNS = columnsOf(FOUND_COLUMNS);
 
 /** A thread, and how many participants and unread messages were counted to read it. */
 interface ReadThread {
@@ -49,7 +46,7 @@ function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
   };
   return (row: Row | undefined, viewer: string | null): ReadThread | null => {
     if (row === undefined) return null;
-    const found = toThread(row);
+    const found = THREAD_COLUMNS.toRecord(row);
     const { threadNo, ...thread } = found;
     const participants = mostRecent.all(threadNo).map(([userId, lastSeenAt]) => ({ userId, lastSeenAt }));
     const after = viewer === null ? null : counted(found, viewer);
@@ -62,7 +59,7 @@ function threadReader({ prepare }: Pick<SqliteReader, 'prepare'>) {
 
 /** Reads a thread, and the unread messages of a viewer. */
 export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
-  const byId = reader.prepare(`SELECT ${THREAD_COLUMNS} ${THREAD_BY_ID}`);
+  const byId = reader.prepare(`SELECT ${THREAD_COLUMNS.sql} ${THREAD_BY_ID}`);
   const read = threadReader(reader);
   return (project: ProjectKey, id: string, viewer: string | null): ThreadRecord | null =>
     read(byId.get(project, id), viewer)?.thread ?? null;
@@ -71,7 +68,7 @@ export function readThread(reader: Pick<SqliteReader, 'prepare'>) {
 /** Reads of threads, on the main thread. */
 export function threadReads(reader: Pick<SqliteReader, 'prepare'>) {
   const byNumber = reader.prepare(
-    `SELECT ${THREAD_COLUMNS} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,
+    `SELECT ${THREAD_COLUMNS.sql} FROM threads t ${OF_GROUP} WHERE t.thread_no = ?`,
   );
   const read = threadReader(reader);
   const find = readThread(reader);

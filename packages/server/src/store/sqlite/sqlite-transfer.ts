@@ -99,7 +99,7 @@ const DERIVE = `
 /** Memory for pages that are written, in KiB: an import touches the ends of a few indexes. */
 const CACHE_KIB = 64 * 1_024;
 
-export interface SqliteTransferOptions {
+interface SqliteTransferOptions {
   readonly snapshots: SnapshotPool;
   readonly durableBounds: DurableBounds;
   /** Called when an import is committed. */

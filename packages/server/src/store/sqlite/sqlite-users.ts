@@ -65,10 +65,31 @@ interface StoredUser extends UserRecord {
 
 function toUser(id: string, row: UserRow | undefined): StoredUser | null {
   if (row === undefined) return null;
-  const [userNo, name, shortName, email, profilePictureUrl, status, metadata, ...rest] = row;
-  const [createdAt, updatedAt, revision] = rest;
-  const texts = { id, name, shortName, email, profilePictureUrl };
-  return { userNo, ...texts, status, metadata, createdAt, updatedAt, revision };
+  const [
+    userNo,
+    name,
+    shortName,
+    email,
+    profilePictureUrl,
+    status,
+    metadata,
+    createdAt,
+    updatedAt,
+    revision,
+  ] = row;
+  return {
+    userNo,
+    id,
+    name,
+    shortName,
+    email,
+    profilePictureUrl,
+    status,
+    metadata,
+    createdAt,
+    updatedAt,
+    revision,
+  };
 }
 
 /** The fields that a write can change, by their names in the API. */

@@ -6,42 +6,43 @@ import type { SqliteReader } from './sqlite-reader.ts';
 
 /** A webhook `w` that is not leased at the time ?1, or by the caller's leases ?2. */
 const IS_FREE = `(w.lease IS NULL OR (w.lease_until <= ?1 AND w.lease NOT IN (SELECT value FROM json_each(?2))))`;
-const HAS_WORK = `(w.delivery_id IS NOT NULL
-  OR w.position < (SELECT max(c.position) FROM changes c WHERE c.project_no = w.project_no))`;
+const NEWEST = `coalesce((SELECT max(c.position) FROM changes c WHERE c.project_no = w.project_no), 0)`;
+const HAS_WORK = `(w.delivery_id IS NOT NULL OR w.position < ${NEWEST})`;
 
 /** Reads of the work, on the main thread. */
 export function webhookLeaseReads({ prepare }: SqliteReader) {
-  const work = prepare<[project: number, active: number, isDue: number]>(`
-    SELECT w.project_no, count(*), max(w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK})
+  const work = prepare<
+    [project: number, active: number, isDue: number, behind: number, resting: number, furthest: number]
+  >(`
+    SELECT w.project_no, count(*), max(w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK}), sum(${HAS_WORK}),
+      sum(w.failures > 0 AND w.due_at > ?1), max(max(0, ${NEWEST} - max(w.position, 0)))
     FROM webhooks w CROSS JOIN projects p USING (project_no) WHERE w.status = 'active' GROUP BY w.project_no`);
+  const failing = prepare<[number]>(`SELECT count(*) FROM webhooks WHERE status = 'failing'`);
   return {
     work: async ({ now, own }: Pick<WebhookClaim, 'now' | 'own'>): Promise<WebhookWork[]> =>
-      work
-        .all(now, JSON.stringify(own))
-        .map(([project, active, isDue]) => ({ project, active, isDue: isDue === 1 })),
+      work.all(now, JSON.stringify(own)).map(([project, active, isDue, behind, resting, furthest]) => ({
+        ...{ project, active, isDue: isDue === 1, behind, resting, furthest },
+      })),
+    countFailing: async () => failing.get()?.[0] ?? 0,
   };
 }
 
 /** Leases of webhooks, on the writer's thread. */
 export class WebhookLeaseWrites {
-  readonly #find;
-  readonly #lease;
-  readonly #renew;
+  readonly #statements;
 
   constructor({ prepare }: SqliteConnection) {
-    this.#find = prepare(`
-      SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_no
-      FROM json_each(?3) AS wanted CROSS JOIN projects p ON p.project_no = wanted.value
-        CROSS JOIN webhooks w INDEXED BY webhooks_active ON w.project_no = p.project_no
-        LEFT JOIN webhook_deliveries d ON d.project_no = w.project_no AND d.webhook_id = w.id
-      WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
-      LIMIT ?5`);
-    this.#lease = prepare(
-      'UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2',
-    );
-    this.#renew = prepare(
-      'UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3',
-    );
+    this.#statements = {
+      find: prepare(`
+        SELECT ${WEBHOOK_COLUMNS}, ${CLAIMED_COLUMNS}, w.project_no
+        FROM json_each(?3) AS wanted CROSS JOIN projects p ON p.project_no = wanted.value
+          CROSS JOIN webhooks w INDEXED BY webhooks_active ON w.project_no = p.project_no
+          LEFT JOIN webhook_deliveries d ON d.project_no = w.project_no AND d.webhook_id = w.id
+        WHERE w.status = 'active' AND w.due_at <= ?1 AND ${IS_FREE} AND ${HAS_WORK} AND (?4 OR w.failures = 0)
+        LIMIT ?5`),
+      lease: prepare('UPDATE webhooks SET lease = ?3, lease_until = ?4 WHERE project_no = ?1 AND id = ?2'),
+      renew: prepare('UPDATE webhooks SET lease_until = ?4 WHERE project_no = ?1 AND id = ?2 AND lease = ?3'),
+    };
   }
 
   claim(
@@ -49,15 +50,15 @@ export class WebhookLeaseWrites {
     { now, until, lease, own, limit, hasRepeats }: WebhookClaim,
   ): ClaimedWebhook[] {
     const parameters = [JSON.stringify(own), JSON.stringify(projects), Number(hasRepeats), limit] as const;
-    const rows = this.#find.all(now, ...parameters);
+    const rows = this.#statements.find.all(now, ...parameters);
     return rows.map((row) => {
       const claimed = toClaimed(row, lease);
-      this.#lease.run(claimed.project, claimed.id, lease, until);
+      this.#statements.lease.run(claimed.project, claimed.id, lease, until);
       return claimed;
     });
   }
 
   renew(leases: readonly WebhookLease[], until: number): void {
-    for (const { project, id, lease } of leases) this.#renew.run(project, id, lease, until);
+    for (const { project, id, lease } of leases) this.#statements.renew.run(project, id, lease, until);
   }
 }

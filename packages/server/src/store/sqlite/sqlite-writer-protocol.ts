@@ -6,8 +6,6 @@ import type { WritePort } from './sqlite-ports.ts';
 
 export interface WriterOptions {
   readonly file: string;
-  /** Most operations that share one commit. */
-  readonly maxOperationsPerCommit: number;
   /** Size of the log at which it is folded into the file, in bytes. */
   readonly checkpointBytes: number;
   readonly durableBounds: DurableBounds;
@@ -36,7 +34,8 @@ export type FromWriter =
   /** The store is open; these are its files. */
   | { readonly type: 'ready'; readonly files: FileIdentities }
   | { readonly type: 'startFailed'; readonly kind: 'schemaTooNew' | 'unavailable'; readonly message: string }
-  | { readonly type: 'done'; readonly replies: readonly WriteReply[] }
+  /** What shared a commit, and how long that took. */
+  | { readonly type: 'done'; readonly replies: readonly WriteReply[]; readonly durationMs: number }
   /** The writer accepts no more writes. */
   | { readonly type: 'lost'; readonly reason: string }
   /** The log is long: let go of snapshots, so that it can be folded into the file and begun again. */

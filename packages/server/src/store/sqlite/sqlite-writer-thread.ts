@@ -29,6 +29,9 @@ const IDLE_CHECKPOINT_MS = 1_000;
  */
 const PURGE_CHECKPOINT_BYTES = 8 * 1_024 ** 2;
 
+/** Most operations that share one commit. */
+const OPERATIONS_MAX = 4_096;
+
 /** Whether a write is a batch, or has packed lists of IDs. */
 const isLarge = ([, port, , parameters]: WriteRequest): boolean =>
   port === 'batches' || parameters.some(hasPackedList);
@@ -96,9 +99,11 @@ class WriterThread {
       for (let next = this.#receive(); next !== null; next = this.#receive()) this.#take(next);
       if (this.#queue.length === 0) break;
       const requests = this.#queue.splice(0, this.#sharing());
+      const begun = performance.now();
       const replies = this.#commit.run(requests);
+      const durationMs = performance.now() - begun;
       this.#reportLost();
-      this.#post({ type: 'done', replies });
+      this.#post({ type: 'done', replies, durationMs });
       this.#checkpointLongLog();
       this.#idle.refresh();
       if (requests.some(leavesRows)) this.#purge();
@@ -114,7 +119,7 @@ class WriterThread {
     let operations = 0;
     for (const [index, request] of this.#queue.entries()) {
       operations += operationsIn(request);
-      if (isLarge(request) || operations > this.#options.maxOperationsPerCommit) return Math.max(1, index);
+      if (isLarge(request) || operations > OPERATIONS_MAX) return Math.max(1, index);
     }
     return this.#queue.length;
   }

@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads';
+import { type RequestSpan, requestSpan } from '../../tracing/request-span.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { SchemaTooNewError } from '../migration-files.ts';
+import type { StoreTimings } from '../store-timings.ts';
 import { fromThreadFailure } from '../thread-failure.ts';
 import { transferableOf } from '../transferable.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
@@ -14,7 +16,7 @@ import type {
 } from './sqlite-writer-protocol.ts';
 
 /** The reports of the writer to the reader's side. */
-export interface WriterEvents {
+interface WriterEvents {
   /** A commit is on disk: snapshots older than now are stale. Called before the writes resolve. */
   onCommit(): void;
   /** Let go of snapshots until `onResume`; answers how many long reads go on holding one. */
@@ -25,6 +27,10 @@ export interface WriterEvents {
 const NOTHING: readonly ArrayBuffer[] = [];
 
 interface Pending {
+  /** When the write was asked for: a time of `performance.now()`. */
+  readonly begun: number;
+  /** The request that waits for it. */
+  readonly request: RequestSpan | undefined;
   resolve(answer: unknown): void;
   reject(error: Error): void;
 }
@@ -34,6 +40,7 @@ export class SqliteWriter {
   readonly #worker: Worker;
   readonly #events: WriterEvents;
   readonly #condition: StoreCondition;
+  readonly #timings: StoreTimings;
   readonly #pending = new Map<number, Pending>();
   readonly #exited: Promise<void>;
   #outbox: WriteRequest[] = [];
@@ -43,8 +50,14 @@ export class SqliteWriter {
   #failure: Error | null = null;
   #closing = false;
 
-  private constructor(worker: Worker, events: WriterEvents, condition: StoreCondition) {
+  private constructor(
+    worker: Worker,
+    events: WriterEvents,
+    condition: StoreCondition,
+    timings: StoreTimings,
+  ) {
     this.#worker = worker;
+    this.#timings = timings;
     this.#condition = condition;
     this.#events = events;
     this.#exited = new Promise((resolve) => worker.once('exit', () => resolve()));
@@ -58,6 +71,7 @@ export class SqliteWriter {
     options: WriterOptions,
     events: WriterEvents,
     condition: StoreCondition,
+    timings: StoreTimings,
   ): Promise<SqliteWriter> {
     const worker = new Worker(new URL('./sqlite-writer-thread.ts', import.meta.url), { workerData: options });
     const first = await new Promise<FromWriter>((resolve, reject) => {
@@ -71,7 +85,12 @@ export class SqliteWriter {
         : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${first.message}`);
     }
     if (first.type === 'ready') condition.watch(first.files);
-    return new SqliteWriter(worker, events, condition);
+    return new SqliteWriter(worker, events, condition, timings);
+  }
+
+  /** How many writes wait or are being applied. */
+  get pending(): number {
+    return this.#pending.size;
   }
 
   readonly methods: WriteMethods = (port, ...names) => {
@@ -86,7 +105,12 @@ export class SqliteWriter {
     return new Promise((resolve, reject) => {
       this.check();
       this.#lastNumber += 1;
-      this.#pending.set(this.#lastNumber, { resolve, reject });
+      this.#pending.set(this.#lastNumber, {
+        begun: performance.now(),
+        request: requestSpan(),
+        resolve,
+        reject,
+      });
       // All writes of this event-loop tick go over in one message.
       if (this.#outbox.length === 0) setImmediate(() => this.#send());
       this.#outbox.push([this.#lastNumber, port, method, parameters]);
@@ -137,7 +161,9 @@ export class SqliteWriter {
   #receive(message: FromWriter): void {
     if (message.type === 'done') {
       this.#events.onCommit();
-      for (const reply of message.replies) this.#complete(reply);
+      this.#timings.writeBatches.observe(message.replies.length);
+      const now = performance.now();
+      for (const reply of message.replies) this.#complete(reply, now, message.durationMs);
     } else if (message.type === 'lost') {
       this.#condition.lose(message.reason);
     } else if (message.type === 'release') {
@@ -147,10 +173,16 @@ export class SqliteWriter {
     }
   }
 
-  #complete([number, failure, answer]: WriteReply): void {
+  /** @param commitMs how long the commit took of which the write was a part */
+  #complete([number, failure, answer]: WriteReply, now: number, commitMs: number): void {
     const pending = this.#take(number);
-    if (failure === null) pending?.resolve(answer);
-    else pending?.reject(fromThreadFailure(failure));
+    if (pending === undefined) return;
+    const { writes, writeWaits } = this.#timings;
+    const error = failure === null ? undefined : fromThreadFailure(failure);
+    writes.ended(pending.begun, error, pending.request);
+    writeWaits.observe(Math.max(0, now - pending.begun - commitMs) / 1_000);
+    if (error === undefined) pending.resolve(answer);
+    else pending.reject(error);
   }
 
   #take(number: number): Pending | undefined {

@@ -54,14 +54,19 @@ export function changeTopicContract(lab: StoreLab): void {
     assert.deepEqual(textsOf(await readTopics(roster, [presenceTopic('h')])), ['member.removed h bob']);
   });
 
-  test('users who were set deleted or active, or removed, are found together, and updates of users are not', async () => {
+  test('users who were set deleted or active, removed, or shown otherwise are found together, and other updates are not', async () => {
     const roster = await stock();
     await roster.putUser('ann', { name: 'Ann' });
+    await roster.putUser('ann', { email: 'ann@x.example', short_name: 'name' });
+    await roster.putUser('bob', { email: 'b@x.example', profile_picture_url: 'https://x.example/b' });
     await roster.putUser('ann', { status: 'deleted' });
     await roster.putUser('bob', { status: 'deleted', name: 'Bob' });
     await roster.putUser('ann', { status: 'active' });
     await roster.deleteUser('bob');
     assert.deepEqual(textsOf(await readTopics(roster, [USERS_TOPIC])), [
+      'user.updated ann name',
+      'user.updated bob email',
+      'user.updated bob profile_picture_url',
       'user.deactivated ann',
       'user.updated bob name',
       'user.deactivated bob',
@@ -132,6 +137,8 @@ export function changeTopicContract(lab: StoreLab): void {
       await roster.putGroup(group, { name: group, members: HOSTILE });
       await roster.changeMembers(group, { remove: HOSTILE.slice(0, 2) });
     }
+    for (const user of HOSTILE) await roster.putUser(user, { email: 'a@x.example' });
+    for (const user of HOSTILE) await roster.putUser(user, { name: user });
     for (const user of HOSTILE.slice(0, 2)) await roster.putUser(user, { status: 'deleted' });
     for (const record of await recordsAfter(roster.store, roster.key)) {
       const topic = topicOfRecord(record.changes);

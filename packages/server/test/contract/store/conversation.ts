@@ -218,7 +218,7 @@ export class Conversation extends Roster {
 }
 
 /** Most writes that are sent at once: an engine rejects those that would have to wait for seconds. */
-const BATCH = 25;
+const BATCH = 8;
 
 /** Runs `write` for each ID, some at once. */
 export async function inBatches(

@@ -43,9 +43,7 @@ export function messageAppendContract(lab: StoreLab): void {
     assert.deepEqual(await c.recorded(), ['thread.created g t', 'message.created g t m']);
   });
 
-  test('a thousand appends of eight callers all arrive, each whole and after what its caller appended before', {
-    timeout: 120_000,
-  }, async () => {
+  test('a thousand appends of eight callers all arrive, each whole and after what its caller appended before', async () => {
     const c = await withMessage('');
     const CALLERS = 8;
     const EACH = 125;
@@ -69,9 +67,7 @@ export function messageAppendContract(lab: StoreLab): void {
     }
   });
 
-  test('a long text grows to the limit in appends of any size, and not beyond it', {
-    timeout: 60_000,
-  }, async () => {
+  test('a long text grows to the limit in appends of any size, and not beyond it', async () => {
     const c = await withMessage('');
     let expected = '';
     const overhead = Buffer.byteLength(markdown('').json);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limits } from '@rollcall/protocol';
-import { Conversation } from './conversation.ts';
+import { Conversation, inBatches } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -112,7 +112,7 @@ export function seenThreadContract(lab: StoreLab): void {
   test('a thread shows the participants who have seen it most recently, and no more than the limit', async () => {
     const c = await Conversation.withThread(lab);
     const users = numbered('u', limits.PARTICIPANTS_SHOWN + 5);
-    await Promise.all(users.map((user, index) => c.markSeen('t', user, null, { now: at(index) })));
+    await inBatches(users, (user) => c.markSeen('t', user, null, { now: at(users.indexOf(user)) }));
     const shown = users
       .map((userId, index) => ({ userId, lastSeenAt: at(index) }))
       .reverse()

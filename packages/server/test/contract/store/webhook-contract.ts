@@ -196,10 +196,37 @@ export function webhookContract(lab: StoreLab): void {
       assert.equal(await workOf(), undefined);
       await put(roster, 'w', { status: 'active' });
       await recordSomething(roster);
-      assert.deepEqual(await workOf(), { project: key, active: 1, isDue: true });
+      const { newest: furthest } = await store.changes.read(key, 0, 1);
+      const work = { project: key, active: 1, behind: 1, resting: 0, furthest };
+      assert.deepEqual(await workOf(), { ...work, isDue: true });
       await claim(roster, 'a');
-      assert.deepEqual(await workOf(), { project: key, active: 1, isDue: false });
-      assert.deepEqual(await workOf(16), { project: key, active: 1, isDue: true });
+      assert.deepEqual(await workOf(), { ...work, isDue: false });
+      assert.deepEqual(await workOf(16), { ...work, isDue: true });
+    }));
+
+  test('the work counts webhooks that are behind and that rest, and a failing one is counted apart', () =>
+    withRoster(async (roster) => {
+      const { store, key } = roster;
+      await put(roster, 'w');
+      await put(roster, 'at the end', { start: null });
+      while ((await store.changes.order([key])).hasMore);
+      const { newest } = await store.changes.read(key, 0, 1);
+      const workOf = async (now: number) => {
+        const found = await store.webhookLeases.work({ now, own: [] });
+        const { active, behind, resting, furthest } = found.find(({ project }) => project === key) ?? {};
+        return { active, behind, resting, furthest };
+      };
+      const [{ version = 0 } = {}] = (await claim(roster, 'a')).filter(({ id }) => id === 'w');
+      await advance(roster, 'a', { version, next: deliveryOf('d', newest) });
+      assert.deepEqual(await workOf(10), { active: 2, behind: 1, resting: 0, furthest: newest });
+      await advance(roster, 'a', { version, attempt: attemptOf('d'), failed: { dueAt: 50, since: 10 } });
+      assert.equal((await workOf(10)).resting, 1);
+      assert.equal((await workOf(50)).resting, 0);
+      const before = await store.webhookLeases.countFailing();
+      await claim(roster, 'b', 50);
+      await advance(roster, 'b', { version, attempt: attemptOf('d'), isFailing: true });
+      assert.equal(await store.webhookLeases.countFailing(), before + 1);
+      assert.equal((await workOf(50)).active, 1);
     }));
 
   test('a deleted project has no webhooks to claim', () =>

@@ -9,6 +9,6 @@ if not is_watched() then
   redis.call('DEL', history)
   redis.call('HSET', watched, 'epoch', ARGV[3], 'offset', 0, 'bytes', 0, 'until', ARGV[2])
 end
-lease(ARGV[2])
+extend_watch(ARGV[2])
 local count = redis.call('HMGET', watched, 'epoch', 'offset')
 return { count[1], count[2], checksum_before(0) }

@@ -1,4 +1,5 @@
 import type { Semaphore } from '../../../concurrency/semaphore.ts';
+import type { HistogramSeries } from '../../../metrics/metric.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLockTimeout } from './postgres-errors.ts';
@@ -13,12 +14,14 @@ const LONG_MS = 10 * 60_000;
 const LONG_WAIT_MS = 30_000;
 
 /** The parts that the writes of a store share. */
-export interface WriteResources {
+interface WriteResources {
   readonly pool: PostgresPool;
   /** Limits the transactions with statements that run long. */
   readonly long: Semaphore;
   /** How long an operation waits for locks, in milliseconds since its beginning. */
   readonly lockWaitMs: number;
+  /** How long operations wait for their connection, in seconds. */
+  readonly waits: HistogramSeries;
 }
 
 /** One write of a store, run again when it lost a race. */
@@ -27,6 +30,7 @@ export class Attempt {
   readonly #project: ProjectKey | null;
   readonly #begun = performance.now();
   #isTransaction = false;
+  #isWaiting = true;
   #isLong = false;
 
   constructor(resources: WriteResources, project: ProjectKey | null) {
@@ -40,16 +44,30 @@ export class Attempt {
   }
 
   /** One statement, committed when it resolves. @throws StoreUnavailableError, DatabaseError */
-  async run(...call: Call): Promise<Row[]> {
+  run(...call: Call): Promise<Row[]> {
+    return this.#runSingle(call, []);
+  }
+
+  /**
+   * The same for a statement that locks a row and then updates it, which `lock` locks alone. A statement that has waited
+   * updates the version of the row that was there before, and so can wait for that one too while it has the newer one
+   * locked: two of them and a transaction that shares the older version would deadlock. After `lock`, it finds the newest version.
+   */
+  runOnRow(lock: Call, call: Call): Promise<Row[]> {
+    return this.#runSingle(call, [lock]);
+  }
+
+  /** Where the statement would wait for a lock, it is run again after `before`. */
+  async #runSingle(call: Call, before: readonly Call[]): Promise<Row[]> {
     this.#isTransaction = false;
     try {
-      return await this.#resources.pool.run(this.#project, call, this.until);
+      return await this.#resources.pool.run(this.#project, call, this.until, this.#onConnection);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }
     // Now that it waits for a lock, it does so where no other statement waits behind it.
-    const [rows] = await this.#runAlone((transaction) => transaction.commit([call]));
-    return rows as Row[];
+    const answers = await this.#runAlone((transaction) => transaction.commit([...before, call]));
+    return answers.at(-1) as Row[];
   }
 
   /** Runs `steps` in a transaction. What they do not commit themselves is rolled back. @throws StoreUnavailableError, DatabaseError */
@@ -62,9 +80,16 @@ export class Attempt {
 
   async #runAlone<Result>(steps: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     using lease = await this.#resources.pool.lease(this.#project, this.until);
+    this.#onConnection();
     using transaction = new Transaction(lease.connection, this.#options());
     return await steps(transaction);
   }
+
+  /** What is run again has waited before. */
+  readonly #onConnection = (): void => {
+    if (this.#isWaiting) this.#resources.waits.observeSince(this.#begun);
+    this.#isWaiting = false;
+  };
 
   /** After the server ended a statement that took too long: the transaction is run again, with time. @throws the error */
   allowLong(error: unknown): void {
@@ -75,10 +100,10 @@ export class Attempt {
   #options(): TransactionOptions {
     const now = performance.now();
     const lockMs = Math.ceil(Math.max(LOCK_WAIT_LEAST_MS, this.#begun + this.#resources.lockWaitMs - now));
-    const lockTimeout = `lock_timeout = ${lockMs}`;
+    const lockTimeout = ['lock_timeout', lockMs] as const;
     if (!this.#isLong) return { settings: [lockTimeout], beginUntil: this.until, until: now + LONG_MS };
     return {
-      settings: [lockTimeout, `statement_timeout = ${LONG_MS}`],
+      settings: [lockTimeout, ['statement_timeout', LONG_MS]],
       beginUntil: now + ANSWER_WITHIN_MS,
       until: now + LONG_MS,
       silenceMs: LONG_MS,

@@ -2,23 +2,21 @@ import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { TickCork } from '../../../concurrency/tick-cork.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import {
+  beginText,
+  type ConnectionOptions,
+  type OpenedClient,
+  openClient,
+  requirePrimary,
+  type Setting,
+} from './postgres-connect.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
-/** How long a connection may take to be made, in milliseconds. */
-const CONNECT_LIMIT_MS = 3_000;
-/** An idle connection for so long is probed by the kernel, in milliseconds: it ends when the server's machine is gone. */
-const KEEP_ALIVE_MS = 10_000;
 /** How often a connection checks for late answers, in milliseconds. */
 const CHECK_MS = 200;
 const CLOSE_LIMIT_MS = 2_000;
 /** When the next answer is late by so much, in milliseconds, other connections are preferred. */
 const LATE_MS = 50;
-/**
- * The server ends a transaction whose process sends nothing for so long, in milliseconds: others wait for its locks. No
- * process takes as long to work out what to write next.
- */
-const IDLE_IN_TRANSACTION_MS = 10_000;
-
 /** A row as an array of columns. Integers are numbers, bytes are Buffers. */
 export type Row = readonly unknown[];
 
@@ -56,35 +54,15 @@ export function planEachTime(text: string): string {
   return text;
 }
 
-/**
- * Without statistics (after a restore, without autovacuum) PostgreSQL takes all rows of a project for a few and reads all
- * of them, to join them with a list or to sort them. These settings leave nested loops and indexes: the time of a statement
- * then depends on its lists, not on the statistics. Statements with lists are written for that: see postgres-lists.ts.
- * Compiling plans (jit) costs more than any of these statements takes.
- */
-const PLANNER_SETTINGS = [
-  'jit',
-  'enable_seqscan',
-  'enable_bitmapscan',
-  'enable_hashjoin',
-  'enable_mergejoin',
-];
-
 interface Sent {
   readonly until: number;
   readonly silenceMs: number;
   reject(error: unknown): void;
 }
 
-export interface ConnectionOptions {
-  /** How long a statement waits for a lock, in milliseconds, unless its transaction has its own limit. Default: no limit. */
-  readonly lockTimeoutMs?: number;
-  /** When it must have been made, a time of `performance.now()`. It may take 3 s at most. */
-  readonly until?: number;
-}
-
 /** One connection. Statements are sent as they come, without waiting for the answers to those before. */
 export class PostgresConnection implements AsyncDisposable {
+  readonly #opened: OpenedClient;
   readonly #client: pg.Client;
   readonly #server: string;
   readonly #sent = new Set<Sent>();
@@ -97,7 +75,9 @@ export class PostgresConnection implements AsyncDisposable {
   /** Called once, when the connection has ended for whatever reason. */
   onEnd: () => void = () => {};
 
-  private constructor(client: pg.Client, server: string) {
+  private constructor(opened: OpenedClient, server: string) {
+    const { client } = opened;
+    this.#opened = opened;
     this.#client = client;
     this.#server = server;
     // After a long event-loop tick, the answers that came meanwhile are read first.
@@ -111,15 +91,10 @@ export class PostgresConnection implements AsyncDisposable {
     settings: PostgresSettings,
     options: ConnectionOptions = {},
   ): Promise<PostgresConnection> {
-    const { tls, tlsOptional, name } = settings;
     try {
-      const client = await connect(settings, tls, options).catch((error: Error) => {
-        if (!tlsOptional || !error.message.includes('does not support SSL')) throw error;
-        return connect(settings, null, options);
-      });
-      return new PostgresConnection(client, name);
+      return new PostgresConnection(await openClient(settings, options), settings.name);
     } catch (error) {
-      throw unreachable(name, error);
+      throw unreachable(settings.name, error);
     }
   }
 
@@ -138,16 +113,40 @@ export class PostgresConnection implements AsyncDisposable {
   }
 
   /**
-   * Sends a statement. The connection is ended, with all that was sent on it, when the answer is not there by `until`, a
+   * A statement that is committed when it resolves, in one round trip.
+   * @throws DatabaseError from the server; StoreUnavailableError when the connection ends first
+   */
+  async runCommitted(call: Call, until: number): Promise<Row[]> {
+    if (this.#opened.pooled === null) return this.run(call, until);
+    const begun = this.begin('READ COMMITTED', [], until);
+    const [, rows] = await together([begun, this.run(call, until), this.control('COMMIT', until)]);
+    return rows as Row[];
+  }
+
+  /** Begins a transaction of this isolation level. Settings that the database does not know are left out. */
+  async begin(mode: string, settings: readonly Setting[], until: number): Promise<Row[]> {
+    const rows = await this.control(beginText(this.#opened, mode, settings), until);
+    try {
+      requirePrimary(rows);
+    } catch (error) {
+      throw unreachable(this.#server, error);
+    }
+    return [];
+  }
+
+  /**
+   * Sends a statement of a transaction. The connection is ended, with all that was sent on it, when the answer is not there by `until`, a
    * time of `performance.now()`, or when the server is silent for `silenceMs` while this answer is the next one.
    * @throws DatabaseError from the server; StoreUnavailableError when the connection ends first
    */
   run([text, ...values]: Call, until: number, silenceMs?: number): Promise<Row[]> {
-    const name = plannedEachTime.has(text) ? undefined : nameOf(text);
+    // The sessions of a pooler have the statements of other processes, which can have the same names.
+    const isNamed = this.#opened.pooled === null && !plannedEachTime.has(text);
+    const name = isNamed ? nameOf(text) : undefined;
     return this.#send({ text, name, values, rowMode: 'array', types }, until, silenceMs);
   }
 
-  /** The same for what controls a transaction: statements without parameters, separated by semicolons. */
+  /** The same for what controls a transaction: statements without parameters, separated by semicolons. The rows of the last. */
   control(text: string, until: number, silenceMs?: number): Promise<Row[]> {
     return this.#send({ text, rowMode: 'array', types }, until, silenceMs);
   }
@@ -163,7 +162,7 @@ export class PostgresConnection implements AsyncDisposable {
         this.#sent.delete(sent);
         this.#awaitedSince = performance.now();
         if (error) reject(this.#end ?? error);
-        else resolve(result.rows);
+        else resolve((Array.isArray(result) ? result.at(-1) : result).rows);
       });
     });
   }
@@ -206,35 +205,10 @@ interface WithStream {
   readonly connection: { readonly stream: Duplex };
 }
 
-async function connect(
-  settings: PostgresSettings,
-  tls: PostgresSettings['tls'],
-  { lockTimeoutMs = 0, until = Number.POSITIVE_INFINITY }: ConnectionOptions,
-): Promise<pg.Client> {
-  const { host, port, database, user, password, applicationName, statementTimeoutMs } = settings;
-  const client = new pg.Client({
-    host,
-    port,
-    database,
-    user,
-    password,
-    ssl: tls ?? false,
-    application_name: applicationName,
-    // 0 would be no limit.
-    connectionTimeoutMillis: Math.max(1, Math.min(CONNECT_LIMIT_MS, until - performance.now())),
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    pipeline: true,
-  } as pg.ClientConfig);
-  // Until it is connected, `connect` rejects with what went wrong.
-  client.on('error', () => {});
-  await client.connect();
-  // A database that does not know one of these settings has another planner and needs none of them.
-  for (const setting of PLANNER_SETTINGS) client.query(`SET ${setting} = off`).catch(() => {});
-  return client;
+/** Waits for all, so that none is left behind. @throws the first failure: those after it only follow from it */
+export async function together(sent: readonly Promise<Row[]>[]): Promise<Row[][]> {
+  await Promise.allSettled(sent);
+  return Promise.all(sent);
 }
 
 function unreachable(server: string, cause: unknown): StoreUnavailableError {

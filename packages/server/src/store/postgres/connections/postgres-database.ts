@@ -3,6 +3,7 @@ import { KeyedMutex } from '../../../concurrency/keyed-mutex.ts';
 import { Semaphore } from '../../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
+import { type PoolUse, StoreTimings } from '../../store-timings.ts';
 import { Attempt } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
@@ -46,6 +47,7 @@ export class PostgresDatabase {
   readonly #writes: PostgresPool;
   readonly #long: Semaphore;
   readonly #lockWaitMs: number;
+  readonly #timings: StoreTimings;
   readonly #rows = new KeyedMutex(
     () => new StoreUnavailableError('too many writes of one row wait for each other'),
   );
@@ -53,8 +55,13 @@ export class PostgresDatabase {
   #closing: Promise<void> | null = null;
   #onIdle: () => void = () => {};
 
-  constructor(settings: PostgresSettings, lockWaitMs = LOCK_WAIT_MS) {
+  constructor(
+    settings: PostgresSettings,
+    lockWaitMs = LOCK_WAIT_MS,
+    timings = new StoreTimings('postgresql'),
+  ) {
     this.#lockWaitMs = lockWaitMs;
+    this.#timings = timings;
     const readers = Math.max(1, Math.floor(settings.poolSize * READERS));
     const writers = settings.poolSize - readers;
     const longWriters = Math.max(1, Math.floor(writers * LONG_WRITERS));
@@ -78,8 +85,21 @@ export class PostgresDatabase {
     });
   }
 
+  /** How many writes wait or are under way. */
+  get pending(): number {
+    return this.#underWay;
+  }
+
+  get pools(): Readonly<Record<'reads' | 'writes', PoolUse>> {
+    return { reads: this.#reads.use, writes: this.#writes.use };
+  }
+
   /** A read of one statement: one round trip, one state. Its first parameter is the project, if it is of one. */
-  async read(...call: Call): Promise<Row[]> {
+  read(...call: Call): Promise<Row[]> {
+    return this.#timings.reads.measure(() => this.#read(call));
+  }
+
+  async #read(call: Call): Promise<Row[]> {
     const until = performance.now() + ANSWER_WITHIN_MS;
     for (let runs = 1; ; runs += 1) {
       try {
@@ -107,17 +127,20 @@ export class PostgresDatabase {
   ): Promise<Result> {
     if (this.#closing !== null) throw closed();
     this.#underWay += 1;
-    const attempt = new Attempt(
-      { pool: this.#writes, long: this.#long, lockWaitMs: this.#lockWaitMs },
-      project ?? null,
-    );
+    const { writes, writeWaits: waits } = this.#timings;
+    const begun = performance.now();
+    const resources = { pool: this.#writes, long: this.#long, lockWaitMs: this.#lockWaitMs, waits };
+    const attempt = new Attempt(resources, project ?? null);
     const tryIt = () => runUntilWon(run, attempt);
+    let failure: unknown;
     try {
       if (row === undefined) return await tryIt();
       return await this.#rows.run(`${project} ${row}`, tryIt, attempt.until - SENT_BEFORE_MS);
     } catch (error) {
+      failure = error;
       throw toStoreFailure(error);
     } finally {
+      writes.ended(begun, failure);
       this.#underWay -= 1;
       if (this.#underWay === 0) this.#onIdle();
     }

@@ -1,7 +1,9 @@
 import { Semaphore } from '../../../concurrency/semaphore.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
-import { type Call, type ConnectionOptions, PostgresConnection, type Row } from './postgres-connection.ts';
+import type { PoolUse } from '../../store-timings.ts';
+import type { ConnectionOptions } from './postgres-connect.ts';
+import { type Call, PostgresConnection, type Row } from './postgres-connection.ts';
 import type { PostgresSettings } from './postgres-url.ts';
 
 /**
@@ -10,7 +12,7 @@ import type { PostgresSettings } from './postgres-url.ts';
  */
 export const SENT_BEFORE_MS = 1_000;
 
-export interface PoolOptions extends Pick<ConnectionOptions, 'lockTimeoutMs'> {
+interface PoolOptions extends Pick<ConnectionOptions, 'lockTimeoutMs'> {
   /** Most connections. Each is opened when it is first needed. */
   readonly size: number;
   /** Statements under way on one connection: enough to hide the round trip. More would only wait on the connection. */
@@ -29,7 +31,7 @@ interface Slot {
 }
 
 /** A connection that one caller has to itself, until it is disposed of. */
-export interface Lease extends Disposable {
+interface Lease extends Disposable {
   readonly connection: PostgresConnection;
 }
 
@@ -59,19 +61,34 @@ export class PostgresPool {
     this.#leases = new Semaphore({ permits: leases, permitsPerKey: leasesPerProject, unavailable });
   }
 
+  get use(): PoolUse {
+    const open = this.#slots.filter(({ connection }) => connection !== null);
+    const busy = open.filter((slot) => slot.isLeased || loadOf(slot) > 0).length;
+    const awaited = this.#statements.waiting + this.#leases.waiting;
+    return { busy, open: open.length, limit: this.#slots.length, awaited };
+  }
+
   /** Whether any caller waits for a lease. */
   get isContended(): boolean {
     return this.#leases.isContended;
   }
 
-  /** Runs one statement, which is answered by `until`. @throws StoreUnavailableError, DatabaseError */
-  async run(project: ProjectKey | null, call: Call, until: number): Promise<Row[]> {
+  /** Runs one statement, which is answered by `until`, and committed then. `onSent` is called when it has a connection. @throws StoreUnavailableError, DatabaseError */
+  async run(
+    project: ProjectKey | null,
+    call: Call,
+    until: number,
+    onSent: () => void = () => {},
+  ): Promise<Row[]> {
     if (!this.#statements.tryAcquire(project))
       await this.#statements.acquire(project, until - SENT_BEFORE_MS);
     try {
       for (;;) {
         const slot = this.#leastLoaded();
-        if (slot.connection !== null) return await slot.connection.run(call, until);
+        if (slot.connection !== null) {
+          onSent();
+          return await slot.connection.runCommitted(call, until);
+        }
         // Chosen anew then: a connection that was leased meanwhile would make the statement part of a transaction.
         slot.waiting += 1;
         await this.#open(slot, until).finally(() => {

@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
-import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
+import type { PoolUse } from '../../store-timings.ts';
+import { type Call, type PostgresConnection, type Row, together } from './postgres-connection.ts';
 import { toStoreFailure } from './postgres-errors.ts';
 import { PostgresPool } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS } from './postgres-transaction.ts';
@@ -13,7 +14,7 @@ const IDLE_LIMIT_MS = 30_000;
 /** The same while other readers wait for a snapshot. */
 const CONTENDED_IDLE_LIMIT_MS = 1_000;
 /** No write waits for a snapshot's locks, so the server lets it be idle for longer than other transactions. */
-const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = ${2 * IDLE_LIMIT_MS}`;
+const SETTINGS = [['idle_in_transaction_session_timeout', 2 * IDLE_LIMIT_MS]] as const;
 /** A snapshot ends after so long, however steadily it is read. */
 const TOTAL_LIMIT_MS = 5 * 60_000;
 
@@ -23,15 +24,19 @@ const TOTAL_LIMIT_MS = 5 * 60_000;
  */
 export class Snapshot implements Disposable {
   readonly #connection: PostgresConnection;
+  readonly #begun: Promise<Row[]>;
   readonly #idle: NodeJS.Timeout;
   readonly #total: NodeJS.Timeout;
   readonly #onEnd: () => void;
   #idleSince = performance.now();
   #ended = false;
 
-  constructor(connection: PostgresConnection, totalLimitMs: number, onEnd: () => void) {
+  constructor(connection: PostgresConnection, until: number, totalLimitMs: number, onEnd: () => void) {
     this.#connection = connection;
     this.#onEnd = onEnd;
+    // The snapshot is taken by the first statement after it, which waits for it.
+    this.#begun = connection.begin('REPEATABLE READ READ ONLY', SETTINGS, until);
+    this.#begun.catch(() => this.release());
     this.#idle = setTimeout(() => this.release(), IDLE_LIMIT_MS).unref();
     this.#total = setTimeout(() => this.release(), totalLimitMs).unref();
   }
@@ -51,7 +56,9 @@ export class Snapshot implements Disposable {
     this.#idle.refresh();
     this.#idleSince = Number.POSITIVE_INFINITY;
     try {
-      return await this.#connection.run(call, performance.now() + ANSWER_WITHIN_MS);
+      const reading = this.#connection.run(call, performance.now() + ANSWER_WITHIN_MS);
+      const [, rows] = await together([this.#begun, reading]);
+      return rows as Row[];
     } catch (error) {
       this.release();
       throw toStoreFailure(error);
@@ -90,6 +97,10 @@ export class LongReads {
     });
   }
 
+  get use(): PoolUse {
+    return this.#pool.use;
+  }
+
   /** The newest state. Projects are served round robin. @throws StoreUnavailableError */
   async snapshot(project: ProjectKey | null, totalLimitMs = TOTAL_LIMIT_MS): Promise<Snapshot> {
     const until = performance.now() + ANSWER_WITHIN_MS;
@@ -97,13 +108,11 @@ export class LongReads {
     this.#makeRoom();
     const lease = await leasing;
     const { connection } = lease;
-    const snapshot: Snapshot = new Snapshot(connection, totalLimitMs, () => {
+    const snapshot: Snapshot = new Snapshot(connection, until, totalLimitMs, () => {
       this.#taken.delete(snapshot);
       lease[Symbol.dispose]();
     });
     this.#taken.add(snapshot);
-    // The snapshot is taken by the first statement after it, which waits for it.
-    connection.control(BEGIN, until).catch(() => snapshot.release());
     this.#makeRoom();
     return snapshot;
   }

@@ -1,4 +1,5 @@
-import type { Call, PostgresConnection, Row } from './postgres-connection.ts';
+import type { Setting } from './postgres-connect.ts';
+import { type Call, type PostgresConnection, type Row, together } from './postgres-connection.ts';
 
 /**
  * How long a short operation waits for its answer, and how long the server may be silent before it counts as dead, in
@@ -22,8 +23,8 @@ export interface TransactionOptions {
   readonly until: number;
   /** How long it may be silent before that. Default: {@link ANSWER_WITHIN_MS}. */
   readonly silenceMs?: number;
-  /** Settings of the server for as long as the transaction lasts, as `name = value`. */
-  readonly settings: readonly string[];
+  /** Settings of the server for as long as the transaction lasts. */
+  readonly settings: readonly Setting[];
 }
 
 /** A transaction: statements that are sent together are one round trip. It begins with the first of them. */
@@ -93,8 +94,7 @@ export class Transaction {
     if (this.#state !== 'new') return [];
     this.#state = 'begun';
     const { settings, beginUntil } = this.#options;
-    const texts = ['BEGIN ISOLATION LEVEL READ COMMITTED', ...settings.map((each) => `SET LOCAL ${each}`)];
-    return this.#connection.control(texts.join('; '), beginUntil);
+    return this.#connection.begin('READ COMMITTED', settings, beginUntil);
   }
 
   #commit(): Promise<Row[]> {
@@ -119,10 +119,4 @@ function* followedBy<Item>(items: Iterable<Item>, then: () => void): Generator<I
 
 function lengthOf([, ...parameters]: Call): number {
   return parameters.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
-}
-
-/** Waits for all, so that none is left behind. @throws the first failure: those after it only follow from it */
-async function together(sent: readonly Promise<Row[]>[]): Promise<Row[][]> {
-  await Promise.allSettled(sent);
-  return Promise.all(sent);
 }

@@ -7,10 +7,19 @@ type SslMode = (typeof SSL_MODES)[number];
 /** One for reads, and three for writes: two that can be leased, and one that is left for single statements. */
 const LEAST_POOL = 4;
 
-/** The settings of a database URL. */
-export interface PostgresSettings {
+/** Most servers that a URL names: opening a connection tries all of them within 3 s. */
+const MOST_HOSTS = 8;
+
+/** An address of a server, or the directory of a Unix socket. */
+export interface PostgresHost {
   readonly host: string;
   readonly port: number;
+}
+
+/** The settings of a database URL. */
+export interface PostgresSettings {
+  /** Servers with the same data, of which one is the primary. */
+  readonly hosts: readonly PostgresHost[];
   readonly database: string | undefined;
   readonly user: string | undefined;
   readonly password: string | undefined;
@@ -34,22 +43,32 @@ const PARAMETERS = [
   'sslkey',
   'application_name',
   'host',
+  'target_session_attrs',
   'pool_size',
   'statement_timeout_ms',
 ];
 
+/** A connection is made to a server that can write, whether a URL demands it or not. */
+const TARGETS = ['read-write', 'primary'];
+/** What is before the hosts, the hosts, and what is after them. */
+const URL_SHAPE = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^@/?#]*)(.*)$/s;
+const HOST_SHAPE = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/;
+const DEFAULT_PORT = 5_432;
+
 /**
- * Reads `postgres://user:password@host:5432/database?…`, as libpq writes it. Parameters:
+ * Reads `postgres://user:password@host:5432/database?…`, as libpq writes it, with several hosts separated by commas.
+ * Parameters:
  * - `sslmode`: `disable`, `prefer` (take encryption where the server has it), `require`, `verify-ca` (its certificate is
  *   of a known authority), `verify-full` (and is for this host). Default: `prefer`, and `disable` on this machine.
  * - `sslrootcert`: file of the authorities' certificates (`system`: those that Node knows, the default);
  *   `sslcert`, `sslkey`: files of our own certificate and its key.
- * - `application_name` (`rollcall`), `host` (a directory is that of a Unix socket).
+ * - `application_name` (`rollcall`), `host` (others than the URL's; a directory is that of a Unix socket).
+ * - `target_session_attrs`: `read-write` or `primary`, which mean what is done without it.
  * - `pool_size`: 4 to 1,000 connections (10). `statement_timeout_ms`: 100 to 4,000 (4000).
  * @throws StoreUnavailableError that names what is wrong
  */
 export function parsePostgresUrl(text: string): PostgresSettings {
-  const url = parsed(text);
+  const { url, hostText } = parsed(text);
   const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key));
   if (unknown !== undefined) {
     throw wrong(`unknown parameter ${unknown}; known are ${PARAMETERS.join(', ')}`);
@@ -60,38 +79,76 @@ export function parsePostgresUrl(text: string): PostgresSettings {
     if (Number.isInteger(value) && value >= least && value <= most) return value;
     throw wrong(`${name} is ${parameter(name)}, and must be a whole number from ${least} to ${most}`);
   };
-  const host = parameter('host') ?? (decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || 'localhost');
-  const port = url.port === '' ? 5_432 : Number(url.port);
-  const database = decodeURIComponent(url.pathname.slice(1)) || undefined;
+  const hosts = hostsOf(hostText, parameter('host'));
+  const target = parameter('target_session_attrs');
+  if (target !== undefined && !TARGETS.includes(target)) {
+    throw wrong(`target_session_attrs is ${target}, and must be ${TARGETS.join(' or ')}`);
+  }
+  const database = decoded(url.pathname.slice(1)) || undefined;
   return {
-    host,
-    port,
+    hosts,
     database,
-    user: decodeURIComponent(url.username) || undefined,
-    password: decodeURIComponent(url.password) || undefined,
+    user: decoded(url.username) || undefined,
+    password: decoded(url.password) || undefined,
     applicationName: parameter('application_name') ?? 'rollcall',
     poolSize: integer('pool_size', LEAST_POOL, 1_000, 10),
     statementTimeoutMs: integer('statement_timeout_ms', 100, 4_000, 4_000),
-    ...tlsOf(host, parameter),
-    name: `PostgreSQL at ${host}:${port}${database === undefined ? '' : `/${database}`}`,
+    ...tlsOf(hosts, parameter),
+    name: `PostgreSQL at ${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}${database === undefined ? '' : `/${database}`}`,
   };
 }
 
-function parsed(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
+/** The URL without its hosts, and the text of these: a URL of the web has one. */
+function parsed(text: string): { url: URL; hostText: string } {
+  const [, before, hostText, after] = URL_SHAPE.exec(text) ?? [];
+  const url = URL.parse(`${before}host${after}`);
+  if (hostText === undefined || url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
     throw wrong('expected postgres://user:password@host:port/database');
   }
-  return url;
+  // What is before it may be the end of a password, which no message repeats.
+  if (after?.includes('@')) throw wrong(`it has an @ after the hosts; ${ENCODED}`);
+  return { url, hostText };
+}
+
+const ENCODED = 'in a name or a password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %';
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw wrong(`it has a % without two digits; ${ENCODED}`);
+  }
+}
+
+/** The hosts of the URL or of its parameter, where one port is for all of them. */
+function hostsOf(text: string, parameter: string | undefined): PostgresHost[] {
+  const ofUrl = text.split(',').map((part) => {
+    const [, name, port] = HOST_SHAPE.exec(part) ?? [];
+    const number = port === undefined ? DEFAULT_PORT : Number(port);
+    if (name === undefined || number < 1 || number > 65_535) {
+      throw wrong('expected host:port, several of them separated by commas');
+    }
+    return { host: decoded(name).replace(/^\[|\]$/g, '') || 'localhost', port: number };
+  });
+  const names = parameter?.split(',');
+  if (names !== undefined && ofUrl.length > 1) throw wrong('the hosts are named twice');
+  const hosts = names?.map((host) => ({ host, port: ofUrl[0]?.port ?? DEFAULT_PORT })) ?? ofUrl;
+  if (hosts.length > MOST_HOSTS) throw wrong(`it names more than ${MOST_HOSTS} hosts`);
+  return hosts;
 }
 
 const wrong = (message: string) => new StoreUnavailableError(`the database URL is wrong: ${message}`);
 
 type Parameter = (name: string) => string | undefined;
 
-function tlsOf(host: string, parameter: Parameter): Pick<PostgresSettings, 'tls' | 'tlsOptional'> {
-  const mode = sslMode(host, parameter('sslmode'));
-  if (mode === 'disable' || host.startsWith('/')) return { tls: null, tlsOptional: false };
+function tlsOf(
+  hosts: readonly PostgresHost[],
+  parameter: Parameter,
+): Pick<PostgresSettings, 'tls' | 'tlsOptional'> {
+  const isLocal = hosts.every(({ host }) => isThisMachine(host));
+  const mode = sslMode(isLocal, parameter('sslmode'));
+  if (mode === 'disable' || hosts.every(({ host }) => host.startsWith('/')))
+    return { tls: null, tlsOptional: false };
   const file = (name: string) => {
     const path = parameter(name);
     return path === undefined ? undefined : contents(name, path);
@@ -107,8 +164,8 @@ function tlsOf(host: string, parameter: Parameter): Pick<PostgresSettings, 'tls'
   };
 }
 
-function sslMode(host: string, text: string | undefined): SslMode {
-  if (text === undefined) return isThisMachine(host) ? 'disable' : 'prefer';
+function sslMode(isLocal: boolean, text: string | undefined): SslMode {
+  if (text === undefined) return isLocal ? 'disable' : 'prefer';
   const mode = SSL_MODES.find((known) => known === text);
   if (mode === undefined) throw wrong(`sslmode is ${text}, and must be one of ${SSL_MODES.join(', ')}`);
   return mode;

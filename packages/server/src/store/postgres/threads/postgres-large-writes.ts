@@ -1,5 +1,6 @@
 import { WorkerPool } from '../../../concurrency/worker-pool.ts';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import { StoreTimings } from '../../store-timings.ts';
 import { fromThreadFailure } from '../../thread-failure.ts';
 import type {
   FromWriteThread,
@@ -24,10 +25,12 @@ const MOST_WAITING = 64;
 /** Applies large writes (batches, and groups with long lists of members) away from the event loop. */
 export class LargeWrites {
   readonly #pool: WorkerPool<WriteWorker>;
+  readonly #timings: StoreTimings;
   readonly #underWay = new Set<Promise<unknown>>();
   #isClosed = false;
 
-  constructor(options: WriteThreadOptions) {
+  constructor(options: WriteThreadOptions, timings = new StoreTimings('postgresql')) {
+    this.#timings = timings;
     this.#pool = new WorkerPool(() => new WriteWorker(options), {
       permits: MOST_THREADS,
       permitsPerKey: MOST_THREADS_PER_PROJECT,
@@ -36,13 +39,18 @@ export class LargeWrites {
     });
   }
 
+  /** How many writes wait for a thread or have one. */
+  get pending(): number {
+    return this.#underWay.size;
+  }
+
   /** Runs a method of a port as soon as a thread is free for it. @throws StoreUnavailableError, ProjectGoneError */
   async apply<Name extends LargeWriteName>(
     name: Name,
     ...parameters: Parameters<LargeWriteMethods[Name]>
   ): Promise<Awaited<ReturnType<LargeWriteMethods[Name]>>> {
     if (this.#isClosed) throw new StoreUnavailableError('the store is closed');
-    const applied = this.#apply({ name, parameters });
+    const applied = this.#timings.writes.measure(() => this.#apply({ name, parameters }));
     this.#underWay.add(applied);
     const outcome = await applied.finally(() => this.#underWay.delete(applied));
     return outcome as Awaited<ReturnType<LargeWriteMethods[Name]>>;
@@ -50,8 +58,12 @@ export class LargeWrites {
 
   async #apply(write: LargeWrite): Promise<unknown> {
     const [project] = write.parameters;
-    const until = performance.now() + WAIT_MS;
-    const answer = await this.#pool.run(project, (worker) => this.#applyOn(worker, write), until);
+    const begun = performance.now();
+    const applyOn = (worker: WriteWorker) => {
+      this.#timings.writeWaits.observeSince(begun);
+      return this.#applyOn(worker, write);
+    };
+    const answer = await this.#pool.run(project, applyOn, begun + WAIT_MS);
     if ('outcome' in answer) return answer.outcome;
     throw fromThreadFailure(answer.failure);
   }

@@ -1,0 +1,122 @@
+import { Deadline, type MaybeSignal } from '../http/deadline.ts';
+import type { Query } from '../http/path.ts';
+import { listen } from '../listen.ts';
+import { RollcallError } from '../rollcall-error.ts';
+import { EventStreamParser, type StreamEvent } from './event-stream.ts';
+
+/** What a stream needs of the client's transport. */
+export interface StreamTransport {
+  /** The server's URL. */
+  readonly base: string;
+  /** The token of the next request. @throws RollcallError */
+  token(): Promise<string>;
+  /** A successful response, its body still unread. @throws RollcallError, or what `fetch` throws */
+  open(
+    request: {
+      readonly method: 'GET';
+      readonly path: string;
+      readonly query: Query;
+      readonly headers: Readonly<Record<string, string | undefined>>;
+    },
+    deadline: Deadline,
+  ): Promise<Response>;
+}
+
+/** The stream to open. */
+export interface StreamRequest {
+  readonly path: string;
+  readonly query: Query;
+  /** The ID of the last event that was read: the stream continues after it. Empty: it begins with a snapshot. */
+  readonly lastId: string;
+  readonly deadAfterMs: number | undefined;
+  /** End the connection. */
+  readonly signals: readonly MaybeSignal[];
+  /** Waits for the permit to open a stream; see {@link streamPermit}. */
+  readonly permit: (signal: AbortSignal) => Promise<() => void>;
+  /** Called when the server has begun to respond. */
+  readonly onOpen: () => void;
+}
+
+/** What one chunk of the response completes. */
+export interface StreamChunk {
+  readonly messages: readonly StreamEvent[];
+  /** The last ID of the stream; a heartbeat can have one without an event. */
+  readonly lastId: string;
+  /** How long the server wants clients to wait before they reconnect, in milliseconds. */
+  readonly retryMs: number | undefined;
+}
+
+const DEAD_AFTER_MS = 45_000;
+const CONNECT_TIMEOUT_MS = 20_000;
+const SILENCE_CHECK_MAX_MS = 5_000;
+
+/** The events of one connection. @throws RollcallError whenever it ends */
+export async function* streamChunks(
+  transport: StreamTransport,
+  request: StreamRequest,
+): AsyncGenerator<StreamChunk, void, undefined> {
+  const waiting = new Deadline(Number.POSITIVE_INFINITY, request.signals);
+  const release = await request.permit(waiting.signal).finally(() => waiting.end());
+  const deadline = new Deadline(CONNECT_TIMEOUT_MS, request.signals);
+  try {
+    const response = await connect(transport, request, deadline);
+    deadline.lift();
+    request.onOpen();
+    const parser = new EventStreamParser(request.lastId);
+    for await (const bytes of chunksOf(response, deadline, request.deadAfterMs)) {
+      const messages = parser.push(bytes);
+      yield { messages, lastId: parser.lastId, retryMs: parser.retryMs };
+    }
+    throw new RollcallError('network', 'the server closed the connection');
+  } catch (error) {
+    throw deadline.explain(error);
+  } finally {
+    release();
+    deadline.end();
+    // Aborting closes the connection at once; a body that is only cancelled is read for a while.
+    deadline.fail(new RollcallError('aborted', 'the stream was closed'));
+  }
+}
+
+async function connect(
+  transport: StreamTransport,
+  { path, query, lastId }: StreamRequest,
+  deadline: Deadline,
+): Promise<Response> {
+  const headers = { accept: 'text/event-stream', 'last-event-id': lastId || undefined };
+  const response = await transport.open({ method: 'GET', path, query, headers }, deadline);
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
+  await response.body?.cancel();
+  const { status } = response;
+  throw new RollcallError('invalid_request', 'the response is not a stream', { status });
+}
+
+/**
+ * The chunks of the body. Silence is measured by the time of day, which continues while a machine sleeps: after sleep, a
+ * dead connection is noticed at the next check.
+ */
+async function* chunksOf(
+  response: Response,
+  deadline: Deadline,
+  deadAfterMs = DEAD_AFTER_MS,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  /** When the pending read began; null while the consumer handles an event. */
+  let readSince: number | null = null;
+  const check = setInterval(
+    () => {
+      if (readSince === null || Date.now() - readSince <= deadAfterMs) return;
+      deadline.fail(new RollcallError('timeout', `nothing was received for ${deadAfterMs} ms`));
+    },
+    Math.min(SILENCE_CHECK_MAX_MS, deadAfterMs / 4),
+  );
+  // Every connection ends with its deadline, also when the consumer stops without another `next()` and the client closes.
+  listen(deadline.signal, 'abort', () => clearInterval(check));
+  for (;;) {
+    readSince = Date.now();
+    const { done, value } = await reader.read();
+    readSince = null;
+    if (done) return;
+    yield value;
+  }
+}

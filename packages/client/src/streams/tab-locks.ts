@@ -1,0 +1,106 @@
+import { listen } from '../listen.ts';
+import { isPage } from '../page-life.ts';
+import { RollcallError } from '../rollcall-error.ts';
+
+/**
+ * With HTTP/1.1 a browser opens six connections to a server for all of its tabs. Streams take four of them and reading a
+ * snapshot one more, so that updates of presence and other requests always have one.
+ */
+const STREAMS_MAX = 4;
+
+interface Locks {
+  request(
+    name: string,
+    options: { readonly ifAvailable?: boolean; readonly signal?: AbortSignal },
+    use: (lock: unknown) => Promise<void> | void,
+  ): Promise<void>;
+}
+
+interface Page {
+  readonly navigator?: { readonly locks?: Locks };
+  readonly performance?: { getEntriesByType(type: string): readonly object[] };
+}
+
+const NO_PERMIT = () => {};
+
+const locksOf = () => (isPage() ? (globalThis as Page).navigator?.locks : undefined);
+
+/** Whether the tabs of this browser have to share the connections to a server, and can. */
+export const areConnectionsShared = (base: string): boolean => locksOf() !== undefined && !hasHttp2(base);
+
+/**
+ * Waits until the tabs of this browser have fewer than {@link STREAMS_MAX} streams open. Returns the function that gives the
+ * permit back.
+ * @param base the server's URL: over HTTP/2 there is no such limit
+ * @param onWait called when it has to wait, with a reason for people
+ */
+export async function streamPermit(
+  base: string,
+  signal: AbortSignal,
+  onWait: (reason: RollcallError) => void,
+): Promise<() => void> {
+  if (hasHttp2(base)) return NO_PERMIT;
+  for (let slot = 0; slot < STREAMS_MAX; slot += 1) {
+    const release = await tabLock(nameOf(slot), { ifAvailable: true });
+    if (release !== null) return release;
+  }
+  onWait(
+    new RollcallError(
+      'network',
+      `this browser has ${STREAMS_MAX} streams open: close a tab, or give the server WebSocket or HTTP/2`,
+    ),
+  );
+  // One tab waits for all of the slots, and the others behind it: none is free while a tab waits.
+  const first = await tabLock('rollcall-stream-next', { signal });
+  return anySlot(signal).finally(() => first?.());
+}
+
+/** The first slot that another tab gives back. */
+function anySlot(signal: AbortSignal): Promise<() => void> {
+  const found = new AbortController();
+  const ignore = listen(signal, 'abort', () => found.abort());
+  if (signal.aborted) found.abort();
+  return new Promise<() => void>((resolve) => {
+    const slots = Array.from({ length: STREAMS_MAX }, async (_, slot) => {
+      const release = await tabLock(nameOf(slot), { signal: found.signal });
+      if (release === null) return;
+      // Two can be given back at once.
+      if (found.signal.aborted) return release();
+      found.abort();
+      resolve(release);
+    });
+    void Promise.all(slots).then(() => resolve(NO_PERMIT));
+  }).finally(ignore);
+}
+
+/** Waits until no other tab reads a snapshot. Returns the function that gives the permit back. */
+export const snapshotPermit = async (signal: AbortSignal): Promise<() => void> =>
+  (await tabLock('rollcall-snapshot', { signal })) ?? NO_PERMIT;
+
+/**
+ * Takes a lock of the browser's tabs; it is released when the page ends. Returns the function that releases it, or null when the
+ * lock is not available, or when the signal has aborted.
+ */
+export function tabLock(
+  name: string,
+  options: Parameters<Locks['request']>[1],
+): Promise<(() => void) | null> {
+  return new Promise((resolve) => {
+    const held = (lock: unknown) => {
+      if (lock === null) return resolve(null);
+      return new Promise<void>((release) => resolve(release));
+    };
+    locksOf()
+      ?.request(name, options, held)
+      .catch(() => resolve(null));
+  });
+}
+
+const nameOf = (slot: number) => `rollcall-stream-${slot}`;
+
+function hasHttp2(base: string): boolean {
+  const entries = (globalThis as Page).performance?.getEntriesByType('resource') ?? [];
+  return (entries as readonly { name: string; nextHopProtocol?: string }[]).some(
+    ({ name, nextHopProtocol = '' }) => name.startsWith(base) && /^h[23]/.test(nextHopProtocol),
+  );
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { after, before, describe, test } from 'node:test';
+import { oneServer } from '../../server/test/support/one-server.ts';
+import type { Project } from '../../server/test/support/project-client.ts';
+import type { Rollcall } from '../src/index.ts';
+import { Recipes, served } from './support/recipes.ts';
+
+const PAGE = 'docs/backends.md';
+const SETTINGS = ['ROLLCALL_URL', 'ROLLCALL_PROJECT_ID', 'ROLLCALL_PROJECT_SECRET'];
+
+const server = oneServer();
+let recipes: Recipes;
+let project: Project;
+let rollcall: Rollcall;
+
+/** The host's session: a cookie with the name of the user. */
+const SESSION = `export const userOf = async ({ headers }) => {
+  const name = (headers.get?.('cookie') ?? headers.cookie ?? '').slice(5);
+  return name === '' ? null : { id: name.toLowerCase(), name };
+};`;
+
+before(async () => {
+  recipes = await Recipes.open(SESSION);
+  const { url } = await server.started;
+  project = await server.project();
+  process.env.ROLLCALL_URL = url;
+  process.env.ROLLCALL_PROJECT_ID = project.id;
+  process.env.ROLLCALL_PROJECT_SECRET = project.secret;
+  ({ rollcall } = await recipes.import(PAGE, 'new Rollcall', 'rollcall.js'));
+});
+
+after(async () => {
+  await rollcall?.close();
+  for (const name of SETTINGS) delete process.env[name];
+  await recipes.close();
+});
+
+const asAda = { headers: { cookie: 'user=Ada' } };
+
+/** What both recipes answer; `call` sends a request to the host. */
+async function expectJoinAndReaders(
+  document: string,
+  call: (method: string, route: 'join' | 'readers', init?: RequestInit) => Promise<Response>,
+): Promise<void> {
+  assert.equal((await call('POST', 'join')).status, 401);
+  assert.equal((await call('GET', 'readers')).status, 401);
+  for (const _time of ['first', 'second']) assert.equal((await call('POST', 'join', asAda)).status, 204);
+  assert.deepEqual(await rollcall.groups.members(document).toArray(), [
+    { id: 'ada', name: 'Ada', email: null },
+  ]);
+  assert.deepEqual(await (await call('GET', 'readers', asAda)).json(), []);
+  await rollcall.presence.put('ada', { groupID: document, location: { page: 'intro' } });
+  assert.deepEqual(await (await call('GET', 'readers', asAda)).json(), ['ada']);
+}
+
+describe('the recipes of docs/backends.md', () => {
+  test('with Express, a user joins the group of a document, and its readers are those who are present', async () => {
+    const { app } = await recipes.import(PAGE, "'express'");
+    await served(app, (host) =>
+      expectJoinAndReaders('report', (method, route, init) =>
+        fetch(`${host}/documents/report/${route}`, { method, ...init }),
+      ),
+    );
+  });
+
+  test('with Next.js, a user joins the group of a document, and its readers are those who are present', async () => {
+    const routes = {
+      join: (await recipes.import(PAGE, 'export async function POST')).POST,
+      readers: (await recipes.import(PAGE, 'export async function GET')).GET,
+    };
+    await expectJoinAndReaders('plan', (method, route, init) => {
+      const request = new Request(`https://app.example.com/documents/plan/${route}`, { method, ...init });
+      return routes[route](request, { params: Promise.resolve({ id: 'plan' }) });
+    });
+  });
+});

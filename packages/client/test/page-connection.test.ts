@@ -1,0 +1,248 @@
+/** The connection of a page in a browser: through sleep, loss, restarts and reloads. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { KNOWN, PROJECT, type ServeProcess, withServe } from '../../server/test/cli/cli-process.ts';
+import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { withDataDir } from '../../server/test/support/server.ts';
+import { suiteResource } from '../../server/test/support/suite-resource.ts';
+import { until } from '../../server/test/support/waiting.ts';
+import { Rollcall } from '../src/index.ts';
+import { signClientToken, signProjectToken } from '../src/server/index.ts';
+import { type Balancer, withBalancer } from './support/balancer.ts';
+import { type PageSite, withPageSite } from './support/page-site.ts';
+
+const SIGN = { projectID: PROJECT.id, secret: PROJECT.secret };
+/** The server keeps what a page held for two seconds. */
+const BACK_WITHIN_MS = 1_500;
+
+/** A page announces its user, and keeps the state of the group and all states of the connection. */
+const PROGRAM = `
+import { NOBODY, presenceAfter, RollcallClient } from '/client.js';
+const parameters = new URLSearchParams(location.search);
+const client = new RollcallClient({ url: parameters.get('url'), token: () => window.token(parameters.get('user')) });
+window.states = [];
+client.status.subscribe(() => {
+  const { state, reason } = client.status.get();
+  states.push(reason === null ? state : state + ' ' + reason.code);
+});
+client.presence.announce({ location: { page: 'a' } });
+window.state = NOBODY;
+(async () => {
+  for await (const event of client.presence.watch()) window.state = presenceAfter(state, event);
+})();
+`;
+
+interface Scene {
+  readonly site: PageSite;
+  readonly balancer: Balancer;
+  readonly rollcall: Rollcall;
+  readonly dataDir: string;
+  server: ServeProcess;
+  /** Ends the server with a signal, and starts another one on its data. */
+  restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+const scene = suiteResource<Scene>((use) =>
+  withDataDir(undefined, (dataDir) =>
+    withPageSite(PROGRAM, (site) =>
+      withBalancer(async (balancer) => {
+        const rollcall = new Rollcall({ url: balancer.url, token: () => signProjectToken(SIGN) });
+        const args = [...KNOWN, '--cors-origins', site.origin];
+        let isOver = false;
+        let next = Promise.withResolvers<Scene>();
+        const opened = next.promise;
+        const serveAll = async () => {
+          while (!isOver) {
+            await withServe(dataDir, args, async (server) => {
+              balancer.target = server.url;
+              const restart: Scene['restart'] = (signal) => {
+                next = Promise.withResolvers();
+                server.process.signal(signal);
+                return next.promise.then(() => {});
+              };
+              next.resolve({ site, balancer, rollcall, dataDir, server, restart });
+              await server.process.ended;
+            });
+          }
+        };
+        const served = serveAll();
+        const first = await opened;
+        const users = [{ id: 'ada' }, { id: 'bob' }];
+        await rollcall.batch({ users, groups: [{ id: 'g', name: 'G', members: ['ada', 'bob'] }] });
+        let current = first;
+        await use({
+          ...first,
+          restart: async (signal) => {
+            await current.restart(signal);
+            current = await next.promise;
+          },
+        });
+        isOver = true;
+        current.server.process.signal('SIGTERM');
+        await served;
+        await rollcall.close();
+      }),
+    ),
+  ),
+);
+
+/** Opens a page of a user, with tokens that are valid for so many seconds: one after the other, the last one for all others. */
+async function open(use: (page: Page, tokens: () => number) => Promise<void>, lives = [600]): Promise<void> {
+  const { site, balancer } = scene.value;
+  await visit('about:blank', {}, async ({ page }) => {
+    let tokens = 0;
+    await page.context().exposeFunction('token', (userID: string) => {
+      const expiresInSeconds = lives[Math.min(tokens, lives.length - 1)];
+      tokens += 1;
+      return signClientToken({ ...SIGN, userID, groupID: 'g', expiresInSeconds });
+    });
+    await page.goto(site.address({ url: balancer.url, user: 'ada' }));
+    await isPresent('ada');
+    await isOpen(page);
+    await use(page, () => tokens);
+  });
+  await isPresent('ada', false);
+}
+
+/** Waits until a user is present or absent: anywhere, or on a page. */
+const isPresent = (user: string, expected = true, at?: string) =>
+  until(`${user} is ${expected ? 'present' : 'absent'}`, async () => {
+    const present = await scene.value.rollcall.presence.list({ groupID: 'g' }).toArray();
+    const isHere = present.some(
+      ({ id, ephemeral }) =>
+        id === user && (at === undefined || ephemeral.locations.some(({ page }) => page === at)),
+    );
+    return isHere === expected;
+  });
+
+const statesOf = (page: Page) => page.evaluate<string[]>('states');
+const isOpen = (page: Page) => page.waitForFunction("states.at(-1) === 'open'");
+const isReconnecting = (page: Page) => page.waitForFunction("states.at(-1) === 'reconnecting network'");
+
+let moves = 0;
+
+/** Moves another user, and waits until the page shows it, or does so when the result is called. */
+async function move(): Promise<(page: Page) => Promise<unknown>> {
+  moves += 1;
+  const location = { page: 'b', at: `${moves}` };
+  await scene.value.rollcall.presence.put('bob', { groupID: 'g', location, exclusiveWithin: { page: 'b' } });
+  return (page) =>
+    page.waitForFunction(`state.get('bob')?.ephemeral.locations.some(({ at }) => at === '${location.at}')`);
+}
+
+describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
+  test('that goes offline and online is reconnecting and open, and shows what it missed', async () => {
+    await open(async (page) => {
+      const { balancer } = scene.value;
+      const { target } = balancer;
+      await page.context().setOffline(true);
+      balancer.cut();
+      await isReconnecting(page);
+      balancer.target = target;
+      const isShown = await move();
+      await page.context().setOffline(false);
+      await isOpen(page);
+      await isShown(page);
+      await isPresent('ada');
+    });
+  });
+
+  test('that is lost while the machine sleeps is open again when it wakes, and shows what it missed', async () => {
+    await open(async (page) => {
+      const { balancer } = scene.value;
+      const { target } = balancer;
+      const devTools = await page.context().newCDPSession(page);
+      await devTools.send('Page.setWebLifecycleState', { state: 'frozen' });
+      balancer.cut();
+      balancer.target = target;
+      const isShown = await move();
+      await devTools.send('Page.setWebLifecycleState', { state: 'active' });
+      await isShown(page);
+      await isOpen(page);
+      await isPresent('ada');
+    });
+  });
+
+  test('of a hidden tab stays open, and the tab is present and up to date', async () => {
+    await open(async (page) => {
+      await page.evaluate(
+        "Object.defineProperty(document, 'visibilityState', { value: 'hidden' }), document.dispatchEvent(new Event('visibilitychange'))",
+      );
+      const isShown = await move();
+      await isShown(page);
+      await isPresent('ada');
+      assert.deepEqual(await statesOf(page), ['connecting', 'open'].slice(-(await statesOf(page)).length));
+    });
+  });
+
+  test('ends at once when the page goes to the back/forward cache, and is opened when it comes back', async () => {
+    await open(async (page) => {
+      const dispatch = (type: string) =>
+        page.evaluate(`dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
+      await dispatch('pagehide');
+      await isPresent('ada', false);
+      const isShown = await move();
+      await dispatch('pageshow');
+      await isPresent('ada');
+      await isShown(page);
+      await isOpen(page);
+    });
+  });
+
+  test('of a page that is loaded anew keeps its user present: nobody sees them leave', async () => {
+    await open(async (page) => {
+      const { rollcall, site, balancer } = scene.value;
+      const events = rollcall.presence.watch({ groupID: 'g' });
+      await events.next();
+      let isInTime = true;
+      for (let reloads = 0; reloads < 3; reloads += 1) {
+        const leftAt = performance.now();
+        await page.reload();
+        await isOpen(page);
+        isInTime &&= performance.now() - leftAt < BACK_WITHIN_MS;
+      }
+      // The page of another user is left after that, and its presence ends as late.
+      const other = await page.context().newPage();
+      await other.goto(site.address({ url: balancer.url, user: 'bob' }));
+      await isPresent('bob', true, 'a');
+      await other.close({ runBeforeUnload: true });
+      const seen: string[] = [];
+      for await (const event of events) {
+        // What bob has elsewhere is of the tests before.
+        if (!('location' in event) || event.location.page !== 'a') continue;
+        seen.push(`${event.id} ${event.type}`);
+        if (event.id === 'bob' && event.type === 'departed') break;
+      }
+      // A machine that is too busy to load the page within two seconds shows nothing.
+      if (isInTime) assert.deepEqual(seen, ['bob arrived', 'bob departed']);
+    });
+  });
+
+  test('gets a new token before the old one ends, and stays open', async () => {
+    await open(
+      async (page, tokens) => {
+        // The server accepts a token for 30 seconds more, and reports its end 60 seconds before.
+        await until('the second token was fetched', () => tokens() === 2);
+        const isShown = await move();
+        await isShown(page);
+        assert.ok(!(await statesOf(page)).some((state) => state.startsWith('reconnecting')));
+      },
+      [20, 600],
+    );
+  });
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    test(`is reconnecting and open when the server ends with ${signal} and starts again, and its user is present`, async () => {
+      await open(async (page) => {
+        await page.evaluate('states.length = 0');
+        await scene.value.restart(signal);
+        await page.waitForFunction("states.includes('reconnecting network')");
+        await isOpen(page);
+        const isShown = await move();
+        await isShown(page);
+        await isPresent('ada');
+      });
+    });
+  }
+});

@@ -1,0 +1,67 @@
+/** The events of the streams of threads and messages: the `data` of each event. */
+import { Message } from './message.ts';
+import { integer, list, meaning, type ObjectSchema, object, text } from './schema.ts';
+import { ClientThread, ClientThreadList, Thread, ThreadList, TokenPagination } from './thread.ts';
+import { Id } from './values.ts';
+
+const newest = 'The newest messages, the oldest of them first.';
+const older = 'The older ones: pass its token as `token`, with `order=descending`.';
+const threadMeaning = 'The thread.';
+
+export const MessagesSnapshotEvent = object(
+  {
+    thread: meaning(Thread, threadMeaning),
+    messages: meaning(list(Message), newest),
+    pagination: meaning(TokenPagination, older),
+  },
+  { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
+);
+
+/** The same as a client token reads it. */
+export const ClientMessagesSnapshotEvent = object(
+  {
+    thread: meaning(ClientThread, threadMeaning),
+    messages: meaning(list(Message), newest),
+    pagination: meaning(TokenPagination, older),
+  },
+  { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
+);
+
+export const AppendedEvent = object(
+  {
+    id: meaning(Id, 'The ID of the message.'),
+    text: meaning(text(), 'The text to add at the end of its markdown node.'),
+    length: meaning(integer({ minimum: 0 }), 'How many code points the text has now.'),
+  },
+  { 'x-meaning': 'A text was appended to a message.' },
+);
+
+export const RemovedEvent = object(
+  { id: meaning(Id, 'The ID of the thread or message.') },
+  { 'x-meaning': 'A thread or message is gone, or a thread is not within the filter any more.' },
+);
+
+const messageEvents = <Snapshot extends ObjectSchema, T extends ObjectSchema>(
+  snapshot: Snapshot,
+  thread: T,
+) => ({
+  snapshot,
+  message: Message,
+  appended: AppendedEvent,
+  removed: RemovedEvent,
+  thread,
+});
+
+/** The `data` of each event of a stream of messages, by its name. */
+export const MESSAGE_EVENTS = messageEvents(MessagesSnapshotEvent, Thread);
+/** The same as a client token reads it. */
+export const CLIENT_MESSAGE_EVENTS = messageEvents(ClientMessagesSnapshotEvent, ClientThread);
+
+/** The `data` of each event of a stream of threads, by its name. A snapshot is the first page of the list. */
+export const THREAD_EVENTS = { snapshot: ThreadList, thread: Thread, removed: RemovedEvent };
+/** The same as a client token reads it. */
+export const CLIENT_THREAD_EVENTS = {
+  snapshot: ClientThreadList,
+  thread: ClientThread,
+  removed: RemovedEvent,
+};

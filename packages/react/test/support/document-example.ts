@@ -1,0 +1,102 @@
+/** The document example, on a server whose clock a test moves. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { BrowserContextOptions } from 'playwright-core';
+import { type DocumentServer, GROUP, startDocument } from '../../../../examples/document/document-server.ts';
+import { Rollcall } from '../../../client/src/index.ts';
+import { signProjectToken } from '../../../client/src/server/index.ts';
+import { type RunningServer, start } from '../../../server/src/start.ts';
+import { type Visit, visit } from '../../../server/test/pages/chromium.ts';
+import { MovedClock } from '../../../server/test/support/moved-clock.ts';
+import { testSettings } from '../../../server/test/support/server.ts';
+import { suiteResource } from '../../../server/test/support/suite-resource.ts';
+import { until } from '../../../server/test/support/waiting.ts';
+
+/** The server's clock is ahead of the machine's by half of a token's life: those signed later are not from the future. */
+const AHEAD_MS = 300_000;
+/** In one step of the clock, which takes about as long: pages have time to answer pings. */
+const STEP_MS = 20;
+const SWEEP_EVERY_MS = 1_000;
+
+/** High enough to show all sections: in a smaller window a click may scroll the page, and so move the reader twice. */
+const WHOLE_PAGE = { width: 1280, height: 1200 };
+
+/** How a page reaches the server. */
+export type Way = 'through a socket' | 'without WebSocket';
+
+export interface Example {
+  readonly url: string;
+  readonly rollcall: Rollcall;
+  readonly rollcallURL: string;
+  /** The IDs of the users who are present. */
+  present(): Promise<string[]>;
+  /** Waits until a user whose page was left is absent. */
+  leaves(way: Way, user: string): Promise<void>;
+  /** Opens the page as a user, and navigates away at the end: a killed browser would send no absence. */
+  open(
+    user: string,
+    use: (visit: Visit) => Promise<void>,
+    options?: BrowserContextOptions & { readonly way?: Way },
+  ): Promise<void>;
+}
+
+/** Starts it before the tests of the calling file, and stops it after. */
+export const oneExample = () => suiteResource<Example>(withExample);
+
+async function withExample(use: (example: Example) => Promise<void>): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-example-'));
+  // Only tests move the clock, so no presence expires: every departure was sent, or is of a page that was left.
+  const clock = new MovedClock(Date.now() + AHEAD_MS);
+  let running: RunningServer | undefined;
+  let document: DocumentServer | undefined;
+  try {
+    const { projectId: projectID = '', projectSecret: secret = '' } = testSettings(dataDir);
+    const sign = { projectID: projectID ?? '', secret: secret ?? '' };
+    document = await startDocument(0, async (corsOrigins) => {
+      const silent = { clock, log: pino({ level: 'silent' }), announce: () => {} };
+      running = await start(testSettings(dataDir, { corsOrigins }), silent);
+      return { url: running.url, ...sign };
+    });
+    const { url } = running as unknown as RunningServer;
+    const rollcall = new Rollcall({ url, token: () => signProjectToken(sign) });
+    await use(exampleOf(document.url, url, rollcall, clock));
+    await rollcall.close();
+  } finally {
+    await document?.close();
+    await running?.close();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+function exampleOf(url: string, rollcallURL: string, rollcall: Rollcall, clock: MovedClock): Example {
+  const present = async () =>
+    (await Array.fromAsync(rollcall.presence.list({ groupID: GROUP }))).map(({ id }) => id);
+  const leaves: Example['leaves'] = async (way, user) => {
+    await until(`${user} is absent`, async () => {
+      if (!(await present()).includes(user)) return true;
+      // A page that was left may come back within two seconds of the server's clock. Without a socket, it reports its end.
+      if (way === 'through a socket') clock.move(STEP_MS);
+      return false;
+    });
+    // Readings leave out what has ended; those who watch get it from the next sweep.
+    if (way === 'through a socket') clock.move(SWEEP_EVERY_MS);
+  };
+  return {
+    url,
+    rollcall,
+    rollcallURL,
+    present,
+    leaves,
+    open: (user, use, { way = 'through a socket', ...options } = {}) =>
+      visit('about:blank', { viewport: WHOLE_PAGE, ...options }, async (visited) => {
+        const { page } = visited;
+        if (way === 'without WebSocket') await page.context().addInitScript('delete globalThis.WebSocket');
+        await page.goto(`${url}/?user=${user}`);
+        await use(visited);
+        if (!page.isClosed()) await page.goto('about:blank');
+        await leaves(way, user);
+      }),
+  };
+}

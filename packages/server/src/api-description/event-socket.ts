@@ -1,0 +1,164 @@
+/** The socket in the description of events: its frames are those that the server checks. */
+import {
+  CLIENT_MESSAGE_EVENTS,
+  CLIENT_THREAD_EVENTS,
+  constant,
+  integer,
+  meaning,
+  number,
+  object,
+  PRESENCE_EVENTS,
+  type Schema,
+  SOCKET_CLOSES,
+  SOCKET_FRAMES,
+  SOCKET_PROTOCOL,
+  type SocketOp,
+  text,
+} from '@rollcall/protocol';
+import { Failure } from '../http/schemas.ts';
+import { type Channel, type EventOperation, inChannel, type Message } from './event-description.ts';
+import type { SchemaComponents } from './schema-components.ts';
+
+const ADDRESS = '/v1/client/socket';
+const ID = 'socket';
+
+interface DescribedFrame {
+  readonly summary: string;
+  readonly example: object;
+  /** What is sent after the answer, until the watch ends. */
+  readonly events?: Readonly<Record<string, Schema>>;
+}
+
+const [LOCATION, REGION] = [{ page: 'q3-report', paragraph: '12' }, { page: 'q3-report' }];
+
+const FRAMES: Readonly<Record<SocketOp, DescribedFrame>> = {
+  auth: {
+    summary: 'Log in, or renew the token: the first frame',
+    example: { op: 'auth', ref: 1, token: 'eyJhbGciOiJIUzUxMiJ9.…' },
+  },
+  watch: {
+    summary: "Watch the presence of one of the user's groups",
+    example: { op: 'watch', ref: 2, groupID: 'analysts', location: REGION, partial_match: true },
+    events: PRESENCE_EVENTS,
+  },
+  watch_threads: {
+    summary: "Watch the threads of one of the user's groups",
+    example: { op: 'watch_threads', ref: 3, groupID: 'analysts', resolved: false },
+    events: CLIENT_THREAD_EVENTS,
+  },
+  watch_messages: {
+    summary: 'Watch the messages of a thread',
+    example: { op: 'watch_messages', ref: 4, threadID: 'launch', limit: 20 },
+    events: CLIENT_MESSAGE_EVENTS,
+  },
+  present: {
+    summary: 'The user is at a location while the socket is open',
+    example: { op: 'present', ref: 5, groupID: 'analysts', location: LOCATION, exclusiveWithin: REGION },
+  },
+  absent: {
+    summary: 'This socket holds a location no longer',
+    example: { op: 'absent', ref: 6, groupID: 'analysts', location: LOCATION },
+  },
+  unwatch: { summary: 'End a watch', example: { op: 'unwatch', ref: 7, watch: 2 } },
+};
+
+/** Why the server closes a socket. */
+const CLOSES: Readonly<Record<keyof typeof SOCKET_CLOSES, string>> = {
+  binaryFrame: 'a binary frame',
+  tokenEnded: 'the token has ended, or is not valid any more: get another one',
+  forbidden: "the user, or the token's only group, is gone",
+  notLoggedIn: 'no `auth` in time',
+  serverStopping: 'the server stops: connect again at once',
+  tooFast: 'too many frames, or too many sockets of one user',
+};
+
+const closeCodes = Object.entries(SOCKET_CLOSES).map(
+  ([name, code]) => `- ${code}: ${CLOSES[name as keyof typeof SOCKET_CLOSES]}`,
+);
+
+const DESCRIPTION = `
+One connection for all that a page watches and holds. Offer the subprotocol \`${SOCKET_PROTOCOL}\`. Each frame is one JSON object in
+a text message. Every frame of the client has a \`ref\` of its choosing, which the answer repeats; that of a watch names the watch.
+
+The server closes with these codes:
+
+${closeCodes.join('\n')}`.trim();
+
+const watch = meaning(number(), 'The `ref` of the watch.');
+
+/** What the server sends, apart from the events of watches. */
+const NOTICES: Readonly<Record<string, Schema>> = {
+  done: object(
+    { ref: meaning(number(), 'That of the frame.'), ok: meaning(constant(true), 'Always true.') },
+    { 'x-meaning': 'The frame took effect.' },
+  ),
+  rejected: object(
+    {
+      ref: meaning({ type: ['number', 'null'] }, 'That of the frame; null where it has none.'),
+      ...Failure.properties,
+    },
+    { 'x-meaning': 'The frame was rejected.' },
+  ),
+  ended: object(
+    {
+      watch,
+      event: meaning(constant('ended'), 'The name of the event.'),
+      data: meaning(Failure, 'Why it has ended.'),
+    },
+    { 'x-meaning': "The watch has ended: its group or thread is gone, or is not the user's any more." },
+  ),
+  expiring: object(
+    {
+      event: meaning(constant('expiring'), 'The name of the event.'),
+      in: meaning(integer({ minimum: 0 }), 'In so many seconds the token ends.'),
+    },
+    { 'x-meaning': 'The token ends soon: send `auth` with another one.' },
+  ),
+};
+
+/** An event of a watch: the same `data` as in a stream. */
+const eventFrame = (name: string, data: Schema) =>
+  object({
+    watch,
+    event: meaning(constant(name), 'The name of the event.'),
+    id: meaning(text(), 'Where the watch goes on: send it as `after`.'),
+    data: meaning(data, 'What happened.'),
+  });
+
+/** The channel of the socket, and what is sent over it in both directions. */
+export function describeSocket(schemas: SchemaComponents) {
+  const messages: Record<string, Message> = {};
+  const operations: Record<string, EventOperation> = {};
+  const add = (key: string, schema: Schema, more: Partial<Message> = {}) => {
+    messages[key] = { name: key, ...more, payload: schemas.describe(schema) };
+    return key;
+  };
+  const to = (...keys: string[]) => inChannel(ID, keys);
+  for (const [name, schema] of Object.entries(NOTICES))
+    add(name, schema, { summary: String(schema['x-meaning']) });
+  for (const [op, { summary, example, events }] of Object.entries(FRAMES)) {
+    add(op, SOCKET_FRAMES[op as SocketOp], { summary, examples: [{ payload: example }] });
+    operations[op] = { action: 'receive', summary, ...to(op), reply: to('done', 'rejected') };
+    if (events === undefined) continue;
+    const keys = Object.entries(events).map(([name, data]) =>
+      add(`${op}.${name}`, eventFrame(name, data), { summary: `The event \`${name}\` of \`${op}\`.` }),
+    );
+    operations[`${op}.events`] = { action: 'send', summary: `The events of \`${op}\``, ...to(...keys) };
+  }
+  operations.notices = { action: 'send', summary: 'What comes by itself', ...to('ended', 'expiring') };
+  const headers = {
+    type: 'object',
+    properties: { 'Sec-WebSocket-Protocol': { type: 'string', const: SOCKET_PROTOCOL } },
+    required: ['Sec-WebSocket-Protocol'],
+  };
+  const channel: Channel = {
+    address: ADDRESS,
+    title: 'The socket of a page',
+    description: DESCRIPTION,
+    servers: [{ $ref: '#/servers/socket' }],
+    messages,
+    // Without a version, the newest one of the binding holds.
+    bindings: { ws: { method: 'GET', headers } },
+  };
+  return { channels: { [ID]: channel }, operations };
+}

@@ -1,0 +1,38 @@
+import { Counter, type CounterSeries, type Metric } from '../metrics/metric.ts';
+import type { Change } from './broker.ts';
+
+const TYPES: readonly Change['type'][] = [
+  ...(['project', 'session', 'eligibility', 'conversation', 'profiles', 'changes'] as const),
+];
+
+/** The messages of a broker, by their type. */
+export class BrokerCounts {
+  readonly metrics: readonly Metric[];
+  readonly #published;
+  readonly #received;
+
+  constructor() {
+    const messages = new Counter({
+      name: 'rollcall_broker_messages_total',
+      help: 'Messages to other processes, and from them',
+    });
+    const byType = (direction: string) =>
+      new Map<string, CounterSeries>(TYPES.map((type) => [type, messages.series({ direction, type })]));
+    this.#published = byType('published');
+    this.#received = byType('received');
+    this.metrics = [messages];
+  }
+
+  published({ type }: Change): void {
+    increment(this.#published.get(type));
+  }
+
+  /** A message of another process. */
+  received({ type }: Change): void {
+    increment(this.#received.get(type));
+  }
+}
+
+function increment(series: CounterSeries | undefined): void {
+  if (series !== undefined) series.value += 1;
+}

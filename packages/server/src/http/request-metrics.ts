@@ -1,0 +1,60 @@
+import {
+  Counter,
+  type CounterSeries,
+  Histogram,
+  type HistogramSeries,
+  type Labels,
+} from '../metrics/metric.ts';
+
+/** The requests of one method and route. */
+export class RouteSeries {
+  readonly #metrics: RequestMetrics;
+  readonly #labels: Labels;
+  readonly #byStatus = new Map<number, HistogramSeries>();
+  readonly #byCode = new Map<string, CounterSeries>();
+
+  constructor(metrics: RequestMetrics, labels: Labels) {
+    this.#metrics = metrics;
+    this.#labels = labels;
+  }
+
+  observe(status: number, milliseconds: number): void {
+    let series = this.#byStatus.get(status);
+    if (series === undefined) {
+      series = this.#metrics.durations.series({ ...this.#labels, status: String(status) });
+      this.#byStatus.set(status, series);
+    }
+    series.observe(milliseconds / 1_000);
+  }
+
+  /** An answer with an error of the contract. */
+  failed(code: string): void {
+    let series = this.#byCode.get(code);
+    if (series === undefined) {
+      series = this.#metrics.errors.series({ ...this.#labels, code });
+      this.#byCode.set(code, series);
+    }
+    series.value += 1;
+  }
+}
+
+/** The requests of an application. Bounded by its operations, the statuses and the table of errors: callers make up no label. */
+export class RequestMetrics {
+  readonly durations = new Histogram({
+    name: 'rollcall_http_request_duration_seconds',
+    help: 'How long requests took, from their headers to their answer',
+  });
+  readonly errors = new Counter({
+    name: 'rollcall_http_errors_total',
+    help: 'Answers with an error, by its code',
+  });
+  readonly #routes = new Map<string, RouteSeries>();
+
+  /** The series of a route: always the same one. */
+  route(method: string, route: string): RouteSeries {
+    const name = `${method} ${route}`;
+    const series = this.#routes.get(name) ?? new RouteSeries(this, { method, route });
+    this.#routes.set(name, series);
+    return series;
+  }
+}

@@ -1,0 +1,119 @@
+import type { Json } from '../../values/json.ts';
+import type { Deadlines } from './deadlines.ts';
+import { detachString } from './detach.ts';
+import { Lease, type Presence, type PresenceRecord } from './presence.ts';
+
+/** The deadlines, leases and data of presences. */
+export class PresenceRecords {
+  readonly #deadlines: Deadlines;
+  /** Counts changes of location: see {@link PresenceRecord}. */
+  #changes = 0;
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines;
+  }
+
+  /** The next greatest order. */
+  nextOrder(): number {
+    this.#changes += 1;
+    return this.#changes;
+  }
+
+  /** A record of the oldest order, where the presence has none. */
+  recordOf(presence: Presence): PresenceRecord {
+    presence.record ??= newRecord(null);
+    return presence.record;
+  }
+
+  /** Gives the presence a deadline, or a lease of at least this deadline. A release is taken back. */
+  renew(presence: Presence, name: string | undefined, expiresAt: number): void {
+    const { record } = presence;
+    if (record !== null) record.released = null;
+    if (name === undefined || record === null) this.#endAt(presence, expiresAt);
+    else this.#join(presence, record, this.#leaseOf(presence, name, expiresAt));
+  }
+
+  /** Lets the presence end at a time that is before its deadline. */
+  release(presence: Presence, at: number): void {
+    const record = this.recordOf(presence);
+    record.released ??= { lease: record.lease?.name, expiresAt: presence.endsAt };
+    this.#endAt(presence, at);
+  }
+
+  /** Takes back a release, where the lease has not ended meanwhile. */
+  retain(presence: Presence, now: number): void {
+    const { released } = presence.record ?? { released: null };
+    if (released === null) return;
+    const { lease, expiresAt } = released;
+    // A lease that has lost its last presence meanwhile begins again.
+    const endsAt =
+      lease === undefined ? expiresAt : (presence.group.leases.get(lease)?.expiresAt ?? expiresAt);
+    if (endsAt > now) this.renew(presence, lease, endsAt);
+  }
+
+  renewLease(lease: Lease, expiresAt: number): void {
+    if (expiresAt > lease.expiresAt) this.#deadlines.change(lease, expiresAt);
+  }
+
+  /** Call it when the presence was removed. */
+  remove(presence: Presence): void {
+    this.#deadlines.remove(presence);
+    if (presence.record !== null) this.#leave(presence, presence.record);
+  }
+
+  /** True where the data changed. */
+  setData(presence: Presence, data: Json | null): boolean {
+    if ((presence.record?.data ?? null) === data) return false;
+    this.recordOf(presence).data = data === null ? null : detachString(data);
+    return true;
+  }
+
+  #endAt(presence: Presence, expiresAt: number): void {
+    const { record } = presence;
+    const isListed = record === null || record.lease === null;
+    if (record !== null) this.#leave(presence, record);
+    if (isListed && !presence.isAlone) this.#deadlines.change(presence, expiresAt);
+    else {
+      presence.unlink();
+      presence.expiresAt = expiresAt;
+      this.#deadlines.add(presence);
+    }
+  }
+
+  #join(presence: Presence, record: PresenceRecord, lease: Lease): void {
+    if (record.lease === lease) return;
+    this.#deadlines.remove(presence);
+    this.#leave(presence, record);
+    record.lease = lease;
+    lease.presences.add(presence);
+  }
+
+  #leave(presence: Presence, record: PresenceRecord): void {
+    const { lease } = record;
+    record.lease = null;
+    if (lease === null || !lease.presences.delete(presence) || lease.presences.size > 0) return;
+    this.#deadlines.remove(lease);
+    const { leases } = presence.group;
+    if (leases.get(lease.name) === lease) leases.delete(lease.name);
+  }
+
+  #leaseOf({ group }: Presence, name: string, expiresAt: number): Lease {
+    const known = group.leases.get(name);
+    if (known !== undefined) {
+      this.renewLease(known, expiresAt);
+      return known;
+    }
+    const lease = new Lease(detachString(name), expiresAt);
+    group.leases.set(lease.name, lease);
+    this.#deadlines.add(lease);
+    return lease;
+  }
+}
+
+export const newRecord = (connection: string | null): PresenceRecord => ({
+  connection,
+  order: 0,
+  data: null,
+  lease: null,
+  released: null,
+});

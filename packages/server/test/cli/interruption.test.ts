@@ -1,0 +1,162 @@
+/** Ctrl-C while a long command runs: what it says, and what it leaves. Shells call the end by this signal 130. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { withDataDir } from '../support/server.ts';
+import { until } from '../support/waiting.ts';
+import { type CliProcess, KNOWN, rollcall, withCommand, withRequests, withServe } from './cli-process.ts';
+import { embedded, makeSmallStore } from './stores.ts';
+
+/** As many as one request has, and some that wait for more. */
+const USERS = Array.from({ length: 10_500 }, (_, index) => `{"type":"user","id":"u${index}"}\n`);
+
+/** A server that takes requests and answers none. */
+async function withSilentServer(use: (url: string, asked: () => number) => Promise<void>): Promise<void> {
+  let requests = 0;
+  const server = createServer(() => {
+    requests += 1;
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, () => requests);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** A pipe with a name, to which lines are written without its end. */
+async function withOpenPipe(
+  directory: string,
+  lines: readonly string[],
+  use: (path: string) => Promise<void>,
+): Promise<void> {
+  const path = join(directory, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const writer = createWriteStream(path);
+  writer.on('error', () => {});
+  writer.write(lines.join(''));
+  try {
+    await use(path);
+  } finally {
+    writer.destroy();
+  }
+}
+
+async function interrupted(command: CliProcess) {
+  command.signal('SIGINT');
+  return command.ended;
+}
+
+describe('Ctrl-C', () => {
+  test('Ctrl-C during rollcall sync prints what was done, and ends as the signal does', () =>
+    withDataDir(undefined, (directory) =>
+      withServe(join(directory, 'data'), KNOWN, ({ url }) =>
+        withRequests(url, (request) =>
+          withOpenPipe(directory, USERS, (path) =>
+            withCommand(
+              ['sync', path, '--url', url, '--data-dir', join(directory, 'data'), '--json'],
+              async (command) => {
+                const isApplied = async () => (await request('GET', '/v1/users/u9999')).status === 200;
+                for (;;) {
+                  if (await isApplied()) break;
+                  assert.ok(command.running, 'sync has ended');
+                }
+                const { signal, stdout, stderr } = await interrupted(command);
+                assert.equal(signal, 'SIGINT');
+                const { complete, users } = JSON.parse(stdout);
+                assert.deepEqual([complete, users.created], [false, 10_000]);
+                assert.match(
+                  stderr,
+                  /^rollcall: interrupted by Ctrl-C; what is counted is applied\. It is safe/m,
+                );
+              },
+            ),
+          ),
+        ),
+      ),
+    ));
+
+  test('a second Ctrl-C ends rollcall sync while its request is not answered', () =>
+    withDataDir(undefined, (directory) =>
+      withSilentServer((url, asked) =>
+        withOpenPipe(directory, USERS, (path) =>
+          withCommand(['sync', path, '--url', url, '--token', 'x.y.z'], async (command) => {
+            await until('a request', () => asked() > 0);
+            const ended = command.ended;
+            const again = setInterval(() => command.signal('SIGINT'), 50);
+            const { signal } = await ended.finally(() => clearInterval(again));
+            assert.equal(signal, 'SIGINT');
+          }),
+        ),
+      ),
+    ));
+
+  test('Ctrl-C during rollcall export leaves no file, and says so', () =>
+    withDataDir(undefined, (directory) =>
+      withSilentServer((url, asked) => {
+        const file = join(directory, 'roster.jsonl');
+        const args = ['export', '--url', url, '--token', 'x.y.z', '--output', file];
+        return withCommand(args, async (command) => {
+          await until('a request', () => asked() > 0);
+          const { signal, stderr } = await interrupted(command);
+          assert.equal(signal, 'SIGINT');
+          assert.equal(stderr, `rollcall: interrupted by Ctrl-C; ${file} was not written\n`);
+          assert.deepEqual(readdirSync(directory), []);
+        });
+      }),
+    ));
+
+  test('Ctrl-C during rollcall restore writes nothing to the store', () =>
+    withDataDir(undefined, async (directory) => {
+      await makeSmallStore(embedded(join(directory, 'from')));
+      const backup = await rollcall(['backup', '--data-dir', join(directory, 'from'), '--quiet']);
+      const to = join(directory, 'to');
+      const lines = backup.stdout.split(/(?<=\n)/);
+      await withOpenPipe(directory, lines.slice(0, -1), (path) =>
+        withCommand(['restore', path, '--data-dir', to], async (command) => {
+          await until('the store', () => readdirSync(directory).includes('to'));
+          const { signal, stderr } = await interrupted(command);
+          assert.equal(signal, 'SIGINT');
+          assert.match(stderr, /^rollcall: interrupted by Ctrl-C; nothing was written to /);
+        }),
+      );
+      // An empty store is one that can be filled.
+      const again = [
+        'migrate-store',
+        '--from-data-dir',
+        join(directory, 'from'),
+        '--to-data-dir',
+        to,
+        '--quiet',
+      ];
+      assert.equal((await rollcall(again)).code, 0);
+    }));
+});
+
+describe('ROLLCALL_LOG_LEVEL', () => {
+  test('the log level silent writes no line', () =>
+    withDataDir(undefined, async (dataDir) => {
+      const free = createServer().listen(0, '127.0.0.1');
+      await once(free, 'listening');
+      const { port } = free.address() as AddressInfo;
+      free.close();
+      await once(free, 'close');
+      const args = ['serve', '--port', `${port}`, '--data-dir', dataDir, '--log-level', 'silent', ...KNOWN];
+      await withCommand(args, async (command) => {
+        const isUp = () =>
+          fetch(`http://127.0.0.1:${port}/healthz`).then(
+            ({ ok }) => ok,
+            () => false,
+          );
+        while (!(await isUp())) assert.ok(command.running, 'the server has ended');
+        command.signal('SIGTERM');
+        assert.deepEqual(await command.ended, { code: 0, signal: null, stdout: '', stderr: '' });
+      });
+    }));
+});

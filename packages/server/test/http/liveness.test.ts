@@ -1,0 +1,30 @@
+/** When a socket that brings nothing is pinged, and when it counts as vanished. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Liveness } from '../../src/http/socket/liveness.ts';
+
+/** What is done in each of the seconds after a byte came, with nothing from then on. */
+function whileSilent(timeoutSeconds: number, seconds: number): string[] {
+  const liveness = new Liveness(timeoutSeconds);
+  liveness.tick({ bytesRead: 1, bytesWritten: 0, writableLength: 0 });
+  return Array.from({ length: seconds }, () =>
+    liveness.tick({ bytesRead: 1, bytesWritten: 0, writableLength: 0 }),
+  );
+}
+
+describe('a socket that brings nothing', () => {
+  test('is pinged at half of the timeout, and ends when the timeout has passed without an answer', () => {
+    const done = whileSilent(10, 10);
+    assert.deepEqual(
+      done.flatMap((what, index) => (what === 'nothing' ? [] : [[index + 1, what]])),
+      [
+        [5, 'ping'],
+        [10, 'end'],
+      ],
+    );
+  });
+
+  test('is pinged before it ends, also with the shortest timeout', () => {
+    assert.deepEqual(whileSilent(1, 2), ['ping', 'end']);
+  });
+});

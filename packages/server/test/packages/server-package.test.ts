@@ -1,0 +1,201 @@
+/** The tarball of the server in the project of a host, without this repository. */
+import assert from 'node:assert/strict';
+import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { after, before, describe, test } from 'node:test';
+import { headersOfProject, KNOWN, rollcall, withServe } from '../cli/cli-process.ts';
+import { fencesOf, ROOT } from '../docs/markdown.ts';
+import { useEveryPart } from '../support/every-part.ts';
+import { installPackages } from '../support/packed.ts';
+import { skipsPostgres, withDatabase } from '../support/postgres.ts';
+import { freshRedisUrl, skipsRedis } from '../support/redis.ts';
+import { NODES, OLD_NODE } from './nodes.ts';
+import { runModule } from './run-module.ts';
+
+/** The part of a bill of materials that is compared. */
+interface Bom {
+  readonly bomFormat: string;
+  readonly metadata: { readonly component: { readonly name: string } };
+  readonly components: readonly {
+    readonly name: string;
+    readonly hashes?: readonly { readonly content: string }[];
+    readonly licenses?: readonly object[];
+  }[];
+}
+
+let project: string;
+let launcher: string;
+
+before(async () => {
+  project = await mkdtemp(join(tmpdir(), 'rollcall-host-'));
+  await installPackages(project, ['server', 'client']);
+  launcher = join(project, 'node_modules/.bin/rollcall');
+});
+
+after(() => rm(project, { recursive: true, force: true }));
+
+/** An empty folder of the host. */
+async function emptyFolder(name: string): Promise<string> {
+  const folder = join(project, name);
+  await mkdir(folder);
+  return folder;
+}
+
+/** Serves from the package and loads all of it. The server writes nothing but its log, and ends without an error. */
+async function serveFromPackage(node: string, cwd: string, env: Record<string, string>): Promise<void> {
+  const options = { program: { node, launcher }, cwd, env };
+  const server = await withServe(
+    './data',
+    KNOWN,
+    async ({ url, process: serving }) => {
+      await useEveryPart(url, headersOfProject());
+      serving.signal('SIGTERM');
+      return serving.ended;
+    },
+    options,
+  );
+  assert.equal(server.stderr, '');
+  assert.equal(server.code, 0);
+}
+
+const withoutServers = skipsPostgres || (await skipsRedis());
+
+test('the bill of materials has every package that the package installs, with licences and hashes', async () => {
+  const { stdout } = await runModule(process.execPath, ['packages/sbom.ts'], ROOT);
+  const bom: Bom = JSON.parse(await readFile(stdout.trim(), 'utf8'));
+  assert.equal(bom.bomFormat, 'CycloneDX');
+  assert.equal(bom.metadata.component.name, '@rollcall/server');
+  const manifests = await glob('node_modules/{@*/*,[!@]*}/package.json', { cwd: project });
+  const installed = (await Array.fromAsync(manifests)).map((path) =>
+    path.slice('node_modules/'.length, -'/package.json'.length),
+  );
+  const others = installed.filter((name) => !name.startsWith('@rollcall/'));
+  assert.ok(others.length > 20);
+  const listed = new Map(bom.components.map((component) => [component.name, component]));
+  assert.deepEqual(
+    others.filter((name) => !listed.has(name)),
+    [],
+  );
+  for (const name of others) {
+    assert.match(listed.get(name)?.hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
+    assert.ok(listed.get(name)?.licenses?.length, name);
+  }
+  // What only development needs is left out.
+  assert.deepEqual(
+    ['typescript', 'publint'].filter((name) => listed.has(name)),
+    [],
+  );
+});
+
+describe('rollcall serve of the installed package', () => {
+  for (const { version, node, skip } of NODES) {
+    test(`${version}: rollcall serve of the package works in an empty folder`, { skip }, async () =>
+      serveFromPackage(node, await emptyFolder(`embedded-${version}`), {}),
+    );
+
+    test(
+      `${version}: rollcall serve of the package works on PostgreSQL and Redis`,
+      {
+        skip: skip || withoutServers,
+      },
+      () =>
+        withDatabase(async (url) =>
+          serveFromPackage(node, await emptyFolder(`scale-out-${version}`), {
+            ROLLCALL_DATABASE_URL: url,
+            ROLLCALL_REDIS_URL: freshRedisUrl(),
+          }),
+        ),
+    );
+  }
+
+  test('rollcall serve of the package on Node 20 is exit code 2 and one line that names the Node that is needed', {
+    skip: OLD_NODE === undefined && 'there is no Node 20 in the PATH',
+  }, async () => {
+    const program = { node: OLD_NODE ?? '', launcher };
+    const { code, stdout, stderr } = await rollcall(['serve'], { program, cwd: project });
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v20\.[^\n]+\n$/);
+  });
+});
+
+/** Prints what the host sees of servers in its process; ends by itself after the last one is closed. */
+const HOST_PROGRAM = `
+import { existsSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { startRollcall } from '@rollcall/server';
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP', 'uncaughtException', 'unhandledRejection'];
+const handlers = () => SIGNALS.map((name) => process.listenerCount(name));
+const ours = () => readdirSync(tmpdir()).filter((name) => name.startsWith('rollcall-'));
+const before = { handlers: handlers(), folders: ours() };
+const [a, b] = await Promise.all([startRollcall(), startRollcall()]);
+const during = { handlers: handlers(), folders: ours().length - before.folders.length };
+const status = async (server, token, path) => {
+  const answer = await fetch(server.url + path, { headers: { authorization: 'Bearer ' + (await token) } });
+  return answer.status;
+};
+const answers = [
+  await status(a, a.projectToken(), '/v1/groups'),
+  await status(a, b.projectToken(), '/v1/groups'),
+  await status(a, a.clientToken('ada', 'g'), '/v1/client/viewer'),
+];
+const old = await a.projectToken();
+a.advance(25 * 60 * 60 * 1000);
+answers.push(await status(a, old, '/v1/groups'), await status(a, a.projectToken(), '/v1/groups'));
+const failures = [];
+for (const environment of [{ ROLLCALL_PROT: '1' }, { ROLLCALL_PORT: 'x' }, { ROLLCALL_PORT: new URL(b.url).port }]) {
+  await startRollcall({ environment }).catch((error) => failures.push(error.message));
+}
+const own = { ROLLCALL_PROJECT_ID: 'tests', ROLLCALL_PROJECT_SECRET: 'a-secret-for-tests' };
+const c = await startRollcall({ environment: own });
+const project = [c.projectID, c.projectSecret, await status(c, c.projectToken(), '/v1/groups')];
+const unset = { ROLLCALL_DATA_DIR: '', ROLLCALL_PORT: '', ROLLCALL_LOG_LEVEL: '', ROLLCALL_CORS_ORIGINS: undefined };
+const d = await startRollcall({ environment: unset });
+const inTemporaryFolder = ours().length - during.folders - before.folders.length - 1;
+for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e20]) {
+  try {
+    d.advance(ms);
+  } catch (error) {
+    failures.push(error.message);
+  }
+}
+const afterwards = await status(d, d.projectToken(), '/v1/groups');
+await d.close();
+await Promise.all([a.close(), a.close(), b[Symbol.asyncDispose](), c.close()]);
+const left = ours().filter((name) => !before.folders.includes(name));
+const seen = { before: before.handlers, during, answers, failures, project, inTemporaryFolder, afterwards, left };
+console.log(JSON.stringify(seen));
+`;
+
+describe('startRollcall of the installed package', () => {
+  for (const { version, node, skip } of NODES) {
+    test(`${version}: the test of docs/testing.md passes in a host`, { skip }, async () => {
+      const [{ code = '' } = {}] = fencesOf('docs/testing.md').filter(({ language }) => language === 'js');
+      const file = join(project, `presence-${version}.test.mjs`);
+      await writeFile(file, code);
+      const { stdout } = await runModule(node, ['--test', '--test-reporter=tap', file], project);
+      assert.match(stdout, /^# pass 2\n# fail 0$/m);
+    });
+
+    test(`${version}: servers run beside each other, are silent, handle no signals, and leave nothing behind`, {
+      skip,
+    }, async () => {
+      const temporary = await emptyFolder(`temporary-${version}`);
+      const file = join(project, `host-${version}.mjs`);
+      await writeFile(file, HOST_PROGRAM);
+      const { stdout, stderr } = await runModule(node, [file], project, { TMPDIR: temporary });
+      assert.equal(stderr, '');
+      const { before: handlers, during, answers, failures, project: named, ...rest } = JSON.parse(stdout);
+      assert.deepEqual(during, { handlers, folders: 2 });
+      assert.deepEqual(answers, [200, 401, 401, 401, 200]);
+      assert.equal(failures.length, 7);
+      assert.match(failures[0], /^ROLLCALL_PROT is not a setting: did you mean ROLLCALL_PORT\?$/);
+      assert.match(failures[1], /^ROLLCALL_PORT: expected a whole number/);
+      assert.match(failures[2], /^port \d+ of 127\.0\.0\.1 is in use/);
+      assert.deepEqual(named, ['tests', 'a-secret-for-tests', 200]);
+      for (const failure of failures.slice(3)) assert.match(failure, /^the clock cannot advance by .+ ms$/);
+      assert.deepEqual(rest, { inTemporaryFolder: 1, afterwards: 200, left: [] });
+    });
+  }
+});

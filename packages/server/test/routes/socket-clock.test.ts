@@ -1,0 +1,41 @@
+/** What a socket holds when time jumps: a machine was suspended, or its clock was set. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PresenceEntry } from '@rollcall/protocol';
+import { Browser } from '../support/browser.ts';
+import { expectOk } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { oneServer } from '../support/one-server.ts';
+import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+
+const clock = new MovedClock(Date.now());
+const server = oneServer({ clock });
+const AT = { page: '1' };
+const THERE = { page: '2' };
+
+test('held presence needs no refreshing: what expired while no time passed for the server is set again', async () => {
+  const project = await server.project();
+  await project.seed({
+    users: [{ id: 'a' }, { id: 'b' }],
+    groups: [{ id: 'g', name: 'G', members: ['a', 'b'] }],
+  });
+  const isPresent = async (userId: string) => {
+    const reading = await project.get(`/v1/users/${userId}/presence?groupID=g`);
+    return reading.json<PresenceEntry>().ephemeral.locations.length > 0;
+  };
+  await withSockets(async (keep) => {
+    const socket = await keep(SocketClient.of(project, 'a', 'g'));
+    await socket.ok('present', { location: AT });
+    expectOk(await Browser.of(project, 'b', 'g').putPresence({ location: THERE }));
+    clock.jump(31_000);
+    // A sweep: it drops what has expired.
+    clock.move(250);
+    assert.deepEqual([await isPresent('a'), await isPresent('b')], [false, false]);
+    await until('the location is held again', () => {
+      clock.move(1_000);
+      return isPresent('a');
+    });
+    assert.equal(await isPresent('b'), false, 'nobody holds it');
+  });
+});
