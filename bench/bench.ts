@@ -4,7 +4,7 @@
  * - `npm run bench -- operations batch` runs only the named parts.
  * - `--quick` shortens the rounds: for a first look, not for a claim.
  * - `--server-directory DIR` measures the operations of the server in another checkout. Given more than once, all of them are
- *   measured in the same rounds.
+ *   measured in the same rounds; of `socket`, the moves of one after the other, so name them alternately.
  * - `--only TEXT` measures only the operations (of `conversation`: the engines; of `socket`: `moves`, `readers`, `held`) whose
  *   name contains the text; `--rounds N` measures each N times.
  * - `--changes N` is the number of changes of `changes` and `change-proof`; the latter runs only when it is named.
@@ -17,6 +17,7 @@ import type { Pace } from './measure.ts';
 import { batchPart } from './part-batch.ts';
 import { type ChangesSelection, changeProofPart, changesPart } from './part-changes.ts';
 import { type ConversationSelection, conversationPart } from './part-conversation.ts';
+import { costsPart } from './part-costs.ts';
 import { followingPart } from './part-following.ts';
 import { largeBodiesPart } from './part-large-bodies.ts';
 import { memoryPart } from './part-memory.ts';
@@ -43,6 +44,7 @@ const PARTS: Readonly<Record<string, (pace: Pace, selection: AllSelections) => P
   changes: changesPart,
   'change-proof': changeProofPart,
   following: followingPart,
+  costs: costsPart,
 };
 /** A part that proves instead of measuring. */
 const ON_REQUEST = ['change-proof'];

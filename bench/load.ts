@@ -9,7 +9,8 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 
 export interface LoadPlan {
-  readonly port: number;
+  /** The server's; the connections are spread over several. */
+  readonly port: number | readonly number[];
   readonly connections: number;
   readonly seconds: number;
   /** The load runs for so long before the measurement begins. Default: 0.2. */
@@ -235,8 +236,9 @@ async function run(plan: LoadPlan): Promise<LoadResult> {
     idle.push(connection);
     sendDue();
   };
+  const ports = [plan.port].flat();
   for (let index = 0; index < plan.connections; index += 1)
-    idle.push(new Connection(plan.port, answers, onAnswer, reject));
+    idle.push(new Connection(ports[index % ports.length] as number, answers, onAnswer, reject));
   const connections = [...idle];
   let isRunning = true;
   // A sleeping process is woken at the expense of the server that sends to it. So the generator does not sleep.

@@ -21,9 +21,12 @@ const TARGET_BYTES = 12_000;
 const TARGET_IDLE = 0.05;
 
 /** The socket: moves in many groups, many readers of one group, and many sockets that do nothing. */
-export async function socketPart({ seconds }: Pace, { only }: { only: string }): Promise<void> {
+export async function socketPart(
+  { seconds }: Pace,
+  { only, directories }: { only: string; directories: readonly string[] },
+): Promise<void> {
   const token = await projectToken();
-  if ('moves'.includes(only)) await moves(seconds * 2, token);
+  if ('moves'.includes(only)) for (const directory of directories) await moves(seconds * 2, token, directory);
   if ('readers'.includes(only)) await readers(seconds * 4, token);
   if ('held'.includes(only)) await held(token);
 }
@@ -42,19 +45,21 @@ async function fill(server: Child, token: string, all: readonly Page[]): Promise
   await send(server, token, 'POST', '/v1/batch', { users: all.map(({ userId: id }) => ({ id })), groups });
 }
 
-async function moves(seconds: number, token: string): Promise<void> {
-  print(`### Socket: ${whole(MOVERS)} pages move in ${GROUPS} groups with a watcher each`);
+async function moves(seconds: number, token: string, directory: string): Promise<void> {
+  print(
+    `### Socket: ${whole(MOVERS)} pages move in ${GROUPS} groups with a watcher each, server of ${directory}`,
+  );
   print();
   const movers = pages(MOVERS, GROUPS, 'mover');
   const watchers = pages(GROUPS, GROUPS, 'watcher');
   const bare = await startServer('bare-socket-server.ts');
   const echo = await run({ ...at(bare), movers, watchers: [], isBare: true, seconds });
   await bare.stop();
-  const server = await startRollcall();
+  const server = await startRollcall({ directory });
   await fill(server, token, [...movers, ...watchers]);
   const full = await run({ ...at(server), movers, watchers, seconds });
   await server.stop();
-  const second = await startRollcall();
+  const second = await startRollcall({ directory });
   await fill(second, token, [...movers, ...watchers]);
   const movesPerSecond = full.movesPerSecond / 2;
   const half = await run({ ...at(second), movers, watchers, seconds, movesPerSecond });

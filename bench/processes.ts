@@ -6,6 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CUSTOMER, PROJECT } from './credentials.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
+import { processorSeconds } from './processor-time.ts';
 
 export { processorSeconds } from './processor-time.ts';
 
@@ -55,6 +56,8 @@ export interface RollcallOptions {
   readonly cores?: string;
   /** Default: a fresh one. */
   readonly dataDirectory?: string;
+  /** Networks that are not public to which webhooks may be sent. */
+  readonly webhooksAllow?: string;
   /** Where it writes its memory after a collection, on SIGUSR2. */
   readonly memoryFile?: string;
 }
@@ -74,6 +77,7 @@ export async function startRollcall(options: RollcallOptions = {}): Promise<Chil
     ROLLCALL_PRESENCE_TTL_SECONDS: String(presenceTtlSeconds),
     ...(databaseUrl === undefined ? {} : { ROLLCALL_DATABASE_URL: databaseUrl }),
     ...(redisUrl === undefined ? {} : { ROLLCALL_REDIS_URL: redisUrl }),
+    ...(options.webhooksAllow === undefined ? {} : { ROLLCALL_WEBHOOKS_ALLOW: options.webhooksAllow }),
     ...(options.memoryFile === undefined ? {} : { BENCH_MEMORY_FILE: options.memoryFile }),
   };
   const { memoryFile } = options;
@@ -196,6 +200,10 @@ export async function load(name: string, { requests, ...plan }: Load): Promise<L
     throw new Error(`${name}: ${result.failures} answers were no success: ${result.firstFailure}`);
   return result;
 }
+
+/** Processor time of the load generator so far, in seconds. */
+export const loadProcessorSeconds = (): number =>
+  generator?.pid === undefined ? 0 : processorSeconds(generator.pid);
 
 /** Removes the file of requests that are not sent any more. */
 export function discardRequests(requests: readonly string[]): void {

@@ -51,6 +51,12 @@ const REFRESH: Comparison = {
 const COMPARISONS: readonly Comparison[] = [
   { name: 'GET group', what: 'select', target: 0.5, requests: requestsOf('GET group') },
   { name: 'PUT group name', what: 'update', target: 0.5, requests: requestsOf('PUT group name') },
+  {
+    name: 'PUT presence, durable',
+    what: 'durable',
+    target: 0.5,
+    requests: requestsOf('PUT presence, durable'),
+  },
   REFRESH,
   { name: 'PUT presence (mixed)', what: 'evalsha', target: null, requests: requestsOf('PUT presence') },
   {
@@ -65,6 +71,12 @@ const COMPARISONS: readonly Comparison[] = [
     target: null,
     requests: (token) => crowds().map((crowd) => presencesRequest(token, crowd)),
     updates: PAGE_SIZE,
+  },
+  {
+    name: 'POST members (add and remove)',
+    what: 'members',
+    target: 0.5,
+    requests: requestsOf('POST members (add and remove)'),
   },
 ];
 
@@ -120,6 +132,8 @@ export async function scaleOutOperations(
     rows.push([...row(comparison, result), two(perStatement)]);
   }
   table([...COLUMNS, 'requests per SQL statement'], rows);
+  // POST members has replaced members whose presence is set next.
+  await fill(server, token, SMALL);
   await leastPresence(setting, server);
 }
 

@@ -50,6 +50,14 @@ export async function rowsOf(url: string, text: string, ...values: unknown[]): P
   }
 }
 
+/** Bytes of Redis' memory for data. */
+export async function redisMemory(): Promise<number> {
+  const client = new Redis(redisUrl());
+  const text = await client.info('memory');
+  client.disconnect();
+  return Number(/^used_memory_dataset:(\d+)/m.exec(text)?.[1]);
+}
+
 async function removeKeys(prefix: string): Promise<void> {
   const client = new Redis(redisUrl());
   for await (const keys of client.scanStream({ match: `${prefix}:*`, count: 1_000 })) {

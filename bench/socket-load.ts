@@ -33,6 +33,8 @@ export interface Page {
 }
 
 export interface SocketResult {
+  /** With those of the warm-up. */
+  readonly movesInAll: number;
   readonly movesPerSecond: number;
   /** Processor time of the server for each move, in microseconds, and its share of one core. */
   readonly processorMicroseconds: number;
@@ -156,7 +158,8 @@ const moving = await openSockets(plan.port, plan.movers.length, (index) =>
 await pause(1_000);
 const after = await memory();
 const sockets = watching.length + moving.length;
-if (plan.movesPerSecond !== 0) await move(moving, WARM_UP_MAX_SECONDS, undefined, WARM_UP_MOVES);
+const warmUp =
+  plan.movesPerSecond === 0 ? [] : await move(moving, WARM_UP_MAX_SECONDS, undefined, WARM_UP_MOVES);
 const eventsSeen = () => watching.reduce((sum, one) => sum + one.events, 0);
 const eventsBefore = eventsSeen();
 const processorBefore = processorSeconds(plan.serverPid);
@@ -169,6 +172,7 @@ const processorTime = processorSeconds(plan.serverPid) - processorBefore;
 const sorted = Float64Array.from(latencies).sort();
 const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 const result: SocketResult = {
+  movesInAll: warmUp.length + latencies.length,
   movesPerSecond: sorted.length / seconds,
   processorMicroseconds: (processorTime * 1e6) / sorted.length,
   processorShare: processorTime / seconds,

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Ages, agesOf, atRate, openStreams, pause, sendJson, waitUntil } from './event-stream.ts';
+import { processorSeconds } from './processor-time.ts';
 import { residentBytes } from './resident-bytes.ts';
 
 export interface StreamPlan {
@@ -24,6 +25,8 @@ export interface StreamPlan {
 
 /** The ages are from sending a PUT to reading its event. */
 export interface StreamResult extends Ages {
+  /** Of the server while the users move, in seconds. */
+  readonly processorSeconds: number;
   /** Bytes of the server's resident memory that each open stream added. */
   readonly bytesPerStream: number;
   readonly delivered: number;
@@ -65,11 +68,16 @@ const stream = { ...plan, path: `/v1/groups/${plan.group}/presence` };
 await openStreams(stream, plan.streams, (index) => (index < plan.sampled ? takeApart : count));
 await pause(2_000);
 const bytesPerStream = (residentBytes(plan.serverPid) - before) / plan.streams;
+const processorBefore = processorSeconds(plan.serverPid);
 await atRate(plan.moves, plan.movesPerSecond, (move) => {
   sentAt[move] = performance.now();
   return put(plan.members[move % plan.members.length] as string, `move-${move}`);
 });
 const expected = plan.moves * plan.streams;
 await waitUntil(() => delivered >= expected, PATIENCE_MS);
-const result: StreamResult = { bytesPerStream, delivered, expected, ...agesOf(ages) };
+const result: StreamResult = {
+  ...{ bytesPerStream, delivered, expected },
+  processorSeconds: processorSeconds(plan.serverPid) - processorBefore,
+  ...agesOf(ages),
+};
 process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
