@@ -22,7 +22,8 @@ export class Semaphore {
   readonly #permitsPerKey: number;
   readonly #waitingPerKey: number;
   readonly #unavailable: () => Error;
-  readonly #inUse = new Map<unknown, number>();
+  /** Permits in use by key; null where keys have no limit of their own. Maps that shrink and grow allocate each time. */
+  readonly #inUse: Map<unknown, number> | null;
   /** The waiting callers by key; the key that is served next is the first. */
   readonly #waiting = new Map<unknown, Set<Waiter>>();
   #free: number;
@@ -35,6 +36,7 @@ export class Semaphore {
   }: SemaphoreLimits) {
     this.#free = permits;
     this.#permitsPerKey = permitsPerKey;
+    this.#inUse = permitsPerKey < permits ? new Map() : null;
     this.#waitingPerKey = waitingPerKey;
     this.#unavailable = unavailable;
   }
@@ -72,17 +74,17 @@ export class Semaphore {
 
   /** Takes a permit if there is one now. */
   tryAcquire(key: unknown): boolean {
-    const inUse = this.#inUse.get(key) ?? 0;
+    const inUse = this.#inUse?.get(key) ?? 0;
     if (this.#free === 0 || inUse >= this.#permitsPerKey) return false;
-    this.#inUse.set(key, inUse + 1);
+    this.#inUse?.set(key, inUse + 1);
     this.#free -= 1;
     return true;
   }
 
   release(key: unknown): void {
-    const inUse = (this.#inUse.get(key) ?? 0) - 1;
-    if (inUse === 0) this.#inUse.delete(key);
-    else this.#inUse.set(key, inUse);
+    const inUse = (this.#inUse?.get(key) ?? 0) - 1;
+    if (inUse === 0) this.#inUse?.delete(key);
+    else this.#inUse?.set(key, inUse);
     this.#free += 1;
     if (this.#waiting.size === 0) return;
     // While permits are free, other keys wait for permits of their own: this release changes nothing for them.

@@ -101,13 +101,13 @@ export class HeldPresence {
 
   /** Called by a group whose lease was lost, for each of its connections. */
   async setAgain(connection: PresenceConnection, group: Group, lease: string): Promise<void> {
-    for (const { writer, write, location } of connection.holdsOf(group)) {
+    for (const { writer, write } of connection.holdsOf(group)) {
       const holder = { connection: connection.name, lease };
       try {
         await this.#parts.clients.putPresence(writer, write, holder);
       } catch (error) {
         if (error instanceof StoreUnavailableError || error instanceof LeaseEndedError) throw error;
-        connection.forget(group, location);
+        connection.forget(group, canonicalLocation(write.location));
       }
     }
   }

@@ -9,11 +9,11 @@ import { ServiceError } from './service-error.ts';
 
 type Group = HeldGroup<PresenceConnection>;
 
-/** A location that a connection holds. */
+/** A location that a connection holds in a region. Each move stores one, so it has texts in place of the update. */
 interface Hold {
   readonly writer: ClientWriter;
-  readonly write: PresenceChange;
   readonly location: Json;
+  readonly data: PresenceChange['data'];
   /** An event of the group said that the user has left the location: another caller ended the hold. */
   isEnded: boolean;
 }
@@ -67,9 +67,19 @@ export class PresenceConnection {
     return this.#owner.put(this, writer, { ...write, absent: true });
   }
 
-  holdsOf(group: Group): Hold[] {
+  /** The updates that set what it holds in the group. */
+  holdsOf(group: Group): { writer: ClientWriter; write: PresenceChange }[] {
     if (this.#endsAt !== null) return [];
-    return [...(this.#holds.get(group)?.values() ?? [])].filter(({ isEnded }) => !isEnded);
+    const holds = [...(this.#holds.get(group) ?? [])].filter(([, { isEnded }]) => !isEnded);
+    return holds.map(([region, { writer, location, data }]) => ({
+      writer,
+      write: {
+        groupID: group.scope.groupId,
+        location: JSON.parse(location),
+        ...(region !== location && { exclusiveWithin: JSON.parse(region) }),
+        ...(data !== undefined && { data }),
+      },
+    }));
   }
 
   remember(group: Group, writer: ClientWriter, write: PresenceChange): void {
@@ -78,13 +88,8 @@ export class PresenceConnection {
     this.#size -= holds.size;
     const region = regionOf(write, location);
     // An update without data leaves them.
-    const data = write.data === undefined ? holds.get(region)?.write.data : write.data;
-    holds.set(region, {
-      writer,
-      write: { ...write, ...(data !== undefined && { data }) },
-      location,
-      isEnded: false,
-    });
+    const data = write.data === undefined ? holds.get(region)?.data : write.data;
+    holds.set(region, { writer, location, data, isEnded: false });
     this.#size += holds.size;
   }
 

@@ -16,9 +16,10 @@ export class SharedEntries {
   readonly #lists = new Set<RecentEntries>();
   readonly #entries = new EntryQueue();
   #offset = -1;
-  /** The entries at the last offset: by the event itself, and by its content where channels made an event each. */
-  readonly #byEvent = new Map<ReaderEvent, Entry>();
-  readonly #byContent = new Map<string, Entry>();
+  /** The first entry at the last offset. */
+  #first: Entry | null = null;
+  /** All of them, by the event itself and by its content, where channels made an event each. Null at most offsets, which have one. */
+  #all: Map<ReaderEvent | string, Entry> | null = null;
 
   add(list: RecentEntries): void {
     this.#lists.add(list);
@@ -31,29 +32,20 @@ export class SharedEntries {
 
   /** The entry for an event that a channel shows. Events of one offset come together. */
   entryOf(offset: number, event: ReaderEvent): Entry {
-    if (offset !== this.#offset) this.#begin(offset);
-    const known = this.#byEvent.get(event);
+    if (offset !== this.#offset || this.#first === null) {
+      this.#offset = offset;
+      this.#all = null;
+      this.#first = this.#add(offset, event);
+      return this.#first;
+    }
+    if (this.#first.event === event) return this.#first;
+    this.#all ??= new Map([[JSON.stringify(this.#first.event), this.#first]]);
+    const known = this.#all.get(event);
     if (known !== undefined) return known;
-    const content = this.#contentOf(event);
-    const entry = this.#byContent.get(content ?? '') ?? this.#add(offset, event);
-    this.#byEvent.set(event, entry);
-    if (content !== null) this.#byContent.set(content, entry);
+    const content = JSON.stringify(event);
+    const entry = this.#all.get(content) ?? this.#add(offset, event);
+    this.#all.set(event, entry).set(content, entry);
     return entry;
-  }
-
-  #begin(offset: number): void {
-    this.#offset = offset;
-    this.#byEvent.clear();
-    // Nearly always empty: clearing allocates.
-    if (this.#byContent.size > 0) this.#byContent.clear();
-  }
-
-  /** Null for the first event of an offset: most offsets have no other one to compare it with. */
-  #contentOf(event: ReaderEvent): string | null {
-    if (this.#byEvent.size === 0) return null;
-    if (this.#byContent.size === 0)
-      for (const [first, entry] of this.#byEvent) this.#byContent.set(JSON.stringify(first), entry);
-    return JSON.stringify(event);
   }
 
   #add(offset: number, event: ReaderEvent): Entry {
