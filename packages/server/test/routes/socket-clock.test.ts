@@ -39,3 +39,34 @@ test('held presence needs no refreshing: what expired while no time passed for t
     assert.equal(await isPresent('b'), false, 'nobody holds it');
   });
 });
+
+test('held presence that is set again has its data and its exclusive region', async () => {
+  const project = await server.project();
+  await project.seed({ users: [{ id: 'a' }], groups: [{ id: 'g', name: 'G', members: ['a'] }] });
+  const held = async () => {
+    const reading = await project.get('/v1/users/a/presence?groupID=g&expand=data');
+    const { locations, data } = reading.json<PresenceEntry>().ephemeral;
+    return { locations, data };
+  };
+  const exclusiveWithin = { doc: 'd' };
+  const [first, second] = [
+    { ...AT, ...exclusiveWithin },
+    { ...THERE, ...exclusiveWithin },
+  ];
+  await withSockets(async (keep) => {
+    const socket = await keep(SocketClient.of(project, 'a', 'g'));
+    await socket.ok('present', { location: first, exclusiveWithin, data: { x: 1 } });
+    // Data that an update does not name stay, and are set again too.
+    await socket.ok('present', { location: first, exclusiveWithin });
+    clock.jump(31_000);
+    clock.move(250);
+    assert.deepEqual((await held()).locations, []);
+    await until('the location is held again', async () => {
+      clock.move(1_000);
+      return (await held()).locations.length > 0;
+    });
+    assert.deepEqual(await held(), { locations: [first], data: [{ x: 1 }] });
+    await socket.ok('present', { location: second, exclusiveWithin });
+    assert.deepEqual((await held()).locations, [second]);
+  });
+});
