@@ -54,3 +54,8 @@ export function untilReplicated({ master, replica }: SentinelPair): Promise<void
 export async function disconnectReplica({ replica }: SentinelPair): Promise<void> {
   await replica.command('REPLICAOF', '127.0.0.1', '1');
 }
+
+/** Whether the sentinels have made the replica the master. */
+export async function isReplicaPromoted({ replica }: SentinelPair): Promise<boolean> {
+  return /^role:master/m.test((await replica.command('INFO', 'replication')) as string);
+}
