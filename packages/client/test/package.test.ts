@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { NODES, OLD_NODE } from '../../server/test/packages/nodes.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
-import { findNode } from '../../server/test/support/programs.ts';
 import { withServer } from '../../server/test/support/server.ts';
 import { WAIT_MAX_MS, within } from '../../server/test/support/waiting.ts';
 
@@ -30,9 +30,6 @@ before(async () => {
 });
 
 after(() => rm(project, { recursive: true, force: true }));
-
-/** One of the oldest supported version, where the machine has one. */
-const oldNode = findNode(/^v20\./);
 
 test('the package has all files that it imports, and no dependency', async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
@@ -85,14 +82,13 @@ console.log(JSON.stringify({ ids, code, text: appended.text, ended: await announ
 `;
 
 describe('the package in Node', () => {
-  for (const [name, node] of Object.entries({ [process.version]: process.execPath, v20: oldNode })) {
-    const skip = node === undefined && `there is no node ${name} in the PATH`;
-    test(`${name}: works, and does not keep the process alive after close()`, { skip }, async () => {
+  for (const { version, node, skip } of [...NODES, OLD_NODE]) {
+    test(`${version}: works, and does not keep the process alive after close()`, { skip }, async () => {
       await writeFile(join(project, 'host.js'), HOST_PROGRAM);
       await withServer({}, async ({ url, projectToken, projectId, projectSecret }) => {
         const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
         const args = ['host.js', url, projectToken, jwt(claims, projectSecret)];
-        const running = run(node ?? '', args, { cwd: project, timeout: WAIT_MAX_MS });
+        const running = run(node, args, { cwd: project, timeout: WAIT_MAX_MS });
         const { stdout, stderr } = await within(ENDS_WITHIN_MS, running, 'the end of the process');
         assert.deepEqual(JSON.parse(stdout), {
           ids: ['ada'],

@@ -18,5 +18,11 @@ export const NODES = [
   },
 ];
 
-/** One that is too old for a server. */
-export const OLD_NODE = findNode(/^v20\./);
+const NODE_20 = findNode(/^v20\./);
+
+/** The oldest Node for the packages of clients, which is too old for a server. */
+export const OLD_NODE = {
+  version: 'v20',
+  node: NODE_20 ?? '',
+  skip: NODE_20 === undefined && !isRequired('node-20') && 'there is no Node 20 in the PATH',
+};

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { builtinModules } from 'node:module';
+import { builtinModules, type SourceMapPayload } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -70,6 +70,22 @@ for (const name of NAMES) {
       );
       assert.deepEqual(withoutMap, []);
       assert.equal(files.includes('dist/rollcall.1'), name === 'server');
+    });
+
+    test(`the source maps of @rollcall/${name} lead from its code to the text of its sources`, async () => {
+      const folder = await unpacked(name);
+      const maps = globSync('dist/**/*.js.map', { cwd: folder });
+      assert.ok(maps.length > 5);
+      for (const path of maps) {
+        const map: SourceMapPayload = JSON.parse(await readFile(join(folder, path), 'utf8'));
+        const code = await readFile(join(folder, path.slice(0, -'.map'.length)), 'utf8');
+        assert.ok(code.trimEnd().endsWith(`\n//# sourceMappingURL=${basename(path)}`), path);
+        assert.match(map.sources.join(), /^[^,]+\.tsx?$/, path);
+        assert.ok(map.sourcesContent[0], path);
+        // A module of types has no code that a map could lead from.
+        const hasCode = !code.startsWith('export {};');
+        assert.equal(map.mappings.length > 0, hasCode, path);
+      }
     });
 
     test(`the pages of @rollcall/${name} link to files and headings of the package`, async () => {

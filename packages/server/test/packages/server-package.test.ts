@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { glob, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, test } from 'node:test';
 import { headersOfProject, KNOWN, rollcall, withServe } from '../cli/cli-process.ts';
-import { fencesOf, ROOT } from '../docs/markdown.ts';
+import { fencesOf, ROOT, readPage } from '../docs/markdown.ts';
 import { useEveryPart } from '../support/every-part.ts';
 import { installPackages } from '../support/packed.ts';
 import { skipsPostgres, withDatabase } from '../support/postgres.ts';
@@ -17,12 +17,26 @@ import { runModule } from './run-module.ts';
 /** The part of a bill of materials that is compared. */
 interface Bom {
   readonly bomFormat: string;
+  readonly specVersion: string;
   readonly metadata: { readonly component: { readonly name: string } };
   readonly components: readonly {
     readonly name: string;
+    readonly version: string;
     readonly hashes?: readonly { readonly content: string }[];
     readonly licenses?: readonly object[];
   }[];
+}
+
+/** The part of package-lock.json that it is compared with. */
+interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  readonly version: string;
+  /** Of a package of this repository: then `resolved` is its folder. */
+  readonly link?: true;
+  readonly resolved: string;
 }
 
 let project: string;
@@ -62,10 +76,10 @@ async function serveFromPackage(node: string, cwd: string, env: Record<string, s
 
 const withoutServers = skipsPostgres || (await skipsRedis());
 
-test('the bill of materials has every package that the package installs, with licences and hashes', async () => {
+test('the bill of materials has every package that the package installs, with locked versions, licences and hashes', async () => {
   const { stdout } = await runModule(process.execPath, ['packages/sbom.ts'], ROOT);
   const bom: Bom = JSON.parse(await readFile(stdout.trim(), 'utf8'));
-  assert.equal(bom.bomFormat, 'CycloneDX');
+  assert.deepEqual([bom.bomFormat, bom.specVersion], ['CycloneDX', '1.5']);
   assert.equal(bom.metadata.component.name, '@rollcall/server');
   const manifests = await glob('node_modules/{@*/*,[!@]*}/package.json', { cwd: project });
   const installed = (await Array.fromAsync(manifests)).map((path) =>
@@ -82,6 +96,15 @@ test('the bill of materials has every package that the package installs, with li
     assert.match(listed.get(name)?.hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
     assert.ok(listed.get(name)?.licenses?.length, name);
   }
+  const { packages }: LockFile = JSON.parse(readPage('package-lock.json'));
+  for (const { name, version } of bom.components) {
+    const locked = Object.entries(packages).filter(([path]) => path.endsWith(`node_modules/${name}`));
+    const versions = locked.map(([, entry]) => (entry.link ? packages[entry.resolved] : entry)?.version);
+    assert.ok(
+      versions.includes(version),
+      `${name} ${version} is not among ${versions.join()} of the lock file`,
+    );
+  }
   // What only development needs is left out.
   assert.deepEqual(
     ['typescript', 'publint'].filter((name) => listed.has(name)),
@@ -91,6 +114,15 @@ test('the bill of materials has every package that the package installs, with li
 
 describe('rollcall serve of the installed package', () => {
   for (const { version, node, skip } of NODES) {
+    test(`${version}: npx runs rollcall in the folder of the host`, { skip }, async () => {
+      const env = {
+        PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+        npm_config_local_prefix: project,
+      };
+      const { stdout } = await runModule('npx', ['--no-install', 'rollcall', '--version'], project, env);
+      assert.equal(stdout, `${JSON.parse(readPage('package.json')).version}\n`);
+    });
+
     test(`${version}: rollcall serve of the package works in an empty folder`, { skip }, async () =>
       serveFromPackage(node, await emptyFolder(`embedded-${version}`), {}),
     );
@@ -111,9 +143,9 @@ describe('rollcall serve of the installed package', () => {
   }
 
   test('rollcall serve of the package on Node 20 is exit code 2 and one line that names the Node that is needed', {
-    skip: OLD_NODE === undefined && 'there is no Node 20 in the PATH',
+    skip: OLD_NODE.skip,
   }, async () => {
-    const program = { node: OLD_NODE ?? '', launcher };
+    const program = { node: OLD_NODE.node, launcher };
     const { code, stdout, stderr } = await rollcall(['serve'], { program, cwd: project });
     assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
     assert.match(stderr, /^rollcall: Node 24 or later is needed, and this is v20\.[^\n]+\n$/);

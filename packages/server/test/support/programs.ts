@@ -15,6 +15,7 @@ export const isRequired = (
     | 'pgbouncer'
     | 'haproxy'
     | 'node-24'
+    | 'node-20'
     | 'generators'
     | 'shells'
     | 'man'
