@@ -61,6 +61,12 @@ export function authorError(
   return isMember ? null : error('notMember');
 }
 
+/**
+ * Whether the write can only create. Where its thread or message is there, it is checked like the creation that it is, before
+ * it fails its precondition: the caller gets the same error in both cases, and stored values do not matter.
+ */
+export const onlyCreates = ({ ifNoneMatch }: Precondition) => ifNoneMatch === '*';
+
 /** The fields that a write of a thread can change. */
 export type ThreadFields = Pick<ThreadRecord, 'name' | 'url' | 'location' | 'metadata' | 'resolvedAt'>;
 
@@ -76,10 +82,9 @@ export const requiredOfThread = ({ groupId, name }: StoredThreadWrite) =>
 export function fixedOfThread(
   stored: Pick<ThreadRecord, 'groupId' | 'createdAt' | 'resolvedAt'>,
   write: StoredThreadWrite,
-  { ifNoneMatch }: Precondition,
+  precondition: Precondition,
 ): FixedField | null {
-  // A creation of what is there fails its precondition instead.
-  if (ifNoneMatch === '*') return null;
+  if (onlyCreates(precondition)) return null;
   return fixedField({
     groupID: [write.groupId, stored.groupId],
     createdTimestamp: [write.createdAt, stored.createdAt],
@@ -158,9 +163,9 @@ export function absentForMessage(
 export function fixedOfMessage(
   stored: Pick<MessageRecord, 'authorId' | 'createdAt' | 'updatedAt' | 'deletedAt'>,
   write: StoredMessageWrite,
-  { ifNoneMatch }: Precondition,
+  precondition: Precondition,
 ): FixedField | null {
-  if (ifNoneMatch === '*') return null;
+  if (onlyCreates(precondition)) return null;
   return fixedField({
     authorID: [write.authorId, stored.authorId],
     createdTimestamp: [write.createdAt, stored.createdAt],

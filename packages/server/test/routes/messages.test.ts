@@ -189,6 +189,33 @@ describe('POST /v1/threads/<ID>/messages', () => {
     assert.equal((await messageOf(project, 't', made.json<{ id: string }>().id)).plaintext, 'p');
   });
 
+  test('author and mentions that are not there are user_not_found before 409, by POST and by If-None-Match: *', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await write(project, 't', 'm'));
+    expectDone(await project.put('/v1/users/off', { status: 'deleted' }));
+    const content = [{ type: 'mention', user: { id: 'nobody' }, children: [{ text: '@' }] }];
+    for (const [body, reason] of [
+      [{ authorID: 'none', content }, 'user none'],
+      [{ authorID: 'off', content }, 'user off'],
+      [{ authorID: 'w', content }, 'not a member of group g'],
+      [{ authorID: 'u', content }, 'nobody'],
+    ] as const) {
+      for (const id of ['m', 'new']) {
+        const post = await project.post(`${threadPath('t')}/messages`, { id, ...body });
+        expectNotFound(post, 'user_not_found', reason);
+        const put = await project.put(messagePath('t', id), body, { 'if-none-match': '*' });
+        expectNotFound(put, 'user_not_found', reason);
+      }
+    }
+    assert.equal((await messageOf(project, 't', 'm')).plaintext, 'm');
+    const taken = { authorID: 'v', content: says('x') };
+    const put = await project.put(messagePath('t', 'm'), taken, { 'if-none-match': '*' });
+    expectError(put, 409, 'message_already_exists');
+    expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
+    const post = await project.post(`${threadPath('t')}/messages`, { id: 'm', authorID: 'none', content });
+    expectNotFound(post, 'group_not_found', 'g');
+  });
+
   const FUTURE = '2999-01-02T03:04:05.000Z';
   const threads: readonly (readonly [thread: object, code: ErrorCode, field: string])[] = [
     [{ groupID: 'g', name: 'N', createdTimestamp: FUTURE }, 'invalid_field', 'createdTimestamp'],

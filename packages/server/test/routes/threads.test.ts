@@ -157,6 +157,21 @@ describe('a thread as a resource', () => {
     assert.equal((await threadOf(project, made.json<{ id: string }>().id)).name, 'Made');
   });
 
+  test('what is created in a group that is not there is group_not_found before 409, by POST and by If-None-Match: *', async () => {
+    const project = await projectWithThread(server);
+    const before = await threadOf(project, 't');
+    const body = { groupID: 'none', name: 'N' };
+    expectNotFound(await project.post('/v1/threads', { id: 't', ...body }), 'group_not_found', 'none');
+    const put = await project.put(threadPath('t'), body, { 'if-none-match': '*' });
+    expectNotFound(put, 'group_not_found', 'none');
+    expectDone(await project.put('/v1/groups/h', { status: 'deleted' }));
+    const ofDeleted = { id: 't', groupID: 'h', name: 'N' };
+    expectNotFound(await project.post('/v1/threads', ofDeleted), 'group_not_found', 'h', 'deleted');
+    const imported = { ...ofDeleted, createdTimestamp: PAST };
+    expectError(await project.post('/v1/threads', imported), 409, 'thread_already_exists');
+    assert.deepEqual(await threadOf(project, 't'), before);
+  });
+
   test('a thread that does not exist is 404 thread_not_found, for DELETE with If-Match too', async () => {
     const project = await projectWithThread(server);
     expectError(await project.get(threadPath('none')), 404, 'thread_not_found', 'none');

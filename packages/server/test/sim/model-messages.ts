@@ -119,7 +119,7 @@ function putMessageInto(
       ['deletedTimestamp', message && write.deletedAt, message?.deletedAt],
     ) ??
     unavailable(world, thread.groupId, write.createdAt) ??
-    (message === undefined ? authorError(world, thread, write) : null) ??
+    (message === undefined || context.ifNoneMatch === '*' ? authorError(world, thread, write) : null) ??
     unknownUsers(world, write) ??
     preconditionError(message?.revision, context);
   if (error !== null) return error;

@@ -115,7 +115,7 @@ function changeThread(
       ['createdTimestamp', createdAt, thread.createdAt],
       ['resolvedTimestamp', resolvedAt, thread.resolvedAt],
     ) ??
-    unavailable(world, thread.groupId, createdAt) ??
+    unavailable(world, groupId ?? thread.groupId, createdAt) ??
     preconditionError(thread.revision, context);
   if (error !== null) return error;
   const before = { ...thread };

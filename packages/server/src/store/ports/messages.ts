@@ -156,7 +156,8 @@ export interface MessageStore {
    * Creates or updates: only what is supplied changes. Errors come in this order: a thread of another group than `inGroup`,
    * thread or message absent where `ofAuthor` is given, fields required (`authorID`, `content`;
    * a missing message is `stale` instead, after the thread, where `ifMatch` is given), fixed fields (`authorID`, and the
-   * three times once the message is there), thread, group, author, mentioned users, the precondition. Where it is rejected,
+   * three times once the message is there), thread, group, author, mentioned users, the precondition. Where `ifNoneMatch` is
+   * `*`, no field of a message that is there is fixed, and the author that the write names is checked. Where it is rejected,
    * no thread is made. Deleted groups take imports, and updates that repeat `createdAt`.
    *
    * A new message that is no import gets `now` as its time, or that of the thread's latest message where this is later. It

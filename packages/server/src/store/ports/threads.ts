@@ -133,7 +133,8 @@ export interface ThreadStore {
   /**
    * Creates or updates: only what is supplied changes. Errors come in this order: absent, fields required (a missing thread is
    * `stale` instead where `ifMatch` is given), fixed fields (`groupID`, and the two times once the thread is there), the
-   * group, the precondition. `resolved: true` sets the time of resolution to `resolvedAt` (on creation) or `now`, false
+   * group, the precondition. Where `ifNoneMatch` is `*`, no field of a thread that is there is fixed, and the group is the one
+   * that the write names. `resolved: true` sets the time of resolution to `resolvedAt` (on creation) or `now`, false
    * clears it; a new thread with `resolvedAt` and without `resolved` is resolved. Deleted groups take imports, and updates
    * that repeat `createdAt`. The change names `resolved` where the time of resolution changes.
    */

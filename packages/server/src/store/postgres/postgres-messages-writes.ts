@@ -10,6 +10,7 @@ import {
   fixedOfMessage,
   groupError,
   newMessage,
+  onlyCreates,
   recounted,
   requiredOfMessage,
   requiredOfThread,
@@ -102,7 +103,8 @@ function errorOf(
   if (unavailable !== null) return unavailable;
   const group = groupError(groupId as string, groupStatus, write);
   if (group !== null) return group;
-  if (message === null && write.authorId !== undefined) {
+  const isCreation = message === null || onlyCreates(context);
+  if (isCreation && write.authorId !== undefined) {
     const author = authorError(groupId as string, authorStatus, isMember, write);
     if (author !== null) return author;
   }

@@ -30,11 +30,11 @@ import {
 } from './postgres-conversation-rows.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 
-/** The thread with the ID $2, and the status of its group, or of the group $3 where there is no such thread. */
+/** The thread with the ID $2, and the status of the group $3, or of the thread's group where $3 is null. */
 const READ_GROUP = `
   WITH thread AS MATERIALIZED (SELECT t.thread_no, t.group_id ${FOUND_THREAD})
   SELECT ${ALIVE}, (SELECT thread_no FROM thread), (
-    SELECT status FROM groups WHERE project_id = $1 AND id = coalesce((SELECT group_id FROM thread), $3))`;
+    SELECT status FROM groups WHERE project_id = $1 AND id = coalesce($3, (SELECT group_id FROM thread)))`;
 
 const UPDATE = `
   UPDATE threads SET name = $3, url = $4, location = $5, list_keys = $6::bigint[], metadata = $7, resolved_at = $8,
@@ -62,7 +62,7 @@ export function putThread(
     const error =
       stored === null ? requiredUnlessMatched(write, context) : fixedOfThread(stored, write, context);
     if (error !== null) return error;
-    const groupId = stored?.groupId ?? write.groupId;
+    const groupId = write.groupId ?? stored?.groupId;
     // Without a group the thread is required to be there, and is not.
     if (groupId === undefined) return { kind: 'stale' };
     const unavailable = groupError(groupId, status as Status | null, write);

@@ -10,6 +10,7 @@ import {
   groupError,
   type MessageFields,
   newMessage,
+  onlyCreates,
   recounted,
   requiredOfMessage,
   updateTime,
@@ -59,6 +60,12 @@ const STORED = columnsOf<StoredMessage>({
   markdownLength: 'm.markdown_length',
   contentBytes: 'm.content_bytes',
 });
+
+/** What a write of a message finds. */
+interface Found {
+  readonly thread: StoredThread;
+  readonly message: StoredMessage | null;
+}
 
 /** Writes of messages, on the writer's thread. */
 export class MessageWrites {
@@ -202,13 +209,9 @@ export class MessageWrites {
     write: StoredMessageWrite,
     context: ConditionalContext,
   ): PutMessageOutcome {
-    const { authorId, content } = write;
-    const failure =
-      groupError(thread.groupId, thread.groupStatus, write) ??
-      (authorId === undefined ? null : this.#authorUnavailable(project, thread, authorId, write)) ??
-      this.#unknownUsers(project, content) ??
-      preconditionFailure(context, null);
+    const failure = this.#errorOf(project, { thread, message: null }, write, context);
     if (failure !== null) return failure;
+    const { authorId, content } = write;
     // Missing fields have been reported, or have failed the precondition.
     if (authorId === undefined || content === undefined) return { kind: 'stale' };
     const latest = thread.lastMessageAt;
@@ -248,15 +251,11 @@ export class MessageWrites {
 
   #change(
     project: ProjectKey,
-    { thread, message, id }: { thread: StoredThread; message: StoredMessage; id: string },
+    { thread, message, id }: Found & { readonly message: StoredMessage; readonly id: string },
     write: StoredMessageWrite,
     context: ConditionalContext,
   ): PutMessageOutcome {
-    const failure =
-      fixedOfMessage(message, write, context) ??
-      groupError(thread.groupId, thread.groupStatus, write) ??
-      this.#unknownUsers(project, write.content) ??
-      preconditionFailure(context, message.revision);
+    const failure = this.#errorOf(project, { thread, message }, write, context);
     if (failure !== null) return failure;
     const { now, revision } = context;
     const at = [thread.threadNo, message.seq] as const;
@@ -305,12 +304,30 @@ export class MessageWrites {
     );
   }
 
+  /** Why the write of a message, all of whose fields are there, is rejected. */
+  #errorOf(
+    project: ProjectKey,
+    { thread, message }: Found,
+    write: StoredMessageWrite,
+    context: ConditionalContext,
+  ) {
+    const isCreation = message === null || onlyCreates(context);
+    return (
+      (message === null ? null : fixedOfMessage(message, write, context)) ??
+      groupError(thread.groupId, thread.groupStatus, write) ??
+      (isCreation ? this.#authorUnavailable(project, thread, write) : null) ??
+      this.#unknownUsers(project, write.content) ??
+      preconditionFailure(context, message?.revision ?? null)
+    );
+  }
+
   #authorUnavailable(
     project: ProjectKey,
     { groupId }: StoredThread,
-    authorId: string,
     write: StoredMessageWrite,
   ): AuthorUnavailable | null {
+    const { authorId } = write;
+    if (authorId === undefined) return null;
     const { user, incarnation } = toEligibility(
       this.#statements.eligibility.get(project, groupId, authorId) as EligibilityRow,
     );

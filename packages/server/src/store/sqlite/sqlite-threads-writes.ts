@@ -194,6 +194,12 @@ export class ThreadWrites {
     return { kind: 'created', changes: [{ type: 'thread.created', group: groupId, thread: id }] };
   }
 
+  /** The status of the thread's group, or of another one that a write which only creates names. */
+  #groupStatus(project: ProjectKey, groupId: string, thread: StoredThread): Status | null {
+    if (groupId === thread.groupId) return thread.groupStatus;
+    return this.#statements.group.get(project, groupId)?.[1] ?? null;
+  }
+
   #conversationOf(groupNo: number): number {
     const row = this.#statements.conversation.get(groupNo);
     return row === undefined ? this.#statements.addConversation.insert(groupNo) : row[0];
@@ -213,9 +219,10 @@ export class ThreadWrites {
     write: StoredThreadWrite,
     context: ConditionalContext,
   ): PutThreadOutcome {
+    const { groupId = thread.groupId } = write;
     const failure =
       fixedOfThread(thread, write, context) ??
-      groupError(thread.groupId, thread.groupStatus, write) ??
+      groupError(groupId, this.#groupStatus(project, groupId, thread), write) ??
       preconditionFailure(context, thread.revision);
     if (failure !== null) return failure;
     const after = changedThread(thread, write, context.now);

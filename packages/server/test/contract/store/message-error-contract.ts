@@ -86,6 +86,38 @@ export function messageErrorContract(lab: StoreLab): void {
     });
   }
 
+  const taken: readonly Case[] = [
+    ['of an unknown author', 't', { ...NEW, authorId: 'none' }, author('absent')],
+    ['of a deleted author', 't', { ...NEW, authorId: 'off' }, author('deleted')],
+    ['of an author who is no member', 't', { ...NEW, authorId: 'cid' }, author('notMember')],
+    ['imported of an unknown author', 't', { ...NEW, authorId: 'none', createdAt: 1 }, author('absent')],
+    ['that mentions unknown users', 't', { ...NEW, content: plain('x', 'none') }, UNKNOWN],
+    [
+      'of an unknown author that mentions unknown users',
+      't',
+      { authorId: 'none', content: plain('x', 'nobody') },
+      author('absent'),
+    ],
+    ['in a deleted group, of an unknown author', 's', { ...NEW, authorId: 'none' }, SHUT],
+  ];
+  for (const [title, thread, write, expected] of taken) {
+    test(`a message to be created ${title} has the same error where a message has its ID, before \`exists\``, async () => {
+      const c = await stock();
+      assert.deepEqual(await c.putMessage(thread, 'm', write, { ifNoneMatch: '*' }), expected);
+      await c.newMessage(thread, 'm', { createdAt: EARLIER });
+      const before = [await c.message(thread, 'm'), await c.recorded()];
+      assert.deepEqual(await c.putMessage(thread, 'm', write, { ifNoneMatch: '*' }), expected);
+      assert.deepEqual([await c.message(thread, 'm'), await c.recorded()], before);
+    });
+  }
+
+  test('a message to be created whose author may write is `exists` where a message has its ID, whoever wrote that', async () => {
+    const c = await stock();
+    await c.newMessage('t', 'm');
+    for (const write of [NEW, { ...NEW, authorId: 'bob' }, { ...NEW, authorId: 'cid', createdAt: EARLIER }])
+      assert.deepEqual(await c.putMessage('t', 'm', write, { ifNoneMatch: '*' }), { kind: 'exists' });
+  });
+
   test('of many unknown users the first are named, and all are counted', async () => {
     const c = await stock();
     const unknown = numbered('x', 30);

@@ -213,6 +213,34 @@ function threadErrors(lab: StoreLab): void {
     });
   }
 
+  const taken: readonly [title: string, write: StoredThreadWrite, expected: object][] = [
+    ['of an unknown group', { ...NEW, groupId: 'none' }, NO_GROUP],
+    ['of a deleted group', { ...NEW, groupId: 'shut' }, SHUT],
+    ['imported into an unknown group', { ...NEW, groupId: 'none', createdAt: 1 }, NO_GROUP],
+  ];
+  for (const [title, write, expected] of taken) {
+    test(`a thread to be created ${title} has the same error where a thread has its ID, before \`exists\``, async () => {
+      const c = await Conversation.withThread(lab);
+      const before = await c.thread('t');
+      assert.deepEqual(await c.putThread('new', write, { ifNoneMatch: '*' }), expected);
+      assert.deepEqual(await c.putThread('t', write, { ifNoneMatch: '*' }), expected);
+      assert.deepEqual(await c.thread('t'), before);
+    });
+  }
+
+  test('a thread to be created in an active group, or imported, is `exists` where a thread of any group has its ID', async () => {
+    const c = await Conversation.withThread(lab);
+    await c.newThread('s', { groupId: 'shut', createdAt: EARLIER });
+    for (const [id, write] of [
+      ['t', NEW],
+      ['t', { ...NEW, groupId: 'h' }],
+      ['t', { ...NEW, groupId: 'shut', createdAt: EARLIER }],
+      ['s', NEW],
+    ] as const)
+      assert.deepEqual(await c.putThread(id, write, { ifNoneMatch: '*' }), { kind: 'exists' });
+    assert.deepEqual(await c.putThread('s', { name: 'X' }, { ifNoneMatch: '*' }), SHUT);
+  });
+
   test('an update may repeat the group and both times of an import, and has the revision that it requires', async () => {
     const c = await Conversation.in(lab);
     await c.newThread('t', IMPORTED, { revision: 'now' });
