@@ -222,7 +222,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
   test('gets a new token before the old one ends, and stays open', async () => {
     await open(
       async (page, tokens) => {
-        // The server accepts a token for 30 seconds more, and reports its end 60 seconds before.
+        // The server reports the end of a token 60 seconds before, so that of the first one at once.
         await until('the second token was fetched', () => tokens() === 2);
         const isShown = await move();
         await isShown(page);

@@ -110,7 +110,10 @@ const NOTICES: Readonly<Record<string, Schema>> = {
   expiring: object(
     {
       event: meaning(constant('expiring'), 'The name of the event.'),
-      in: meaning(integer({ minimum: 0 }), 'In so many seconds the token ends.'),
+      in: meaning(
+        integer({ minimum: 0 }),
+        'In so many seconds the token ends, and the socket is closed with 4401.',
+      ),
     },
     { 'x-meaning': 'The token ends soon: send `auth` with another one.' },
   ),

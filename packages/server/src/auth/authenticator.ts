@@ -11,7 +11,7 @@ import { clientTokenResolver, rejectClientToken } from './client-token.ts';
 import { customerTokenResolver } from './customer-token.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN, projectTokenResolver } from './project-token.ts';
-import type { Resolver, Verified } from './resolver.ts';
+import type { Resolver, Verified, VerifiedOfProject } from './resolver.ts';
 import { VerifiedCache } from './verified-cache.ts';
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
@@ -30,7 +30,9 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
     projectTokenResolver(store, APP_TOKEN),
     accessTokenResolver(store),
   ]);
-  const client = cached<AuthenticatedClient>(clock, [clientTokenResolver(store)]);
+  const client = cached<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>>(clock, [
+    clientTokenResolver(store),
+  ]);
   const customerKinds = [rejectClientToken, customerTokenResolver(store)];
   const clear = () => {
     data.clear();
@@ -54,7 +56,7 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
      * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
      */
     authenticateClient: client.authenticate,
-    /** The same, with the time at which the token ends; never from the cache. */
+    /** The same, with the times at which the token ends; never from the cache. */
     verifyClient: client.resolve,
     /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {
@@ -70,10 +72,13 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
 }
 
 /** Verifies tokens of these kinds, and caches their callers for a second. */
-function cached<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
+function cached<C extends object, V extends Verified<C> = Verified<C>>(
+  clock: Clock,
+  kinds: readonly Resolver<C, V>[],
+) {
   const cache = new VerifiedCache<C>();
 
-  async function verified(header: string | undefined): Promise<Verified<C>> {
+  async function verified(header: string | undefined): Promise<V> {
     const startedAt = clock.now();
     const { generation } = cache;
     const found = await resolve(bearerToken(header), kinds, startedAt, 'invalid_access_token');
@@ -95,12 +100,12 @@ function cached<C extends object>(clock: Clock, kinds: readonly Resolver<C>[]) {
 }
 
 /** Tries one kind after the other; `otherwise` is the code of a token of another kind. */
-async function resolve<C>(
+async function resolve<C, V extends Verified<C>>(
   token: Jwt,
-  kinds: readonly Resolver<C>[],
+  kinds: readonly Resolver<C, V>[],
   now: number,
   otherwise: ErrorCode,
-): Promise<Verified<C>> {
+): Promise<V> {
   for (const kind of kinds) {
     const verified = kind(token, now);
     if (verified !== null) return verified;

@@ -3,7 +3,7 @@ import type { Store } from '../store/store.ts';
 import { type AuthenticatedClient, clientClaims } from './client-claims.ts';
 import type { Jwt } from './jwt.ts';
 import { APP_TOKEN, PROJECT_TOKEN, type ProjectTokenKind, verifyProjectToken } from './project-token.ts';
-import { isClientToken, type Resolver, type Verified } from './resolver.ts';
+import { isClientToken, type Resolver, type VerifiedOfProject } from './resolver.ts';
 
 /** Rejects client tokens, which browsers have, where only a host may call. */
 export const rejectClientToken: Resolver<never> = (token) =>
@@ -14,7 +14,9 @@ export const rejectClientToken: Resolver<never> = (token) =>
     : null;
 
 /** Tokens with `user_id`; all other tokens are of other kinds. */
-export function clientTokenResolver(store: Store): Resolver<AuthenticatedClient> {
+export function clientTokenResolver(
+  store: Store,
+): Resolver<AuthenticatedClient, VerifiedOfProject<AuthenticatedClient>> {
   return (token, now) => {
     if (!isClientToken(token)) return null;
     const kind = [PROJECT_TOKEN, APP_TOKEN].find(({ claim }) => Object.hasOwn(token.claims, claim));
@@ -28,8 +30,8 @@ async function callerOf(
   kind: ProjectTokenKind,
   token: Jwt,
   now: number,
-): Promise<Verified<AuthenticatedClient>> {
-  const { caller: project, endsAt } = await verifyProjectToken(store, kind, token, now);
+): Promise<VerifiedOfProject<AuthenticatedClient>> {
+  const { caller: project, ...ends } = await verifyProjectToken(store, kind, token, now);
   const claims = clientClaims(token, kind);
   const caller = {
     actor: { kind: 'client_token', id: claims.userId } as const,
@@ -38,5 +40,5 @@ async function callerOf(
     sessionId: null,
     ...claims,
   };
-  return { caller: Object.freeze(caller), endsAt };
+  return { caller: Object.freeze(caller), ...ends };
 }

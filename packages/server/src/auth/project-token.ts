@@ -5,7 +5,7 @@ import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import type { ActorKind } from '../store/write-context.ts';
 import type { Jwt } from './jwt.ts';
-import { isId, type Resolver, type Verified } from './resolver.ts';
+import { isId, type Resolver, type Verified, type VerifiedOfProject } from './resolver.ts';
 import { isSignedWith, secretKey } from './signature.ts';
 import { tokenLife } from './token-life.ts';
 
@@ -60,7 +60,7 @@ export async function verifyProjectToken(
   kind: ProjectTokenKind,
   token: Jwt,
   now: number,
-): Promise<Verified<ProjectRecord>> {
+): Promise<VerifiedOfProject<ProjectRecord>> {
   const id = token.claims[kind.claim];
   if (!isId(id)) throw tokenFailure(kind.invalid, `${kind.claim} of the ${kind.name} token is not an ID`);
   const project = await store.projects.find(id);
@@ -72,7 +72,11 @@ export async function verifyProjectToken(
   const life = tokenLife(token.claims, now);
   if (life.state !== 'current')
     throw tokenFailure(kind.invalid, `the ${kind.name} token is not within its time`);
-  return { caller: project, endsAt: Math.min(life.endsAt, signedUntil) };
+  return {
+    caller: project,
+    namedEnd: Math.min(life.namedEnd, signedUntil),
+    endsAt: Math.min(life.endsAt, signedUntil),
+  };
 }
 
 /** Until when the token's signature is good: for ever, to the end of the previous secret, or (0) not at all. */

@@ -8,11 +8,17 @@ export interface Verified<C> {
   readonly endsAt: number;
 }
 
+/** A verified token of a project, or of one of its users. */
+export interface VerifiedOfProject<C> extends Verified<C> {
+  /** The end by the token's own claims. Up to `endsAt` the token is accepted because clocks differ. */
+  readonly namedEnd: number;
+}
+
 /**
  * Verifies tokens of one kind: null means "of another kind", a rejection with a ServiceError "of this kind, and invalid". `now` is in
  * milliseconds since the epoch.
  */
-export type Resolver<C> = (token: Jwt, now: number) => Promise<Verified<C>> | null;
+export type Resolver<C, V extends Verified<C> = Verified<C>> = (token: Jwt, now: number) => Promise<V> | null;
 
 const isValidId = acceptor(Id);
 

@@ -3,9 +3,12 @@ import { CLOCK_TOLERANCE_MS } from '../core/clock.ts';
 
 const MAX_AGE_MS = limits.TOKEN_MAX_AGE_SECONDS * 1_000;
 
-/** Whether a token is valid now. `endsAt` is the first millisecond at which it no longer is. */
+/**
+ * Whether a token is valid now. `namedEnd` is the end by its own claims; `endsAt`, the first millisecond at which it is no longer
+ * valid, is later by the tolerance.
+ */
 type TokenLife =
-  | { readonly state: 'current'; readonly endsAt: number }
+  | { readonly state: 'current'; readonly namedEnd: number; readonly endsAt: number }
   /** Its `exp` has passed, or it is older than a day. */
   | { readonly state: 'ended' }
   /** It has no usable time, a time that lies ahead, or more than a day to go. */
@@ -25,10 +28,11 @@ export function tokenLife(claims: JsonObject, now: number): TokenLife {
   const latest = now + CLOCK_TOLERANCE_MS;
   if ((issuedAt ?? now) > latest || (notBefore ?? now) > latest) return { state: 'unfit' };
   if (issuedAt === null && (expiresAt ?? now) > latest + MAX_AGE_MS) return { state: 'unfit' };
-  // A day and the tolerance are still allowed, hence the millisecond after them.
-  const oldAt = issuedAt === null ? Number.POSITIVE_INFINITY : issuedAt + MAX_AGE_MS + CLOCK_TOLERANCE_MS + 1;
-  const endsAt = Math.min(oldAt, (expiresAt ?? Number.POSITIVE_INFINITY) + CLOCK_TOLERANCE_MS);
-  return now < endsAt ? { state: 'current', endsAt } : { state: 'ended' };
+  // An age of a day is still allowed, hence the millisecond after it.
+  const oldAt = issuedAt === null ? Number.POSITIVE_INFINITY : issuedAt + MAX_AGE_MS + 1;
+  const namedEnd = Math.min(oldAt, expiresAt ?? Number.POSITIVE_INFINITY);
+  const endsAt = namedEnd + CLOCK_TOLERANCE_MS;
+  return now < endsAt ? { state: 'current', namedEnd, endsAt } : { state: 'ended' };
 }
 
 /** A time claim in milliseconds; null when absent, false when it is not a time. */

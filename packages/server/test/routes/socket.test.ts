@@ -1,9 +1,8 @@
 /** GET /v1/client/socket: logging in, watching, and what ends it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Browser, clientToken } from '../support/browser.ts';
+import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
-import { seconds } from '../support/jwt.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { SocketClient, withSockets } from '../support/socket-client.ts';
@@ -56,29 +55,6 @@ describe('auth on a socket', () => {
       assert.deepEqual([ended.watch, ended.data.error], [watch, 'group_not_found']);
       await socket.fails('group_not_found', 'watch', { groupID: 'h' });
       await socket.ok('watch');
-    });
-  });
-
-  test('a token that ends soon is announced with expiring, and its end closes the socket with 4401', async () => {
-    const project = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.open(project.url));
-      // The tolerance of 30 seconds counts to the life of a token.
-      const exp = seconds(Date.now()) - 28;
-      await socket.ok('auth', { token: clientToken(project, { user_id: 'a', exp }) });
-      assert.equal((await socket.event('expiring')).in, 0);
-      await socket.closes(4401);
-    });
-  });
-
-  test('expiring names the seconds until the end that the token names', async () => {
-    const project = await seeded();
-    await withSockets(async (keep) => {
-      const socket = await keep(SocketClient.open(project.url));
-      const exp = seconds(Date.now()) + 50;
-      await socket.ok('auth', { token: clientToken(project, { user_id: 'a', exp }) });
-      const { in: left } = await socket.event('expiring');
-      assert.ok(left > 30 && left <= 50, `${left}`);
     });
   });
 

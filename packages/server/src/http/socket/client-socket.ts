@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { SOCKET_CLOSES, type SocketFrame } from '@rollcall/protocol';
 import type { WebSocket } from 'ws';
-import { CLOCK_TOLERANCE_MS } from '../../core/clock.ts';
 import { groupNotFound } from '../../core/errors.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
@@ -280,11 +279,9 @@ export class ClientSocket implements Watcher, WatchOwner {
       this.close(SOCKET_CLOSES.tokenEnded, 'the token has ended');
       return;
     }
-    // A page renews before the end that the token names: the tolerance is for clocks that differ.
-    const named = Math.max(left - CLOCK_TOLERANCE_MS, 0);
-    if (named > EXPIRING_MS || login.isExpiringSent) return;
+    if (left > EXPIRING_MS || login.isExpiringSent) return;
     login.isExpiringSent = true;
-    this.writer.send(`{"event":"expiring","in":${Math.ceil(named / 1_000)}}`);
+    this.writer.send(`{"event":"expiring","in":${Math.ceil(left / 1_000)}}`);
   }
 
   #answer(ref: number | null, then: Then): void {

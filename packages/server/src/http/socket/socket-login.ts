@@ -11,7 +11,7 @@ export interface Login {
   writer: WriterOf<AuthenticatedClient>;
   /** The token as an HTTP request has it. */
   header: string;
-  /** The first millisecond at which the token is not valid. */
+  /** When the socket is closed, unless the token is renewed: the token's end. */
   endsAt: number;
   isExpiringSent: boolean;
   /** One of the user's streams. */
@@ -34,8 +34,10 @@ export async function logIn(
 ): Promise<Login> {
   const { authenticator, clients, streams, heldPresence } = services;
   const header = `Bearer ${token}`;
-  const { caller, endsAt } = await authenticator.verifyClient(header);
+  const { caller, ...ends } = await authenticator.verifyClient(header);
   const writer = { ...caller, requestId };
+  // Only a token that was accepted by the tolerance for clocks ends with the tolerance.
+  const endsAt = services.clock.now() < ends.namedEnd ? ends.namedEnd : ends.endsAt;
   const renewed = { writer, header, endsAt, isExpiringSent: false };
   if (before !== null) {
     requireSame(before, writer, connectionID);
