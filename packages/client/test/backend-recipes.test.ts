@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { after, before, describe, test } from 'node:test';
+import { readPage } from '../../server/test/docs/markdown.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
 import type { Rollcall } from '../src/index.ts';
@@ -38,6 +39,13 @@ after(async () => {
 
 const asAda = { headers: { cookie: 'user=Ada' } };
 
+/** Where Next.js has the code of a route, as the page says. */
+function routeOf(route: 'join' | 'readers'): string {
+  const path = `app/documents/[id]/${route}/route.js`;
+  assert.ok(readPage(PAGE).includes(`\`${path}\`:`));
+  return path;
+}
+
 /** What both recipes answer; `call` sends a request to the host. */
 async function expectJoinAndReaders(
   document: string,
@@ -66,8 +74,8 @@ describe('the recipes of docs/backends.md', () => {
 
   test('with Next.js, a user joins the group of a document, and its readers are those who are present', async () => {
     const routes = {
-      join: (await recipes.import(PAGE, 'export async function POST')).POST,
-      readers: (await recipes.import(PAGE, 'export async function GET')).GET,
+      join: (await recipes.import(PAGE, 'export async function POST', routeOf('join'))).POST,
+      readers: (await recipes.import(PAGE, 'export async function GET', routeOf('readers'))).GET,
     };
     await expectJoinAndReaders('plan', (method, route, init) => {
       const request = new Request(`https://app.example.com/documents/plan/${route}`, { method, ...init });

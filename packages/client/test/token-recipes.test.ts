@@ -29,7 +29,7 @@ after(async () => {
   await recipes.close();
 });
 
-const recipe = (containing: string) => recipes.import('docs/pages.md', containing);
+const recipe = (containing: string, name?: string) => recipes.import('docs/pages.md', containing, name);
 
 /** A token that a page gets, and what it opens. */
 async function opens(token: string): Promise<string> {
@@ -52,7 +52,7 @@ describe('the recipes of docs/pages.md', () => {
   });
 
   test('with Next.js, a page gets a client token of the user who is logged in, and otherwise 401', async () => {
-    const { GET } = await recipe('export async function GET');
+    const { GET } = await recipe('export async function GET', 'app/rollcall-token/route.js');
     const url = 'https://app.example.com/rollcall-token';
     const answer = await GET(new Request(url, asAda));
     assert.equal(answer.headers.get('cache-control'), 'no-store');

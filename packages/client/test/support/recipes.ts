@@ -1,10 +1,10 @@
 /** The recipes of our pages, as files of a host's backend that can be imported. */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fencesOf, ROOT } from '../../../server/test/docs/markdown.ts';
 
@@ -37,7 +37,7 @@ export class Recipes {
     return rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Writes the only recipe of a page that contains this text, and imports it. */
+  /** Writes the only recipe of a page that contains this text to this path of the project, and imports it. */
   async import(page: string, containing: string, name = `${containing.replaceAll(/\W/g, '')}.js`) {
     const fences = fencesOf(page).filter(({ code }) => code.includes(containing));
     assert.equal(fences.length, 1, containing);
@@ -46,6 +46,7 @@ export class Recipes {
 
   async #write(name: string, code: string): Promise<string> {
     const path = join(this.#directory, name);
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(
       path,
       code.replace(/(?<=from ')[^'.]+(?=')/g, (imported) => PACKAGES[imported] ?? imported),
