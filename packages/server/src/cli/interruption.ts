@@ -29,25 +29,37 @@ export async function withInterruption<Result>(
   }
 }
 
+/** The result of the work; null where the signal aborts first, which leaves the work under way. */
+export async function untilAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result | null> {
+  // A promise for each call: one that lives longer would hold every result that it was raced with.
+  const { promise: aborted, resolve } = Promise.withResolvers<null>();
+  const onAbort = () => resolve(null);
+  signal.addEventListener('abort', onAbort);
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
 /** The same items until the signal aborts. Then it throws the signal's reason, also while the source is waiting. */
 export async function* interruptible<Item>(
   source: AsyncIterable<Item>,
   signal: AbortSignal,
 ): AsyncGenerator<Item> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => {});
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  if (signal.aborted) onAbort();
   const items = source[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await Promise.race([aborted, items.next()]);
+      const next = await untilAborted(items.next(), signal);
+      if (next === null) throw signal.reason;
       if (next.done === true) return;
       yield next.value;
     }
   } finally {
-    signal.removeEventListener('abort', onAbort);
     // Not awaited: a source that waits for input ends with the process.
     items.return?.()?.catch(() => {});
   }

@@ -3,7 +3,7 @@ import type { ChangeList, RecordedChange } from '@rollcall/protocol';
 import { isActor, readTypes } from '../../core/change-filter.ts';
 import { readPosition } from '../../core/change-position.ts';
 import { readAs, readId } from '../arguments.ts';
-import { withInterruption } from '../interruption.ts';
+import { untilAborted, withInterruption } from '../interruption.ts';
 import { noteLine } from '../output.ts';
 import { writeRecords } from '../records/record-output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
@@ -84,16 +84,15 @@ async function* textOfPages(lists: AsyncIterable<ChangeList>, textOf: (change: R
 
 /** Page after page up to the newest change, and with `--follow` until the signal. */
 async function* pages(connection: ApiConnection, flags: ChangesFlags, stop: AbortSignal) {
-  const stopped = new Promise<null>((resolve) => stop.addEventListener('abort', () => resolve(null)));
   for (let after = flags.after; !stop.aborted; ) {
-    const answer = await Promise.race([connection.request('GET', pathOf(flags, after)), stopped]);
+    const answer = await untilAborted(connection.request('GET', pathOf(flags, after)), stop);
     if (answer === null) return;
     const page = expectOk(answer).json as ChangeList;
     yield page;
     after = page.next;
     if (page.more) continue;
     if (flags.follow !== true) return;
-    await Promise.race([passed(POLL_MS, undefined, { signal: stop }).catch(() => {}), stopped]);
+    await passed(POLL_MS, undefined, { signal: stop }).catch(() => {});
   }
 }
 
