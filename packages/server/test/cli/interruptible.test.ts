@@ -1,26 +1,24 @@
 /** The items of a long command, one after the other, until its signal. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { interruptible } from '../../src/cli/interruption.ts';
-import { usedBytes } from '../support/heap.ts';
+import { NODES } from '../packages/nodes.ts';
 
-const ITEMS = 100;
-const ITEM_BYTES = 1_000_000;
-
-/** Texts of which each takes memory of its own. */
-async function* texts() {
-  for (let index = 0; index < ITEMS; index += 1) yield `${index}`.padEnd(ITEM_BYTES, 'x');
-}
+const STORED_MAX_BYTES = 25_000_000;
 
 describe('the items of an interruptible command', () => {
-  test('items of an interruptible command are not stored once they are read', async () => {
-    const before = await usedBytes();
-    const items = interruptible(texts(), new AbortController().signal);
-    for (let index = 0; index < ITEMS - 1; index += 1) await items.next();
-    const stored = (await usedBytes()) - before;
-    assert.equal((await items.next()).done, false);
-    assert.ok(stored < (ITEMS * ITEM_BYTES) / 4, `${stored} bytes`);
-  });
+  // Versions of Node differ in what a promise holds that was raced with others.
+  for (const { version, node, skip } of NODES) {
+    test(`items of an interruptible command are not stored once they are read, on Node ${version}`, {
+      skip,
+    }, () => {
+      const script = fileURLToPath(new URL('stored-items.ts', import.meta.url));
+      const stored = Number(execFileSync(node, [script], { encoding: 'utf8' }));
+      assert.ok(stored < STORED_MAX_BYTES, `${stored} bytes`);
+    });
+  }
 
   test('an interruptible command ends with the reason of its signal, also while its source waits', async () => {
     const controller = new AbortController();
