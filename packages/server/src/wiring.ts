@@ -35,7 +35,7 @@ export interface ServerInspection {
 }
 
 /** Where a database is. */
-export interface DatabaseLocation {
+interface DatabaseLocation {
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** Undefined: the one that is called like the user. */
   readonly database: string | undefined;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 /** An option of a command, as help, completions and the manual show it. */
-export interface OptionRow {
+interface OptionRow {
   /** `--output <file>`, with a short form before it where there is one. */
   readonly flags: string;
   readonly long: string;

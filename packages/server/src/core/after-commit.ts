@@ -101,7 +101,7 @@ export async function afterCommit(
   ]);
 }
 
-/** Publishes which thread a write has changed. Nobody waits for it: streams that miss it read the store again within seconds. */
+/** Publishes which thread a write has changed. Not awaited: streams that miss it read the store again within seconds. */
 function publishConversation(
   { broker }: FollowUpParts,
   project: ProjectKey,
@@ -116,7 +116,7 @@ function publishConversation(
   });
 }
 
-/** Nobody waits for it: a stream that misses it reads the record. */
+/** Not awaited: a stream that misses it reads the record. */
 function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes: readonly Change[]): void {
   const ids = changes.filter(changesProfile).map(({ user }) => user);
   for (const userIds of slices(ids, USERS_PER_EVENT))

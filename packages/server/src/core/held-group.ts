@@ -150,7 +150,7 @@ export class HeldGroup<Connection = unknown> {
 
   #onEvent(event: PresenceEvent): void {
     if (event.type === 'departed') {
-      // Nobody ended what expired: the lease was not renewed in time, and the location is held as before.
+      // What expired was not ended by an update: its lease was not renewed in time, and the hold stays.
       if (event.reason !== 'expired') this.#tell(event.userId, event.location, false);
     } else if (event.type === 'arrived') this.#tell(event.userId, event.location, true);
     else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#tell(id, null, false);

@@ -43,7 +43,7 @@ export interface PresenceHolder {
 }
 
 /** Why a user may not be present in a group; null where the user may. */
-export type AccessError = (eligibility: Eligibility, groupId: string, userId: string) => ServiceError | null;
+type AccessError = (eligibility: Eligibility, groupId: string, userId: string) => ServiceError | null;
 
 /** The lease of a holder has ended: the update was not applied, and needs another lease. */
 export class LeaseEndedError extends Error {}
@@ -271,7 +271,7 @@ function requireEligible(
   return eligibility.incarnation as Incarnation;
 }
 
-/** A host is told which of them is not there. */
+/** For a host, whose error names which of them is not there. */
 const hostAccessError: AccessError = ({ user, group, incarnation }, groupId, userId) => {
   const error = userError(userId, user);
   if (error !== null) return error;

@@ -42,7 +42,7 @@ const NO_LABELS: Labels = {};
 export const gauge = (definition: MetricDefinition, read: Read): Metric =>
   readMetric('gauge', definition, read);
 
-/** A count that something else keeps, and that only grows. */
+/** A count that is stored elsewhere, and only grows. */
 export const counter = (definition: MetricDefinition, read: Read): Metric =>
   readMetric('counter', definition, read);
 

@@ -26,7 +26,7 @@ const WAITING_MAX_BYTES = 64 * 1_024;
 const LOGIN_TICKS = 5;
 /** How long before the token's end the client is notified, in milliseconds. */
 const EXPIRING_MS = 60_000;
-/** How long a connection that broke may be away and keep what it holds, in milliseconds. For a silent one that time is over. */
+/** How long a connection that broke may be away and keep what it holds, in milliseconds. One that timed out has been away for longer. */
 const GRACE_MS = 2_000;
 /** The connection broke without a close frame; and the code of a page that is left or loaded anew. */
 const BROKEN = 1006;

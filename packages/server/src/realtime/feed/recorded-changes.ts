@@ -101,6 +101,7 @@ export class RecordedChanges implements RecordListener {
    * set active the Store knows whether they have durable locations here.
    */
   #known({ users, activated }: News): string[] {
+    if (users.size === 0) return [...activated];
     const viewers = [...this.#parts.viewerIds()].filter((id) => users.has(id));
     return [...this.#shown(users), ...viewers, ...activated];
   }

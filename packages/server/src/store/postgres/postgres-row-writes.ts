@@ -57,7 +57,7 @@ interface Update {
 }
 
 /** The statements of {@link updateRow}. */
-export interface RowUpdate {
+interface RowUpdate {
   /** Locks the row. */
   readonly lock: string;
   /** Locks the row, and updates it where the condition is true. */
