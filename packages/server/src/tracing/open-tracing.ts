@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { Environment } from '../config/environment.ts';
-import type { Tracing } from './tracing.ts';
+import type { Environment, Tracing } from './tracing.ts';
 
 /**
  * Switches traces on where the variables of OpenTelemetry ask for them; null otherwise. Without them none of its packages is

@@ -5,7 +5,7 @@ import {
   type Sampler,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace';
-import type { Environment } from '../config/environment.ts';
+import type { Environment } from './tracing.ts';
 
 /** Reports a variable whose value is not used. */
 type Warn = (message: string) => void;

@@ -18,11 +18,17 @@ import {
 } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import type { Environment } from '../config/environment.ts';
 import { LoggedExporter } from './logged-exporter.ts';
 import { batchOptions, samplerOf } from './otel-settings.ts';
 import type { TracedCall } from './request-span.ts';
-import type { Answer, DeliveryAttempt, ReceivedRequest, ServerSpan, Tracing } from './tracing.ts';
+import type {
+  Answer,
+  DeliveryAttempt,
+  Environment,
+  ReceivedRequest,
+  ServerSpan,
+  Tracing,
+} from './tracing.ts';
 
 /** How long the end of the process waits for the receiver of the spans, in milliseconds. */
 const FLUSH_MS = 3_000;

@@ -1,6 +1,9 @@
 import type { RequestSpan } from './request-span.ts';
 import type { ParentSpan } from './traceparent.ts';
 
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The traces of a process. Where they are off, there is none. */
 export interface Tracing {
   /** Begins the span of a request. */
