@@ -24,7 +24,12 @@ export function describeOperation(operation: AnyOperation, schemas: SchemaCompon
   };
 }
 
-const CONDITIONS = { read: ['IfNoneMatch'], write: ['IfMatch'], put: ['IfMatch', 'OnlyCreate'] } as const;
+const CONDITIONS = {
+  read: ['IfNoneMatch'],
+  tagged: [],
+  write: ['IfMatch'],
+  put: ['IfMatch', 'OnlyCreate'],
+} as const;
 
 function parametersOf(
   { path, query, conditions }: AnyOperation,
@@ -96,6 +101,7 @@ const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
 function successOf(operation: AnyOperation, schemas: SchemaComponents): Response {
   const { answer, conditions } = operation;
+  const isTagged = conditions === 'read' || conditions === 'tagged';
   const { schema, example, type = 'application/json', stream } = answer;
   const content: Record<string, MediaType> = {
     [type]: { schema: schemas.describe(schema), examples: { answer: { value: example } } },
@@ -105,7 +111,7 @@ function successOf(operation: AnyOperation, schemas: SchemaComponents): Response
     description: answer.description,
     headers: {
       ...ANY_ANSWER,
-      ...(conditions === 'read' && { ETag: headerRef('ETag') }),
+      ...(isTagged && { ETag: headerRef('ETag') }),
       ...(answer.hasLink === true && { Link: headerRef('Link') }),
       ...(isLimited(operation) && LIMITED_ANSWER),
     },

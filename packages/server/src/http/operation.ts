@@ -101,8 +101,11 @@ interface OperationDefinition<
   readonly query?: Q;
   readonly body?: BodyDefinition<B>;
   readonly answer: AnswerDefinition;
-  /** `read`: If-None-Match answers 304. `write`: If-Match. `put`: both, where `If-None-Match: *` only creates. */
-  readonly conditions?: 'read' | 'write' | 'put';
+  /**
+   * `read`: the answer has an `ETag`, and If-None-Match answers 304. `tagged`: the answer has an `ETag` for writes, and is never
+   * 304. `write`: If-Match. `put`: both, where `If-None-Match: *` only creates.
+   */
+  readonly conditions?: 'read' | 'tagged' | 'write' | 'put';
   /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
   /** When 410 is answered, where it is. */

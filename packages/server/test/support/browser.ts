@@ -26,12 +26,16 @@ export class Browser {
     return this.project.get(path, { authorization: `Bearer ${this.token}`, ...headers });
   }
 
-  put(path: string, body: unknown): Promise<Answer> {
-    return this.project.put(path, body, { authorization: `Bearer ${this.token}` });
+  put(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.project.put(path, body, { authorization: `Bearer ${this.token}`, ...headers });
   }
 
   post(path: string, body: unknown): Promise<Answer> {
     return this.project.post(path, body, { authorization: `Bearer ${this.token}` });
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.project.delete(path, { authorization: `Bearer ${this.token}` });
   }
 
   viewer(): Promise<Answer> {

@@ -15,7 +15,7 @@ import {
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
-import { precondition } from '../conditions.ts';
+import { etag, precondition } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { asksForStream } from '../presence-stream.ts';
@@ -129,11 +129,17 @@ const createClientThread = operation('POST /v1/client/threads', {
 const getClientThread = operation('GET /v1/client/threads/:id', {
   id: 'getClientThread',
   summary: "Get a thread of one of the user's groups",
-  description: '`unread` counts the messages of others that the user has not seen.',
+  description:
+    '`unread` counts the messages of others that the user has not seen. The `ETag` is for `If-Match`: the answer is never 304.',
   answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: CLIENT_THREAD_EXAMPLE },
+  conditions: 'tagged',
   errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
-  async handle({ writer, pathId }, { conversation }) {
-    return presentThread(await conversation.findThread(writer, pathId));
+  async handle(exchange, { conversation }) {
+    const thread = await conversation.findThread(exchange.writer, exchange.pathId);
+    // Users with one revision have different `unread`. A browser's cache revalidates by itself: a 304 would show a user
+    // the `unread` of the one who was logged in before.
+    exchange.setHeader('etag', etag(thread.revision));
+    return presentThread(thread);
   },
 });
 
