@@ -160,6 +160,21 @@ describe('the updates of an announcement', () => {
     });
   });
 
+  test('the status is reconnecting after an error that is retried, and not after a rejection', async () => {
+    const script: Script = (request, index) => {
+      if (index === 0) return respond(request, 503, errorBody('error'), { 'retry-after': '0' });
+      if (index === 1) return respond(request, 200, DONE);
+      return respond(request, 400, errorBody('invalid_field'));
+    };
+    await announcing(script, async (announce, _server, { status }) => {
+      const states: string[] = [];
+      status.subscribe(() => states.push(status.get().state));
+      const announcement = announce({ everyMs: 100 });
+      assert.equal((await announcement.ended)?.code, 'invalid_field');
+      assert.deepEqual(states, ['reconnecting', 'open', 'connecting']);
+    });
+  });
+
   test('an announcement sends nothing after leave(), also when the server rejects the absence', async () => {
     await announcing(
       (request, index) =>

@@ -63,9 +63,8 @@ export class PresenceUpdates {
       await this.#transport.send(this.#request(absent ? { ...update, absent } : update), options);
       status.report(this, 'open');
     } catch (error) {
-      // The user is not seen where they are: the socket would say so too.
-      if ((error as RollcallError).code !== 'aborted')
-        status.report(this, 'reconnecting', error as RollcallError);
+      // The user is not seen where they are: a socket reports this too.
+      if ((error as RollcallError).retryable) status.report(this, 'reconnecting', error as RollcallError);
       throw error;
     }
   }
