@@ -3,7 +3,7 @@ import type { Deadline } from '../http/deadline.ts';
 /** Events that wait for a slow consumer. */
 const EVENTS_MAX = 1_000;
 
-/** Events from a source that does not wait for their consumer. It keeps a bounded number: after those, events are lost. */
+/** Events from a source that does not wait for their consumer. It stores a bounded number: after those, events are lost. */
 export class EventQueue<Event> {
   #events: Event[] = [];
   #isLossy = false;

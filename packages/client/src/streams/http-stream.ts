@@ -1,9 +1,14 @@
 import type { MaybeSignal } from '../http/deadline.ts';
 import type { Query } from '../http/path.ts';
-import { type StreamChunk, type StreamTransport, streamChunks } from './stream-connection.ts';
+import {
+  type StreamChunk,
+  type StreamRequest,
+  type StreamTransport,
+  streamChunks,
+} from './stream-connection.ts';
 
 /** A stream to read over HTTP. */
-export interface HttpStream {
+interface HttpStream {
   readonly path: string;
   readonly query: Query;
   /** The ID of the last event that the consumer has taken, at any time. */
@@ -25,11 +30,15 @@ export type OpenStream = (
 export type LoadStreams = () => Promise<OpenStream>;
 
 /** Reads the stream through a connection of its own. */
-export const openOwnStream: OpenStream = async (transport, { lastId, stops, report, ...stream }) =>
+export const openOwnStream = async (
+  transport: StreamTransport,
+  { lastId, stops, report, ...stream }: HttpStream,
+  permit: StreamRequest['permit'] = async () => () => {},
+): ReturnType<OpenStream> =>
   streamChunks(transport, {
     ...stream,
     lastId: lastId(),
     signals: stops,
-    permit: async () => () => {},
+    permit,
     onOpen: () => report(true),
   });

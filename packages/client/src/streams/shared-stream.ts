@@ -2,7 +2,7 @@ import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import { listen } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventQueue } from './event-queue.ts';
-import type { StreamEvent } from './event-stream.ts';
+import { onSilence } from './silence.ts';
 import type { StreamChunk, StreamRequest } from './stream-connection.ts';
 import { areConnectionsShared, snapshotPermit, streamPermit, tabLock } from './tab-locks.ts';
 
@@ -16,7 +16,7 @@ interface State {
 /** What tabs send each other about one stream. `session` names the tab that reads it for all. */
 type Message =
   | State
-  | { readonly kind: 'event'; readonly session: string; readonly event: StreamEvent }
+  | { readonly kind: 'chunk'; readonly session: string; readonly chunk: StreamChunk }
   | { readonly kind: 'question' };
 
 /** The part of a BroadcastChannel that is used here. */
@@ -26,7 +26,10 @@ interface Channel {
   close(): void;
 }
 
-/** The claims of a token that do not say whose it is. */
+/** Of the messages between tabs. Tabs with different versions of the client share nothing. */
+const FORMAT = 2;
+
+/** The claims of a token that do not identify its user. */
 const TIMES: readonly string[] = ['iat', 'exp', 'nbf', 'jti'];
 
 /** What a tab needs to read the stream by itself. */
@@ -37,12 +40,12 @@ export interface StreamReader {
   report(isOpen: boolean, reason?: string): void;
 }
 
-export type ReaderConnection = Pick<StreamRequest, 'permit' | 'onOpen'> & { readonly signal: AbortSignal };
+type ReaderConnection = Pick<StreamRequest, 'permit' | 'onOpen'> & { readonly signal: AbortSignal };
 
 /**
  * One stream that all tabs of a browser share which watch the same as the same user. The tab that has its lock reads it and
- * publishes its events; when that tab goes, the next one has the lock. A tab that comes later reads a snapshot by itself, and
- * applies the events that come after the snapshot.
+ * publishes what it receives; when that tab goes, the next one has the lock. A tab that comes later reads a snapshot by itself,
+ * and applies the events that come after the snapshot. It takes the lock away from a tab that publishes nothing any more.
  */
 export class SharedStream {
   readonly #base: string;
@@ -50,10 +53,12 @@ export class SharedStream {
   readonly #reader: StreamReader;
   readonly #channel: Channel;
   readonly #session: string = `${Math.random()}`;
-  readonly #queue = new EventQueue<StreamEvent>();
-  /** The session of the events in the queue. Undefined: none has come since the snapshot. */
+  readonly #queue = new EventQueue<StreamChunk>();
+  /** The session of what is in the queue. Undefined: nothing has come since the snapshot. */
   #from: string | undefined;
   #isLeading = false;
+  /** When the tab that reads the stream has published something, in milliseconds. */
+  #receivedAt: number = Date.now();
   #hasSnapshot = false;
   /** Of the tab that reads the stream. */
   #state: State = { kind: 'state', isOpen: false };
@@ -78,15 +83,21 @@ export class SharedStream {
     const user = claimsOf(token);
     if (user === null || BroadcastChannel === undefined || !areConnectionsShared(base)) return null;
     try {
-      return new SharedStream(base, JSON.stringify([base, user, stream]), BroadcastChannel, reader);
+      return new SharedStream(base, JSON.stringify([FORMAT, base, user, stream]), BroadcastChannel, reader);
     } catch {
       // A browser that blocks storage for the page blocks channels too.
       return null;
     }
   }
 
-  /** The stream's events, until one of the signals aborts. @throws RollcallError whenever a connection of this tab ends */
-  async *chunks(signals: readonly MaybeSignal[]): AsyncGenerator<StreamChunk, void, undefined> {
+  /**
+   * The stream, until one of the signals aborts. @throws RollcallError whenever a connection of this tab ends; `timeout` when the tab
+   * that reads the stream publishes nothing for `deadAfterMs`
+   */
+  async *chunks(
+    signals: readonly MaybeSignal[],
+    deadAfterMs: number | undefined,
+  ): AsyncGenerator<StreamChunk, void, undefined> {
     const deadline = new Deadline(Number.POSITIVE_INFINITY, signals);
     const { signal } = deadline;
     const fail = (error: unknown) => deadline.fail(deadline.explain(error));
@@ -95,19 +106,30 @@ export class SharedStream {
       if (signal.aborted) release();
       else this.#lead(signal).catch(fail);
     };
+    const onLost = () => fail(new RollcallError('network', 'another tab reads the stream now'));
+    onSilence(
+      signal,
+      deadAfterMs,
+      () => this.#silentSince(),
+      (error) => {
+        fail(error);
+        // The tab that reads the stream is suspended: the browser gives the lock to the next one.
+        void tabLock(this.#name, { steal: true }).then((release) => release?.());
+      },
+    );
     try {
-      const free = await tabLock(this.#name, { ifAvailable: true });
+      const free = await tabLock(this.#name, { ifAvailable: true }, onLost);
       let snapshotId = '';
       if (free !== null) lead(free);
       else {
         // Resolves when the tab that reads the stream is gone.
-        void tabLock(this.#name, { signal }).then((release) => release !== null && lead(release));
+        void tabLock(this.#name, { signal }, onLost).then((release) => release !== null && lead(release));
         snapshotId = yield* this.#snapshot(signal);
       }
       for (;;) {
-        const event = await this.#queue.next(deadline);
-        if (event === null) snapshotId = yield* this.#snapshot(signal);
-        else if (!isWithin(snapshotId, event)) yield chunkOf(event);
+        const chunk = await this.#queue.next(deadline);
+        if (chunk === null) snapshotId = yield* this.#snapshot(signal);
+        else if (!isBefore(chunk.lastId, snapshotId)) yield chunk;
       }
     } finally {
       deadline.fail(new RollcallError('aborted', 'the stream was closed'));
@@ -128,11 +150,10 @@ export class SharedStream {
     const permit = (aborted: AbortSignal) =>
       streamPermit(this.#base, aborted, ({ message }) => publishState(false, message));
     const onOpen = () => publishState(true);
-    for await (const { messages } of this.#reader.read(false, { signal, permit, onOpen })) {
-      for (const event of messages) {
-        this.#channel.postMessage({ kind: 'event', session: this.#session, event });
-        this.#push(event, this.#session);
-      }
+    for await (const chunk of this.#reader.read(false, { signal, permit, onOpen })) {
+      // Heartbeats too: without them, the others take this tab for suspended.
+      this.#channel.postMessage({ kind: 'chunk', session: this.#session, chunk });
+      this.#push(chunk, this.#session);
     }
   }
 
@@ -140,26 +161,39 @@ export class SharedStream {
   async *#snapshot(signal: AbortSignal): AsyncGenerator<StreamChunk, string, undefined> {
     this.#hasSnapshot = this.#isLeading;
     this.#begin();
-    const connection = { signal, permit: snapshotPermit, onOpen: () => {} };
-    for await (const { messages } of this.#reader.read(true, connection)) {
-      const [snapshot] = messages;
-      if (snapshot === undefined) continue;
-      yield chunkOf(snapshot);
-      this.#hasSnapshot = true;
-      this.#channel.postMessage({ kind: 'question' });
-      return snapshot.id;
+    const snapshot = await this.#readSnapshot(signal);
+    yield snapshot;
+    this.#hasSnapshot = true;
+    this.#channel.postMessage({ kind: 'question' });
+    return snapshot.lastId;
+  }
+
+  /** The permit is released before the consumer handles the snapshot, because the consumer can wait for another snapshot. */
+  async #readSnapshot(signal: AbortSignal): Promise<StreamChunk> {
+    const permit = (aborted: AbortSignal) => snapshotPermit(this.#base, aborted);
+    for await (const chunk of this.#reader.read(true, { signal, permit, onOpen: () => {} })) {
+      const snapshot = partsOf(chunk).find(({ messages }) => messages.length > 0);
+      if (snapshot !== undefined) return snapshot;
     }
-    return '';
+    throw new RollcallError('network', 'the server sent no snapshot');
   }
 
   #receive(message: Message): void {
     if (this.#isLeading) {
       if (message.kind === 'question') this.#channel.postMessage(this.#state);
-    } else if (message.kind === 'event') this.#push(message.event, message.session);
-    else if (message.kind === 'state') {
-      this.#state = message;
-      this.#report();
+    } else if (message.kind !== 'question') {
+      this.#receivedAt = Date.now();
+      if (message.kind === 'chunk') this.#push(message.chunk, message.session);
+      else {
+        this.#state = message;
+        this.#report();
+      }
     }
+  }
+
+  /** Null while this tab reads the stream, and while the tab that does waits for a connection. */
+  #silentSince(): number | null {
+    return this.#isLeading || this.#state.reason !== undefined ? null : this.#receivedAt;
   }
 
   #report(): void {
@@ -175,28 +209,32 @@ export class SharedStream {
     this.#from = this.#isLeading ? this.#session : undefined;
   }
 
-  /** Another tab reads the stream now: what was between its events and those before is lost. */
-  #push(event: StreamEvent, session: string): void {
+  #push(chunk: StreamChunk, session: string): void {
     this.#from ??= session;
-    if (this.#from === session) this.#queue.push(event);
+    if (this.#from === session) for (const part of partsOf(chunk)) this.#queue.push(part);
+    // Another tab reads the stream now: what was between its events and those before is lost.
     else this.#queue.lose();
   }
 }
 
-const chunkOf = (event: StreamEvent): StreamChunk => ({
-  messages: [event],
-  lastId: event.id,
-  retryMs: undefined,
-});
+/** A chunk for each event, because the queue is bounded by their number. A heartbeat stays one chunk. */
+const partsOf = (chunk: StreamChunk): readonly StreamChunk[] =>
+  chunk.messages.length === 0
+    ? [chunk]
+    : chunk.messages.map((event) => ({ messages: [event], lastId: event.id, retryMs: chunk.retryMs }));
 
-/** Whether an event is part of the snapshot with this ID. IDs are an epoch and a number, which counts up. */
-export function isWithin(snapshotId: string, { id }: StreamEvent): boolean {
-  const [epoch, at] = snapshotId.split('-');
-  const [ofEvent, position] = id.split('-');
-  return epoch === ofEvent && Number(position) <= Number(at);
+/**
+ * Whether an event with this ID is part of the snapshot. IDs are an epoch and an offset, which counts up. Of several events of one
+ * offset only the last one has its ID, and the others have the ID of the offset before: so an event with the ID of the snapshot
+ * can be missing in it. The last event of the snapshot can come again, which changes nothing.
+ */
+function isBefore(id: string, snapshotId: string): boolean {
+  const [epoch, offset] = id.split('-');
+  const [snapshotEpoch, snapshotOffset] = snapshotId.split('-');
+  return epoch === snapshotEpoch && Number(offset) < Number(snapshotOffset);
 }
 
-/** Whose token it is, as text; null where it is none that names its user. */
+/** The claims that identify the user of the token, as text; null for a token whose claims cannot be read. */
 function claimsOf(token: string): string | null {
   try {
     const [, payload = ''] = token.split('.');

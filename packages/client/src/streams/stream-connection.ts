@@ -1,8 +1,8 @@
 import { Deadline, type MaybeSignal } from '../http/deadline.ts';
 import type { Query } from '../http/path.ts';
-import { listen } from '../listen.ts';
 import { RollcallError } from '../rollcall-error.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
+import { onSilence } from './silence.ts';
 
 /** What a stream needs of the client's transport. */
 export interface StreamTransport {
@@ -46,9 +46,7 @@ export interface StreamChunk {
   readonly retryMs: number | undefined;
 }
 
-const DEAD_AFTER_MS = 45_000;
 const CONNECT_TIMEOUT_MS = 20_000;
-const SILENCE_CHECK_MAX_MS = 5_000;
 
 /** The events of one connection. @throws RollcallError whenever it ends */
 export async function* streamChunks(
@@ -91,27 +89,22 @@ async function connect(
   throw new RollcallError('invalid_request', 'the response is not a stream', { status });
 }
 
-/**
- * The chunks of the body. Silence is measured by the time of day, which continues while a machine sleeps: after sleep, a
- * dead connection is noticed at the next check.
- */
+/** The chunks of the body. */
 async function* chunksOf(
   response: Response,
   deadline: Deadline,
-  deadAfterMs = DEAD_AFTER_MS,
+  deadAfterMs: number | undefined,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   /** When the pending read began; null while the consumer handles an event. */
   let readSince: number | null = null;
-  const check = setInterval(
-    () => {
-      if (readSince === null || Date.now() - readSince <= deadAfterMs) return;
-      deadline.fail(new RollcallError('timeout', `nothing was received for ${deadAfterMs} ms`));
-    },
-    Math.min(SILENCE_CHECK_MAX_MS, deadAfterMs / 4),
-  );
   // Every connection ends with its deadline, also when the consumer stops without another `next()` and the client closes.
-  listen(deadline.signal, 'abort', () => clearInterval(check));
+  onSilence(
+    deadline.signal,
+    deadAfterMs,
+    () => readSince,
+    (error) => deadline.fail(error),
+  );
   for (;;) {
     readSince = Date.now();
     const { done, value } = await reader.read();

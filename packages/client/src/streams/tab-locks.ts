@@ -11,7 +11,7 @@ const STREAMS_MAX = 4;
 interface Locks {
   request(
     name: string,
-    options: { readonly ifAvailable?: boolean; readonly signal?: AbortSignal },
+    options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
     use: (lock: unknown) => Promise<void> | void,
   ): Promise<void>;
 }
@@ -31,7 +31,7 @@ export const areConnectionsShared = (base: string): boolean => locksOf() !== und
 /**
  * Waits until the tabs of this browser have fewer than {@link STREAMS_MAX} streams open. Returns the function that gives the
  * permit back.
- * @param base the server's URL: over HTTP/2 there is no such limit
+ * @param base the server's URL: over HTTP/2, and without locks, there is no such limit
  * @param onWait called when it has to wait, with a reason for people
  */
 export async function streamPermit(
@@ -39,9 +39,9 @@ export async function streamPermit(
   signal: AbortSignal,
   onWait: (reason: RollcallError) => void,
 ): Promise<() => void> {
-  if (hasHttp2(base)) return NO_PERMIT;
+  if (!areConnectionsShared(base)) return NO_PERMIT;
   for (let slot = 0; slot < STREAMS_MAX; slot += 1) {
-    const release = await tabLock(nameOf(slot), { ifAvailable: true });
+    const release = await tabLock(slotOf(base, slot), { ifAvailable: true });
     if (release !== null) return release;
   }
   onWait(
@@ -51,18 +51,18 @@ export async function streamPermit(
     ),
   );
   // One tab waits for all of the slots, and the others behind it: none is free while a tab waits.
-  const first = await tabLock('rollcall-stream-next', { signal });
-  return anySlot(signal).finally(() => first?.());
+  const first = await tabLock(nameOf(base, 'stream-next'), { signal });
+  return anySlot(base, signal).finally(() => first?.());
 }
 
 /** The first slot that another tab gives back. */
-function anySlot(signal: AbortSignal): Promise<() => void> {
+function anySlot(base: string, signal: AbortSignal): Promise<() => void> {
   const found = new AbortController();
   const ignore = listen(signal, 'abort', () => found.abort());
   if (signal.aborted) found.abort();
   return new Promise<() => void>((resolve) => {
     const slots = Array.from({ length: STREAMS_MAX }, async (_, slot) => {
-      const release = await tabLock(nameOf(slot), { signal: found.signal });
+      const release = await tabLock(slotOf(base, slot), { signal: found.signal });
       if (release === null) return;
       // Two can be given back at once.
       if (found.signal.aborted) return release();
@@ -73,17 +73,19 @@ function anySlot(signal: AbortSignal): Promise<() => void> {
   }).finally(ignore);
 }
 
-/** Waits until no other tab reads a snapshot. Returns the function that gives the permit back. */
-export const snapshotPermit = async (signal: AbortSignal): Promise<() => void> =>
-  (await tabLock('rollcall-snapshot', { signal })) ?? NO_PERMIT;
+/** Waits until no other tab reads a snapshot from the server. Returns the function that gives the permit back. */
+export const snapshotPermit = async (base: string, signal: AbortSignal): Promise<() => void> =>
+  (await tabLock(nameOf(base, 'snapshot'), { signal })) ?? NO_PERMIT;
 
 /**
  * Takes a lock of the browser's tabs; it is released when the page ends. Returns the function that releases it, or null when the
  * lock is not available, or when the signal has aborted.
+ * @param onLost called when another tab has taken the lock away, and when the signal aborts before the lock is free
  */
 export function tabLock(
   name: string,
   options: Parameters<Locks['request']>[1],
+  onLost: () => void = () => {},
 ): Promise<(() => void) | null> {
   return new Promise((resolve) => {
     const held = (lock: unknown) => {
@@ -92,11 +94,17 @@ export function tabLock(
     };
     locksOf()
       ?.request(name, options, held)
-      .catch(() => resolve(null));
+      .catch(() => {
+        resolve(null);
+        onLost();
+      });
   });
 }
 
-const nameOf = (slot: number) => `rollcall-stream-${slot}`;
+/** The browser counts the connections of each origin. */
+const nameOf = (base: string, use: string) => `rollcall ${new URL(base).origin} ${use}`;
+
+const slotOf = (base: string, slot: number) => nameOf(base, `stream-${slot}`);
 
 function hasHttp2(base: string): boolean {
   const entries = (globalThis as Page).performance?.getEntriesByType('resource') ?? [];
