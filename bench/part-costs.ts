@@ -9,7 +9,8 @@ import { BOTH_CORES, type Child, load, runBeside, startRollcall } from './proces
 import { one, print, table, two, verdict, whole } from './report.ts';
 import { makeServers, redisMemory, rowsOf, type ScaleOutServers } from './scale-out-servers.ts';
 import { printNeeds, type UnitCosts } from './scaling-model.ts';
-import type { Page, SocketPlan, SocketResult } from './socket-load.ts';
+import type { SocketPlan, SocketResult } from './socket-load.ts';
+import { fill as fillPages, pages } from './socket-pages.ts';
 import type { StreamPlan, StreamResult } from './stream-readers.ts';
 import { deliveries } from './webhook-deliveries.ts';
 
@@ -180,20 +181,11 @@ async function held({ pace, token, servers }: Setting): Promise<Pick<UnitCosts, 
     ...{ streams: STREAMS, sampled: 10 },
     ...{ movesPerSecond: MOVES_PER_SECOND, moves: MOVES_PER_SECOND * pace.seconds * 4 },
   });
-  const pages = (count: number, kind: string): Page[] =>
-    Array.from({ length: count }, (_, index) => ({
-      ...{ userId: `${kind}${index}`, groupId: `socket-${index % WATCHERS}` },
-    }));
-  const [movers, watchers] = [pages(MOVERS, 'mover'), pages(WATCHERS, 'watcher')];
-  const groups = [...Map.groupBy([...movers, ...watchers], ({ groupId: id }) => id)].map(([id, own]) => ({
-    ...{ id, name: id },
-    members: own.map(({ userId }) => userId),
-  }));
-  const users = [...movers, ...watchers].map(({ userId: id }) => ({ id }));
-  await send(server, token, 'POST', '/v1/batch', { users, groups });
+  const [movers, watchers] = [pages(MOVERS, WATCHERS, 'mover'), pages(WATCHERS, WATCHERS, 'watcher')];
+  await fillPages(server, token, [...movers, ...watchers]);
   const beforeSockets = await readCounters(servers, pids);
   const sockets = await runBeside<SocketPlan, SocketResult>('socket-load.ts', {
-    ...{ port: server.port, serverPid: server.pid, movers, watchers },
+    ...{ port: server.port, serverPid: server.pid, movers, watchers, locations: 2 },
     ...{ seconds: pace.seconds * 4, movesPerSecond: SOCKET_MOVES_PER_SECOND },
   });
   const socketCost = costOf(beforeSockets, await readCounters(servers, pids), sockets.movesInAll);

@@ -1,48 +1,55 @@
 import { join } from 'node:path';
 import { projectToken } from './credentials.ts';
-import { send } from './http.ts';
 import type { Pace } from './measure.ts';
 import { type Child, freshDirectory, runBeside, startRollcall, startServer } from './processes.ts';
 import { one, print, table, two, verdict, whole } from './report.ts';
-import type { Page, SocketPlan, SocketResult } from './socket-load.ts';
+import { departures } from './socket-departures.ts';
+import { heldOnRedis } from './socket-held-on-redis.ts';
+import type { SocketPlan, SocketResult } from './socket-load.ts';
+import { fill, pages } from './socket-pages.ts';
 
 const GROUPS = 100;
 const MOVERS = 2_000;
+/** Each mover alternates between so many. */
+const LOCATIONS = 2;
 const READERS = 1_000;
 const READ_MOVES_PER_SECOND = 200;
+const CURSOR_GROUPS = 50;
+const CURSORS_EACH = 20;
+const CURSOR_UPDATES_PER_SECOND = 20;
 const HELD = 5_000;
 const IDLE_SECONDS = 15;
 
 const TARGET_SHARE = 0.5;
 const TARGET_RATE = 60_000;
 const TARGET_MICROSECONDS = 13;
+const TARGET_HALF_P99_MS = 5;
 const TARGET_READERS_SHARE = 0.8;
+const TARGET_READERS_P99_MS = 20;
+const TARGET_CURSORS_P99_MS = 200;
 const TARGET_BYTES = 12_000;
 const TARGET_IDLE = 0.05;
 
-/** The socket: moves in many groups, many readers of one group, and many sockets that do nothing. */
-export async function socketPart(
-  { seconds }: Pace,
-  { only, directories }: { only: string; directories: readonly string[] },
-): Promise<void> {
+type Selection = { readonly only: string; readonly directories: readonly string[] };
+
+const MEASUREMENTS: Readonly<
+  Record<string, (pace: Pace, token: string, selection: Selection) => Promise<void>>
+> = {
+  async moves({ seconds }, token, { directories }) {
+    for (const directory of directories) await moves(seconds * 2, token, directory);
+  },
+  readers,
+  cursors,
+  departures,
+  held,
+  'held on Redis': heldOnRedis,
+};
+
+/** The socket: pages that move and pages that watch, many of both; pages that leave; and pages that do nothing. */
+export async function socketPart(pace: Pace, selection: Selection): Promise<void> {
   const token = await projectToken();
-  if ('moves'.includes(only)) for (const directory of directories) await moves(seconds * 2, token, directory);
-  if ('readers'.includes(only)) await readers(seconds * 4, token);
-  if ('held'.includes(only)) await held(token);
-}
-
-const pages = (count: number, groups: number, kind: string): Page[] =>
-  Array.from({ length: count }, (_, index) => ({
-    userId: `${kind}${index}`,
-    groupId: `group${index % groups}`,
-  }));
-
-async function fill(server: Child, token: string, all: readonly Page[]): Promise<void> {
-  const groups = [...Map.groupBy(all, ({ groupId }) => groupId)].map(([id, own]) => ({
-    ...{ id, name: id },
-    members: own.map(({ userId }) => userId),
-  }));
-  await send(server, token, 'POST', '/v1/batch', { users: all.map(({ userId: id }) => ({ id })), groups });
+  for (const [name, measure] of Object.entries(MEASUREMENTS))
+    if (name.includes(selection.only)) await measure(pace, token, selection);
 }
 
 async function moves(seconds: number, token: string, directory: string): Promise<void> {
@@ -53,16 +60,21 @@ async function moves(seconds: number, token: string, directory: string): Promise
   const movers = pages(MOVERS, GROUPS, 'mover');
   const watchers = pages(GROUPS, GROUPS, 'watcher');
   const bare = await startServer('bare-socket-server.ts');
-  const echo = await run({ ...at(bare), movers, watchers: [], isBare: true, seconds });
+  const ofBare = { movers, locations: LOCATIONS, isBare: true, seconds };
+  const echo = await run({ ...at(bare), ...ofBare, watchers: [] });
   await bare.stop();
+  const bareTwice = await startServer('bare-socket-server.ts', String(GROUPS));
+  const twice = await run({ ...at(bareTwice), ...ofBare, watchers });
+  await bareTwice.stop();
   const server = await startRollcall({ directory });
   await fill(server, token, [...movers, ...watchers]);
-  const full = await run({ ...at(server), movers, watchers, seconds });
+  const all = { movers, watchers, locations: LOCATIONS, seconds };
+  const full = await run({ ...at(server), ...all });
   await server.stop();
   const second = await startRollcall({ directory });
   await fill(second, token, [...movers, ...watchers]);
   const movesPerSecond = full.movesPerSecond / 2;
-  const half = await run({ ...at(second), movers, watchers, seconds, movesPerSecond });
+  const half = await run({ ...at(second), ...all, movesPerSecond });
   await second.stop();
   const share = full.movesPerSecond / echo.movesPerSecond;
   const { processorMicroseconds: microseconds } = full;
@@ -71,6 +83,7 @@ async function moves(seconds: number, token: string, directory: string): Promise
     [
       ['bare echo, messages a second', whole(echo.movesPerSecond), '', ''],
       ['bare echo, processor µs of a message', one(echo.processorMicroseconds), '', ''],
+      ['limit: a bare echo and one more write, processor µs', one(twice.processorMicroseconds), '', ''],
       [
         'moves a second',
         whole(full.movesPerSecond),
@@ -85,23 +98,33 @@ async function moves(seconds: number, token: string, directory: string): Promise
         verdict(microseconds <= TARGET_MICROSECONDS),
       ],
       ['events of the watchers a second', whole(full.eventsPerSecond), '', ''],
+      ['from a move to its answer at the full rate, p50 ms', two(full.p50), '', ''],
+      ['from a move to its answer at the full rate, p99 ms', two(full.p99), '', ''],
       ['processor µs at half of the rate', one(half.processorMicroseconds), '', ''],
       ['from a move to its answer at half of the rate, p50 ms', two(half.p50), '', ''],
-      ['from a move to its answer at half of the rate, p99 ms', two(half.p99), '', ''],
+      [
+        'from a move to its answer at half of the rate, p99 ms',
+        two(half.p99),
+        `≤ ${TARGET_HALF_P99_MS}`,
+        verdict(half.p99 <= TARGET_HALF_P99_MS),
+      ],
     ],
   );
 }
 
-async function readers(seconds: number, token: string): Promise<void> {
+async function readers({ seconds }: Pace, token: string): Promise<void> {
   print(`### Socket: ${whole(READERS)} readers of one group, ${READ_MOVES_PER_SECOND} moves a second`);
   print();
   const movers = pages(10, 1, 'mover');
   const watchers = pages(READERS, 1, 'watcher');
   const server = await startRollcall();
   await fill(server, token, [...movers, ...watchers]);
-  const plan = { ...at(server), movers, watchers, seconds, movesPerSecond: READ_MOVES_PER_SECOND };
-  const { processorShare, eventsPerSecond } = await run(plan);
+  const result = await run({
+    ...{ ...at(server), movers, watchers, readsEvents: true },
+    ...{ seconds: seconds * 4, movesPerSecond: READ_MOVES_PER_SECOND },
+  });
   await server.stop();
+  const { processorShare, eventsPerSecond, events, eventsDue, eventP50, eventP99 } = result;
   table(
     ['what', 'measured', 'target', ''],
     [
@@ -112,11 +135,61 @@ async function readers(seconds: number, token: string): Promise<void> {
         verdict(processorShare <= TARGET_READERS_SHARE),
       ],
       ['events of all readers a second', whole(eventsPerSecond), '', ''],
+      ['events delivered of those due', whole(events), whole(eventsDue), verdict(events === eventsDue)],
+      ['from a move to its event, p50 ms', two(eventP50), '', ''],
+      [
+        'from a move to its event, p99 ms',
+        two(eventP99),
+        `≤ ${TARGET_READERS_P99_MS}`,
+        verdict(eventP99 <= TARGET_READERS_P99_MS),
+      ],
+      levelRow(result),
     ],
   );
 }
 
-async function held(token: string): Promise<void> {
+async function cursors({ seconds }: Pace, token: string): Promise<void> {
+  const rate = CURSOR_UPDATES_PER_SECOND;
+  print(
+    `### Socket: ${CURSORS_EACH} cursors in each of ${CURSOR_GROUPS} groups, ${rate} updates a second of each`,
+  );
+  print();
+  const movers = pages(CURSOR_GROUPS * CURSORS_EACH, CURSOR_GROUPS, 'cursor');
+  const server = await startRollcall();
+  await fill(server, token, movers);
+  const result = await run({
+    ...{ ...at(server), movers, watchers: [], moversWatch: true, change: 'data', readsEvents: true },
+    ...{ seconds: seconds * 4, movesPerSecond: movers.length * rate },
+  });
+  await server.stop();
+  const { movesPerSecond, processorShare, eventsPerSecond, events, eventsDue, eventP50, eventP99 } = result;
+  table(
+    ['what', 'measured', 'target', ''],
+    [
+      [`updates a second of ${whole(movers.length * rate)}`, whole(movesPerSecond), '', ''],
+      ['share of a core', two(processorShare), '', ''],
+      ['events of all readers a second', whole(eventsPerSecond), '', ''],
+      ['events delivered of one for each update and reader', two(events / eventsDue), '', ''],
+      ['from an update to its event, or a later one of the cursor, p50 ms', two(eventP50), '', ''],
+      [
+        'from an update to its event, or a later one of the cursor, p99 ms',
+        two(eventP99),
+        `≤ ${TARGET_CURSORS_P99_MS}`,
+        verdict(eventP99 <= TARGET_CURSORS_P99_MS),
+      ],
+      levelRow(result),
+    ],
+  );
+}
+
+const levelRow = ({ readers: count, levelReaders }: SocketResult) => [
+  "readers whose state in the end is the server's reading",
+  whole(levelReaders),
+  whole(count),
+  verdict(levelReaders === count),
+];
+
+async function held(_pace: Pace, token: string): Promise<void> {
   print(`### Socket: ${whole(HELD)} sockets that watch and hold a presence`);
   print();
   const memoryFile = join(freshDirectory(), 'memory.json');

@@ -51,11 +51,24 @@ export async function rowsOf(url: string, text: string, ...values: unknown[]): P
 }
 
 /** Bytes of Redis' memory for data. */
-export async function redisMemory(): Promise<number> {
+export const redisMemory = async (): Promise<number> => {
+  const read = await redisNumbers('memory');
+  return read('used_memory_dataset');
+};
+
+/** Processor time of Redis and all its threads so far, in seconds. */
+export const redisProcessorSeconds = async (): Promise<number> => {
+  const read = await redisNumbers('cpu');
+  return read('used_cpu_user') + read('used_cpu_sys');
+};
+
+/** Reads the numbers of a section of Redis' INFO by their names. */
+async function redisNumbers(section: string): Promise<(name: string) => number> {
   const client = new Redis(redisUrl());
-  const text = await client.info('memory');
+  const text = await client.info(section);
   client.disconnect();
-  return Number(/^used_memory_dataset:(\d+)/m.exec(text)?.[1]);
+  const lines = new Map(text.split('\r\n').map((line) => line.split(':') as [string, string]));
+  return (name) => Number(lines.get(name));
 }
 
 async function removeKeys(prefix: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 
 const TEXT = 0x81;
+const CLOSE = 0x88;
 const PING = 0x89;
 const PONG = 0x8a;
 const MASKED = 0x80;
@@ -10,6 +11,8 @@ const MASK_BYTES = 4;
 const REF = 'r'.charCodeAt(0);
 const QUOTE = '"'.charCodeAt(0);
 const HEAD_END = '\r\n\r\n';
+/** Status 1000 of a close: the page has ended as it should. */
+const NORMAL_CLOSURE = '\x03\xe8';
 /** So many connections are opened at once: the accept queue of the system, and the server's bound on sockets that log in. */
 const OPENED_AT_ONCE = 50;
 
@@ -24,16 +27,21 @@ export function clientFrame(text: string, kind = TEXT): Buffer {
   return Buffer.concat([head, payload]);
 }
 
+/** Gets the bytes of a message that is no answer, or of the last fragment of one. */
+export type OnEvent = (bytes: Buffer, from: number, end: number) => void;
+
 export class BenchSocket {
   /** How many messages, or last fragments of one, were no answers. */
   events = 0;
   onAnswer: () => void = () => {};
   readonly #socket: Socket;
+  readonly #onEvent: OnEvent | undefined;
   #rest: Buffer = Buffer.alloc(0);
   #onHead: (() => void) | null;
 
-  constructor(port: number, onHead: () => void, onError: (error: Error) => void) {
+  constructor(port: number, onHead: () => void, onError: (error: Error) => void, onEvent?: OnEvent) {
     this.#onHead = onHead;
+    this.#onEvent = onEvent;
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true });
     this.#socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     this.#socket.once('error', onError);
@@ -55,6 +63,21 @@ export class BenchSocket {
     this.onAnswer = resolve;
     this.send(clientFrame(JSON.stringify(frame)));
     return promise;
+  }
+
+  /** Ends the connection as a page does that is left. */
+  close(): void {
+    this.send(clientFrame(NORMAL_CLOSURE, CLOSE));
+  }
+
+  /** Ends the connection with a reset. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Answers nothing any more, pings neither. The connection stays open. */
+  vanish(): void {
+    this.#socket.pause();
   }
 
   #receive(chunk: Buffer): void {
@@ -89,20 +112,27 @@ export class BenchSocket {
     else if (kind === TEXT && bytes[from + 2] === REF) {
       if (bytes[end - 2] === QUOTE) throw new Error(bytes.toString('utf8', from, end));
       this.onAnswer();
-    } else if ((kind & MASKED) !== 0) this.events += 1;
+    } else if ((kind & MASKED) !== 0) {
+      this.events += 1;
+      this.#onEvent?.(bytes, from, end);
+    }
   }
 }
 
-/** Opens so many sockets, each with the frames that `first` gives, one after the other. */
+/**
+ * Opens so many sockets, each with the frames that `first` gives, one after the other; `onEvent` makes what each of them gives its
+ * events to.
+ */
 export async function openSockets(
   port: number,
   count: number,
   first: (index: number) => Promise<readonly object[]>,
+  onEvent: (index: number) => OnEvent | undefined = () => undefined,
 ): Promise<BenchSocket[]> {
   const sockets: BenchSocket[] = [];
   const open = async (index: number) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const socket = new BenchSocket(port, resolve, reject);
+    const socket = new BenchSocket(port, resolve, reject, onEvent(index));
     sockets[index] = socket;
     await promise;
     for (const frame of await first(index)) await socket.ask(frame);

@@ -1,14 +1,17 @@
 /**
- * Pages with sockets, in one process: those who move, each at most as often as the server accepts, and those who watch.
+ * Pages with sockets, in one process: those that update where they are, and those that watch.
  * Reads a {@link SocketPlan} as JSON from the file named by its argument; prints a {@link SocketResult} as JSON.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { mintClientToken } from '../packages/server/src/auth/sign.ts';
-import { PROJECT } from './credentials.ts';
-import { pause } from './event-stream.ts';
+import { projectToken } from './credentials.ts';
+import { agesOf, pause } from './event-stream.ts';
+import { read } from './http.ts';
 import { processorSeconds } from './processor-time.ts';
 import { residentBytes } from './resident-bytes.ts';
-import { type BenchSocket, clientFrame, openSockets } from './socket-client.ts';
+import { openSockets } from './socket-client.ts';
+import { type Change, MovingPages, stampedFrame } from './socket-moves.ts';
+import { authFrame, type Page } from './socket-pages.ts';
+import { SocketReaders } from './socket-readers.ts';
 
 export interface SocketPlan {
   readonly port: number;
@@ -18,18 +21,19 @@ export interface SocketPlan {
   readonly watchers: readonly Page[];
   /** The movers watch too. */
   readonly moversWatch?: boolean;
+  /** What a move changes. Default: the location. */
+  readonly change?: Change;
+  /** Each mover alternates between so many locations. Default: it never comes back. */
+  readonly locations?: number;
+  /** The events are read, timed, and compared with the server's reading. The locations must be different ones. */
+  readonly readsEvents?: boolean;
   /** Frames are sent back as they are: nobody logs in. */
   readonly isBare?: boolean;
   readonly seconds: number;
-  /** Default: as many as the server answers, with this many under way. */
+  /** Default: as many as the server answers, with a number of them under way. */
   readonly movesPerSecond?: number;
   /** Where the server writes its memory after a collection, see collect-on-signal.ts. */
   readonly memoryFile?: string;
-}
-
-export interface Page {
-  readonly userId: string;
-  readonly groupId: string;
 }
 
 export interface SocketResult {
@@ -43,38 +47,42 @@ export interface SocketResult {
   readonly p50: number;
   readonly p99: number;
   readonly eventsPerSecond: number;
+  readonly events: number;
+  /** One of each move for each reader of its group. */
+  readonly eventsDue: number;
+  /** From the time when a move was due to the event with it, or with a later move of its page, in milliseconds. */
+  readonly eventP50: number;
+  readonly eventP99: number;
+  readonly readers: number;
+  /** The readers whose state in the end is the server's reading. */
+  readonly levelReaders: number;
   /** Of each socket, after a collection: heap and buffers; resident. */
   readonly heapBytes: number;
   readonly residentBytes: number;
 }
 
-const UNDER_WAY_MAX = 256;
 /** Before the measurement, so many moves are made as fast as they can be, for so long at most: the server compiles its code. */
 const WARM_UP_MOVES = 60_000;
 const WARM_UP_MAX_SECONDS = 20;
-/** Each mover sends less often than the server allows. */
-const MOVE_INTERVAL_MS = 22;
-/** A mover alternates between so many prepared locations. */
-const LOCATIONS = 2;
+/** How long readers have to get the last events, in milliseconds. */
+const LEVEL_WITHIN_MS = 10_000;
 
 const plan = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as SocketPlan;
+const { movers, watchers, moversWatch = false, change = 'location' } = plan;
+const reading = moversWatch ? [...watchers, ...movers] : watchers;
+const readers = plan.readsEvents === true ? new SocketReaders(reading.length, movers.length) : null;
 
-async function firstFrames({ userId, groupId }: Page, watches: boolean, holds: boolean): Promise<object[]> {
+async function firstFrames(page: Page, watches: boolean, holds: readonly object[]): Promise<object[]> {
   if (plan.isBare === true) return [];
-  const token = await mintClientToken(userId, groupId)(PROJECT.id, PROJECT.secret, Date.now());
-  return [
-    { op: 'auth', ref: 1, token },
-    ...(watches ? [{ op: 'watch', ref: 2 }] : []),
-    ...(holds ? [moveFrame(0, 0)] : []),
-  ];
+  const watch = { op: 'watch', ref: 2, ...(change === 'data' && { expand: 'data' }) };
+  return [await authFrame(page), ...(watches ? [watch] : []), ...holds];
 }
 
-const moveFrame = (mover: number, location: number) => ({
-  ref: 3 + location,
-  op: 'present',
-  location: { page: 'the page', paragraph: `paragraph-${mover}-${location}` },
-  exclusiveWithin: { page: 'the page' },
-});
+/** What the reader of this number does with its events. */
+const onEventOf = (reader: number) =>
+  readers === null
+    ? undefined
+    : (bytes: Buffer, from: number, end: number) => readers.receive(reader, bytes, from, end);
 
 interface Memory {
   readonly used: number;
@@ -92,93 +100,81 @@ async function memory(): Promise<Memory> {
   return { used: heapUsed + external, resident: residentBytes(serverPid) };
 }
 
-/** Sends moves until the time is over, or so many; resolves to how long they took. */
-async function move(
-  movers: readonly BenchSocket[],
-  seconds: number,
-  movesPerSecond: number | undefined,
-  movesMax: number,
-): Promise<number[]> {
-  const frames = movers.map((_, mover) =>
-    Array.from({ length: LOCATIONS }, (_, index) => clientFrame(JSON.stringify(moveFrame(mover, index)))),
-  );
-  const dueAt = new Float64Array(movers.length);
-  const sentAt = new Float64Array(movers.length).fill(-1_000);
-  const isBusy = new Uint8Array(movers.length);
-  const latencies: number[] = [];
-  const begin = performance.now();
-  const end = begin + seconds * 1_000;
-  const intervalMs = movesPerSecond === undefined ? 0 : 1_000 / movesPerSecond;
-  let next = 0;
-  let moves = 0;
-  let underWay = 0;
-  let due = begin;
-  for (const [mover, socket] of movers.entries())
-    socket.onAnswer = () => {
-      if (isBusy[mover] === 0) return;
-      isBusy[mover] = 0;
-      underWay -= 1;
-      latencies.push(performance.now() - (dueAt[mover] as number));
-    };
-  const mayMove = (now: number) =>
-    (intervalMs > 0 || underWay < UNDER_WAY_MAX) &&
-    now < end &&
-    moves < movesMax &&
-    due <= now &&
-    isBusy[next] === 0 &&
-    (plan.isBare === true || now - (sentAt[next] as number) >= MOVE_INTERVAL_MS);
+const numbersIn = (all: readonly Page[], groupId: string) =>
+  [...all.keys()].filter((index) => all[index]?.groupId === groupId);
+
+/** How many readers have what the server reads. Waits until all of them do, for a time. */
+async function countLevel(): Promise<number> {
+  if (readers === null) return 0;
+  const token = await projectToken();
+  const end = performance.now() + LEVEL_WITHIN_MS;
   for (;;) {
-    let now = performance.now();
-    while (mayMove(now)) {
-      dueAt[next] = intervalMs > 0 ? due : now;
-      sentAt[next] = now;
-      isBusy[next] = 1;
-      underWay += 1;
-      (movers[next] as BenchSocket).send(
-        frames[next]?.[(Math.floor(moves / movers.length) % LOCATIONS) ^ 1] as Buffer,
-      );
-      next = next + 1 === movers.length ? 0 : next + 1;
-      moves += 1;
-      due += intervalMs;
-      now = performance.now();
+    let level = 0;
+    for (const group of new Set(reading.map(({ groupId }) => groupId))) {
+      const presence = await read(plan, token, `/v1/groups/${group}/presence?expand=data`);
+      const bytes = Buffer.from(JSON.stringify(presence));
+      level += readers.countLevel(numbersIn(reading, group), numbersIn(movers, group), bytes);
     }
-    if ((now >= end || moves >= movesMax) && (underWay === 0 || now > end + 5_000)) break;
-    await new Promise(setImmediate);
+    if (level === reading.length || performance.now() > end) return level;
+    await pause(50);
   }
-  return latencies;
 }
 
 const before = await memory();
-const watching = await openSockets(plan.port, plan.watchers.length, (index) =>
-  firstFrames(plan.watchers[index] as Page, true, false),
+const watching = await openSockets(
+  plan.port,
+  watchers.length,
+  (index) => firstFrames(watchers[index] as Page, true, []),
+  onEventOf,
 );
-const moving = await openSockets(plan.port, plan.movers.length, (index) =>
-  firstFrames(plan.movers[index] as Page, plan.moversWatch === true, true),
+const moving = await openSockets(
+  plan.port,
+  movers.length,
+  (index) => firstFrames(movers[index] as Page, moversWatch, [stampedFrame(index, change).first]),
+  (index) => (moversWatch ? onEventOf(watchers.length + index) : undefined),
 );
 await pause(1_000);
 const after = await memory();
-const sockets = watching.length + moving.length;
-const warmUp =
-  plan.movesPerSecond === 0 ? [] : await move(moving, WARM_UP_MAX_SECONDS, undefined, WARM_UP_MOVES);
-const eventsSeen = () => watching.reduce((sum, one) => sum + one.events, 0);
+const pages = new MovingPages(moving, {
+  change,
+  different: plan.locations,
+  isBare: plan.isBare === true,
+  onMove: (page, dueAt) => readers?.updated(page, dueAt),
+});
+const { seconds: plannedSeconds, movesPerSecond } = plan;
+const isIdle = movesPerSecond === 0;
+const warmUp = isIdle ? [] : await pages.move({ seconds: WARM_UP_MAX_SECONDS, movesMax: WARM_UP_MOVES });
+await countLevel();
+if (readers !== null) readers.ages = [];
+const eventsSeen = () =>
+  [...watching, ...(moversWatch ? moving : [])].reduce((sum, one) => sum + one.events, 0);
 const eventsBefore = eventsSeen();
 const processorBefore = processorSeconds(plan.serverPid);
 const begun = performance.now();
 let latencies: number[] = [];
-if (plan.movesPerSecond === 0) await pause(plan.seconds * 1_000);
-else latencies = await move(moving, plan.seconds, plan.movesPerSecond, Number.POSITIVE_INFINITY);
+if (isIdle) await pause(plannedSeconds * 1_000);
+else latencies = await pages.move({ seconds: plannedSeconds, movesPerSecond });
 const seconds = (performance.now() - begun) / 1_000;
 const processorTime = processorSeconds(plan.serverPid) - processorBefore;
-const sorted = Float64Array.from(latencies).sort();
-const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+const eventsInTime = eventsSeen() - eventsBefore;
+const levelReaders = await countLevel();
+const sockets = watching.length + moving.length;
+const answers = agesOf(latencies);
+const events = agesOf(readers?.ages ?? []);
 const result: SocketResult = {
   movesInAll: warmUp.length + latencies.length,
-  movesPerSecond: sorted.length / seconds,
-  processorMicroseconds: (processorTime * 1e6) / sorted.length,
+  movesPerSecond: latencies.length / seconds,
+  processorMicroseconds: (processorTime * 1e6) / latencies.length,
   processorShare: processorTime / seconds,
-  p50: at(0.5),
-  p99: at(0.99),
-  eventsPerSecond: (eventsSeen() - eventsBefore) / seconds,
+  p50: answers.p50,
+  p99: answers.p99,
+  eventsPerSecond: eventsInTime / seconds,
+  events: eventsSeen() - eventsBefore,
+  eventsDue: (latencies.length * reading.length) / new Set(movers.map(({ groupId }) => groupId)).size,
+  eventP50: events.p50,
+  eventP99: events.p99,
+  readers: reading.length,
+  levelReaders,
   heapBytes: (after.used - before.used) / sockets,
   residentBytes: (after.resident - before.resident) / sockets,
 };
