@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { mergeEntries } from '../../src/realtime/events/merge-entries.ts';
 import {
   arrived,
+  dataOf,
   departed,
   durable,
   type Entry,
@@ -21,6 +22,7 @@ const SEEDS =
     ? Array.from({ length: 300 }, (_, index) => index + 1)
     : [Number(process.env.ROLLCALL_TEST_SEED)];
 const LOCATIONS = ['A', 'B', 'C', 'D'].map((page) => JSON.stringify({ page }));
+const DATA = ['{"x":1}', '{"x":2}', null];
 const USERS = ['ann', 'bob', 'cid'];
 const AT = Date.UTC(2026, 0, 1);
 
@@ -37,7 +39,7 @@ function read(model: ReaderModel, list: readonly Entry[], to: number): ReaderMod
   return model;
 }
 
-/** Makes consistent lists of entries: users leave only locations at which they are, and arrive only at others. */
+/** Makes consistent lists of entries: users leave only locations at which they are and have data only there, and arrive only at others. */
 class Changes {
   readonly #random: Random;
   readonly #there = new Map<string, Set<string>>(USERS.map((id) => [id, new Set()]));
@@ -69,6 +71,8 @@ class Changes {
     if (kind === 1) return departed(userId, location, 'removed', true);
     if (kind < 5 && there.delete(location))
       return departed(userId, location, this.#random.pick(['absent', 'expired']));
+    if (kind > 7 && there.size > 0)
+      return dataOf(userId, this.#random.pick([...there]), this.#random.pick(DATA));
     const from = left.length > 0 && this.#random.chance(0.6) ? this.#random.pick(left) : null;
     const isNew = !there.has(location);
     if (from === null && !isNew) return durable(userId, location, AT + this.#offset);
@@ -86,9 +90,9 @@ describe('merged events', () => {
       const before = changes.list(random.below(12));
       const list = changes.list(random.below(16));
       const { offset } = changes;
-      const start = () => read(new ReaderModel(), before, offset);
+      const start = () => read(new ReaderModel(true), before, offset);
       const whole = read(start(), list, offset).entries();
-      const short = mergeEntries(list);
+      const short = mergeEntries(list, true);
       assert.deepEqual(read(start(), short, offset).entries(), whole);
       assert.ok(short.length <= list.length);
       assert.deepEqual(
@@ -105,10 +109,10 @@ describe('merged events', () => {
       const before = changes.list(random.below(12));
       const list = changes.list(1 + random.below(16));
       const { offset } = changes;
-      const whole = read(read(new ReaderModel(), before, offset), list, offset).entries();
+      const whole = read(read(new ReaderModel(true), before, offset), list, offset).entries();
       const parser = new EventParser();
-      parser.take(entryEvents(mergeEntries(list), idAt, offset).map(eventBlock).join(''));
-      const reader = read(new ReaderModel(), before, offset);
+      parser.take(entryEvents(mergeEntries(list, true), idAt, offset).map(eventBlock).join(''));
+      const reader = read(new ReaderModel(true), before, offset);
       let known = Math.min(...list.map((entry) => entry.offset)) - 1;
       for (const event of parser.events.slice(0, random.below(parser.events.length + 1))) {
         reader.take(event);
@@ -143,6 +147,51 @@ describe('several events of one user', () => {
   test('a user who moved and then departed has one departed event with the last reason', () => {
     const events = merged(arrived('ann', at('B'), at('A')), departed('ann', at('B'), 'expired'));
     assert.deepEqual(events, [departed('ann', at('A'), 'expired')]);
+  });
+
+  test('of several data of a location the last ones are sent, and data of other locations beside them', () => {
+    const [first, second] = ['{"x":1}', '{"x":2}'];
+    const moves = mergeEntries(
+      entries(
+        dataOf('ann', at('A'), first),
+        dataOf('ann', at('B'), first),
+        dataOf('ann', at('A'), second),
+        dataOf('ann', at('B'), null),
+      ),
+      true,
+    );
+    assert.deepEqual(moves, [
+      { offset: 1, event: dataOf('ann', at('A'), second) },
+      { offset: 1, event: dataOf('ann', at('B'), null) },
+    ]);
+  });
+
+  test('a user who moved has the data of the last location, and none of those before', () => {
+    const moves = mergeEntries(
+      entries(
+        dataOf('ann', at('A'), '{"x":1}'),
+        arrived('ann', at('B'), at('A')),
+        dataOf('ann', at('B'), '{"x":2}'),
+      ),
+      true,
+    );
+    assert.deepEqual(
+      moves.map(({ event }) => event),
+      [arrived('ann', at('B'), at('A')), dataOf('ann', at('B'), '{"x":2}')],
+    );
+  });
+
+  test('a user who left a location with data and is back without has one data event with null', () => {
+    const moves = mergeEntries(entries(departed('ann', at('A'), 'expired'), arrived('ann', at('A'))), true);
+    assert.deepEqual(
+      moves.map(({ event }) => event),
+      [dataOf('ann', at('A'), null)],
+    );
+  });
+
+  test('a reader without expand=data is sent no merged data', () => {
+    const list = entries(dataOf('ann', at('A'), '{"x":1}'), dataOf('ann', at('A'), '{"x":2}'));
+    assert.deepEqual(mergeEntries(list), []);
   });
 
   test('of several durable locations of a user the last one is sent', () => {

@@ -6,6 +6,7 @@ import { Browser, clientToken } from '../support/browser.ts';
 import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import type { Presence } from '../support/presence-client.ts';
 import { StreamReader } from '../support/stream-reader.ts';
+import { until } from '../support/waiting.ts';
 
 const streams = new StreamCase();
 const SITE = { exclusiveWithin: { site: 's' } };
@@ -211,17 +212,28 @@ describe('connectionID of a client presence stream', () => {
     return reader;
   };
 
+  /** Closes a stream, and waits until the server has noticed it: only `others` are open then. */
+  const closed = async (reader: StreamReader, others: number) => {
+    reader.close();
+    await until('the server to notice it', async () => {
+      const { text } = await streams.server.bare('GET', '/metrics');
+      return text.includes(`\nrollcall_presence_streams ${others}\n`);
+    });
+  };
+
   test('what a connectionID holds is released 2 s after its stream closes, and nothing else of the user', async () => {
     const p = await streams.presence('a', 'b');
     const watcher = await streams.watch(p);
     const reader = await open(p, 'tab');
     await put(p, { location: PAGE_1, connectionID: 'tab' });
     await put(p, { location: PAGE_2, connectionID: 'other' });
-    reader.close();
-    // The server notices the close when it comes; presence without a release would last 30 seconds.
-    for (let seconds = 0; seconds < 20 && watcher.events.length < 4; seconds += 1)
-      await p.pass(streams.clock, 1);
+    await closed(reader, 1);
+    await p.pass(streams.clock, 1);
+    streams.clock.move(999);
+    assert.deepEqual(await p.locationsOf('a'), [PAGE_1, PAGE_2]);
+    streams.clock.move(1);
     assert.deepEqual(await p.locationsOf('a'), [PAGE_2]);
+    await p.pass(streams.clock, 1);
     assert.deepEqual((await watcher.changes(3)).map(bare)[2], {
       ...{ type: 'departed', id: 'a', location: PAGE_1 },
       reason: 'expired',
@@ -233,10 +245,12 @@ describe('connectionID of a client presence stream', () => {
     const first = await open(p, 'tab');
     const second = await open(p, 'tab');
     await put(p, { location: PAGE_1, connectionID: 'tab' });
-    first.close();
+    await closed(first, 1);
     await p.pass(streams.clock, 4);
     assert.deepEqual(await p.locationsOf('a'), [PAGE_1]);
-    second.close();
+    await closed(second, 0);
+    await p.pass(streams.clock, 1);
+    streams.clock.move(999);
     const third = await open(p, 'tab');
     await p.pass(streams.clock, 4);
     assert.deepEqual(await p.locationsOf('a'), [PAGE_1]);

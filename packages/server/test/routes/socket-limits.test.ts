@@ -8,7 +8,7 @@ import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
 import { withServer } from '../support/server.ts';
-import { SocketClient, withSockets } from '../support/socket-client.ts';
+import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
 
 const WAITING = 3;
@@ -121,6 +121,17 @@ describe('hostile frames', () => {
       for (let part = 0; part < 1_000; part += 1) ws.send('', { fin: false });
     }));
 
+  test('200 frames at once are answered', async () => {
+    const { url } = await seeded();
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.open(url));
+      for (let count = 0; count < limits.SOCKET_FRAMES_BURST; count += 1) socket.send('{}');
+      await socket.until('the answers', () => socket.frames.length === limits.SOCKET_FRAMES_BURST);
+      assert.ok(socket.frames.every(({ error }) => error === 'missing_authorization_header'));
+      assert.equal(socket.close, null);
+    });
+  });
+
   test('more than 200 frames at once close the socket with 4429, pings too', async () => {
     await closesWith(4429, (socket) => {
       for (let count = 0; count < limits.SOCKET_FRAMES_BURST + 50; count += 1) socket.send('{}');
@@ -136,10 +147,7 @@ describe('hostile frames', () => {
       const socket = await keep(SocketClient.of(project, 'a', 'g'));
       await socket.ok('present', { location: { page: '1' } });
       socket.ws.pause();
-      const { url } = project;
-      const count = async () =>
-        Number(/^rollcall_sockets (\d+)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
-      await until('the server to close it', async () => (await count()) === 0);
+      await until('the server to close it', async () => (await openSockets(project)) === 0);
       await until('its user to be absent', async () => {
         const { users } = expectOk(await project.get('/v1/groups/g/presence')) as { users: object[] };
         return users.length === 0;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { WebSocket } from 'ws';
 import { Browser } from './browser.ts';
+import { send } from './http-client.ts';
 import type { Project } from './project-client.ts';
 import { Arrivals } from './waiting.ts';
 
@@ -119,6 +120,12 @@ export class SocketClient {
     assert.equal(close.code, code, close.reason);
     if (reason !== undefined) assert.equal(close.reason, reason);
   }
+}
+
+/** The sockets that the server counts as open, by its metrics: of a broken one the server learns after the client. */
+export async function openSockets({ url }: { readonly url: string }): Promise<number> {
+  const { text } = await send(url, 'GET', '/metrics');
+  return Number(/^rollcall_sockets (\d+)$/m.exec(text)?.[1]);
 }
 
 /** Closes all sockets that `use` opens by `keep`. */

@@ -1,0 +1,110 @@
+/** How long what a socket holds stays when its connection breaks, and how long a socket may wait for auth, to the millisecond. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
+import { expectOk } from '../support/expect.ts';
+import { MovedClock } from '../support/moved-clock.ts';
+import { oneServer } from '../support/one-server.ts';
+import { Presence } from '../support/presence-client.ts';
+import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
+
+const clock = new MovedClock(Date.now());
+// The clock passes half a minute while a socket sends nothing.
+const server = oneServer({ clock, settings: { socketTimeoutSeconds: 300 } });
+const AT = { page: '1' };
+const THERE = { page: '2' };
+/** A lease of presence that is not renewed is over by then. */
+const LIFE_SECONDS = 35;
+
+/** Resets the connection of a socket, and waits until the server has noticed it: only `others` are open then. */
+async function reset(p: Presence, { ws }: SocketClient, others: number): Promise<void> {
+  (ws as unknown as { _socket: Socket })._socket.resetAndDestroy();
+  await until('the server to notice it', async () => (await openSockets(p.project)) === others);
+}
+
+/** A watcher of the group, who is user b. */
+async function watcherOf({ project }: Presence): Promise<SocketClient> {
+  const watcher = await SocketClient.of(project, 'b', 'g');
+  await watcher.ok('watch');
+  await watcher.event('snapshot');
+  return watcher;
+}
+
+describe('a connection that is reset', () => {
+  for (const [what, fields] of [
+    ['without a connectionID', {}],
+    ['with a connectionID', { connectionID: 'page-1' }],
+  ] as const) {
+    test(`a socket ${what} whose connection is reset is released after 2 s, and not before`, async () => {
+      const p = await Presence.inNewProject(server);
+      await withSockets(async (keep) => {
+        const watcher = await keep(watcherOf(p));
+        const socket = await keep(SocketClient.of(p.project, 'a', 'g', fields));
+        await socket.ok('present', { location: AT });
+        await watcher.event('arrived');
+        await reset(p, socket, 1);
+        await p.pass(clock, 1);
+        clock.move(999);
+        assert.deepEqual(await p.locationsOf('a'), [AT]);
+        clock.move(1);
+        assert.deepEqual(await p.locationsOf('a'), []);
+        await p.pass(clock, 1);
+        const { data } = await watcher.event('departed');
+        assert.deepEqual([data.id, data.location], ['a', AT]);
+      });
+    });
+  }
+
+  test('a connectionID that is back within 2 s keeps its holds, and nobody sees a departure', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const watcher = await keep(watcherOf(p));
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT });
+      await watcher.event('arrived');
+      await reset(p, first, 1);
+      await p.pass(clock, 1);
+      clock.move(999);
+      const back = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await p.pass(clock, LIFE_SECONDS);
+      assert.deepEqual(await p.locationsOf('a'), [AT]);
+      expectOk(await Browser.of(p.project, 'b', 'g').putPresence({ location: THERE }));
+      assert.equal((await watcher.event('arrived')).data.id, 'b', 'nothing was sent in between');
+      // It holds the location as the first socket did.
+      back.ws.close();
+      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
+  });
+
+  test('a connectionID that is back after 2 s has lost its holds', async () => {
+    const p = await Presence.inNewProject(server);
+    const page = { connectionID: 'page-1' };
+    await withSockets(async (keep) => {
+      const first = await keep(SocketClient.of(p.project, 'a', 'g', page));
+      await first.ok('present', { location: AT });
+      await reset(p, first, 0);
+      await p.pass(clock, 3);
+      await keep(SocketClient.of(p.project, 'a', 'g', page));
+      assert.deepEqual(await p.locationsOf('a'), []);
+    });
+  });
+});
+
+test('a socket without auth is closed with 4408 after 5 s, and not before; one that logs in stays open', async () => {
+  const p = await Presence.inNewProject(server);
+  await withSockets(async (keep) => {
+    const waiting = await keep(SocketClient.open(p.project.url));
+    const late = await keep(SocketClient.open(p.project.url));
+    clock.move(5_000);
+    await waiting.fails('missing_authorization_header', 'watch');
+    await late.ok('auth', { token: Browser.of(p.project, 'a', 'g').token });
+    // The server checks once a second.
+    clock.move(1_000);
+    await waiting.closes(4408);
+    clock.move(10_000);
+    await late.ok('watch');
+  });
+});
