@@ -111,6 +111,7 @@ export async function createServices(
     heldPresence,
     store,
     broker,
+    record,
     conversation: new ClientConversation({ ...services, clients }),
     readiness: new Readiness(engine),
     pageTokens,

@@ -56,7 +56,9 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
      * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
      */
     authenticateClient: client.authenticate,
-    /** The same, with the times at which the token ends; never from the cache. */
+    /** The same as {@link authenticate}, with the times at which the token ends; never from the cache. */
+    verify: data.resolve,
+    /** The same as {@link authenticateClient}, with the times at which the token ends; never from the cache. */
     verifyClient: client.resolve,
     /** The caller of `/v1/projects`, which only a customer token opens. @throws ServiceError 401 (a rejection) */
     async authenticateCustomer(header: string | undefined): Promise<CustomerCaller> {

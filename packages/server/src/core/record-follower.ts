@@ -29,14 +29,16 @@ interface Parts {
 export interface RecordListener {
   /** What was recorded under one of the topics. It can be called again with what it has had. */
   onNews(topic: Topic, news: News): void;
-  /** Records may have been missed: they were removed, were too many, or the store came back older. */
+  /** Records may have been missed: they or the project were removed, they were too many, or the store came back older. */
   onGap(): void;
 }
+
+type ReadTo = Pick<ChangeReading, 'epoch' | 'newest' | 'projectExists'>;
 
 interface Followed {
   readonly listeners: Map<Topic, Set<RecordListener>>;
   /** Up to which position the record was read; null before the first reading. */
-  read: Pick<ChangeReading, 'epoch' | 'newest'> | null;
+  read: ReadTo | null;
 }
 
 /**
@@ -108,7 +110,7 @@ export class RecordFollower {
     const topics = [...followed.listeners.keys()];
     const found = read === null ? null : await this.#readFrom(project, topics, read);
     if (found !== null) {
-      followed.read = { ...found, epoch: read?.epoch as string };
+      followed.read = { ...(read as ReadTo), newest: found.newest };
       await this.#notify(followed, newsOf(found.records));
       return;
     }
@@ -122,7 +124,7 @@ export class RecordFollower {
   async #readFrom(
     project: ProjectKey,
     topics: readonly Topic[],
-    from: Pick<ChangeReading, 'epoch' | 'newest'>,
+    from: ReadTo,
   ): Promise<{ newest: number; records: readonly ChangeRecord[] } | null> {
     const records: ChangeRecord[] = [];
     let newest = Number.POSITIVE_INFINITY;
@@ -131,7 +133,8 @@ export class RecordFollower {
         const reading = await this.#parts.store.changes.readTopics(project, some, after, RECORDS_AT_ONCE);
         const isGap =
           reading.epoch !== from.epoch || reading.removedTo > from.newest || reading.newest < from.newest;
-        if (isGap || records.length > RECORDS_MAX) return null;
+        const isRemoved = from.projectExists && !reading.projectExists;
+        if (isGap || isRemoved || records.length > RECORDS_MAX) return null;
         records.push(...reading.records);
         const last = reading.records.at(-1);
         if (last !== undefined) after = last.position;

@@ -2,6 +2,7 @@ import { type Topic, topicOf, topicOfRecord } from '../store/change-topics.ts';
 import { type Change, changesProfile } from '../store/changes.ts';
 import { unpackIds } from '../store/packed-ids.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
+import type { Actor } from '../store/write-context.ts';
 
 /** What was recorded under one topic since the last reading. */
 export interface News {
@@ -17,6 +18,10 @@ export interface News {
   readonly isOfGroup: boolean;
   /** Threads that changed, or whose messages did; but an append changes nothing that lists of threads show. */
   readonly threads: ReadonlySet<string>;
+  /** Sessions whose access tokens were revoked. */
+  readonly sessions: ReadonlySet<string>;
+  /** The project has another secret. */
+  readonly isSecretRotated: boolean;
 }
 
 interface Collected {
@@ -26,28 +31,30 @@ interface Collected {
   readonly profiles: Set<string>;
   isOfGroup: boolean;
   readonly threads: Set<string>;
+  readonly sessions: Set<string>;
+  isSecretRotated: boolean;
 }
 
 /** The news of records, by topic. */
 export function newsOf(records: readonly ChangeRecord[]): Map<Topic, News> {
   const found = new Map<Topic, Collected>();
-  for (const { position, changes } of records) {
+  for (const { position, actor, changes } of records) {
     const topic = topicOfRecord(changes);
     if (topic === null) continue;
     const news = found.get(topic) ?? nothing();
     found.set(topic, news);
     news.position = Math.max(news.position, position);
-    for (const change of changes) if (topicOf(change) === topic) collect(news, change);
+    for (const change of changes) if (topicOf(change) === topic) collect(news, change, actor);
   }
   return found;
 }
 
 const nothing = (): Collected => ({
-  ...{ position: 0, isOfGroup: false },
-  ...{ users: new Set(), activated: new Set(), profiles: new Set(), threads: new Set() },
+  ...{ position: 0, isOfGroup: false, isSecretRotated: false },
+  ...{ users: new Set(), activated: new Set(), profiles: new Set(), threads: new Set(), sessions: new Set() },
 });
 
-function collect(news: Collected, change: Change): void {
+function collect(news: Collected, change: Change, actor: Actor): void {
   if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
   else if (changesProfile(change)) news.profiles.add(change.user);
   else if ('user' in change) {
@@ -55,5 +62,8 @@ function collect(news: Collected, change: Change): void {
     if (change.type === 'user.activated') news.activated.add(change.user);
   } else if ('thread' in change) {
     if (change.type !== 'message.appended') news.threads.add(change.thread);
-  } else news.isOfGroup = true;
+  } else if (change.type === 'project.secret_rotated') news.isSecretRotated = true;
+  // An access token is revoked with itself.
+  else if (change.type === 'access_token.revoked') news.sessions.add(actor.id as string);
+  else news.isOfGroup = true;
 }

@@ -11,7 +11,7 @@ export type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCrede
 /** A host, whose token opens every group of the project. */
 export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServices): Watching => {
   const { authorization } = headers;
-  return { credentials: authorization, checkCredentials: () => authenticator.authenticate(authorization) };
+  return { credentials: authorization, checkCredentials: () => authenticator.verify(authorization) };
 };
 
 /** Opens a stream for the user of a client token, who has at most `USER_STREAMS_MAX` of them. */
@@ -26,7 +26,7 @@ export async function asViewer(
     return await open({
       viewer: { userId: caller.userId, permit },
       credentials: authorization,
-      checkCredentials: () => authenticator.authenticateClient(authorization),
+      checkCredentials: () => authenticator.verifyClient(authorization),
     });
   } catch (error) {
     permit.release();

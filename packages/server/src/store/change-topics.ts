@@ -1,7 +1,7 @@
 import { type Change, changesProfile } from './changes.ts';
 
 /**
- * Under which name the record of a write is found without reading the others: by those who follow a group, or users.
+ * Under which name the record of a write is found without reading the others: by those who follow a group, users, or credentials.
  * A record has one topic at most. `topic` in postgres-changes.ts is the same rule.
  */
 export type Topic = string;
@@ -18,6 +18,9 @@ export const conversationTopic = (groupId: string): Topic => `c${groupId}`;
  */
 export const USERS_TOPIC: Topic = 'u';
 
+/** The secret of the project and its access tokens: what ends the right to go on reading. */
+export const CREDENTIALS_TOPIC: Topic = 'k';
+
 /** The topic of a change; null where nobody follows changes of its type. */
 export function topicOf(change: Change): Topic | null {
   switch (change.type) {
@@ -32,6 +35,9 @@ export function topicOf(change: Change): Topic | null {
     case 'durable_presence.moved':
     case 'durable_presence.removed':
       return presenceTopic(change.group);
+    case 'project.secret_rotated':
+    case 'access_token.revoked':
+      return CREDENTIALS_TOPIC;
     case 'user.updated':
       return changesProfile(change) ? USERS_TOPIC : null;
     default:

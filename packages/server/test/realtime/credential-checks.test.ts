@@ -34,6 +34,13 @@ const ticks = async () => {
   for (let tick = 0; tick < 20; tick += 1) await nextIteration();
 };
 
+/** Waits for the check of all streams that follows when a process begins to follow the record of a project. */
+async function followed(world: StreamWorld, isChecked: () => boolean): Promise<void> {
+  await world.pass(1);
+  await world.until('the check of all streams', isChecked);
+  await ticks();
+}
+
 describe('the credentials of open streams', () => {
   test("streams with the same token are one check, and the access of a group's readers is one read of the store", () =>
     withStreams({}, async (world) => {
@@ -50,6 +57,8 @@ describe('the credentials of open streams', () => {
         await world.open(as('host', 'host'));
         await world.open({ viewer: { userId }, ...as('viewers', userId) });
       }
+      await followed(world, () => checks.viewers >= ids.length);
+      Object.assign(checks, { host: 0, viewers: 0 });
       const count = counted(world.engine.store);
       await changed(world);
       await world.until('all checks', () => checks.viewers === ids.length && count.reads === 2);
@@ -90,6 +99,8 @@ describe('the credentials of open streams', () => {
         const checkCredentials = () => void checks.add(index);
         sinks.push(await world.open({ credentials: `${index}`, checkCredentials }));
       }
+      await followed(world, () => checks.size === STREAMS);
+      checks.clear();
       await world.pass(30);
       for (const index of checks) sinks[index]?.onEnd();
       await world.pass(25);
@@ -100,16 +111,19 @@ describe('the credentials of open streams', () => {
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const answer = Promise.withResolvers<void>();
+      let isSlow = false;
       let checks = 0;
       for (let index = 0; index < STREAMS; index += 1) {
         await world.open({
           credentials: `${index}`,
           checkCredentials: () => {
             checks += 1;
-            return answer.promise;
+            return isSlow ? answer.promise : undefined;
           },
         });
       }
+      await followed(world, () => checks >= STREAMS);
+      [checks, isSlow] = [0, true];
       await world.pass(30);
       assert.equal(checks, STREAMS / 50);
       answer.resolve();

@@ -33,6 +33,7 @@ export function changesOf(state: ModelState): ChangeStore {
   const reading = (key: ProjectKey, records: readonly ChangeRecord[], after: number, limit: number) => ({
     epoch: `${key}`,
     newest: newestOf(state, key),
+    projectExists: state.projects.has(key),
     removedTo: (recordsOf(state, key)[0]?.position ?? 1) - 1,
     records: records.filter(({ position }) => position > after).slice(0, limit),
   });

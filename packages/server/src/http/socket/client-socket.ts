@@ -101,7 +101,7 @@ export class ClientSocket implements Watcher, WatchOwner {
   }
 
   checkCredentials() {
-    return this.#parts.services.authenticator.authenticateClient(this.credentials);
+    return this.#parts.services.authenticator.verifyClient(this.credentials);
   }
 
   /** The groups in which it acts, its token's among them. */
@@ -218,9 +218,10 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** A durable update may wait for a second, and the next frames do not. */
   #answerLater(frame: SocketFrame<'present'>, login: Login): void {
-    this.#durable ??= new DurableUpdates(this.#parts.services);
+    const { services } = this.#parts;
+    this.#durable ??= new DurableUpdates(services);
     const durable = this.#durable;
-    const stored = Promise.resolve(this.checkCredentials()).then(() =>
+    const stored = Promise.resolve(services.authenticator.authenticateClient(this.credentials)).then(() =>
       durable.put(login.writer, changeOf(frame, login.writer.group)),
     );
     stored.then(() => this.#answer(frame.ref, undefined)).catch((error) => this.#fail(frame as never, error));
@@ -234,7 +235,7 @@ export class ClientSocket implements Watcher, WatchOwner {
         then = await this.#logIn(frame as SocketFrame<'auth'>);
       } else {
         // Most tokens were verified less than a second ago: no promise more than needed.
-        const verified = this.checkCredentials();
+        const verified = this.#parts.services.authenticator.authenticateClient(this.credentials);
         if (verified instanceof Promise) await verified;
         const { writer, connection } = login;
         if (frame.op === 'present') await connection.present(writer, changeOf(frame, writer.group));

@@ -56,10 +56,10 @@ export class ClientSockets {
   #isStopping = false;
 
   constructor(services: Services, rateLimit: RateLimit | null) {
-    const { store, broker, clock, log } = services;
+    const { store, broker, clock } = services;
     this.#services = services;
     this.#rateLimit = rateLimit;
-    this.#loggedIn = new OpenStreams({ store, broker, log });
+    this.#loggedIn = new OpenStreams(services);
     this.#access = new AccessChecks(this.#loggedIn, (sockets) => endSocketsWithoutAccess(store, sockets));
     this.#projects = new ProjectsInUse(broker, 'eligibility');
     this.#parts = {

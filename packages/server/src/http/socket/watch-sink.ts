@@ -11,7 +11,7 @@ export interface WatchOwner {
   readonly writer: FrameWriter;
   /** The Authorization header that a request with the socket's token has. The token can be renewed. */
   readonly credentials: string | undefined;
-  /** Verifies the token as that of an HTTP request. @throws ServiceError (a rejection) */
+  /** Verifies the token as that of an HTTP request, without the cache. @throws ServiceError (a rejection) */
   checkCredentials(): unknown;
   /** The watch of this number has ended, and its last message is being written. */
   watchEnded(watch: number, error: Ending): void;

@@ -5,6 +5,7 @@ import { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
 import type { Clock } from '../../core/clock.ts';
+import type { RecordFollower } from '../../core/record-follower.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventSession } from '../conversation/event-session.ts';
 import { OpenStreams } from '../sessions/open-streams.ts';
@@ -17,6 +18,7 @@ const HEARTBEAT_MS = 15_000;
 interface Parts {
   readonly store: Store;
   readonly broker: Broker;
+  readonly record: RecordFollower;
   readonly clock: Clock;
   readonly log: Logger;
 }

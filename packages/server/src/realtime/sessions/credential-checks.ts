@@ -17,9 +17,9 @@ interface Parts {
 }
 
 /**
- * Checks the credentials of this process' streams again and again, because the notification that they ended can be lost. A
- * pass over all streams takes about a minute, a few streams at each tick; streams with the same credentials are one check.
- * Whether a reader may still watch the group is checked by `reconciliation.ts`.
+ * Checks the credentials of this process' streams: when they were revoked, and again and again, because a token can reach its
+ * end, and so can the previous secret of a project. That pass over all streams takes about a minute, a few streams at each tick.
+ * Streams with the same credentials are one check. Whether a reader may still watch the group is checked when that is recorded.
  */
 export class CredentialChecks {
   readonly #parts: Parts;

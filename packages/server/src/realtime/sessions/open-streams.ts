@@ -1,13 +1,19 @@
 import type { Logger } from 'pino';
 import type { Broker, Change } from '../../broker/broker.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { RecordFollower } from '../../core/record-follower.ts';
 import { retryLater } from '../../core/service-error.ts';
 import type { Store } from '../../store/store.ts';
 import { CredentialChecks } from './credential-checks.ts';
+import { RecordedCredentials } from './recorded-credentials.ts';
 import type { Watcher } from './stream-request.ts';
 
 interface Parts {
   readonly store: Store;
   readonly broker: Broker;
+  readonly record: RecordFollower;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -21,11 +27,18 @@ interface OpenStream extends Watcher {
 export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> {
   readonly #streams = new Set<Stream>();
   readonly #credentials: CredentialChecks;
+  readonly #recorded: RecordedCredentials;
   readonly #unsubscribe: () => void;
   #isClosed = false;
 
   constructor(parts: Parts) {
     this.#credentials = new CredentialChecks(parts, this.#streams);
+    this.#recorded = new RecordedCredentials(parts, (project, sessionIds) =>
+      this.#check(
+        (caller) =>
+          caller.project === project && (sessionIds === null || sessionIds.has(caller.sessionId ?? '')),
+      ),
+    );
     this.#unsubscribe = parts.broker.subscribe((change) => this.#onChange(change));
   }
 
@@ -48,6 +61,7 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
 
   add(stream: Stream): void {
     this.#streams.add(stream);
+    if (this.#recorded.opened(stream.request.caller.project)) void this.#credentials.check([stream]);
   }
 
   /** The stream, unless it has ended meanwhile. @throws ServiceError why it has */
@@ -57,12 +71,14 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
   }
 
   ended(stream: Stream): void {
-    this.#streams.delete(stream);
-    stream.request.viewer?.permit?.release();
+    const { caller, viewer } = stream.request;
+    if (this.#streams.delete(stream)) this.#recorded.ended(caller.project);
+    viewer?.permit?.release();
   }
 
   /** Call it about once a second. */
   tick(): void {
+    this.#recorded.tick();
     this.#credentials.tick();
   }
 
@@ -76,16 +92,16 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
   close(): void {
     this.stop();
     this.#unsubscribe();
+    this.#recorded.close();
   }
 
   #onChange(change: Change): void {
-    if (change.type !== 'project' && change.type !== 'session') return;
-    const concerned = [...this.#streams].filter(({ request: { caller } }) =>
-      change.type === 'project'
-        ? caller.projectId === change.projectId
-        : caller.sessionId === change.sessionId,
-    );
-    void this.#credentials.check(concerned);
+    if (change.type === 'project') this.#check(({ projectId }) => projectId === change.projectId);
+    if (change.type === 'session') this.#check(({ sessionId }) => sessionId === change.sessionId);
+  }
+
+  #check(isConcerned: (caller: Caller) => boolean): void {
+    void this.#credentials.check([...this.#streams].filter(({ request }) => isConcerned(request.caller)));
   }
 }
 

@@ -17,8 +17,8 @@ export interface SessionRequest {
   /** Streams with the same credentials are checked once for all of them. */
   readonly credentials?: string | undefined;
   /**
-   * Called when the token's project or session changes, and every minute. The stream ends with the ServiceError that it
-   * throws or rejects with. It is retained while the stream is open, so it should refer to little.
+   * Called when the token's project or session changes, and every minute. It reads the Store, not a cache. The stream ends with
+   * the ServiceError that it throws or rejects with. It is retained while the stream is open, so it should refer to little.
    */
   readonly checkCredentials?: () => unknown;
   /** How many messages the snapshot of a thread has at most; absent: as many as a page has by default. */

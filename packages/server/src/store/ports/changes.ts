@@ -19,6 +19,8 @@ export interface ChangeReading {
   readonly epoch: string;
   /** The position of the newest record; 0 where there was none. */
   readonly newest: number;
+  /** False once the project was removed: its records go with it, sooner or later. */
+  readonly projectExists: boolean;
   /** The records up to this position were removed. */
   readonly removedTo: number;
   readonly records: readonly ChangeRecord[];

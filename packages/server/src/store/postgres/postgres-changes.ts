@@ -1,6 +1,6 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { actorOf, actorText } from '../actor-text.ts';
-import { conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
+import { CREDENTIALS_TOPIC, conversationTopic, presenceTopic, USERS_TOPIC } from '../change-topics.ts';
 import { type Change, PROFILE_FIELDS, STATUS_EVENTS } from '../changes.ts';
 import {
   CHANGES_READ_MAX_BYTES,
@@ -24,10 +24,11 @@ const ORDERED_AT_ONCE = 1_000;
 
 /** Some records, which `select` gives, beside the state of the project's record. */
 const reading = (select: string) => `
-  SELECT state.newest, state.oldest, found.position, found.at, found.actor, found.request_id, found.changes
+  SELECT state.newest, state.oldest, state.project_exists, found.position, found.at, found.actor, found.request_id, found.changes
   FROM (
     SELECT coalesce((SELECT position FROM change_heads WHERE project_id = $1), 0) AS newest, (
-      SELECT position FROM changes WHERE project_id = $1 ORDER BY position LIMIT 1) AS oldest) AS state
+      SELECT position FROM changes WHERE project_id = $1 ORDER BY position LIMIT 1) AS oldest,
+      EXISTS (SELECT 1 FROM projects WHERE project_id = $1) AS project_exists) AS state
   LEFT JOIN (
     SELECT r.*, sum(octet_length(r.changes)) OVER (ORDER BY r.position) - octet_length(r.changes) AS bytes_before
     FROM (${select}) AS r) AS found
@@ -58,6 +59,11 @@ const CHANGES_PROFILE = `"type":"user\\.updated","user":"([^"\\\\]|\\\\.)*","fie
 const OF_PRESENCE =
   '"type":"(?:member\\.removed|durable_presence\\.[a-z]+|group\\.(?:deactivated|activated|removed))","group":"(?:[^"\\\\]|\\\\.)*"';
 
+/** The texts of records of credentials: such a change is the only one of its write. */
+const OF_CREDENTIALS = ['project.secret_rotated', 'access_token.revoked']
+  .map((type) => `'${JSON.stringify([{ type }])}'`)
+  .join(', ');
+
 /**
  * The topic of a record with the text: see change-topics.ts. In JSON, `":"` is never within a string. A regular expression takes
  * longer than the rest of a record's part of a pass, so most texts without a topic are found without one.
@@ -69,6 +75,7 @@ const topicOfText = (text: string) => `
     WHEN strpos(${text}, '"type":"user.') > 0
       AND (${text} ~ '"type":"user\\.(?:deactivated|activated|removed)"' OR ${text} ~ '${CHANGES_PROFILE}')
       THEN '${USERS_TOPIC}'
+    WHEN ${text} IN (${OF_CREDENTIALS}) THEN '${CREDENTIALS_TOPIC}'
     WHEN strpos(${text}, 'activated"') = 0 AND strpos(${text}, '.removed"') = 0 AND strpos(${text}, '"durable_presence.') = 0
       THEN NULL
     ELSE '${presenceTopic('')}' || (('{' || substring(${text} from '${OF_PRESENCE}') || '}')::json ->> 'group')
@@ -243,17 +250,18 @@ export function changeStore({ database }: PostgresEngine): ChangeStore {
 }
 
 function toReading(project: ProjectKey, rows: readonly Row[]): ChangeReading {
-  const [newest, oldest] = rows[0] as [number, number | null];
+  const [newest, oldest, projectExists] = rows[0] as [number, number | null, boolean];
   return {
     // The key is random, and a project has another one in every store.
     epoch: String(project).replaceAll('-', ''),
     newest,
+    projectExists,
     removedTo: oldest === null ? newest : oldest - 1,
-    records: rows.filter((row) => row[2] !== null).map(toRecord),
+    records: rows.filter((row) => row[3] !== null).map(toRecord),
   };
 }
 
-const toRecord = ([, , position, at, actor, requestId, changes]: Row): ChangeRecord => ({
+const toRecord = ([, , , position, at, actor, requestId, changes]: Row): ChangeRecord => ({
   position: position as number,
   at: at as number,
   actor: actorOf(actor as string),

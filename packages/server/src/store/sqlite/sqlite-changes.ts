@@ -49,11 +49,13 @@ export function changeReads({ prepare }: SqliteReader) {
       FROM projects p LIMIT ${EXTENT_PROJECTS_MAX}) AS found
     LEFT JOIN changes oldest ON oldest.project_no = found.project_no AND oldest.position = found.first`);
   const projects = prepare<[number]>('SELECT count(*) FROM projects');
+  const project = prepare<[number]>('SELECT 1 FROM projects WHERE project_no = ?');
   const newestOf = (project: ProjectKey) => newest.get(project)?.[0] ?? 0;
-  const reading = (project: ProjectKey, rows: Iterable<RecordRow | undefined>): ChangeReading => ({
-    epoch: `${epoch.get()?.[0]}${project}`,
-    newest: newestOf(project),
-    removedTo: (oldest.get(project)?.[0] ?? 1) - 1,
+  const reading = (key: ProjectKey, rows: Iterable<RecordRow | undefined>): ChangeReading => ({
+    epoch: `${epoch.get()?.[0]}${key}`,
+    newest: newestOf(key),
+    projectExists: project.get(key) !== undefined,
+    removedTo: (oldest.get(key)?.[0] ?? 1) - 1,
     records: recordsOf(rows),
   });
   return {

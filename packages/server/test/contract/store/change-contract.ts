@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CREDENTIALS_TOPIC } from '../../../src/store/change-topics.ts';
 import { CHANGES_READ_MAX_BYTES, type ChangeRecord } from '../../../src/store/ports/changes.ts';
 import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { changesOf, changeTexts } from './entries.ts';
@@ -82,14 +83,26 @@ export function changeContract(lab: StoreLab): void {
     for (const id of ['a', 'b', 'c']) await roster.putUser(id, {});
     const records = await recordsAfter(roster.store, roster.key);
     const { epoch, ...reading } = await changes.read(roster.key, 0, 2);
-    assert.deepEqual(reading, { newest: 3, removedTo: 0, records: records.slice(0, 2) });
+    assert.deepEqual(reading, { newest: 3, projectExists: true, removedTo: 0, records: records.slice(0, 2) });
     assert.match(epoch, /^[0-9a-z]{1,64}$/);
     while (await changes.removeBefore(records[2]?.at ?? 0));
-    const expected = { epoch, newest: 3, removedTo: 2, records: records.slice(2) };
+    const expected = { epoch, newest: 3, projectExists: true, removedTo: 2, records: records.slice(2) };
     assert.deepEqual(await changes.read(roster.key, 0, 2), expected);
     const { epoch: otherEpoch, ...nothing } = await changes.read(other.key, 0, 2);
-    assert.deepEqual(nothing, { newest: 0, removedTo: 0, records: [] });
+    assert.deepEqual(nothing, { newest: 0, projectExists: true, removedTo: 0, records: [] });
     assert.notEqual(otherEpoch, epoch);
+  });
+
+  test('a reading reports a project that was removed, also one without records', async () => {
+    const written = await lab.project();
+    await written.putUser('a', {});
+    for (const { store, key } of [written, await lab.project()]) {
+      const before = await store.changes.readTopics(key, [CREDENTIALS_TOPIC], 0, 10);
+      await store.projects.delete(key);
+      const after = await store.changes.readTopics(key, [CREDENTIALS_TOPIC], 0, 10);
+      assert.deepEqual([before.projectExists, after.projectExists], [true, false]);
+      assert.equal((await store.changes.read(key, 0, 0)).projectExists, false);
+    }
   });
 
   test('a reading ends with the record that makes it longer than 1 MiB, and the next one goes on after it', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  CREDENTIALS_TOPIC,
   conversationTopic,
   presenceTopic,
   type Topic,
@@ -12,7 +13,7 @@ import type { ChangeRecord } from '../../../src/store/ports/changes.ts';
 import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { plain } from './conversation.ts';
 import { changeTexts } from './entries.ts';
-import { numbered, type Roster } from './roster.ts';
+import { numbered, type Roster, START, unique } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
 /** Texts that have to be escaped within JSON, and one that looks like a part of a record. */
@@ -75,6 +76,20 @@ export function changeTopicContract(lab: StoreLab): void {
       'member.removed h bob',
       'user.removed bob',
     ]);
+  });
+
+  test('a rotated secret and a revoked access token are found together, and other changes of credentials are not', async () => {
+    const roster = await stock();
+    const { key, store } = roster;
+    const id = unique('session');
+    await store.sessions.create(key, { id, expiresAt: START + 1_000 }, roster.next());
+    await store.projects.rename(key, 'Other', roster.next());
+    await store.projects.rotateSecret(key, { secret: 's', previousValidUntil: START }, roster.next());
+    await store.sessions.revoke(key, id, roster.next());
+    const found = textsOf(await readTopics(roster, [CREDENTIALS_TOPIC]));
+    assert.deepEqual(found, ['project.secret_rotated', 'access_token.revoked']);
+    const besides = [USERS_TOPIC, presenceTopic('g'), conversationTopic('g')];
+    assert.ok(!textsOf(await readTopics(roster, besides)).some((text) => found.includes(text)));
   });
 
   test('threads and messages are found by their group, apart from its presence', async () => {
