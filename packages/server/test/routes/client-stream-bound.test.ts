@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { limits } from '@rollcall/protocol';
 import { Browser } from '../support/browser.ts';
+import { projectWithThread } from '../support/conversation.ts';
 import { expectError, expectNotFound, expectOk } from '../support/expect.ts';
 import { Answer } from '../support/http-client.ts';
 import { oneServer } from '../support/one-server.ts';
@@ -12,13 +13,18 @@ import { until } from '../support/waiting.ts';
 
 const server = oneServer();
 
+const openAt = ({ project: { url }, token }: Browser, path: string) =>
+  StreamReader.open({ url, token }, path);
+
 /** Opens a stream of the group, to be closed by the caller. */
-const open = ({ project: { url }, token }: Browser, groupId = 'g') =>
-  StreamReader.open({ url, token }, `/v1/client/presence?groupID=${groupId}`);
+const open = (browser: Browser, groupId = 'g') => openAt(browser, `/v1/client/presence?groupID=${groupId}`);
+
+const answerOf = (browser: Browser, groupId: string) =>
+  answerAt(browser, `/v1/client/presence?groupID=${groupId}`);
 
 /** The answer to a request for a stream; a stream that opens is closed again. */
-async function answerOf(browser: Browser, groupId: string): Promise<Answer> {
-  const stream = await open(browser, groupId);
+async function answerAt(browser: Browser, path: string): Promise<Answer> {
+  const stream = await openAt(browser, path);
   if (stream.status === 200) stream.close();
   await stream.ended();
   return new Answer(stream.status, stream.headers, stream.text);
@@ -74,6 +80,58 @@ describe('the streams of a user', () => {
     } finally {
       for (const stream of streams) stream.close();
     }
+  });
+
+  test('streams of threads and of messages count among the 100 of a user, beside those of presence', async () => {
+    const project = await projectWithThread(server);
+    const browser = Browser.of(project, 'u');
+    const paths = [
+      '/v1/client/presence?groupID=g',
+      '/v1/client/threads?groupID=g',
+      '/v1/client/threads/t/messages',
+    ];
+    const streams: StreamReader[] = [];
+    try {
+      for (let count = 0; count < limits.USER_STREAMS_MAX; count += 1) {
+        const stream = await openAt(browser, String(paths[count % paths.length]));
+        streams.push(stream);
+        assert.equal(stream.status, 200);
+      }
+      for (const path of paths) {
+        const rejected = await answerAt(browser, path);
+        expectError(rejected, 429, 'invalid_request', 'user u', '100');
+        assert.match(String(rejected.headers['retry-after']), /^[1-9]\d*$/);
+      }
+      expectOk(await browser.get('/v1/client/threads?groupID=g'));
+      expectOk(await browser.get('/v1/client/threads/t/messages'));
+      for (const path of ['/v1/threads?groupID=g', '/v1/threads/t/messages']) {
+        const host = await StreamReader.open(project, path);
+        streams.push(host);
+        assert.equal(host.status, 200, 'of hosts there is no such bound');
+      }
+      // The second stream is one of threads.
+      streams.splice(1, 1)[0]?.close();
+      await until('a stream of threads that is closed makes room for one of messages', async () => {
+        const stream = await openAt(browser, '/v1/client/threads/t/messages');
+        streams.push(stream);
+        return stream.status === 200;
+      });
+      expectError(await answerAt(browser, '/v1/client/presence?groupID=g'), 429, 'invalid_request');
+    } finally {
+      for (const stream of streams) stream.close();
+    }
+  });
+
+  test('a stream of threads or messages that is rejected does not count', async () => {
+    const project = await projectWithThread(server);
+    const browser = Browser.of(project, 'v');
+    for (let count = 0; count < limits.USER_STREAMS_MAX / 2 + 5; count += 1) {
+      expectError(await answerAt(browser, '/v1/client/threads?groupID=h'), 404, 'thread_not_found');
+      expectError(await answerAt(browser, '/v1/client/threads/none/messages'), 404, 'thread_not_found');
+    }
+    const stream = await openAt(browser, '/v1/client/threads/t/messages');
+    stream.close();
+    assert.equal(stream.status, 200);
   });
 
   test('the streams of a user do not count rejected requests', async () => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { buildIds } from '../support/build.ts';
 import { expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
-import { LISTS, readEnvelope, readLinked, readThrough } from '../support/paged-lists.ts';
+import { CONVERSATION_LISTS, LISTS, readEnvelope, readLinked, readThrough } from '../support/paged-lists.ts';
 
 const server = oneServer();
 const readUsers = readEnvelope('users');
@@ -79,7 +79,7 @@ for (const list of LISTS) {
     for (const limit of [
       '0',
       '-1',
-      '10001',
+      String(list.maxLimit + 1),
       '99999999999999999999',
       '1.5',
       '1e3',
@@ -95,15 +95,16 @@ for (const list of LISTS) {
       test(`${list.name}: limit=${limit} is invalid_field, and the message has the expected range`, async () => {
         const project = await server.project();
         await list.add(project, SEVEN);
-        const answer = await project.get(`${list.path}?limit=${limit}`);
-        expectError(answer, 400, 'invalid_field', 'limit', '1', '10000');
+        const answer = await list.get(project, `${list.path}?limit=${limit}`);
+        expectError(answer, 400, 'invalid_field', 'limit', `from 1 to ${list.maxLimit}`);
       });
     }
 
-    test(`${list.name}: the largest limit is 10,000`, async () => {
+    test(`${list.name}: the largest limit is ${list.maxLimit}`, async () => {
       const project = await server.project();
       await list.add(project, SEVEN);
-      assert.deepEqual(list.read(await project.get(`${list.path}?limit=10000`), list.path).ids, SEVEN);
+      const answer = await list.get(project, `${list.path}?limit=${list.maxLimit}`);
+      assert.deepEqual(list.read(answer, list.path).ids, SEVEN);
     });
 
     test(`${list.name}: an unknown query parameter is unexpected_field, and the message lists the expected ones`, async () => {
@@ -120,12 +121,26 @@ for (const list of LISTS) {
         '__proto__%5Blimit%5D=1',
         'limit%5B%5D=1',
       ]) {
-        const answer = await project.get(`${list.path}?${query}`);
+        const answer = await list.get(project, `${list.path}?${query}`);
         expectError(answer, 400, 'unexpected_field', 'limit', 'token');
       }
     });
   });
 }
+
+describe('pages of threads and messages without a limit', () => {
+  for (const list of CONVERSATION_LISTS) {
+    test(`the default page of ${list.name} is 50 entries`, async () => {
+      const project = await server.project();
+      const ids = buildIds('e', 51);
+      await list.add(project, ids);
+      const first = list.read(await list.get(project, list.path), list.path);
+      assert.deepEqual(first.ids, ids.slice(0, 50));
+      const last = list.read(await list.get(project, String(first.next)), list.path);
+      assert.deepEqual([last.ids, last.next], [ids.slice(50), null]);
+    });
+  }
+});
 
 describe('GET /v1/groups', () => {
   test('GET /v1/groups answers an array of exactly id, name, status, metadata and connectedToMessenger', async () => {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Browser } from '../support/browser.ts';
 import { buildGroup, buildIds } from '../support/build.ts';
-import { expectError, expectOk } from '../support/expect.ts';
+import { projectWithThread, threadPath, write } from '../support/conversation.ts';
+import { expectDone, expectError, expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import { LISTS, tokenOf, withToken } from '../support/paged-lists.ts';
-import type { PageInfo } from '../support/project-client.ts';
+import type { PageInfo, Project } from '../support/project-client.ts';
 
 const server = oneServer();
 
@@ -26,7 +28,7 @@ for (const list of LISTS) {
       const token = encodeURIComponent(await tokenOf(project, list));
       for (const limit of [6, 2, 6]) {
         const path = `${list.path}?limit=${limit}&token=${token}`;
-        assert.deepEqual(list.read(await project.get(path), path).ids, SEVEN.slice(1, 1 + limit));
+        assert.deepEqual(list.read(await list.get(project, path), path).ids, SEVEN.slice(1, 1 + limit));
       }
     });
 
@@ -51,11 +53,11 @@ for (const list of LISTS) {
         project.token,
       ];
       for (const token of wrong) {
-        const answer = await project.get(`${list.path}?token=${token}`);
+        const answer = await list.get(project, `${list.path}?token=${token}`);
         expectError(answer, 400, 'invalid_field', 'token');
       }
       const token = encodeURIComponent(await tokenOf(project, list));
-      const twice = await project.get(`${list.path}?token=${token}&token=${token}`);
+      const twice = await list.get(project, `${list.path}?token=${token}&token=${token}`);
       expectError(twice, 400, 'invalid_field', 'token');
     });
 
@@ -113,5 +115,69 @@ describe('a token is of one list', () => {
     const token = encodeURIComponent(String(page.pagination.token));
     expectOk(await project.get(`/v1/users/u/groups?token=${token}`));
     expectError(await project.get(`/v1/users/v/groups?token=${token}`), 400, 'invalid_field', 'token');
+  });
+
+  const tokenAt = async (project: Project, path: string) => {
+    const page = expectOk<{ pagination: PageInfo }>(await project.get(path));
+    return encodeURIComponent(String(page.pagination.token));
+  };
+
+  test('a page token of the messages of one thread is not one of another thread', async () => {
+    const project = await projectWithThread(server);
+    expectDone(await project.put(threadPath('other'), { groupID: 'g', name: 'O' }));
+    for (const thread of ['t', 'other'])
+      for (const id of ['m', 'n']) expectDone(await write(project, thread, id));
+    const token = await tokenAt(project, '/v1/threads/t/messages?limit=1');
+    expectOk(await project.get(`/v1/threads/t/messages?token=${token}`));
+    const ofUser = Browser.of(project, 'u');
+    expectOk(await ofUser.get(`/v1/client/threads/t/messages?token=${token}`));
+    for (const answer of [
+      await project.get(`/v1/threads/other/messages?token=${token}`),
+      await ofUser.get(`/v1/client/threads/other/messages?token=${token}`),
+    ])
+      expectError(answer, 400, 'invalid_field', 'token');
+  });
+
+  test('a page token of messages in one order is not one of the other order', async () => {
+    const project = await projectWithThread(server);
+    for (const id of ['m', 'n', 'o']) expectDone(await write(project, 't', id));
+    const at = (order: string) => `/v1/threads/t/messages?limit=1&order=${order}`;
+    for (const [order, other] of [
+      ['ascending', 'descending'],
+      ['descending', 'ascending'],
+    ] as const) {
+      const token = await tokenAt(project, at(order));
+      const page = expectOk<{ messages: { id: string }[] }>(await project.get(`${at(order)}&token=${token}`));
+      assert.deepEqual(
+        page.messages.map(({ id }) => id),
+        ['n'],
+      );
+      expectError(await project.get(`${at(other)}&token=${token}`), 400, 'invalid_field', 'token');
+    }
+    const token = await tokenAt(project, at('ascending'));
+    expectOk(await project.get(`/v1/threads/t/messages?token=${token}`));
+  });
+
+  test('a page token of threads is not one of another group or another filter', async () => {
+    const project = await projectWithThread(server);
+    for (const [groupID, id] of [
+      ['g', 'g2'],
+      ['h', 'h1'],
+      ['h', 'h2'],
+    ])
+      expectDone(await project.put(threadPath(String(id)), { groupID, name: 'T' }));
+    const token = await tokenAt(project, '/v1/threads?groupID=g&limit=1');
+    const ofUser = Browser.of(project, 'u');
+    expectOk(await project.get(`/v1/threads?groupID=g&token=${token}`));
+    expectOk(await ofUser.get(`/v1/client/threads?groupID=g&token=${token}`));
+    for (const query of [
+      'groupID=h',
+      'groupID=g&resolved=false',
+      'groupID=g&location=%7B%22page%22:%221%22%7D',
+    ]) {
+      const path = `threads?${query}&token=${token}`;
+      expectError(await project.get(`/v1/${path}`), 400, 'invalid_field', 'token');
+      expectError(await ofUser.get(`/v1/client/${path}`), 400, 'invalid_field', 'token');
+    }
   });
 });
