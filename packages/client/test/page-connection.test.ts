@@ -15,6 +15,9 @@ import { type PageSite, withPageSite } from './support/page-site.ts';
 const SIGN = { projectID: PROJECT.id, secret: PROJECT.secret };
 /** The server keeps what a page held for two seconds. */
 const BACK_WITHIN_MS = 1_500;
+/** How many times a page is loaded anew in time, and how many times at most too late. */
+const RELOADS = 3;
+const LATE_MAX = 20;
 
 /** A page announces its user, and keeps the state of the group and all states of the connection. */
 const PROGRAM = `
@@ -195,12 +198,15 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
       const { rollcall, site, balancer } = scene.value;
       const events = rollcall.presence.watch({ groupID: 'g' });
       await events.next();
-      let isInTime = true;
-      for (let reloads = 0; reloads < 3; reloads += 1) {
+      // A busy machine may load a page too late, after which the user is seen to leave.
+      let late = 0;
+      for (let inTime = 0; inTime < RELOADS; ) {
         const leftAt = performance.now();
         await page.reload();
         await isOpen(page);
-        isInTime &&= performance.now() - leftAt < BACK_WITHIN_MS;
+        if (performance.now() - leftAt < BACK_WITHIN_MS) inTime += 1;
+        else late += 1;
+        assert.ok(late <= LATE_MAX, `${late} pages were not loaded within ${BACK_WITHIN_MS} ms`);
       }
       // The page of another user is left after that, and its presence ends as late.
       const other = await page.context().newPage();
@@ -214,8 +220,10 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
         seen.push(`${event.id} ${event.type}`);
         if (event.id === 'bob' && event.type === 'departed') break;
       }
-      // A machine that is too busy to load the page within two seconds shows nothing.
-      if (isInTime) assert.deepEqual(seen, ['bob arrived', 'bob departed']);
+      const ofBob = seen.filter((event) => event.startsWith('bob '));
+      assert.deepEqual(ofBob, ['bob arrived', 'bob departed']);
+      // A late page is a departure and an arrival.
+      assert.ok(seen.length - ofBob.length <= 2 * late, `${late} late: ${seen}`);
     });
   });
 

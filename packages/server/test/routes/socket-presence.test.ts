@@ -179,4 +179,20 @@ describe('presence that a socket holds', () => {
       await socket.ok('present', at(100, '1'));
     });
   });
+
+  test('two sockets of one connectionID hold 100 locations together; one more is invalid_request on both', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const page = { connectionID: 'page-1' };
+      const one = await keep(SocketClient.of(project, 'a', 'g', page));
+      const two = await keep(SocketClient.of(project, 'a', 'g', page));
+      const at = (index: number) => ({ location: { line: `${index}` } });
+      for (let index = 0; index < limits.SOCKET_LOCATIONS_MAX; index += 1)
+        await (index % 2 === 0 ? one : two).ok('present', at(index));
+      for (const socket of [one, two]) await socket.fails('invalid_request', 'present', at(100), '100');
+      await one.ok('absent', at(1));
+      await two.ok('present', at(100));
+      await one.fails('invalid_request', 'present', at(1), '100');
+    });
+  });
 });

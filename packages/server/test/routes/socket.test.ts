@@ -71,7 +71,36 @@ describe('auth on a socket', () => {
   });
 });
 
+test('a deleted project closes its open sockets with 4401', async () => {
+  const project = await seeded();
+  await withSockets(async (keep) => {
+    const idle = await keep(SocketClient.of(project, 'a'));
+    const watching = await keep(SocketClient.of(project, 'a', 'g'));
+    await watching.ok('watch');
+    const headers = { authorization: `Bearer ${server.customerToken()}` };
+    expectOk(await project.delete(`/v1/projects/${project.id}`, headers));
+    for (const socket of [idle, watching]) await socket.closes(4401, 'project_not_found');
+  });
+});
+
 describe('watches of a socket', () => {
+  test('a watch with expand=user has the user in arrived, and user events when name or picture changes', async () => {
+    const project = await seeded();
+    const user = { name: 'Ada', profile_picture_url: null };
+    expectOk(await project.put('/v1/users/b', { name: user.name }));
+    await withSockets(async (keep) => {
+      const socket = await keep(SocketClient.of(project, 'a', 'g'));
+      const watch = await socket.ok('watch', { expand: 'user' });
+      await socket.event('snapshot');
+      expectOk(await Browser.of(project, 'b', 'g').putPresence({ location: AT }));
+      assert.deepEqual((await socket.event('arrived')).data, { id: 'b', location: AT, user });
+      expectOk(await project.put('/v1/users/b', { name: 'Bob' }));
+      const changed = await socket.event('user');
+      assert.deepEqual([changed.watch, changed.data], [watch, { id: 'b', user: { ...user, name: 'Bob' } }]);
+      await socket.fails('invalid_field', 'watch', { expand: 'users' }, 'expand');
+    });
+  });
+
   test('a watch has the snapshot and the events of the presence stream, with its ref', async () => {
     const project = await seeded();
     const other = Browser.of(project, 'b', 'g');
