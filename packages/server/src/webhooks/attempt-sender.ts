@@ -52,11 +52,11 @@ export class Connection {
 
 /** Sends deliveries. Nothing of an answer is trusted: its time, its headers and its body are bounded, redirects are not followed. */
 export class AttemptSender {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: Clock;
   readonly #hosts: HostLookup;
   readonly #tracing: Pick<Tracing, 'attempt'> | null;
 
-  constructor(clock: Pick<Clock, 'now'>, hosts: HostLookup, tracing: Pick<Tracing, 'attempt'> | null = null) {
+  constructor(clock: Clock, hosts: HostLookup, tracing: Pick<Tracing, 'attempt'> | null = null) {
     this.#clock = clock;
     this.#hosts = hosts;
     this.#tracing = tracing;
@@ -109,12 +109,16 @@ export class AttemptSender {
         ...signatureHeaders(sending.id, sending.body, sending, now),
       },
     };
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const limit = new AbortController();
+    const stop = this.#clock.every(ANSWER_MS, () => limit.abort());
+    const limited = { ...options, signal: AbortSignal.any([signal, limit.signal]) };
     try {
-      return await exchange(url, { ...options, signal: limit }, sending.body);
+      return await exchange(url, limited, sending.body);
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error;
-      return exchange(url, { ...options, signal: limit }, sending.body);
+      return await exchange(url, limited, sending.body);
+    } finally {
+      stop();
     }
   }
 }

@@ -71,11 +71,14 @@ export interface ChangeStore {
   /** How much is recorded, in all projects. Its cost is bounded: with very many projects or records it is an estimate. */
   extent(): Promise<ChangeExtent>;
   /**
-   * Removes records of before that time, of all projects, some at a time: true when more may be left. A record that stands
-   * before a removed one is removed too. The newest record of a project may stay, so that no position is used again.
+   * Removes records of before that time, of all projects, some at a time ({@link REMOVED_AT_ONCE} of each project at most): true
+   * when more may be left. A record that stands before a removed one is removed too. The newest record of a project may stay, so that no position is used again.
    */
   removeBefore(time: number): Promise<boolean>;
 }
+
+/** Most records of one project that one step removes, so that other writes hardly wait. */
+export const REMOVED_AT_ONCE = 1_000;
 
 /** Most topics of one reading. */
 export const TOPICS_AT_ONCE = 500;

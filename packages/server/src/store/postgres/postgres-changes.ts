@@ -8,6 +8,7 @@ import {
   type ChangeRecord,
   type ChangeStore,
   EXTENT_PROJECTS_MAX,
+  REMOVED_AT_ONCE,
 } from '../ports/changes.ts';
 import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
@@ -15,9 +16,8 @@ import { type Call, planEachTime, type Row } from './connections/postgres-connec
 import type { PostgresEngine } from './postgres-engine.ts';
 import { textArray } from './postgres-text.ts';
 
-/** Most projects of which one step removes expired records, and most records of one project that it removes. */
+/** Most projects of which one step removes expired records. */
 const PROJECTS_AT_ONCE = 50;
-const REMOVED_AT_ONCE = 1_000;
 
 /** Records that one pass gives positions to, and the rest of the last one's write. */
 const ORDERED_AT_ONCE = 1_000;

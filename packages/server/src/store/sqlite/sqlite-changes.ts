@@ -9,14 +9,12 @@ import {
   type ChangeReading,
   type ChangeRecord,
   EXTENT_PROJECTS_MAX,
+  REMOVED_AT_ONCE,
 } from '../ports/changes.ts';
 import { storedParts } from '../stored-changes.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-
-/** Most records of a project that are looked at, and removed, in one transaction. */
-const REMOVED_AT_ONCE = 1_000;
 
 const COLUMNS = 'position, at, actor, request_id, changes, octet_length(changes)';
 const LAST_POSITION = 'SELECT max(position) FROM changes WHERE project_no = ?';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CREDENTIALS_TOPIC } from '../../../src/store/change-topics.ts';
-import { CHANGES_READ_MAX_BYTES, type ChangeRecord } from '../../../src/store/ports/changes.ts';
+import {
+  CHANGES_READ_MAX_BYTES,
+  type ChangeRecord,
+  REMOVED_AT_ONCE,
+} from '../../../src/store/ports/changes.ts';
 import { orderAll, recordsAfter } from '../../support/recorded.ts';
 import { changesOf, changeTexts } from './entries.ts';
 import { newest, recordedAfter } from './recorded-changes.ts';
@@ -75,6 +79,25 @@ export function changeContract(lab: StoreLab): void {
     await roster.putUser('d', {});
     const [next] = await recordsAfter(roster.store, roster.key, last?.position ?? 0, 10);
     assert.deepEqual(next?.changes, [{ type: 'user.created', user: 'd' }]);
+  });
+
+  test('old changes are removed in small steps: a step ends before it has removed too many of a project', async () => {
+    const roster = await lab.project();
+    const count = REMOVED_AT_ONCE + 100;
+    for (let index = 0; index < count; index += 100)
+      await Promise.all(numbered(`u${index}-`, 100).map((id) => roster.putUser(id, {})));
+    await orderAll(roster.store);
+    const { changes } = roster.store;
+    const left = async () => {
+      const { newest: position, removedTo } = await changes.read(roster.key, 0, 0);
+      return position - removedTo;
+    };
+    assert.equal(await left(), count);
+    for (let [before, mayBeMore] = [count, true]; mayBeMore; before = await left()) {
+      mayBeMore = await changes.removeBefore(START + 1_000_000_000);
+      assert.ok((await left()) >= before - REMOVED_AT_ONCE, `${before - (await left())} in one step`);
+    }
+    assert.ok((await left()) <= 1, 'nothing but the newest record');
   });
 
   test('a reading has the newest position, what was removed, and the epoch of its project', async () => {

@@ -1,0 +1,99 @@
+/** Receivers that hang: when they are given up, and that they do not slow the others. */
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { limits } from '@rollcall/protocol';
+import { MovedClock } from '../support/moved-clock.ts';
+import { oneServer } from '../support/one-server.ts';
+import { until, within } from '../support/waiting.ts';
+import {
+  ALLOWED,
+  type Answering,
+  attempts,
+  createWebhook,
+  WebhookReceiver,
+  webhook,
+} from '../support/webhook-receiver.ts';
+
+const ANSWER_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
+const PROJECTS = 10;
+/** Of each project, half of them with a receiver that hangs. */
+const WEBHOOKS = 100;
+const USERS = { types: ['user.*'] };
+const hang: Answering = () => {};
+
+const receivers: WebhookReceiver[] = [];
+after(() => {
+  for (const receiver of receivers) receiver.close();
+});
+
+async function receiving(answer?: Answering): Promise<WebhookReceiver> {
+  const receiver = await WebhookReceiver.open();
+  if (answer !== undefined) receiver.answer = answer;
+  receivers.push(receiver);
+  return receiver;
+}
+
+describe('a receiver that hangs', () => {
+  const clock = new MovedClock();
+  const server = oneServer({ clock, settings: { webhooksAllow: ALLOWED } });
+
+  test('a receiver that does not answer is given up after 10 s, and gets the same delivery again', async () => {
+    const [project, receiver] = [await server.project(), await receiving(hang)];
+    await createWebhook(project, 'w', receiver.url, USERS);
+    await project.seedUsers('ada');
+    await receiver.requests(1);
+    clock.move(ANSWER_MS - 1);
+    for (let reading = 0; reading < 20; reading += 1) assert.deepEqual(await attempts(project, 'w'), []);
+    clock.move(1);
+    await until('the attempt', async () => (await attempts(project, 'w')).length === 1);
+    const [attempt] = await attempts(project, 'w');
+    assert.deepEqual(
+      [attempt?.status, attempt?.error],
+      [null, 'the receiver did not answer within 10 seconds'],
+    );
+    receiver.acknowledge();
+    await until('the same delivery', () => {
+      clock.move(1_000);
+      return receiver.received.length === 2;
+    });
+    const [first, second] = receiver.received;
+    assert.deepEqual([second?.id, second?.text], [first?.id, first?.text]);
+  });
+
+  test('a receiver whose headers come and whose body hangs has acknowledged', async () => {
+    const [project, receiver] = [await server.project(), await receiving()];
+    receiver.answer = (response) => void response.writeHead(200).write('thanks');
+    await createWebhook(project, 'w', receiver.url, USERS);
+    await project.seedUsers('ada');
+    await receiver.requests(1);
+    await until('the acknowledgement', async () => (await webhook(project, 'w')).last_attempt !== null);
+    assert.equal((await webhook(project, 'w')).behind, 0);
+    const [attempt, ...others] = await attempts(project, 'w');
+    assert.deepEqual([attempt?.status, attempt?.error, attempt?.answer], [200, null, 'thanks']);
+    assert.deepEqual([others.length, receiver.received.length], [0, 1]);
+  });
+});
+
+describe('1,000 webhooks of which half have receivers that hang', () => {
+  const server = oneServer({ settings: { webhooksAllow: ALLOWED } });
+
+  test('the other half of 1,000 webhooks gets all of its deliveries before the first receiver that hangs is given up', async () => {
+    const [hanging, healthy] = [await receiving(hang), await receiving()];
+    const projects = await Promise.all(Array.from({ length: PROJECTS }, () => server.project()));
+    await Promise.all(
+      projects.map(async (project) => {
+        for (let index = 0; index < WEBHOOKS; index += 1)
+          await createWebhook(project, `w${index}`, (index % 2 === 0 ? hanging : healthy).url, USERS);
+      }),
+    );
+    const half = (PROJECTS * WEBHOOKS) / 2;
+    const write = (...ids: string[]) => Promise.all(projects.map((project) => project.seedUsers(...ids)));
+    await write('ada');
+    await Promise.all([hanging.requests(half), healthy.changes(half)]);
+    const rest = write('bob', 'cid').then(() => healthy.changes(3 * half));
+    const changes = await within(ANSWER_MS, rest, 'the deliveries to the receivers that answer');
+    assert.equal(changes.length, 3 * half);
+    for (const user of ['ada', 'bob', 'cid'])
+      assert.equal(changes.filter((change) => change.user === user).length, half, user);
+  });
+});
