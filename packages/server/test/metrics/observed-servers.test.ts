@@ -1,10 +1,14 @@
 /** What running servers expose under real load, on both engines, as promtool, docs/metrics.md and a real Prometheus read it. */
 import assert from 'node:assert/strict';
+import process from 'node:process';
 import { suite, test } from 'node:test';
+import type { Settings } from '../../src/config/settings.ts';
 import { readPage } from '../docs/markdown.ts';
+import { expectDone } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
 import { withDatabase } from '../support/postgres.ts';
 import { isRequired } from '../support/programs.ts';
+import { Project } from '../support/project-client.ts';
 import { freshRedisUrl } from '../support/redis.ts';
 import { withServer } from '../support/server.ts';
 import { absentServers } from '../support/servers.ts';
@@ -16,10 +20,17 @@ import { Load } from './load.ts';
 import { type Prometheus, promtool, skipsPrometheus, withPrometheus } from './prometheus.ts';
 
 const ENGINES = ['embedded', 'PostgreSQL and Redis'] as const;
+const SHARED = ENGINES[1];
+/** How the labels of `rollcall_build_info` call their store and presence. */
+const NAMES = {
+  embedded: 'store="embedded",presence="embedded"',
+  [SHARED]: 'store="postgresql",presence="redis"',
+} as const;
 
 interface Observed {
   readonly url: string;
   readonly load: Load;
+  readonly settings: Partial<Settings>;
 }
 
 const absent = await absentServers();
@@ -49,8 +60,42 @@ async function textOf({ url }: Observed): Promise<string> {
   return text;
 }
 
-/** A value of a metric without labels. */
-const sampleOf = (text: string, name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+/** The value of a sample, such as `rollcall_store_errors_total{kind="read"}`. */
+const sampleOf = (text: string, name: string) =>
+  Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length),
+  );
+
+/** The samples that are above 0 on both engines. A broker publishes also where no other process receives. */
+const COUNTED = [
+  'rollcall_presence_events_received_total',
+  'rollcall_presence_events_sent_total',
+  'rollcall_presence_event_writes_total',
+  'rollcall_broker_messages_total{direction="published",type="profiles"}',
+  'rollcall_broker_messages_total{direction="published",type="changes"}',
+  'rollcall_store_write_wait_seconds_sum',
+  'rollcall_store_write_wait_seconds_count',
+  'rollcall_store_duration_seconds_sum{kind="read"}',
+  'rollcall_store_duration_seconds_sum{kind="write"}',
+  'rollcall_store_connections_limit{pool="snapshots"}',
+];
+/** Those that are above 0 on one of them. */
+const COUNTED_ON = {
+  embedded: ['rollcall_store_batch_size_count{kind="write"}'],
+  [SHARED]: [
+    'rollcall_store_batch_size_count{kind="read"}',
+    'rollcall_store_connections_open{pool="reads"}',
+    'rollcall_store_connections_open{pool="writes"}',
+    'rollcall_store_connections_limit{pool="reads"}',
+    'rollcall_store_connections_limit{pool="writes"}',
+    'rollcall_redis_batch_size_count',
+    'rollcall_redis_duration_seconds_sum{client="presence"}',
+    'rollcall_redis_duration_seconds_sum{client="broker"}',
+  ],
+};
 
 suite('the metrics of running servers', { skip }, () => {
   /** A server on each engine, with load. */
@@ -67,8 +112,8 @@ suite('the metrics of running servers', { skip }, () => {
             await load.isObserved();
           }
           await use({
-            embedded: { url: one.url, load: first },
-            'PostgreSQL and Redis': { url: other.url, load: second },
+            embedded: { url: one.url, load: first, settings: embedded },
+            [SHARED]: { url: other.url, load: second, settings: shared },
           });
         }),
       );
@@ -101,7 +146,11 @@ suite('the metrics of running servers', { skip }, () => {
       const text = await textOf(target);
       assert.equal(sampleOf(text, 'rollcall_sockets'), 1);
       assert.equal(sampleOf(text, 'rollcall_presence_streams'), 1);
-      assert.ok(sampleOf(text, 'rollcall_presence_events_received_total') >= 1);
+      const counted = [...COUNTED, ...COUNTED_ON[engine]];
+      assert.deepEqual(
+        counted.filter((name) => !(sampleOf(text, name) > 0)),
+        [],
+      );
       assert.match(
         text,
         /^rollcall_http_errors_total\{method="GET",route="\/v1\/groups\/:id",code="group_not_found"\} \d/m,
@@ -115,17 +164,38 @@ suite('the metrics of running servers', { skip }, () => {
       assert.ok(age >= 0 && age < 3_600, `the oldest record is ${age} seconds old`);
     });
 
-    test(`the webhook that fails is found to rest, of ${engine}, and the records of changes are counted`, () =>
+    test(`the version in rollcall_build_info of ${engine} is the one of package.json`, async () => {
+      const { version } = JSON.parse(readPage('package.json'));
+      const labels = `version="${version}",node_version="${process.version}",${NAMES[engine]}`;
+      const text = await textOf(observed.value[engine]);
+      assert.ok(text.includes(`\nrollcall_build_info{${labels}} 1\n`), text);
+    });
+
+    test(`the webhook that fails is found to rest and to be behind, of ${engine}, and the records of changes are counted`, () =>
       until('the webhook to rest', async () => {
         const text = await textOf(observed.value[engine]);
         const state = (name: string) => text.includes(`rollcall_webhooks{state="${name}"} 1\n`);
         const records = sampleOf(text, 'rollcall_changes_records');
-        return state('resting') && state('behind') && text.includes('{state="active"} 2\n') && records >= 8;
+        const isBehind = state('behind') && sampleOf(text, 'rollcall_webhooks_behind_records') >= 1;
+        return state('resting') && isBehind && text.includes('{state="active"} 2\n') && records >= 8;
       }));
   }
 
+  test('a message that another process publishes is counted as received', async () => {
+    const target = observed.value[SHARED];
+    const { id, secret, token } = target.load.project;
+    await withServer({ settings: target.settings }, async (other) => {
+      const project = new Project(other.url, id, secret, token);
+      expectDone(await project.put('/v1/users/u0', { name: 'by another process' }));
+      const name = 'rollcall_broker_messages_total{direction="received",type="profiles"}';
+      const received = async () => sampleOf(await textOf(target), name) > 0;
+      await until('the message to be received', received);
+      project.close();
+    });
+  });
+
   test('each query of the dashboard gives a series in a real Prometheus, and so does each recording rule', async () => {
-    const { embedded, 'PostgreSQL and Redis': shared } = observed.value;
+    const { embedded, [SHARED]: shared } = observed.value;
     await withPrometheus([embedded.url, shared.url], async (prometheus) => {
       assert.ok(queries.length > 40);
       const rules = await prometheus.rules();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { metricsText } from '../../src/metrics/metrics-text.ts';
 import { manyUsers, withStreams } from './stream-world.ts';
 
 describe('the readers of one filter', () => {
@@ -49,6 +50,10 @@ describe('the readers of one filter', () => {
       await world.until('the others', () => sink.changes.length === 3);
       assert.deepEqual(sink.lines, ['a 1', 'a 4', 'b 1']);
       assert.deepEqual(sink.changes[1]?.data.from, { page: '1', line: '1' });
+      const text = await metricsText(world.hubs.flatMap(({ counts }) => counts.metrics));
+      assert.match(text, /^rollcall_presence_events_sent_total 3$/m);
+      assert.match(text, /^rollcall_presence_events_merged_total 2$/m);
+      assert.match(text, /^rollcall_presence_event_writes_total 40$/m);
     }));
 
   test('events that come while a batch is being sent are sent after it', () =>
