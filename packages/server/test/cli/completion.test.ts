@@ -65,15 +65,24 @@ describe('rollcall completion', () => {
     });
   }
 
-  test('the completion of zsh works in a zsh without any configuration', {
-    skip: spawnSync('zsh', ['--version']).status === 0 ? false : 'no zsh on this machine',
+  test('the completion of zsh works in a zsh without any configuration, and offers what that of bash does', {
+    skip: skipsWithout('zsh', 'shells'),
   }, () => {
     const path = join(directory, 'unconfigured');
     writeFileSync(path, completionScript('zsh', table));
-    const script = `source ${path}\nprint -r -- $_comps[rollcall]`;
+    // zsh calls the function this way, and then offers what begins as the last word does.
+    const script = `source ${path}
+print -r -- $_comps[rollcall]
+offered() {
+  words=(rollcall "$@") CURRENT=$(($# + 1)) COMP_CWORD=$#; COMP_WORDS=("\${words[@]}")
+  compgen -F _rollcall -- "\${words[CURRENT]}" | grep -e "^\${words[CURRENT]}"
+}
+offered ser; offered project cre; offered serve --pres`;
     const options = { encoding: 'utf8', env: { ...process.env, ZDOTDIR: directory } } as const;
     const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script], options);
-    assert.match(stdout, /_rollcall/);
+    const [registered = '', ...words] = stdout.trimEnd().split('\n');
+    assert.match(registered, /_rollcall/);
+    assert.deepEqual(words, ['serve', 'create', '--presence-ttl-seconds', '--presence-merge-ms']);
     assert.equal(stderr, '');
   });
 
