@@ -1,0 +1,83 @@
+/** A socket whose client does not read while much changes: what it is sent when it reads again. */
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import { ReaderModel } from '../realtime/reader-model.ts';
+import { Browser } from '../support/browser.ts';
+import { expectOk } from '../support/expect.ts';
+import { oneServer } from '../support/one-server.ts';
+import type { Project } from '../support/project-client.ts';
+import { type ReceivedFrame, SocketClient, withSockets } from '../support/socket-client.ts';
+
+// A client that does not read does not answer pings either.
+const server = oneServer({ settings: { socketTimeoutSeconds: 3_600 } });
+
+const USERS = Array.from({ length: 60 }, (_, index) => `u${index}`);
+/** Some 7 KB: six texts of a thousand characters. */
+const WIDE = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key) => [key, 'x'.repeat(1_000)]));
+/** Each round is some 440 KB of events: together more than three times what the machine's network takes. */
+const ROUNDS = 80;
+const SENT_BYTES = ROUNDS * USERS.length * 7_000;
+
+const eventsOf = (frames: readonly ReceivedFrame[], watch: number) =>
+  frames.filter((frame) => frame.watch === watch).map(({ event: type, id, data }) => ({ type, id, data }));
+
+async function seeded(): Promise<Project> {
+  const project = await server.project();
+  const members = ['reader', ...USERS];
+  await project.seed({
+    users: members.map((id) => ({ id })),
+    groups: [{ id: 'g', name: 'G', members }],
+  });
+  return project;
+}
+
+/** Moves all users in each round: more bytes than the machine's network takes. */
+async function moveAll(project: Project): Promise<void> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const updates = USERS.map((userID) => ({
+      ...{ userID, groupID: 'g', exclusiveWithin: { page: 'p' } },
+      location: { page: 'p', ...WIDE, line: `${round}` },
+    }));
+    expectOk(await project.put('/v1/presence', { updates }));
+  }
+}
+
+/** Waits until a socket has this event of each of so many. */
+const hasAll = (socket: SocketClient, count: number, idOf: (frame: ReceivedFrame) => string | null) =>
+  socket.until(
+    `${count} events`,
+    () => new Set(socket.frames.map(idOf).filter((id) => id !== null)).size === count,
+  );
+
+const atTheEnd = ({ event, data }: ReceivedFrame) =>
+  event === 'arrived' && data.location.line === `${ROUNDS - 1}` ? data.id : null;
+
+describe('a socket that does not read', () => {
+  test('a slow reader of presence gets a new snapshot instead of what it missed, and the server stores little for it', async () => {
+    const project = await seeded();
+    await withSockets(async (keep) => {
+      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
+      const quick = await keep(SocketClient.of(project, 'reader', 'g'));
+      const watch = await slow.ok('watch');
+      await slow.event('snapshot');
+      await quick.ok('watch');
+      const tcp = (slow.ws as unknown as { _socket: Socket })._socket;
+      const before = tcp.bytesRead;
+      slow.ws.pause();
+      await moveAll(project);
+      await hasAll(quick, USERS.length, atTheEnd);
+      slow.ws.resume();
+      const snapshots = () => eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
+      await slow.until('the new snapshot', () => snapshots().length === 2 || slow.close !== null);
+      assert.equal(slow.close, null);
+      await slow.ok('unwatch', { watch });
+      const { users } = expectOk<{ users: unknown[] }>(
+        await Browser.of(project, 'reader', 'g').get('/v1/client/presence'),
+      );
+      assert.deepEqual(ReaderModel.of(eventsOf(slow.frames, watch)).entries(), users);
+      const received = tcp.bytesRead - before;
+      assert.ok(received < SENT_BYTES / 2, `${received} bytes of ${SENT_BYTES}`);
+    });
+  });
+});
