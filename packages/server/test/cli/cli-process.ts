@@ -143,8 +143,9 @@ export function rollcall(args: readonly string[], options: CommandOptions = {}):
 export async function withCommand<Result>(
   args: readonly string[],
   use: (command: CliProcess) => Promise<Result>,
+  options: CommandOptions = {},
 ): Promise<Result> {
-  const command = new CliProcess(args, {}, COMMAND_LIMIT_MS);
+  const command = new CliProcess(args, options, COMMAND_LIMIT_MS);
   try {
     return await use(command);
   } finally {

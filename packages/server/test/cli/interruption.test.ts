@@ -147,16 +147,20 @@ describe('ROLLCALL_LOG_LEVEL', () => {
       const { port } = free.address() as AddressInfo;
       free.close();
       await once(free, 'close');
-      const args = ['serve', '--port', `${port}`, '--data-dir', dataDir, '--log-level', 'silent', ...KNOWN];
-      await withCommand(args, async (command) => {
-        const isUp = () =>
-          fetch(`http://127.0.0.1:${port}/healthz`).then(
-            ({ ok }) => ok,
-            () => false,
-          );
-        while (!(await isUp())) assert.ok(command.running, 'the server has ended');
-        command.signal('SIGTERM');
-        assert.deepEqual(await command.ended, { code: 0, signal: null, stdout: '', stderr: '' });
-      });
+      const args = ['serve', '--port', `${port}`, '--data-dir', dataDir, ...KNOWN];
+      await withCommand(
+        args,
+        async (command) => {
+          const isUp = () =>
+            fetch(`http://127.0.0.1:${port}/healthz`).then(
+              ({ ok }) => ok,
+              () => false,
+            );
+          while (!(await isUp())) assert.ok(command.running, 'the server has ended');
+          command.signal('SIGTERM');
+          assert.deepEqual(await command.ended, { code: 0, signal: null, stdout: '', stderr: '' });
+        },
+        { env: { ROLLCALL_LOG_LEVEL: 'silent' } },
+      );
     }));
 });
