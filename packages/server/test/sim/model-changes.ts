@@ -1,7 +1,7 @@
 /** The recorded changes of the naive model. A write has one record for each topic, and each record follows the one before. */
 import { type Topic, topicOfRecord } from '../../src/store/change-topics.ts';
 import type { Change } from '../../src/store/changes.ts';
-import type { ChangeRecord, ChangeStore } from '../../src/store/ports/changes.ts';
+import { type ChangeRecord, type ChangeStore, REMOVED_AT_ONCE } from '../../src/store/ports/changes.ts';
 import { storedParts } from '../../src/store/stored-changes.ts';
 import type { WriteContext } from '../../src/store/write-context.ts';
 import type { ProjectKey } from '../../src/values/project-key.ts';
@@ -55,10 +55,14 @@ export function changesOf(state: ModelState): ChangeStore {
       return { records: all.length, oldestAt: all.length === 0 ? null : Math.min(...times) };
     },
     removeBefore: async (time) => {
+      let mayBeMore = false;
       for (const { records } of state.projects.values()) {
-        while (records.length > 1 && (records[0]?.at ?? time) < time) records.shift();
+        const firstLeft = records.slice(0, -1).findIndex(({ at }) => at >= time);
+        const expired = firstLeft === -1 ? Math.max(0, records.length - 1) : firstLeft;
+        records.splice(0, Math.min(expired, REMOVED_AT_ONCE));
+        mayBeMore ||= expired > REMOVED_AT_ONCE;
       }
-      return false;
+      return mayBeMore;
     },
   };
 }
