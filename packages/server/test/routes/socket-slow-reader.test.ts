@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { ReaderModel } from '../realtime/reader-model.ts';
 import { Browser } from '../support/browser.ts';
+import { markdown, messagePath, threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
@@ -78,6 +79,54 @@ describe('a socket that does not read', () => {
       assert.deepEqual(ReaderModel.of(eventsOf(slow.frames, watch)).entries(), users);
       const received = tcp.bytesRead - before;
       assert.ok(received < SENT_BYTES / 2, `${received} bytes of ${SENT_BYTES}`);
+    });
+  });
+
+  test('a slow reader of presence, threads and messages on one socket gets a new snapshot of the lists, and each message as it is', async () => {
+    const project = await seeded();
+    expectOk(await project.put(threadPath('talk'), { groupID: 'g', name: 'T' }));
+    await withSockets(async (keep) => {
+      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
+      const quick = await keep(SocketClient.of(project, 'reader', 'g'));
+      const presence = await slow.ok('watch');
+      await quick.ok('watch');
+      const threads = await slow.ok('watch_threads');
+      const messages = await slow.ok('watch_messages', { threadID: 'talk' });
+      await quick.ok('watch_threads');
+      await slow.until(
+        'three snapshots',
+        () => slow.frames.filter(({ event }) => event === 'snapshot').length === 3,
+      );
+      slow.ws.pause();
+      await moveAll(project);
+      for (const name of ['first', 'second']) {
+        for (const id of USERS) {
+          expectOk(await project.put(threadPath(id), { groupID: 'g', name, location: WIDE }));
+          const content = markdown(name + 'x'.repeat(7_000));
+          expectOk(await project.put(messagePath('talk', id), { authorID: id, content }));
+        }
+        await hasAll(quick, USERS.length, ({ event, data }) =>
+          event === 'thread' && data.name === name ? data.id : null,
+        );
+      }
+      slow.ws.resume();
+      const snapshotsOf = (watch: number) =>
+        eventsOf(slow.frames, watch).filter(({ type }) => type === 'snapshot');
+      const lists = [presence, threads];
+      await slow.until('the new snapshots', () => lists.every((watch) => snapshotsOf(watch).length === 2));
+      const browser = Browser.of(project, 'reader', 'g');
+      const list = expectOk<{ threads: { id: string }[] }>(await browser.get('/v1/client/threads'));
+      assert.deepEqual(
+        snapshotsOf(threads)[1]?.data.threads.map(({ id, name }: Record<string, string>) => [id, name]),
+        list.threads.map(({ id, name }: Record<string, string>) => [id, name]),
+      );
+      const latest = () =>
+        new Map(
+          eventsOf(slow.frames, messages)
+            .filter(({ type }) => type === 'message')
+            .map(({ data }) => [data.id, data.content[0].children[0].text.slice(0, 6)]),
+        );
+      await slow.until('the messages', () => USERS.every((id) => latest().get(id) === 'second'));
     });
   });
 });

@@ -42,10 +42,13 @@ export class FrameWriter {
     return this.#socket.bytesWritten;
   }
 
-  /** Bytes that wait; more than 0 also while another stream is in the middle of a message. */
+  /**
+   * Bytes that are before the next ones of a stream; more than 0 also while another stream is in the middle of a message. What
+   * waits for that message is not before its own rest.
+   */
   lengthFor(stream: object | null): number {
     const isTaken = this.#owner !== null && this.#owner !== stream;
-    return this.#socket.writableLength + this.#waitingBytes + (isTaken ? 1 : 0);
+    return this.#socket.writableLength + (isTaken ? this.#waitingBytes + 1 : 0);
   }
 
   /** Writes whole frames. With `hasMore` the next frames of the stream continue the message. */
