@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readdirSync } from 'node:fs';
+import { createWriteStream, existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { withDataDir } from '../support/server.ts';
 import { until } from '../support/waiting.ts';
 import { type CliProcess, KNOWN, rollcall, withCommand, withRequests, withServe } from './cli-process.ts';
-import { embedded, makeSmallStore } from './stores.ts';
+import { embedded, exportedBy, makeSmallStore } from './stores.ts';
 
 /** As many as one request has, and some that wait for more. */
 const USERS = Array.from({ length: 10_500 }, (_, index) => `{"type":"user","id":"u${index}"}\n`);
@@ -47,6 +48,21 @@ async function withOpenPipe(
     writer.destroy();
   }
 }
+
+/** Nobody reads messages of the database meanwhile; `isWaitedFor`: somebody wants to. */
+const withMessagesLocked = (
+  databaseUrl: string,
+  use: (isWaitedFor: () => Promise<boolean>) => Promise<void>,
+) =>
+  withClient(databaseUrl, async (client) => {
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE messages IN ACCESS EXCLUSIVE MODE');
+    const waiting = `
+      SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database AND datname = current_database()
+      WHERE relation = 'messages'::regclass AND NOT granted`;
+    await use(async () => (await client.query(waiting)).rows.length > 0);
+    await client.query('ROLLBACK');
+  });
 
 async function interrupted(command: CliProcess) {
   command.signal('SIGINT');
@@ -137,6 +153,33 @@ describe('Ctrl-C', () => {
       ];
       assert.equal((await rollcall(again)).code, 0);
     }));
+
+  test(
+    'Ctrl-C during rollcall backup and migrate-store leaves nothing half-written',
+    { skip: skipsPostgres },
+    () =>
+      withDataDir(undefined, (directory) =>
+        withDatabase(async (databaseUrl) => {
+          await makeSmallStore({ dataDir: '', databaseUrl });
+          const file = join(directory, 'backup.jsonl');
+          const to = join(directory, 'to');
+          const backup = ['backup', '--database-url', databaseUrl, '--output', file];
+          const migrate = ['migrate-store', '--from-database-url', databaseUrl, '--to-data-dir', to];
+          for (const args of [backup, migrate]) {
+            await withMessagesLocked(databaseUrl, (isWaitedFor) =>
+              withCommand(args, async (command) => {
+                await until('a read that waits', isWaitedFor);
+                const { signal, stderr } = await interrupted(command);
+                assert.equal(signal, 'SIGINT');
+                assert.match(stderr, /interrupted by Ctrl-C; (\S+ was not written|nothing was written to )/);
+              }),
+            );
+          }
+          assert.ok(!existsSync(file) && readdirSync(directory).every((name) => name === 'to'));
+          assert.deepEqual(await exportedBy(embedded(to)), []);
+        }),
+      ),
+  );
 });
 
 describe('ROLLCALL_LOG_LEVEL', () => {
