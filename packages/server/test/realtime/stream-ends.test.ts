@@ -13,16 +13,22 @@ describe('the end of a stream', () => {
     withStreams({}, async (world) => {
       await world.seed(['a']);
       const checks: number[] = [];
+      let isRevoked = false;
       const sinks = await Promise.all(
         Array.from({ length: 120 }, (_, index) =>
           world.open({
             checkCredentials: () => {
               checks.push(index);
-              if (index === 7) throw rejection;
+              if (isRevoked && index === 7) throw rejection;
             },
           }),
         ),
       );
+      // A process that begins to follow the record of a project checks all streams once.
+      await world.pass(1);
+      await world.until('the check of all streams', () => new Set(checks).size === 120);
+      checks.length = 0;
+      isRevoked = true;
       for (let second = 0; second < 60; second += 1) {
         world.clock.move(1_000);
         await nextIteration();
