@@ -6,6 +6,7 @@ import { openRedisPresence } from '../../src/presence/redis/redis-presence.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { PAGE_1, PresenceScene } from '../contract/presence/presence-scene.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
+import { untilReplicated } from '../support/redis-sentinels.ts';
 import { until } from '../support/waiting.ts';
 
 const NAME = 'main';
@@ -88,6 +89,8 @@ describe('Redis behind a sentinel', { skip: skipsOwnRedis }, () => {
       // Rejected until the sentinel has seen the end of the failover before, which takes long on a busy machine: longer than presence lasts.
       await until('the failover begins', async () => {
         for (const user of users) await scene.set(user, PAGE_1);
+        // What the replica does not have yet is lost with any failover.
+        await untilReplicated({ master: before, replica: next });
         return (await sentinel.command('SENTINEL', 'FAILOVER', NAME)) === 'OK';
       });
       await untilMaster(next);

@@ -41,7 +41,10 @@ export async function startSentinelPair(): Promise<SentinelPair> {
 }
 
 /** Resolves when the replica has all that its master has written. */
-export function untilReplicated({ master, replica }: SentinelPair): Promise<void> {
+export function untilReplicated({
+  master,
+  replica,
+}: Pick<SentinelPair, 'master' | 'replica'>): Promise<void> {
   const offsetOf = async (server: OwnRedis, field: string) =>
     new RegExp(`${field}:(\\d+)`).exec((await server.command('INFO', 'replication')) as string)?.[1];
   return until('the replica has everything', async () => {
