@@ -7,8 +7,8 @@ import type { EventData } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../../../..');
 const SOURCES = 'packages/*/src/**/*.ts';
-/** Two thirds of the suites reached 96.8. It goes up with what is reached. */
-const LINES_MIN_PERCENT = 95;
+/** What is reached, without its tenths: all suites on both engines ran 97.2. It goes up with that. */
+const LINES_MIN_PERCENT = 97;
 /** How many of the files with the most missing lines are listed. */
 const LISTED = 10;
 
