@@ -111,7 +111,7 @@ export function messageErrorContract(lab: StoreLab): void {
     });
   }
 
-  test('a message to be created whose author may write is `exists` where a message has its ID, whoever wrote that', async () => {
+  test('a message to be created whose author may write is `exists` where a message has its ID, by another author too', async () => {
     const c = await stock();
     await c.newMessage('t', 'm');
     for (const write of [NEW, { ...NEW, authorId: 'bob' }, { ...NEW, authorId: 'cid', createdAt: EARLIER }])
