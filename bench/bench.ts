@@ -5,8 +5,8 @@
  * - `--quick` shortens the rounds: for a first look, not for a claim.
  * - `--server-directory DIR` measures the operations of the server in another checkout. Given more than once, all of them are
  *   measured in the same rounds; of `socket`, the moves of one after the other, so name them alternately.
- * - `--only TEXT` measures only the operations (of `conversation`: the engines; of `socket`: `moves`, `readers`, `cursors`,
- *   `departures`, `held`, `held on Redis`) whose name contains the text; `--rounds N` measures each N times.
+ * - `--only TEXT` measures only the operations (of `scale-out`: also `batch`; of `conversation`: the engines; of `socket`: `moves`,
+ *   `readers`, `cursors`, `departures`, `held`, `held on Redis`) whose name contains the text; `--rounds N` measures each N times.
  * - `--changes N` is the number of changes of `changes` and `change-proof`; the latter runs only when it is named.
  * - `--threads N`, `--messages N` and `--deleted-messages N` are the sizes of `conversation`.
  */

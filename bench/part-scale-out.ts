@@ -1,6 +1,7 @@
 import { absentServers } from '../packages/server/test/support/servers.ts';
 import { projectToken } from './credentials.ts';
 import type { Pace } from './measure.ts';
+import { OPERATIONS } from './operations.ts';
 import { operationsTables, type Selection } from './operations-tables.ts';
 import { othersMeanwhile } from './part-batch.ts';
 import { startRollcall } from './processes.ts';
@@ -19,14 +20,21 @@ export async function scaleOutPart(pace: Pace, selection: Selection): Promise<vo
   }
   await using made = new AsyncDisposableStack();
   const make = async () => made.adopt(await makeServers(), (servers) => servers.remove());
-  print('### Operations on PostgreSQL and Redis, one process on one core, 32 connections');
-  print();
-  await operationsTables(pace, { ...selection, engine: async () => (await make()).urls, isEmbedded: false });
+  if (OPERATIONS.some(({ name }) => name.includes(selection.only))) {
+    print('### Operations on PostgreSQL and Redis, one process on one core, 32 connections');
+    print();
+    await operationsTables(pace, {
+      ...selection,
+      ...{ engine: async () => (await make()).urls, isEmbedded: false },
+    });
+  }
   const servers = await make();
   const server = await startRollcall(servers.urls);
   const token = await projectToken();
-  await scaleOutOperations(pace, token, server, servers);
-  await scaleOutBatch(token, server, servers);
-  await othersMeanwhile(pace, server, token, false);
+  await scaleOutOperations(pace, selection, token, { server, servers });
+  if ('batch'.includes(selection.only)) {
+    await scaleOutBatch(token, server, servers);
+    await othersMeanwhile(pace, server, token, false);
+  }
   await server.stop();
 }

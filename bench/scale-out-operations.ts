@@ -107,15 +107,13 @@ interface Setting {
 
 const COLUMNS = ['operation', 'requests/s', 'p99 ms', 'bare client/s', 'ratio', 'target', ''];
 
-/** Fills the server and measures. */
+/** Fills the server, and measures the operations whose name contains the text. */
 export async function scaleOutOperations(
   pace: Pace,
+  { only }: { readonly only: string },
   token: string,
-  server: Child,
-  servers: ScaleOutServers,
+  { server, servers }: { readonly server: Child; readonly servers: ScaleOutServers },
 ): Promise<void> {
-  print('### Operations on PostgreSQL and Redis beside a bare client of both');
-  print();
   await fill(server, token, SMALL);
   await fill(server, token, CROWD);
   const [[project]] = (await rowsOf(
@@ -124,8 +122,12 @@ export async function scaleOutOperations(
     PROJECT.id,
   )) as [[string]];
   const setting = { pace, token, project, servers };
+  const comparisons = COMPARISONS.filter(({ name }) => name.includes(only));
+  if (comparisons.length === 0) return;
+  print('### Operations on PostgreSQL and Redis beside a bare client of both');
+  print();
   const rows: string[][] = [];
-  for (const comparison of COMPARISONS) {
+  for (const comparison of comparisons) {
     const ours = { name: comparison.name, port: server.port };
     const [result] = (await besideBareClient(setting, comparison, [ours])) as [Result];
     const perStatement = await requestsPerStatement(setting, comparison, server);
@@ -134,7 +136,7 @@ export async function scaleOutOperations(
   table([...COLUMNS, 'requests per SQL statement'], rows);
   // POST members has replaced members whose presence is set next.
   await fill(server, token, SMALL);
-  await leastPresence(setting, server);
+  if (REFRESH.name.includes(only)) await leastPresence(setting, server);
 }
 
 /** The rate of PUT presence in servers that do nothing else: the limit for any server. */
