@@ -58,7 +58,9 @@ export async function createServices(
   });
   const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
   const record = new RecordFollower({ store, clock, log });
+  const changes = new ChangeFeed(store);
   const dependencies = {
+    changes,
     changeOrdering,
     record,
     store,
@@ -102,7 +104,7 @@ export async function createServices(
     ...services,
     streams,
     conversationStreams,
-    changes: new ChangeFeed(dependencies),
+    changes,
     changeStreams,
     webhookDeliveries,
     webhookTests,

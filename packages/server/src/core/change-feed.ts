@@ -10,7 +10,7 @@ import { ServiceError } from './service-error.ts';
 
 /** Records that are read and searched at once: a few milliseconds. */
 const RECORDS_AT_ONCE = 500;
-/** How many chunks are read in one event-loop tick, or at once: other requests wait for so many at most. */
+/** How many chunks are read in one event-loop tick, or at once, by the whole process: other requests wait for so many at most. */
 const CHUNKS_AT_ONCE = 4;
 
 /** A change that a reader asks for. */
@@ -28,12 +28,12 @@ export interface ChangeChunk {
   readonly isEnd: boolean;
 }
 
-/** The changes of a project, in their order. */
+/** The changes of a project, in their order. A process has one feed: its requests, streams and webhooks share the limit. */
 export class ChangeFeed {
   readonly #store: Pick<Store, 'changes'>;
   readonly #reading = new Semaphore({ permits: CHUNKS_AT_ONCE });
 
-  constructor({ store }: { readonly store: Pick<Store, 'changes'> }) {
+  constructor(store: Pick<Store, 'changes'>) {
     this.#store = store;
   }
 

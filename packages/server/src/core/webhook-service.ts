@@ -3,7 +3,7 @@ import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import { ChangeFeed, changesGone } from './change-feed.ts';
+import { type ChangeFeed, changesGone } from './change-feed.ts';
 import type { ChangePosition } from './change-position.ts';
 import type { Clock } from './clock.ts';
 import { webhookNotFound } from './errors.ts';
@@ -17,7 +17,8 @@ import { newWebhookSecret } from './webhook-secret.ts';
 const CHUNKS_SEARCHED = 100;
 
 interface Parts {
-  readonly store: Pick<Store, 'webhooks' | 'changes'>;
+  readonly store: Pick<Store, 'webhooks'>;
+  readonly changes: ChangeFeed;
   readonly writes: StoreWrites;
   readonly clock: Clock;
 }
@@ -46,11 +47,9 @@ interface RotatedSecret {
 /** The rules of webhooks. Each method with an ID throws ServiceError `webhook_not_found`, unless it creates. */
 export class WebhookService {
   readonly #parts: Parts;
-  readonly #feed: ChangeFeed;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#feed = new ChangeFeed(parts);
   }
 
   async find(project: ProjectKey, id: string): Promise<WebhookRecord> {
@@ -84,7 +83,7 @@ export class WebhookService {
     const { store, writes } = this.#parts;
     const before = await store.webhooks.find(writer.project, id);
     if (before === null && write.url !== undefined && after !== null)
-      await this.#feed.begin(writer.project, after);
+      await this.#parts.changes.begin(writer.project, after);
     const isActivated = write.status === 'active' && before !== null && before.status !== 'active';
     if (isActivated) await this.#requireStart(writer.project, before);
     const secret = newWebhookSecret();
@@ -143,7 +142,7 @@ export class WebhookService {
   async replay(writer: Writer, id: string, after: ChangePosition | null): Promise<void> {
     const { store, writes } = this.#parts;
     await this.find(writer.project, id);
-    if (after !== null) await this.#feed.begin(writer.project, after);
+    if (after !== null) await this.#parts.changes.begin(writer.project, after);
     await writes.run(writer, {}, (context) => store.webhooks.replay(writer.project, id, after, context), {
       absent: () => webhookNotFound(id),
     });
@@ -160,17 +159,17 @@ export class WebhookService {
   /** @throws ServiceError 410 where the webhook cannot go on where it stopped */
   async #requireStart(project: ProjectKey, { start }: WebhookRecord): Promise<void> {
     if (start === 'lost') throw changesGone();
-    await this.#feed.resume(project, start);
+    await this.#parts.changes.resume(project, start);
   }
 
   /** Where changes were removed, also meanwhile, those that are left are counted. */
   async #countWaiting(project: ProjectKey, webhook: WebhookRecord): Promise<number> {
     const filter = new WebhookFilter(webhook);
     const { start } = webhook;
-    let from = start === 'lost' ? null : await unlessGone(this.#feed.resume(project, start));
+    let from = start === 'lost' ? null : await unlessGone(this.#parts.changes.resume(project, start));
     let waiting = 0;
     for (let searched = 0; searched < CHUNKS_SEARCHED; searched += 1) {
-      const chunk = await unlessGone(this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY));
+      const chunk = await unlessGone(this.#parts.changes.chunk(project, from, {}, Number.POSITIVE_INFINITY));
       if (chunk === null) {
         // What was counted is not stored any more.
         [from, waiting] = [null, 0];

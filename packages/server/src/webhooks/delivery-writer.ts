@@ -10,8 +10,8 @@ import type { ProjectKey } from '../values/project-key.ts';
 import { presentChange } from '../wire/change-text.ts';
 import { deliveryText } from '../wire/webhook-text.ts';
 
-/** How many readings of the record are under way at once. Each has 1 MiB of JSON at most, unless one record exceeds it. */
-const READS = 4;
+/** How many chunks are read at once, of those that the feed reads: the others are left to requests, which wait for them. */
+const READS = 2;
 /** How many chunks are searched before the position is stored: some 10,000 records. */
 const CHUNKS_SEARCHED = 20;
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import { ProjectsInUse } from '../broker/projects-in-use.ts';
-import { ChangeFeed } from '../core/change-feed.ts';
+import type { ChangeFeed } from '../core/change-feed.ts';
 import type { Clock } from '../core/clock.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
 import { Counter, gauge, type Metric } from '../metrics/metric.ts';
@@ -33,7 +33,8 @@ const STOP_MS = 2_000;
 type WebhookBacklog = Readonly<Record<'active' | 'behind' | 'resting' | 'furthest', number>>;
 
 interface Parts {
-  readonly store: Pick<Store, 'webhooks' | 'webhookLeases' | 'changes'>;
+  readonly store: Pick<Store, 'webhooks' | 'webhookLeases'>;
+  readonly changes: ChangeFeed;
   readonly broker: Broker;
   readonly writes: StoreWrites;
   readonly clock: Clock;
@@ -91,10 +92,10 @@ export class WebhookDeliveries {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { store, writes, clock, log, sender, broker } = parts;
+    const { store, changes, writes, clock, log, sender, broker } = parts;
     this.#runParts = {
       ...{ store, writes, clock, log, sender },
-      writer: new DeliveryWriter(new ChangeFeed(parts), clock),
+      writer: new DeliveryWriter(changes, clock),
       isLeased: (lease) => performance.now() < (this.#leases.get(lease) ?? 0),
       attempted: ({ isAcknowledged }) => {
         (isAcknowledged ? this.#acknowledged : this.#failed).value += 1;

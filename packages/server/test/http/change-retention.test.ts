@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { ChangeFeed } from '../../src/core/change-feed.ts';
 import { ChangeRetention } from '../../src/core/change-retention.ts';
 import type { StoreWrites } from '../../src/core/store-writes.ts';
 import { WebhookService } from '../../src/core/webhook-service.ts';
@@ -40,7 +41,10 @@ test('a webhook counts the changes that are left where others are removed while 
     await store.webhooks.put(project.key, 'w', webhook, 1, writeContext(clock, BY_TEST));
     clock.move(HOUR_MS);
     for (let count = 0; count < 3; count += 1) await put(`later-${count}`);
-    const webhooks = new WebhookService({ store, clock, writes: {} as StoreWrites });
+    const webhooks = new WebhookService({
+      ...{ store, clock, changes: new ChangeFeed(store) },
+      writes: {} as StoreWrites,
+    });
     const found = await webhooks.find(project.key, 'w');
     const read = store.changes.read.bind(store.changes);
     let reads = 0;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Broker, Change } from '../../broker/broker.ts';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
-import { ChangeFeed } from '../../core/change-feed.ts';
+import type { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -17,6 +17,7 @@ const HEARTBEAT_MS = 15_000;
 
 interface Parts {
   readonly store: Store;
+  readonly changes: ChangeFeed;
   readonly broker: Broker;
   readonly record: RecordFollower;
   readonly clock: Clock;
@@ -29,7 +30,6 @@ interface Parts {
  */
 export class ChangeHub {
   readonly #parts: Parts;
-  readonly #feed: ChangeFeed;
   readonly #readers = new Set<ChangeReader>();
   readonly #streams: OpenStreams<EventSession>;
   readonly #projects: ProjectsInUse;
@@ -38,7 +38,6 @@ export class ChangeHub {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#feed = new ChangeFeed(parts);
     this.#streams = new OpenStreams(parts);
     this.#projects = new ProjectsInUse(parts.broker, 'changes');
     this.#stops = [
@@ -63,11 +62,11 @@ export class ChangeHub {
     filter: ChangeFilter,
   ): Promise<EventSession> {
     this.#projects.use(request.caller.project);
-    const position = await this.#feed.begin(request.caller.project, from);
+    const position = await this.#parts.changes.begin(request.caller.project, from);
     this.#streams.requireOpen();
-    const { log } = this.#parts;
+    const { changes, log } = this.#parts;
     const reader = new ChangeReader(request, position, filter, {
-      feed: this.#feed,
+      feed: changes,
       log,
       ended: () => this.#ended(reader),
     });
@@ -104,7 +103,7 @@ export class ChangeHub {
     try {
       const ofProjects = Map.groupBy(this.#readers, ({ session }) => session.request.caller.project);
       for (const [project, readers] of ofProjects) {
-        const { position } = await this.#feed.latest(project);
+        const { position } = await this.#parts.changes.latest(project);
         for (const reader of readers) reader.notify(position);
       }
     } catch {
