@@ -38,10 +38,25 @@ const proseIn = (text: string): string => text.replace(/^```.*?^```$/gms, '').re
 
 /** The cells of the table whose first head is this, row by row. */
 export function tableOf(page: string, firstHead: string): string[][] {
+  const [head] = headsOf(page, firstHead);
+  if (head === undefined) throw new Error(`${page} has no table with the head ${firstHead}`);
+  return rowsAfter(page, head);
+}
+
+/** The rows of all tables whose first head is this. */
+export const tablesOf = (page: string, firstHead: string): string[][] =>
+  headsOf(page, firstHead).flatMap((head) => rowsAfter(page, head));
+
+/** The lines of the heads, from 0. */
+function headsOf(page: string, firstHead: string): number[] {
   const lines = readPage(page).split('\n');
-  const head = lines.findIndex((line) => cellsOf(line)[0] === firstHead);
-  if (head === -1) throw new Error(`${page} has no table with the head ${firstHead}`);
-  const rest = lines.slice(head + 2);
+  return lines.flatMap((line, index) => (cellsOf(line)[0] === firstHead ? [index] : []));
+}
+
+function rowsAfter(page: string, head: number): string[][] {
+  const rest = readPage(page)
+    .split('\n')
+    .slice(head + 2);
   const end = rest.findIndex((line) => !line.startsWith('|'));
   return rest.slice(0, end === -1 ? rest.length : end).map(cellsOf);
 }
