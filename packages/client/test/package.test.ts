@@ -7,17 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { NODES, OLD_NODE } from '../../server/test/packages/nodes.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { jwt, seconds } from '../../server/test/support/jwt.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { withServer } from '../../server/test/support/server.ts';
-import { WAIT_MAX_MS, within } from '../../server/test/support/waiting.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '../../..');
-/** Nothing keeps the process alive for so long. */
-const ENDS_WITHIN_MS = 20_000;
 
 /** The directory of a project in which the packed client is installed. */
 let project: string;
@@ -46,59 +42,6 @@ test('the package has all files that it imports, and no dependency', async () =>
       assert.match(imported, /^\.{1,2}\/.*\.js$/, `${file} imports ${imported}`);
       await access(join(installed, 'dist', file, '..', imported));
     }
-  }
-});
-
-/** The program of a host; its process ends by itself after close(). */
-const HOST_PROGRAM = `
-import { NOBODY, presenceAfter, Rollcall, RollcallClient, RollcallError } from '@rollcall/client';
-const [url, token, clientToken] = process.argv.slice(2);
-const rollcall = new Rollcall({ url, token: async () => token });
-await rollcall.batch({ users: [{ id: 'ada' }], groups: [{ id: 'g', name: 'G', members: ['ada'] }] });
-const ids = [];
-for await (const { id } of rollcall.groups.members('g')) ids.push(id);
-const code = await rollcall.groups.get('nowhere').catch((error) => error instanceof RollcallError && error.code);
-const client = new RollcallClient({ url, token: clientToken });
-const announcement = client.presence.announce({ location: { page: 'a' } });
-let state = NOBODY;
-const watch = rollcall.presence.watch({ groupID: 'g' });
-for await (const event of watch) {
-  state = presenceAfter(state, event);
-  if (state.get('ada')?.ephemeral.locations.length === 1) break;
-}
-announcement.move({ page: 'b' });
-const open = rollcall.presence.watch({ groupID: 'g' });
-await open.next();
-const createThread = { name: 'T' };
-const content = [{ type: 'markdown', children: [{ text: 'a' }] }];
-const { id } = await client.threads.messages('t').create({ content, createThread });
-const following = rollcall.threads.messages('t').watch();
-await following.next();
-await rollcall.threads.messages('t').append(id, { text: 'b' });
-const { value: appended } = await following.next();
-await client.close();
-await rollcall.close();
-console.log(JSON.stringify({ ids, code, text: appended.text, ended: await announcement.ended }));
-`;
-
-describe('the package in Node', () => {
-  for (const { version, node, skip } of [...NODES, OLD_NODE]) {
-    test(`${version}: works, and does not keep the process alive after close()`, { skip }, async () => {
-      await writeFile(join(project, 'host.js'), HOST_PROGRAM);
-      await withServer({}, async ({ url, projectToken, projectId, projectSecret }) => {
-        const claims = { project_id: projectId, user_id: 'ada', group_id: 'g', iat: seconds(Date.now()) };
-        const args = ['host.js', url, projectToken, jwt(claims, projectSecret)];
-        const running = run(node, args, { cwd: project, timeout: WAIT_MAX_MS });
-        const { stdout, stderr } = await within(ENDS_WITHIN_MS, running, 'the end of the process');
-        assert.deepEqual(JSON.parse(stdout), {
-          ids: ['ada'],
-          code: 'group_not_found',
-          text: 'b',
-          ended: null,
-        });
-        assert.equal(stderr, '');
-      });
-    });
   }
 });
 

@@ -16,6 +16,7 @@ export const isRequired = (
     | 'haproxy'
     | 'node-24'
     | 'node-20'
+    | 'bun'
     | 'generators'
     | 'shells'
     | 'man'
