@@ -194,7 +194,7 @@ describe('a watch whose token ends', () => {
   const clock = new MovedClock();
   const clocked = oneServer({ clock });
 
-  test('continues with the next token without a new snapshot, and ends with invalid_project_token where there is none', async () => {
+  test('a watch of messages continues with the next token without a new snapshot, and ends with invalid_project_token where there is none', async () => {
     const project = await projectWithThread(clocked);
     const { url } = project;
     const now = () => Math.floor(clock.now() / 1_000);

@@ -177,7 +177,7 @@ test('a batch with dryRun applies nothing, and a misspelled one is rejected with
   await rejects(rollcall.batch(misspelled), 'unexpected_field', 400);
 });
 
-test('preferences are merged', async () => {
+test('preferences of a user are merged with the fields that are sent', async () => {
   await rollcall.preferences.put('ada', { key: 'notification_channels', value: { sendViaEmail: false } });
   assert.deepEqual(await rollcall.preferences.get('ada'), [
     { notification_channels: { sendViaMessenger: true, sendViaEmail: false } },
@@ -255,12 +255,12 @@ test('health checks request no token', async () => {
 describe('a client token', () => {
   const asAda = () => new RollcallClient({ url: project.url, token: clientToken({ user_id: 'ada' }) });
 
-  test('reads the user and their groups', async () => {
+  test('a client token reads the user and their groups', async () => {
     const viewer = await asAda().viewer();
     assert.deepEqual([viewer.user.name, viewer.groups], ['Ada', [{ id: 'docs', name: 'Docs' }]]);
   });
 
-  test('reads the members of a group', async () => {
+  test('a client token reads the members of a group', async () => {
     const members = await asAda().members('docs').toArray();
     assert.deepEqual(
       members.map(({ id }) => id),
@@ -269,7 +269,7 @@ describe('a client token', () => {
     await rejects(asAda().members('nowhere').toArray(), 'group_not_found', 401);
   });
 
-  test('writes and reads presence in the group of the call or of the token', async () => {
+  test('a client token writes and reads presence in the group of the call or of the token', async () => {
     const here = { page: 'client' };
     const inDocs = new RollcallClient({
       url: project.url,
@@ -283,7 +283,7 @@ describe('a client token', () => {
     assert.deepEqual(await inDocs.presence.list({ location: here }).toArray(), []);
   });
 
-  test('is rejected with invalid_access_token where a server token is needed', async () => {
+  test('a client token is rejected with invalid_access_token where a server token is needed', async () => {
     const host = new Rollcall({ url: project.url, token: clientToken({ user_id: 'ada' }) });
     await rejects(host.users.get('ada'), 'invalid_access_token', 401);
   });

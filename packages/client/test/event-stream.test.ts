@@ -19,16 +19,16 @@ const event = (data: string, more: Partial<StreamEvent> = {}): StreamEvent => ({
 });
 
 describe('the parser of text/event-stream', () => {
-  test('reads fields, and ignores comments and unknown fields', () => {
+  test('the parser of text/event-stream reads fields, and ignores comments and unknown fields', () => {
     const text = ':hello\nevent: arrived\nid: e:1\ndata: {"a":1}\ndata\nfoo: bar\nDATA: x\n\n';
     assert.deepEqual(read(text), [event('{"a":1}\n', { type: 'arrived', id: 'e:1' })]);
   });
 
-  test('removes one space after the colon, and no more', () => {
+  test('the parser of text/event-stream removes one space after the colon, and no more', () => {
     assert.deepEqual(read('data:a\ndata: b\ndata:  c\n\n'), [event('a\nb\n c')]);
   });
 
-  test('takes LF, CRLF and CR as line ends', () => {
+  test('the parser of text/event-stream accepts LF, CRLF and CR as line ends', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       assert.deepEqual(read(['data: a', 'data: b', '', 'data: c', '', ''].join(end)), [
         event('a\nb'),
@@ -37,12 +37,12 @@ describe('the parser of text/event-stream', () => {
     }
   });
 
-  test('reads CRLF in two chunks as one line end, and does not wait after CR', () => {
+  test('the parser of text/event-stream reads CRLF in two chunks as one line end, and does not wait after CR', () => {
     assert.deepEqual(read('data: a\r', '\ndata: b\r\n\r', '\ndata: c\n\n'), [event('a\nb'), event('c')]);
     assert.deepEqual(read('data: a\r\r'), [event('a')]);
   });
 
-  test('repeats the last ID until the next one, and ignores the ID of an incomplete event', () => {
+  test('the parser of text/event-stream repeats the last ID until the next one, and ignores the ID of an incomplete event', () => {
     const events = read(
       'id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\nid: 2\n\nid: x\0y\ndata: d\n\nid: 9\ndata: e',
     );
@@ -70,17 +70,17 @@ describe('the parser of text/event-stream', () => {
     assert.deepEqual(read('event: arrived\n\ndata: a\n\n'), [event('a')]);
   });
 
-  test('ignores a byte order mark at the start', () => {
+  test('the parser of text/event-stream ignores a byte order mark at the start', () => {
     assert.deepEqual(read('\ufeffdata: a\n\n'), [event('a')]);
   });
 
-  test('reads retry in whole milliseconds, and ignores other values', () => {
+  test('the parser of text/event-stream reads retry in whole milliseconds, and ignores other values', () => {
     const parser = new EventStreamParser();
     parser.push(bytes('retry: 2500\nretry: soon\nretry: -1\n'));
     assert.equal(parser.retryMs, 2500);
   });
 
-  test('yields the same events however the bytes are chunked', () => {
+  test('the parser of text/event-stream yields the same events however the bytes are chunked', () => {
     const line = fc.oneof(
       fc.constantFrom(
         '',
@@ -109,7 +109,7 @@ describe('the parser of text/event-stream', () => {
     );
   });
 
-  test('reads a line of megabytes in small chunks in linear time', () => {
+  test('the parser of text/event-stream reads a line of megabytes in small chunks in linear time', () => {
     const parser = new EventStreamParser();
     const chunk = bytes('x'.repeat(1_000));
     parser.push(bytes('data: '));

@@ -134,7 +134,7 @@ describe('the types of the package under strict settings', () => {
     { name: 'Node', ...node, module: 'nodenext', moduleResolution: 'nodenext' },
   ];
   for (const { name, ...platform } of cases) {
-    test(`compile for ${name}`, async () => {
+    test(`the types of the package compile under strict settings for ${name}`, async () => {
       const config = {
         compilerOptions: {
           strict: true,

@@ -135,7 +135,7 @@ async function move(): Promise<(page: Page) => Promise<unknown>> {
 }
 
 describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
-  test('that goes offline and online is reconnecting and open, and shows what it missed', async () => {
+  test('a connection that goes offline and online is reconnecting and then open, and shows what it missed', async () => {
     await open(async (page) => {
       const { balancer } = scene.value;
       const { target } = balancer;
@@ -151,7 +151,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('that is lost while the machine sleeps is open again when it wakes, and shows what it missed', async () => {
+  test('a connection that is lost while the machine sleeps is open again when it wakes, and shows what it missed', async () => {
     await open(async (page) => {
       const { balancer } = scene.value;
       const { target } = balancer;
@@ -167,7 +167,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('of a hidden tab stays open, and the tab is present and up to date', async () => {
+  test('the connection of a hidden tab stays open, and the tab is present and up to date', async () => {
     await open(async (page) => {
       await page.evaluate(
         "Object.defineProperty(document, 'visibilityState', { value: 'hidden' }), document.dispatchEvent(new Event('visibilitychange'))",
@@ -179,7 +179,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('ends at once when the page goes to the back/forward cache, and is opened when it comes back', async () => {
+  test('the connection of a page ends at once when the page enters the back/forward cache, and is opened when the page returns', async () => {
     await open(async (page) => {
       const dispatch = (type: string) =>
         page.evaluate(`dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
@@ -193,7 +193,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('of a page that is loaded anew keeps its user present: nobody sees them leave', async () => {
+  test('the user of a page that is reloaded stays present, and no stream has a departure', async () => {
     await open(async (page) => {
       const { rollcall, site, balancer } = scene.value;
       const events = rollcall.presence.watch({ groupID: 'g' });
@@ -227,7 +227,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
     });
   });
 
-  test('gets a new token before the old one ends, and stays open', async () => {
+  test('the connection of a page gets a new token before the old one ends, and stays open', async () => {
     await open(
       async (page, tokens) => {
         // The server reports the end of a token 60 seconds before, so that of the first one at once.
@@ -241,7 +241,7 @@ describe('the connection of a page in Chromium', { skip: skipsPages }, () => {
   });
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    test(`is reconnecting and open when the server ends with ${signal} and starts again, and its user is present`, async () => {
+    test(`the connection of a page is reconnecting and then open when the server ends with ${signal} and starts again, and its user is present`, async () => {
       await open(async (page) => {
         await page.evaluate('states.length = 0');
         await scene.value.restart(signal);

@@ -54,7 +54,7 @@ const withPage = (
 ): Promise<void> => withScriptedClient(script, use, { token: () => 't' });
 
 describe('an announcement of a page', () => {
-  test('sends the absence on pagehide without waiting, and the presence on pageshow', async () => {
+  test('an announcement sends the absence on pagehide without waiting, and the presence on pageshow', async () => {
     await withPage(respondDone, async (rollcall, server) => {
       rollcall.presence.announce(A);
       await server.arrived(1);
@@ -69,7 +69,7 @@ describe('an announcement of a page', () => {
     });
   });
 
-  test('aborts the update in flight on pagehide', async () => {
+  test('an announcement aborts the update in flight on pagehide', async () => {
     const script = (request: Received, index: number) =>
       index === 0 ? undefined : respondDone(request, index);
     await withPage(script, async (rollcall, server) => {
@@ -84,7 +84,7 @@ describe('an announcement of a page', () => {
     });
   });
 
-  test('leaves while the page is hidden and its timers are throttled, and arrives when the page is shown', async (context) => {
+  test('an announcement leaves while the page is hidden and its timers are throttled, and arrives when the page is shown', async (context) => {
     await withPage(respondDone, async (rollcall, server) => {
       // With a mocked time of day no timer is late, however busy the machine is.
       context.mock.timers.enable({ apis: ['Date'], now: Date.now() });
@@ -105,7 +105,7 @@ describe('an announcement of a page', () => {
     });
   });
 
-  test('sends an overdue update when the page is shown after a sleep, and otherwise nothing', async (context) => {
+  test('an announcement sends an overdue update when the page is shown after a sleep, and otherwise nothing', async (context) => {
     await withPage(respondDone, async (rollcall, server) => {
       rollcall.presence.announce(A);
       await server.arrived(1);
@@ -122,7 +122,7 @@ describe('an announcement of a page', () => {
     });
   });
 
-  test('ignores the events of the page after leave()', async () => {
+  test('an announcement ignores the events of the page after leave()', async () => {
     await withPage(respondDone, async (rollcall, server) => {
       const announcement = rollcall.presence.announce(A);
       await server.arrived(1);

@@ -234,7 +234,7 @@ describe('the updates of several announcements of one client', () => {
         : respond(request, 503, errorBody('error'));
     };
 
-    test('does not end the announcement that has moved on from it', async () => {
+    test('a rejected absence does not end the announcement that has moved on from its location', async () => {
       await announcing(script, async (announce, server) => {
         const announcement = announce({ onError });
         await server.arrived(1);
@@ -250,7 +250,7 @@ describe('the updates of several announcements of one client', () => {
       });
     });
 
-    test('does not end another announcement, which sends the absence of the one that left', async () => {
+    test('a rejected absence does not end another announcement, which sends the absence of the one that left', async () => {
       const withPendingB: Script = (request, index) => (index === 1 ? undefined : script(request, index));
       await announcing(withPendingB, async (announce, server) => {
         const first = announce();

@@ -124,7 +124,7 @@ async function leadAndFollow({ opened, tab }: Scene, id: string, options?: strin
 }
 
 describe('a stream that tabs share', { skip: skipsPages }, () => {
-  test('gives a tab that came later all events of an offset that its snapshot has not, and none before it', async () => {
+  test('a shared stream gives a later tab all events after the offset of its snapshot, and none before it', async () => {
     await withScene(async (scene) => {
       const { following, source } = await leadAndFollow(scene, 'e-4');
       // The server gives the ID of an offset to the last one of its events, and the ID before to the others.
@@ -139,7 +139,7 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
     });
   });
 
-  test('lets a tab wait for another watch while it handles a snapshot', async () => {
+  test('a tab of a shared stream can wait for another watch while it handles a snapshot', async () => {
     await withScene(async (scene) => {
       const { opened, tab, streams } = scene;
       const leading = await tab();
@@ -159,7 +159,7 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
     });
   });
 
-  test('is read by another tab when the tab that reads it is suspended, which follows when it resumes', async () => {
+  test('a shared stream is read by another tab when its reading tab is suspended, and that tab follows when it resumes', async () => {
     await withScene(async (scene) => {
       const { leading, following, source } = await leadAndFollow(scene, 'e-0', '{ deadAfterMs: 400 }');
       await following.evaluate(`
@@ -195,7 +195,7 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
     });
   });
 
-  test('hands the delay that the server wants before reconnecting to all of its tabs', async () => {
+  test('a shared stream gives all of its tabs the delay that the server sets for reconnecting', async () => {
     await withScene(async (scene) => {
       const { leading, following, source } = await leadAndFollow(scene, 'e-0');
       write(source, SOON, arrived('e-1', 'bob'), errorEvent('error'));
@@ -210,7 +210,7 @@ describe('a stream that tabs share', { skip: skipsPages }, () => {
 });
 
 describe('the messages of a thread', { skip: skipsPages }, () => {
-  test('have a stream in each tab, which appends a text once, and four streams at most', async () => {
+  test('the messages of a thread have a stream in each tab, which appends a text once, and four streams at most', async () => {
     await withScene(async ({ opened, tab, streams }) => {
       const tabs = [await tab(), await tab()];
       const appended = (id: string, text: string) => written(id, 'appended', { id: 'm', text, length: 9 });

@@ -13,7 +13,7 @@ describe('a page on two server processes', { skip }, () => {
   const cluster = oneCluster(2);
 
   // The first process has not noticed the loss when the page is back, so the two seconds that it has for that are not measured.
-  test('whose connection to one is lost goes on at the other one, and nobody sees its user leave', () =>
+  test('a page that loses its connection to one process continues at the other one, and no stream has a departure of its user', () =>
     withBalancer(async (balancer) => {
       const [first, second] = await cluster.project();
       assert.ok(first !== undefined && second !== undefined);

@@ -39,7 +39,7 @@ function statesOf({ status }: RollcallClient): ConnectionStatus[] {
 }
 
 describe('the socket of a page', () => {
-  test('carries presence, threads and messages of a client at once, and closes with it', async () => {
+  test('a socket transfers presence, threads and messages of a client at once, and closes with it', async () => {
     const { client } = await scene();
     const before = await metric('rollcall_sockets');
     const ada = client('ada');
@@ -64,7 +64,7 @@ describe('the socket of a page', () => {
     await until('the socket is closed', async () => (await metric('rollcall_sockets')) === before);
   });
 
-  test('of fast moves sends the latest, and the server accepts all of them', async () => {
+  test('a socket sends the latest of many fast moves, and the server accepts all that are sent', async () => {
     const { client } = await scene();
     const [ada, bob] = [client('ada'), client('bob')];
     const watch = ada.presence.watch();
@@ -80,7 +80,7 @@ describe('the socket of a page', () => {
     assert.equal((await ada.presence.list().toArray()).length, 0);
   });
 
-  test('is closed when nothing uses it any more, and opened when something does', async () => {
+  test('a socket is closed when nothing uses it any more, and opened when something does', async () => {
     const { client } = await scene();
     const ada = client('ada');
     const states = statesOf(ada);
@@ -94,7 +94,7 @@ describe('the socket of a page', () => {
     );
   });
 
-  test('gets a new token before the old one ends, and stays open', async () => {
+  test('a socket gets a new token before the old one ends, and stays open', async () => {
     const { url, token } = await scene();
     // The server accepts a token for 30 seconds more, and reports its end 60 seconds before.
     const lives = [20, 600];
@@ -107,7 +107,7 @@ describe('the socket of a page', () => {
     assert.deepEqual(states, ['open']);
   });
 
-  test('of a user who is set deleted ends with user_not_found, and so does what used it', async () => {
+  test('a socket of a user who is set deleted ends with user_not_found, and so do its watches and announcements', async () => {
     const { client, rollcall } = await scene();
     const ada = client('ada');
     const watch = ada.presence.watch();
@@ -126,7 +126,7 @@ describe('the socket of a page', () => {
     assert.deepEqual([state, reason?.code], ['closed', 'user_not_found']);
   });
 
-  test('with a token that the server rejects twice ends with the error of the token', async () => {
+  test('a socket whose token the server rejects twice ends with the error of the token', async () => {
     const { url, sign } = await scene();
     let calls = 0;
     const token = () => {
@@ -139,7 +139,7 @@ describe('the socket of a page', () => {
     assert.equal(client.status.get().state, 'closed');
   });
 
-  test('goes on where it was after a restart of the server, with what was announced', async () => {
+  test('a socket continues its watches and announcements after a restart of the server', async () => {
     await withDataDir(undefined, async (dataDir) => {
       let port = 0;
       let ada: RollcallClient | undefined;
@@ -179,7 +179,7 @@ describe('the socket of a page', () => {
     });
   });
 
-  test('is replaced by HTTP where a proxy lets no socket through', async () => {
+  test('a socket is replaced by HTTP where a proxy lets no socket through', async () => {
     const { token, rollcall } = await scene();
     const target = new URL(server.running.url);
     const proxy = createServer((incoming, outgoing) => {

@@ -120,7 +120,7 @@ describe('a stream with a client token', () => {
       (error) => error instanceof RollcallError && error.code === code,
     );
 
-  test('yields the events of other users', async () => {
+  test('a stream with a client token yields the events of other users', async () => {
     const client = asUser('bob');
     const watch = client.presence.watch({ excludeDurable: true });
     const announcement = asUser('ada').presence.announce({ location: A });
@@ -129,7 +129,7 @@ describe('a stream with a client token', () => {
     await follow(watch, (state) => !state.has('ada'));
   });
 
-  test('ends with user_not_found when its user is set deleted, and a new one is rejected', async () => {
+  test('a stream with a client token ends with user_not_found when its user is set deleted, and a new one is rejected', async () => {
     const rollcall = host();
     const client = asUser('dee');
     const watch = client.presence.watch();
@@ -140,7 +140,7 @@ describe('a stream with a client token', () => {
     assert.equal((await client.presence.announce({ location: A }).ended)?.code, 'user_not_found');
   });
 
-  test('ends with group_not_found when its user leaves the group', async () => {
+  test('a stream with a client token ends with group_not_found when its user leaves the group', async () => {
     const rollcall = host();
     const watch = asUser('cy').presence.watch();
     await next(watch);

@@ -58,7 +58,7 @@ const isLoaded = (requests: readonly string[]) => requests.some((url) => url.end
 const watch = (page: Page) => page.evaluate('void watchFor()');
 
 describe('the script that reads streams over HTTP', { skip: skipsPages }, () => {
-  test('is not loaded by a page that has a socket', async () => {
+  test('a page that has a socket does not load the script that reads streams over HTTP', async () => {
     await openPage(true, async ({ page, requests }) => {
       await watch(page);
       await page.waitForFunction("events.includes('snapshot')");
@@ -66,7 +66,7 @@ describe('the script that reads streams over HTTP', { skip: skipsPages }, () => 
     });
   });
 
-  test('is loaded by a page without a socket, which watches then', async () => {
+  test('a page without a socket loads the script that reads streams over HTTP, and watches with it', async () => {
     await openPage(false, async ({ page, requests }) => {
       await watch(page);
       await page.waitForFunction("events.includes('snapshot')");
@@ -75,7 +75,7 @@ describe('the script that reads streams over HTTP', { skip: skipsPages }, () => 
     });
   });
 
-  test('when it is missing, the status is reconnecting with the reason, and the user is announced still', async () => {
+  test('the status is reconnecting with the reason, and the user is still announced, when the script is missing', async () => {
     await openPage(false, async ({ page }) => {
       await page.route(SCRIPT, (route) => route.fulfill({ status: 404 }));
       await watch(page);
@@ -91,7 +91,7 @@ describe('the script that reads streams over HTTP', { skip: skipsPages }, () => 
     });
   });
 
-  test('while it does not arrive, a watch ends at once when its signal aborts', async () => {
+  test('a watch whose script does not arrive ends at once when its signal aborts', async () => {
     await openPage(false, async ({ page }) => {
       await page.route(SCRIPT, () => {});
       await page.evaluate(`(async () => {

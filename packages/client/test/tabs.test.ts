@@ -87,7 +87,7 @@ const streamsOpen = () => metric('rollcall_presence_streams');
 const put = (page: string) => site.value.rollcall.presence.put('bob', { groupID: 'g', location: { page } });
 
 describe('twelve tabs of one browser profile', { skip: skipsPages }, () => {
-  test('are all present and up to date, with one socket each', async () => {
+  test('twelve tabs of one browser profile are all present and up to date, with one socket each', async () => {
     await withTabs(true, async (tabs) => {
       await until('all tabs are present', async () => (await locationsOf('ada')) === TABS);
       await put('one');
@@ -100,7 +100,7 @@ describe('twelve tabs of one browser profile', { skip: skipsPages }, () => {
     await until('nobody is present any more', async () => (await locationsOf('ada')) === 0);
   });
 
-  test('are all present and up to date without WebSocket, and share one stream', async () => {
+  test('twelve tabs of one browser profile are all present and up to date without WebSocket, and share one stream', async () => {
     await withTabs(false, async (tabs) => {
       await until('all tabs are present', async () => (await locationsOf('ada')) === TABS);
       await until('all tabs are connected', async () =>
@@ -123,7 +123,7 @@ describe('twelve tabs of one browser profile', { skip: skipsPages }, () => {
     });
   });
 
-  test('that watch twelve groups without WebSocket have four streams, and the others say why they have none', async () => {
+  test('twelve tabs that watch twelve groups without WebSocket have four streams, and the status of the others has the reason', async () => {
     await withTabs(
       false,
       async (tabs) => {

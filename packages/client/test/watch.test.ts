@@ -80,7 +80,7 @@ describe('watching presence', () => {
 });
 
 describe('a watch that lost its connection', () => {
-  test('resumes after the last complete event, with Last-Event-ID', async () => {
+  test('a watch resumes after the last complete event, with Last-Event-ID', async () => {
     const script: Script = (request, index) => {
       if (index === 0)
         return cutStream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}id: e:2\ndata: {"id"`);
@@ -93,7 +93,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('resumes after the ID of a heartbeat', async () => {
+  test('a watch resumes after the ID of a heartbeat', async () => {
     const script: Script = (request, index) =>
       index === 0
         ? cutStream(request, `${SOON}${SNAPSHOT}:\nid: e:9\n\n`)
@@ -104,7 +104,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('reconnects after the end of the response, after network errors and after retryable statuses', async () => {
+  test('a watch reconnects after the end of the response, after network errors and after retryable statuses', async () => {
     const script: Script = (request, index) => {
       if (index === 0) return stream(request, SOON, SNAPSHOT) ?? request.response.end();
       if (index === 1) return request.response.destroy();
@@ -122,7 +122,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('waits longer after each failure, never less than Retry-After, and briefly again after an event', async () => {
+  test('a watch waits longer after each failure, never less than Retry-After, and briefly again after an event', async () => {
     const script: Script = (request, index) => {
       if (index === 0) return cutStream(request, `retry: 8\n\n${SNAPSHOT}`);
       if (index <= 4) return request.response.destroy();
@@ -142,7 +142,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('stays connected while heartbeats come, and reconnects when none comes for deadAfterMs', async (context) => {
+  test('a watch stays connected while heartbeats arrive, and reconnects when none arrives for deadAfterMs', async (context) => {
     let streams = 0;
     const script: Script = (request) => {
       if (!request.url.includes('presence')) return respond(request, 200, { status: 'ok' });
@@ -168,7 +168,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('reconnects after the machine slept, by the time of day', async (context) => {
+  test('a watch reconnects after the machine slept, by the time of day', async (context) => {
     const script: Script = (request, index) =>
       index === 0 ? stream(request, SOON, SNAPSHOT) : stream(request, arrived('e:1', 'ada'));
     // Node itself uses neither of the two.
@@ -186,7 +186,7 @@ describe('a watch that lost its connection', () => {
     });
   });
 
-  test('stays connected while the consumer handles an event for longer than deadAfterMs', async (context) => {
+  test('a watch stays connected while the consumer handles an event for longer than deadAfterMs', async (context) => {
     context.mock.timers.enable({ apis: ['setInterval', 'Date'] });
     await watching(
       (request) => stream(request, SNAPSHOT),
@@ -200,7 +200,7 @@ describe('a watch that lost its connection', () => {
     );
   });
 
-  test('yields the events before an error in the same chunk, and resumes after them', async () => {
+  test('a watch yields the events before an error in the same chunk, and resumes after them', async () => {
     const script: Script = (request, index) =>
       index === 0
         ? stream(request, `${SOON}${SNAPSHOT}${arrived('e:1', 'ada')}${errorEvent('error')}`)

@@ -112,7 +112,7 @@ describe('the lists of threads', () => {
       );
     }));
 
-  test('of several pairs the rarest leads to the threads: a page is not spent on those that have the others', () =>
+  test('a list of threads with several pairs is searched by the rarest pair, and visits no thread that has only the others', () =>
     withDirectory(async (dataDir) => {
       const key = await withConversation(dataDir, async () => {});
       withWrites(dataDir, ({ threads }, database) =>

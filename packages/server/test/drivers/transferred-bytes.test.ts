@@ -39,13 +39,16 @@ test('the bytes of batches and packed lists are transferred to the embedded writ
   }
 });
 
-test('and to a thread for large writes', { skip: skipsPostgres }, () =>
-  withDatabase(async (url) => {
-    const store = await openPostgresStore({ url });
-    try {
-      await assertTransferred(store);
-    } finally {
-      await store.close();
-    }
-  }),
+test(
+  'the bytes of batches and packed lists are transferred to a thread for large writes',
+  { skip: skipsPostgres },
+  () =>
+    withDatabase(async (url) => {
+      const store = await openPostgresStore({ url });
+      try {
+        await assertTransferred(store);
+      } finally {
+        await store.close();
+      }
+    }),
 );

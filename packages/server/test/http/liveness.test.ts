@@ -13,7 +13,7 @@ function whileSilent(timeoutSeconds: number, seconds: number): string[] {
 }
 
 describe('a socket that brings nothing', () => {
-  test('is pinged at half of the timeout, and ends when the timeout has passed without an answer', () => {
+  test('a silent socket is pinged at half of the timeout, and ends when the timeout has passed without an answer', () => {
     const done = whileSilent(10, 10);
     assert.deepEqual(
       done.flatMap((what, index) => (what === 'nothing' ? [] : [[index + 1, what]])),
@@ -24,7 +24,7 @@ describe('a socket that brings nothing', () => {
     );
   });
 
-  test('is pinged before it ends, also with the shortest timeout', () => {
+  test('a silent socket is pinged before it ends, also with the shortest timeout', () => {
     assert.deepEqual(whileSilent(1, 2), ['ping', 'end']);
   });
 });

@@ -215,7 +215,7 @@ describe('every operation', () => {
   );
 
   test(
-    'describes errors in the one shape, each code with its status or in its situation, and when it comes',
+    'every operation of the API description has its errors in one shape, each code with its status or in its situation',
     each((described) => {
       const errors = Object.keys(described.operation.responses).filter((status) => status >= '400');
       assert.ok(errors.includes('400') && errors.includes('500'), described.operation.operationId);

@@ -51,98 +51,126 @@ const ODD_ID = 'a.b~c:d@e-f_g';
 type Expected = number | [status: number, code: string];
 
 const ANSWERS: readonly [string, Put, Expected][] = [
-  ['sets the user present', {}, 200],
-  ['with absent sets the user absent', { body: update({ absent: true }) }, 200],
-  ['with durable stores the location', { body: update({ durable: true }) }, 200],
-  ['takes organizationID for groupID', { body: update({ groupID: undefined, organizationID: 'g' }) }, 200],
-  ['takes an ID with every unescaped character', { path: `/v1/users/${ODD_ID}/presence` }, 200],
+  ['a presence update sets the user present', {}, 200],
+  ['a presence update with absent sets the user absent', { body: update({ absent: true }) }, 200],
+  ['a presence update with durable stores the location', { body: update({ durable: true }) }, 200],
   [
-    'takes a body with spaces and a byte order mark',
+    'a presence update accepts organizationID for groupID',
+    { body: update({ groupID: undefined, organizationID: 'g' }) },
+    200,
+  ],
+  [
+    'a presence update accepts an ID with every unescaped character',
+    { path: `/v1/users/${ODD_ID}/presence` },
+    200,
+  ],
+  [
+    'a presence update accepts a body with spaces and a byte order mark',
     { body: `\ufeff ${JSON.stringify(update(), null, 2)}\n` },
     200,
   ],
-  ['takes an escaped ID', { path: '/v1/users/%61da/presence' }, 200],
-  ['takes a body of more than 16 KiB', { body: JSON.stringify(update()) + ' '.repeat(20_000) }, 200],
+  ['a presence update accepts an escaped ID', { path: '/v1/users/%61da/presence' }, 200],
   [
-    'of an unknown user is rejected with user_not_found',
+    'a presence update accepts a body of more than 16 KiB',
+    { body: JSON.stringify(update()) + ' '.repeat(20_000) },
+    200,
+  ],
+  [
+    'a presence update of an unknown user is rejected with user_not_found',
     { path: '/v1/users/nobody/presence' },
     [401, 'user_not_found'],
   ],
   [
-    'of a deleted user is rejected with user_not_found',
+    'a presence update of a deleted user is rejected with user_not_found',
     { path: '/v1/users/eve/presence' },
     [401, 'user_not_found'],
   ],
   [
-    'of a user who is not a member is rejected with user_not_found',
+    'a presence update of a user who is not a member is rejected with user_not_found',
     { path: '/v1/users/bob/presence' },
     [401, 'user_not_found'],
   ],
   [
-    'of an unknown group is rejected with group_not_found',
+    'a presence update of an unknown group is rejected with group_not_found',
     { body: update({ groupID: 'nowhere "Ü"' }) },
     [401, 'group_not_found'],
   ],
-  ['with malformed JSON is rejected with invalid_request', { body: '{' }, [400, 'invalid_request']],
-  ['with a JSON array is rejected with invalid_request', { body: '[]' }, [400, 'invalid_request']],
-  ['with an empty body is rejected with invalid_request', { body: '' }, [400, 'invalid_request']],
   [
-    'with a lone surrogate in groupID is rejected with group_not_found',
+    'a presence update with malformed JSON is rejected with invalid_request',
+    { body: '{' },
+    [400, 'invalid_request'],
+  ],
+  [
+    'a presence update with a JSON array is rejected with invalid_request',
+    { body: '[]' },
+    [400, 'invalid_request'],
+  ],
+  [
+    'a presence update with an empty body is rejected with invalid_request',
+    { body: '' },
+    [400, 'invalid_request'],
+  ],
+  [
+    'a presence update with a lone surrogate in groupID is rejected with group_not_found',
     { body: '{"groupID":"\ud800","location":{"a":"b"}}' },
     [401, 'group_not_found'],
   ],
-  ['without fields is rejected with missing_field', { body: {} }, [400, 'missing_field']],
+  ['a presence update without fields is rejected with missing_field', { body: {} }, [400, 'missing_field']],
   [
-    'with an unknown field is rejected with unexpected_field',
+    'a presence update with an unknown field is rejected with unexpected_field',
     { body: update({ hat: 'red' }) },
     [400, 'unexpected_field'],
   ],
   [
-    'with a number in location is rejected with invalid_field',
+    'a presence update with a number in location is rejected with invalid_field',
     { body: update({ location: { page: 7 } }) },
     [400, 'invalid_field'],
   ],
   [
-    'outside exclusiveWithin is rejected with invalid_field',
+    'a presence update outside exclusiveWithin is rejected with invalid_field',
     { body: update({ exclusiveWithin: { page: 'outro' } }) },
     [400, 'invalid_field'],
   ],
   [
-    'with absent and durable is rejected with invalid_field',
+    'a presence update with absent and durable is rejected with invalid_field',
     { body: update({ absent: true, durable: true }) },
     [400, 'invalid_field'],
   ],
   [
-    'of an ID that is too long is rejected with invalid_field',
+    'a presence update of an ID that is too long is rejected with invalid_field',
     { path: `/v1/users/${'a'.repeat(321)}/presence` },
     [400, 'invalid_field'],
   ],
   [
-    'of an unknown user with a non-ASCII ID is rejected with user_not_found',
+    'a presence update of an unknown user with a non-ASCII ID is rejected with user_not_found',
     { path: '/v1/users/%C3%9C/presence' },
     [401, 'user_not_found'],
   ],
-  ['with a query is rejected with unexpected_field', { path: `${PATH}?x=1` }, [400, 'unexpected_field']],
   [
-    'with a compressed body is rejected with invalid_request',
+    'a presence update with a query is rejected with unexpected_field',
+    { path: `${PATH}?x=1` },
+    [400, 'unexpected_field'],
+  ],
+  [
+    'a presence update with a compressed body is rejected with invalid_request',
     { headers: { 'content-encoding': 'gzip' } },
     [400, 'invalid_request'],
   ],
   [
-    'without a token is rejected with missing_authorization_header',
+    'a presence update with an empty Authorization header is rejected with invalid_authorization_header',
     { headers: { authorization: '' } },
     [401, 'invalid_authorization_header'],
   ],
   [
-    'with a malformed token is rejected with invalid_authorization_header',
+    'a presence update with a malformed token is rejected with invalid_authorization_header',
     { headers: { authorization: 'Bearer x.y.z' } },
     [401, 'invalid_authorization_header'],
   ],
 ];
 
 describe('a presence update', () => {
-  for (const [what, request, expected] of ANSWERS) {
-    test(what, () =>
+  for (const [title, request, expected] of ANSWERS) {
+    test(title, () =>
       withServer({}, async ({ put }) => {
         const [status, code] = [expected].flat();
         const answer = await put(request);

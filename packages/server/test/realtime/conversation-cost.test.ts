@@ -222,7 +222,7 @@ describe('a change that nothing was published of', () => {
       assert.equal(sink.parser.events.length, 4);
     }));
 
-  test('a message is shown within a second', () =>
+  test('a stored message that was not published is sent to its readers within a second', () =>
     withStreams({}, async (world) => {
       await seed(world);
       const sink = await open(world, 'u1', 'messages');

@@ -77,7 +77,7 @@ describe('an exception in a stream', () => {
     }));
 });
 
-test('of the events that are sent at once, the last 1,000 are stored', () => {
+test('the last 1,000 events of a large batch are stored for readers who resume', () => {
   const recent = new RecentEntries(0);
   const event = arrived('a', '{"page":"1"}');
   recent.add(Array.from({ length: 300_000 }, (_, index) => ({ offset: index + 1, event })));

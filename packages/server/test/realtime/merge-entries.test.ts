@@ -149,7 +149,7 @@ describe('several events of one user', () => {
     assert.deepEqual(events, [departed('ann', at('A'), 'expired')]);
   });
 
-  test('of several data of a location the last ones are sent, and data of other locations beside them', () => {
+  test('the last data of a location are sent, and the data of other locations beside them', () => {
     const [first, second] = ['{"x":1}', '{"x":2}'];
     const moves = mergeEntries(
       entries(
@@ -194,7 +194,7 @@ describe('several events of one user', () => {
     assert.deepEqual(mergeEntries(list), []);
   });
 
-  test('of several durable locations of a user the last one is sent', () => {
+  test('the last of several durable locations of a user is sent', () => {
     const events = merged(durable('ann', at('A'), AT), durable('ann', at('B'), AT + 1));
     assert.deepEqual(events, [durable('ann', at('B'), AT + 1)]);
   });

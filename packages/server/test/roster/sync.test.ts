@@ -124,7 +124,7 @@ describe('the files of rollcall sync', () => {
     assert.deepEqual([json.users, json.groups], [counts(1), counts(1)]);
   });
 
-  test('files may be empty', async () => {
+  test('sync of an empty file applies nothing, and the exit code is 0', async () => {
     const project = await server.project();
     const { code, json } = await syncText(project, '');
     assert.equal(code, 0);

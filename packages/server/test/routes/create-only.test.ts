@@ -143,7 +143,7 @@ describe('racing creations', () => {
     ['/v1/groups', 'group_already_exists', 'group'],
     ['/v1/users', 'user_already_exists', 'user'],
   ] as const) {
-    test(`of twenty POSTs of one ${noun} one creates it and nineteen are 409`, async () => {
+    test(`one of twenty racing POSTs of one ${noun} creates it, and nineteen are 409`, async () => {
       const project = await server.project();
       const answers = await Promise.all(
         TWENTY.map((racer) => project.post(path, { id: 'x', name: `racer ${racer}` })),
@@ -155,7 +155,7 @@ describe('racing creations', () => {
       assert.equal(read.name, `racer ${winner}`);
     });
 
-    test(`of twenty PUTs of one ${noun} with If-None-Match: * one creates it and nineteen are 409`, async () => {
+    test(`one of twenty racing PUTs of one ${noun} with If-None-Match: * creates it, and nineteen are 409`, async () => {
       const project = await server.project();
       const answers = await Promise.all(
         TWENTY.map((racer) => project.put(`${path}/x`, { name: `racer ${racer}` }, ABSENT)),
@@ -163,7 +163,7 @@ describe('racing creations', () => {
       assert.deepEqual(statuses(answers), [200, ...Array(19).fill(409)]);
     });
 
-    test(`of twenty plain PUTs of one ${noun} one is answered with created, and nineteen with updated`, async () => {
+    test(`one of twenty racing plain PUTs of one ${noun} is answered with created, and nineteen with updated`, async () => {
       const project = await server.project();
       const answers = await Promise.all(
         TWENTY.map((racer) => project.put(`${path}/x`, { name: `racer ${racer}` })),

@@ -78,7 +78,7 @@ describe('POST /v1/groups/<ID>/members', () => {
     expectNotFound(answer, 'user_not_found', 'x1', 'x2');
   });
 
-  test('of more than 20 unknown users in add the first 20 are named and the rest counted', async () => {
+  test('the first 20 of more unknown users in add are named, and the rest is counted', async () => {
     const project = await projectWithMembers();
     const unknown = buildIds('unknown-', 31);
     const answer = await change(project, { add: unknown });

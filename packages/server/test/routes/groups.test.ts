@@ -172,7 +172,7 @@ describe('members of a group write', () => {
     expectNotFound(await project.put('/v1/groups/g', { members: ['theirs'] }), 'user_not_found', 'theirs');
   });
 
-  test('of more than 20 unknown users in members the first 20 are named and the rest counted', async () => {
+  test('the first 20 of more unknown users in members are named, and the rest is counted', async () => {
     const project = await projectWithGroup();
     const unknown = buildIds('unknown-', 25);
     const answer = await project.put('/v1/groups/g', { members: ['u1', ...unknown] });
@@ -237,7 +237,7 @@ describe('a group write is rejected', () => {
     });
   }
 
-  test('of more than 20 invalid fields of a group write the first 20 are named and the rest counted', async () => {
+  test('the first 20 of more invalid fields of a group write are named, and the rest is counted', async () => {
     const project = await projectWithGroup();
     const answer = await project.put('/v1/groups/g', { members: Array.from({ length: 23 }, () => 1) });
     const message = expectError(answer, 400, 'invalid_field', 'members[0]', 'members[19]', '3 more');

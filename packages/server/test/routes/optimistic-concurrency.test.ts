@@ -172,7 +172,7 @@ describe('If-Match', () => {
     });
   }
 
-  test('of twenty writers with the same ETag one is applied, and the others are answered 412', async () => {
+  test('one of twenty writes with the same ETag is applied, and the others are answered 412', async () => {
     const project = await projectWithBoth();
     const etag = await etagOf(project, GROUP);
     const answers = await Promise.all(

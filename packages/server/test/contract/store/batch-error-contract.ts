@@ -122,7 +122,7 @@ export function batchErrorContract(lab: StoreLab): void {
     assert.equal(outcome.kind, 'invalid');
   });
 
-  test('of many errors of a batch twenty are named and all are counted', async () => {
+  test('the first twenty of many errors of a batch are named, and all are counted', async () => {
     const outcome = await rejected({
       groups: Array.from({ length: 50 }, (_, index) => ({ id: `new${index}` })),
     });
@@ -188,7 +188,7 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('of many items of a batch with unknown users the first twenty are named and all are counted', async () => {
+  test('the first twenty of many items of a batch with unknown users are named, and all are counted', async () => {
     const groups = Array.from({ length: 30 }, (_, index) => ({
       id: `h${index}`,
       name: 'H',
@@ -203,7 +203,7 @@ export function batchErrorContract(lab: StoreLab): void {
     );
   });
 
-  test('of many unknown users in one item of a batch the first twenty are named and all are counted', async () => {
+  test('the first twenty of many unknown users in one item of a batch are named, and all are counted', async () => {
     const members = Array.from({ length: 100 }, (_, index) => `u${100 - index}`);
     const outcome = await rejected({ groups: [{ id: 'g', members }] });
     assert.ok(outcome.kind === 'unknownUsers');

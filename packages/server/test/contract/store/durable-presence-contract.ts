@@ -27,7 +27,7 @@ export function presenceContract(lab: StoreLab): void {
     assert.equal((await found(roster, 'ann'))?.at, 30);
   });
 
-  test('of several regions the latest durable location that passes the filter is read', async () => {
+  test('the latest durable location that passes the filter is read among several regions', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     await putPresence(roster, 'ann', PAGE_2, 40);

@@ -115,7 +115,7 @@ export function groupContract(lab: StoreLab): void {
     assert.deepEqual(await roster.everything(), before);
   });
 
-  test('of many unknown users the first twenty are named and all are counted', async () => {
+  test('the first twenty of many unknown users of a group are named, and all are counted', async () => {
     const roster = await lab.project();
     const unknown = numbered('u', 1_000).reverse();
     const outcome = await roster.putGroup('g', { name: 'N', members: unknown });

@@ -52,7 +52,7 @@ export function membershipContract(lab: StoreLab): void {
     assert.deepEqual(await roster.everything(), before);
   });
 
-  test('of many unknown users in `add` the first twenty are named and all are counted', async () => {
+  test('the first twenty of many unknown users in `add` are named, and all are counted', async () => {
     const roster = await lab.project();
     await roster.groupOf('g');
     const add = numbered('u', 500).reverse();

@@ -99,7 +99,7 @@ export function messageAppendContract(lab: StoreLab): void {
       assert.deepEqual(await c.append('t', 'm', appended('x', offset)), { kind: 'stale' });
   });
 
-  test('of eight racing appends at one offset exactly one arrives', async () => {
+  test('exactly one of eight racing appends at one offset is stored', async () => {
     const c = await withMessage('');
     const outcomes = await Promise.all(numbered('', 8).map((id) => c.append('t', 'm', appended(id, 0))));
     assert.equal(outcomes.filter(({ kind }) => kind === 'appended').length, 1);

@@ -158,7 +158,7 @@ function messageWrites(lab: StoreLab): void {
     }
   });
 
-  test('of twenty racing creations of one message exactly one is `created`', async () => {
+  test('exactly one of twenty racing creations of one message is `created`', async () => {
     const c = await Conversation.withThread(lab);
     const outcomes = await Promise.all(
       numbered('r', 20).map((revision) =>

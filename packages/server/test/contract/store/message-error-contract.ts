@@ -118,7 +118,7 @@ export function messageErrorContract(lab: StoreLab): void {
       assert.deepEqual(await c.putMessage('t', 'm', write, { ifNoneMatch: '*' }), { kind: 'exists' });
   });
 
-  test('of many unknown users the first are named, and all are counted', async () => {
+  test('the first of many unknown users of a message are named, and all are counted', async () => {
     const c = await stock();
     const unknown = numbered('x', 30);
     const outcome = await c.putMessage('t', 'm', { ...NEW, content: plain('x', 'ann', ...unknown) });

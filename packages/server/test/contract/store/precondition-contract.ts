@@ -175,7 +175,7 @@ export function preconditionContract(lab: StoreLab): void {
     assert.equal((await roster.putGroup('g', { status: 'active' }, { ifMatch: '*' })).kind, 'stale');
   });
 
-  test('of racing writes with the same ifMatch exactly one is applied', async () => {
+  test('exactly one of several racing writes with the same ifMatch is applied', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const ifMatch = [await roster.groupRevision('g')];

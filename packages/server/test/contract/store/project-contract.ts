@@ -79,7 +79,7 @@ export function projectContract(lab: StoreLab): void {
     assert.equal(await lab.store.projects.find(id), null);
   });
 
-  test('of twenty racing creations of one project exactly one is `created`', async () => {
+  test('exactly one of twenty racing creations of one project is `created`', async () => {
     const [customerId, id] = [await customer(), unique('project')];
     const kinds = (await Promise.all(Array.from({ length: 20 }, () => createProject(customerId, id)))).map(
       (o) => o.kind,

@@ -16,14 +16,14 @@ const tally = (outcomes: readonly { kind: string }[]) =>
   );
 
 export function raceContract(lab: StoreLab): void {
-  test('of twenty racing creations of one group exactly one is `created`', async () => {
+  test('exactly one of twenty racing creations of one group is `created`', async () => {
     const roster = await lab.project();
     const outcomes = await Promise.all(times(20, () => roster.putGroup('g', { name: 'G' })));
     assert.deepEqual(tally(outcomes), { created: 1, unchanged: 19 });
     assert.deepEqual(await idsOf(roster.listGroups), ['g']);
   });
 
-  test('of twenty racing create-only writes of one group one is `created`, and all others `exists`', async () => {
+  test('one of twenty racing create-only writes of one group is `created`, and all others `exists`', async () => {
     const roster = await lab.project();
     const outcomes = await Promise.all(
       times(20, (index) => roster.putGroup('g', { name: `N${index}` }, { ifNoneMatch: '*' })),
@@ -33,14 +33,14 @@ export function raceContract(lab: StoreLab): void {
     assert.equal((await roster.group('g')).name, `N${winner}`);
   });
 
-  test('of twenty racing create-only writes of one user one is `created`, and all others `exists`', async () => {
+  test('one of twenty racing create-only writes of one user is `created`, and all others `exists`', async () => {
     const roster = await lab.project();
     const outcomes = await Promise.all(times(20, () => roster.putUser('ann', {}, { ifNoneMatch: '*' })));
     assert.deepEqual(tally(outcomes), { created: 1, exists: 19 });
     assert.equal((await roster.listUsers({ after: null, limit: 1 })).total, 1);
   });
 
-  test('of twenty racing deletions exactly one is `deleted`, and names the members', async () => {
+  test('exactly one of twenty racing deletions is `deleted`, and names the members', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
     const outcomes = await Promise.all(times(20, () => roster.deleteGroup('g')));

@@ -135,7 +135,7 @@ function threadWrites(lab: StoreLab): void {
     assert.deepEqual((await c.threadIds()).sort(), [...ids].sort());
   });
 
-  test('of twenty racing creations of one thread exactly one is `created`', async () => {
+  test('exactly one of twenty racing creations of one thread is `created`', async () => {
     const c = await Conversation.in(lab);
     const outcomes = await Promise.all(
       numbered('N', 20).map((name) =>
