@@ -37,7 +37,7 @@ export interface Measurement {
 type Result = LoadResult & { readonly processorTime: number };
 
 /** Loads the subjects in turn, `rounds` times; each is compared with the first of its round. */
-export async function measureInTurn(
+export async function measureAlternately(
   subjects: readonly Subject[],
   { rounds, seconds }: Pace,
   awake = true,

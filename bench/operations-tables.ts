@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { projectToken } from './credentials.ts';
 import { type Dataset, fill, LARGE, SMALL } from './dataset.ts';
-import { CONNECTIONS, type Measurement, measureInTurn, type Pace, type Subject } from './measure.ts';
+import { CONNECTIONS, type Measurement, measureAlternately, type Pace, type Subject } from './measure.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { type Child, load, type RollcallOptions, startRollcall, startServer } from './processes.ts';
 import { one, print, table, two, verdict, whole } from './report.ts';
@@ -121,7 +121,7 @@ async function measureOperation(
     subjects.push({ name: operation.name, ...addressOf(small), requests: requests.small });
     subjects.push({ name: `${operation.name}, large`, ...addressOf(large), requests: requests.large });
   }
-  const measurements = await measureInTurn(subjects, pace, isEmbedded);
+  const measurements = await measureAlternately(subjects, pace, isEmbedded);
   await bare.stop();
   const [yardstick, ...ours] = measurements as [Measurement, ...Measurement[]];
   for (const [index, { name, small }] of servers.entries()) {
@@ -167,6 +167,6 @@ export async function startBareFor({ name }: Operation, server: Child, requests:
 
 async function p99AtHalf(pace: Pace, subject: Subject, full: Measurement): Promise<number> {
   const requestsPerSecond = full.requestsPerSecond / 2;
-  const [half] = await measureInTurn([{ ...subject, requestsPerSecond }], pace);
+  const [half] = await measureAlternately([{ ...subject, requestsPerSecond }], pace);
   return (half as Measurement).p99;
 }

@@ -14,7 +14,7 @@ import { EMBEDDED, type Engine, type FilledServer, SCALE_OUT, startFilled } from
 import { appends, CONVERSATION_OPERATIONS, groupNames } from './conversation-operations.ts';
 import { groupMembers, SMALL } from './dataset.ts';
 import { send } from './http.ts';
-import { type Measurement, measureInTurn, type Pace } from './measure.ts';
+import { type Measurement, measureAlternately, type Pace } from './measure.ts';
 import { addressOf, type Selection } from './operations-tables.ts';
 import { runBeside } from './processes.ts';
 import { one, print, table, two, verdict, whole } from './report.ts';
@@ -89,7 +89,7 @@ async function operationsTable(
       { name: `${name}, small`, ...addressOf(small.server), requests: await requests(small) },
       { name: `${name}, large`, ...addressOf(large.server), requests: await requests(large) },
     ];
-    const measured = await measureInTurn(subjects, pace, engine.isEmbedded);
+    const measured = await measureAlternately(subjects, pace, engine.isEmbedded);
     const [few, many] = measured as [Measurement, Measurement];
     rows.push([
       ...[name, whole(few.requestsPerSecond), whole(many.requestsPerSecond), two(many.ratio)],
@@ -117,7 +117,7 @@ async function appendsTable(pace: Pace, engine: Engine, filled: FilledServer): P
     ['append to 100 KiB', appends('large', filled)],
   ];
   const subjects = all.map(([name, requests]) => ({ name, ...addressOf(filled.server), requests }));
-  const measured = await measureInTurn(subjects, pace, engine.isEmbedded);
+  const measured = await measureAlternately(subjects, pace, engine.isEmbedded);
   table(
     ['operation', 'requests/s', 'over PUT group name', 'p50 ms', 'p99 ms', 'processor µs'],
     measured.map(({ requestsPerSecond, ratio, p50, p99, processorMicroseconds }, index) => [

@@ -1,6 +1,6 @@
 import { projectToken } from './credentials.ts';
 import { fill, SMALL } from './dataset.ts';
-import { type Measurement, measureInTurn, type Pace } from './measure.ts';
+import { type Measurement, measureAlternately, type Pace } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
 import { addressOf, operationsTables, type Selection, startBareFor } from './operations-tables.ts';
 import { freeWriter, startRollcall } from './processes.ts';
@@ -33,7 +33,7 @@ async function twoCores(pace: Pace, directory: string): Promise<void> {
       ...addressOf(measured),
       requests,
     }));
-    const [yardstick, ours] = (await measureInTurn(subjects, pace, false)) as [Measurement, Measurement];
+    const [yardstick, ours] = (await measureAlternately(subjects, pace, false)) as [Measurement, Measurement];
     await bare.stop();
     rows.push([
       ...[operation.name, whole(ours.requestsPerSecond), two(ours.p50), two(ours.p99)],

@@ -1,6 +1,6 @@
 import { projectToken } from './credentials.ts';
 import { type Dataset, fill, HUGE, SMALL } from './dataset.ts';
-import { type Measurement, measureInTurn, type Pace } from './measure.ts';
+import { type Measurement, measureAlternately, type Pace } from './measure.ts';
 import { OPERATIONS } from './operations.ts';
 import { addressOf } from './operations-tables.ts';
 import { type Child, startRollcall } from './processes.ts';
@@ -22,7 +22,7 @@ export async function scalePart(pace: Pace): Promise<void> {
       { name: `${name}, small`, ...addressOf(small), requests: requests(SMALL, token) },
       { name: `${name}, large`, ...addressOf(huge), requests: requests(HUGE, token) },
     ];
-    const [few, many] = (await measureInTurn(subjects, pace)) as [Measurement, Measurement];
+    const [few, many] = (await measureAlternately(subjects, pace)) as [Measurement, Measurement];
     rows.push([
       ...[name, whole(few.requestsPerSecond), whole(many.requestsPerSecond)],
       ...[two(many.p99), two(many.ratio), verdict(many.ratio >= TARGET)],

@@ -58,7 +58,7 @@ export class BenchSocket {
   }
 
   /** Sends a frame and waits for its answer. */
-  ask(frame: object): Promise<void> {
+  request(frame: object): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.onAnswer = resolve;
     this.send(clientFrame(JSON.stringify(frame)));
@@ -135,7 +135,7 @@ export async function openSockets(
     const socket = new BenchSocket(port, resolve, reject, onEvent(index));
     sockets[index] = socket;
     await promise;
-    for (const frame of await first(index)) await socket.ask(frame);
+    for (const frame of await first(index)) await socket.request(frame);
   };
   for (let from = 0; from < count; from += OPENED_AT_ONCE) {
     const length = Math.min(OPENED_AT_ONCE, count - from);

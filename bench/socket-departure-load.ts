@@ -55,7 +55,7 @@ await openSockets(
 );
 for (const [index, page] of leaving.entries()) {
   // So that the server has just heard of it: a silent page would be missed sooner.
-  await page.ask(PRESENT);
+  await page.request(PRESENT);
   endedAt.set((plan.pages[index] as Page).userId, performance.now());
   page[plan.ending]();
   await pause(APART_MS);

@@ -45,9 +45,9 @@ async function countHeld(): Promise<number> {
 
 await openSockets(plan.port, plan.pages.length, async (index) => [
   await authFrame(plan.pages[index] as Page),
-  ...Array.from({ length: plan.locationsEach }, (_, place) => ({
+  ...Array.from({ length: plan.locationsEach }, (_, index) => ({
     ...{ op: 'present', ref: 2 },
-    location: { page: 'the page', paragraph: `paragraph-${place}` },
+    location: { page: 'the page', paragraph: `paragraph-${index}` },
   })),
 ]);
 await pause(1_000);

@@ -133,11 +133,11 @@ describe('twelve tabs of one browser profile', { skip: skipsPages }, () => {
               tab.evaluate('client.status.get().reason?.message ?? client.status.get().state'),
             ),
           );
-        const isSaid = (reason: unknown) => /^this browser has 4 streams open/.test(String(reason));
+        const hasReason = (reason: unknown) => /^this browser has 4 streams open/.test(String(reason));
         const countOf = async (isOf: (reason: unknown) => boolean) => (await reasons()).filter(isOf).length;
         const isOpen = (reason: unknown) => reason === 'open';
         await until('four tabs have a stream, and the others say why they have none', async () => {
-          return (await countOf(isOpen)) === 4 && (await countOf(isSaid)) === TABS - 4;
+          return (await countOf(isOpen)) === 4 && (await countOf(hasReason)) === TABS - 4;
         });
         assert.equal(await locationsOf('ada'), TABS, 'all tabs are present');
         // Each permit that is given back goes to one of the others, whichever tab had it.

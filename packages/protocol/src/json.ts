@@ -22,7 +22,7 @@ export class InexactNumber {
   }
   toJSON(): never {
     throw new JsonObjectError(
-      `the number ${this.source.slice(0, 40)} cannot be kept exactly; send it as a string`,
+      `the number ${this.source.slice(0, 40)} cannot be stored exactly; send it as a string`,
     );
   }
 }

@@ -18,9 +18,9 @@ export function useStore<State, Selected>(
       if (last !== null && Object.is(last.state, state)) return last.value;
       const value = select(state);
       const before = last ?? shown.current;
-      const kept = before !== null && isEqual(before.value, value) ? before.value : value;
-      last = { state, value: kept };
-      return kept;
+      const stable = before !== null && isEqual(before.value, value) ? before.value : value;
+      last = { state, value: stable };
+      return stable;
     };
     return [() => selection(store.get()), () => select(store.initial)];
   }, [store, select, isEqual]);

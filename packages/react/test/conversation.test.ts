@@ -81,9 +81,9 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
     await host.value.open(react, project, 'ada', { view: 'conversation' }, async ({ page }) => {
       await shows(page, 'threads', { isLoading: false, names: [] });
       const body = { error: 'invalid_request', message: 'no' };
-      const refuse = '**/messages';
+      const rejected = '**/messages';
       const headers = { 'access-control-allow-origin': '*' };
-      await page.route(refuse, (route) =>
+      await page.route(rejected, (route) =>
         route.request().method() === 'POST'
           ? route.fulfill({ status: 400, json: body, headers })
           : route.continue(),
@@ -91,7 +91,7 @@ describe(`threads and messages in Chromium`, { skip: skipsPages }, () => {
       await page.locator('#send').click();
       await shows(page, 'messages', ['one failed', 'two failed']);
       await shows(page, 'failed', 'invalid_request');
-      await page.unroute(refuse);
+      await page.unroute(rejected);
       await page.locator('#retry').click();
       await shows(page, 'messages', ['one sent', 'two failed']);
       assert.equal(await page.locator('#failed').textContent(), '"invalid_request"');

@@ -247,8 +247,8 @@ export class SocketLink {
   /** After silence, any answer shows that the connection is alive; without one it is closed, and the client connects. */
   #checkAlive(silenceMs: number): void {
     const socket = this.#open;
-    if (socket === null || Date.now() - socket.heardAt < silenceMs) return;
-    socket.heardAt = Date.now();
+    if (socket === null || Date.now() - socket.receivedAt < silenceMs) return;
+    socket.receivedAt = Date.now();
     socket.request({ op: 'unwatch', watch: 0 }).catch(() => {});
   }
 

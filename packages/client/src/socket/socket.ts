@@ -35,7 +35,7 @@ export class Socket {
   /** Whether it was opened: otherwise there may be no socket at this address. */
   isOpened = false;
   /** When something was last received. */
-  heardAt = Date.now();
+  receivedAt = Date.now();
   readonly #ws: WebSocket;
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, (event: ReceivedEvent) => void>();
@@ -111,7 +111,7 @@ export class Socket {
   }
 
   #receive(text: string): void {
-    this.heardAt = Date.now();
+    this.receivedAt = Date.now();
     if (this.#isOver) return;
     const { ref, error, watch, event, id = '', data } = answerOf(text);
     if (watch !== undefined) {

@@ -2,7 +2,7 @@ import type { ProjectKey } from '../values/project-key.ts';
 import type { Broker, Subject } from './broker.ts';
 
 /** For how many ticks after its last use a project is followed: one that is used now and then is not followed anew each time. */
-const KEPT_TICKS = 30;
+const RETAINED_TICKS = 30;
 
 /** Follows one type of change of the projects that this process uses. It remembers the projects that were used of late. */
 export class ProjectsInUse {
@@ -22,11 +22,11 @@ export class ProjectsInUse {
   use(project: ProjectKey): boolean {
     const used = this.#used.get(project);
     if (used !== undefined) {
-      used.ticksLeft = KEPT_TICKS;
+      used.ticksLeft = RETAINED_TICKS;
       return false;
     }
     const subject: Subject = { type: this.#type, project };
-    this.#used.set(project, { ticksLeft: KEPT_TICKS, end: this.#broker.follow(subject) });
+    this.#used.set(project, { ticksLeft: RETAINED_TICKS, end: this.#broker.follow(subject) });
     return true;
   }
 

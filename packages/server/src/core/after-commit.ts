@@ -23,7 +23,7 @@ export interface FollowUpParts {
 /** Most IDs that one event names. */
 const USERS_PER_EVENT = 1_000;
 /** Of more users, it is not looked up in which watched groups they are. */
-const USERS_LOOKED_UP_MAX = 100;
+const USERS_READ_MAX = 100;
 /** Pairs of group and user of one statement. */
 const PAIRS_AT_ONCE = 1_000;
 
@@ -177,7 +177,7 @@ async function watchedGroupsOf(
   watched: readonly string[],
 ): Promise<ReadonlyMap<string, readonly StatusChange[]>> {
   const pairs =
-    users.length > USERS_LOOKED_UP_MAX
+    users.length > USERS_READ_MAX
       ? []
       : watched.flatMap((groupId) => users.map((user) => ({ groupId, userId: user.id, user })));
   if (pairs.length === 0) return new Map(watched.map((groupId) => [groupId, users]));

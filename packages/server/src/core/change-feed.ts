@@ -4,7 +4,7 @@ import type { Change } from '../store/changes.ts';
 import type { ChangeReading, ChangeRecord } from '../store/ports/changes.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { asksForChange, asksForRecord, type ChangeFilter } from './change-filter.ts';
+import { type ChangeFilter, matchesChange, matchesRecord } from './change-filter.ts';
 import { type ChangePosition, positionText } from './change-position.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -92,11 +92,11 @@ export class ChangeFeed {
     let position = from ?? { epoch, position: reading.removedTo, index: 0 };
     let skipped = position.index;
     for (const record of records) {
-      const isAskedFor = asksForRecord(filter, record);
+      const isMatch = matchesRecord(filter, record);
       for (const [index, change] of record.changes.entries()) {
         if (index < skipped) continue;
         position = positionAfter(epoch, record, index);
-        if (!isAskedFor || !asksForChange(filter, change)) continue;
+        if (!isMatch || !matchesChange(filter, change)) continue;
         found.push({ id: positionText(position), record, change });
         if (found.length === limit) return { found, position, isEnd: position.position === newest };
       }

@@ -31,14 +31,14 @@ export function readTypes(list: string): Set<string> | null {
 
 export const isActor = (text: string): boolean => KINDS.has(text.split(':', 1)[0] as string);
 
-/** Whether a filter asks for any change of a record. */
-export function asksForRecord({ actor, requestId }: ChangeFilter, record: ChangeRecord): boolean {
+/** Whether the actor and the request of a record match a filter. */
+export function matchesRecord({ actor, requestId }: ChangeFilter, record: ChangeRecord): boolean {
   if (requestId !== undefined && record.requestId !== requestId) return false;
   return actor === undefined || actor === record.actor.kind || actor === actorText(record.actor);
 }
 
-/** Whether it asks for this change of such a record. */
-export function asksForChange({ types, group, user }: ChangeFilter, change: Change): boolean {
+/** Whether a change of such a record matches the filter. */
+export function matchesChange({ types, group, user }: ChangeFilter, change: Change): boolean {
   if (types !== undefined && !types.has(change.type)) return false;
   if (group !== undefined && !('group' in change && change.group === group)) return false;
   if (user === undefined || ('user' in change && change.user === user)) return true;

@@ -42,18 +42,18 @@ export class ClientConversation {
     return thread;
   }
 
-  /** The group that is asked for, or the token's. @throws ServiceError `thread_not_found` where it is not the caller's */
-  enterGroup(caller: ClientWriter, asked: string | null): Promise<string> {
-    return this.#enter(caller, asked, null);
+  /** The group of the request, or the token's. @throws ServiceError `thread_not_found` where it is not the caller's */
+  enterGroup(caller: ClientWriter, requested: string | null): Promise<string> {
+    return this.#enter(caller, requested, null);
   }
 
   /** Threads of the group that the filter names. @throws ServiceError `thread_not_found` where it is not the caller's */
   async listThreads(
     caller: ClientWriter,
-    asked: string | null,
+    requested: string | null,
     request: (groupId: string) => ThreadListRequest,
   ): Promise<ThreadPage> {
-    const groupId = await this.#enter(caller, asked, null);
+    const groupId = await this.#enter(caller, requested, null);
     return this.#threads.list(caller.project, request(groupId));
   }
 

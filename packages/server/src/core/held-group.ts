@@ -151,14 +151,14 @@ export class HeldGroup<Connection = unknown> {
   #onEvent(event: PresenceEvent): void {
     if (event.type === 'departed') {
       // What expired was not ended by an update: its lease was not renewed in time, and the hold stays.
-      if (event.reason !== 'expired') this.#tell(event.userId, event.location, false);
-    } else if (event.type === 'arrived') this.#tell(event.userId, event.location, true);
-    else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#tell(id, null, false);
+      if (event.reason !== 'expired') this.#notify(event.userId, event.location, false);
+    } else if (event.type === 'arrived') this.#notify(event.userId, event.location, true);
+    else if (event.type === 'usersRemoved') for (const id of event.userIds) this.#notify(id, null, false);
     else if (event.type === 'groupRemoved')
-      for (const id of this.#holders.keys()) this.#tell(id, null, false);
+      for (const id of this.#holders.keys()) this.#notify(id, null, false);
   }
 
-  #tell(userId: string, location: Json | null, isThere: boolean): void {
+  #notify(userId: string, location: Json | null, isThere: boolean): void {
     const own = this.#holders.get(userId);
     if (own !== undefined) for (const holder of own.values()) holder.onEvent(location, isThere);
   }

@@ -16,8 +16,8 @@ export class WebhookFilter {
     this.#past = pastTypes.map((past) => ({ until: past.until, types: toSet(past.types) }));
   }
 
-  /** Whether it asks for a change of this type in the record at this position. */
-  asksFor(type: string, position: number): boolean {
+  /** Whether a change of this type in the record at this position matches the filter. */
+  matches(type: string, position: number): boolean {
     const past = this.#past.find(({ until }) => position <= until);
     const types = past === undefined ? this.#types : past.types;
     return types?.has(type) ?? true;

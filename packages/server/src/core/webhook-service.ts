@@ -176,7 +176,7 @@ export class WebhookService {
         continue;
       }
       for (const { change, record } of chunk.found)
-        if (filter.asksFor(change.type, record.position)) waiting += 1;
+        if (filter.matches(change.type, record.position)) waiting += 1;
       if (chunk.isEnd || waiting >= limits.WEBHOOK_BEHIND_MAX) break;
       from = chunk.position;
     }

@@ -25,7 +25,7 @@ import type { RouteSeries } from './request-metrics.ts';
 import { createRoutes, type Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
-import { asksForSocket, SOCKET_PATH } from './socket/upgrade.ts';
+import { isSocketRequest, SOCKET_PATH } from './socket/upgrade.ts';
 
 /**
  * Answers requests by the operations' definitions, in the order of the contract: authentication, rate limit, body, checks,
@@ -80,7 +80,7 @@ export class Application {
 
   /** Whether a request is answered with a socket. One that cannot be gets its error as a request. */
   accepts(request: IncomingMessage): boolean {
-    if (!asksForSocket(request)) return false;
+    if (!isSocketRequest(request)) return false;
     try {
       this.#services.sockets.requireUpgrade(request);
       return true;

@@ -18,7 +18,7 @@ const RETRY_MAX_MS = 3_000;
 export const NOT_STREAMED: readonly string[] = ['limit', 'token', 'count_only', 'order'];
 
 /** Whether the request is for the stream, and not for the reading of the same path. */
-export const asksForStream = ({ request: { method, headers } }: Exchange): boolean =>
+export const isStreamRequest = ({ request: { method, headers } }: Exchange): boolean =>
   method === 'GET' && wantsStream(headers.accept);
 
 /** Rejects the query parameters that a reading takes and a stream does not. */

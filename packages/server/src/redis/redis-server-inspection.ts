@@ -21,9 +21,9 @@ export async function inspectRedisServer(url: string): Promise<RedisServerInspec
   });
   try {
     await client.connect();
-    const askedAt = Date.now();
+    const sentAt = Date.now();
     const [seconds = 0, microseconds = 0] = await client.time();
-    const aheadMs = seconds * 1_000 + microseconds / 1_000 - (askedAt + Date.now()) / 2;
+    const aheadMs = seconds * 1_000 + microseconds / 1_000 - (sentAt + Date.now()) / 2;
     const [server, memory] = await Promise.all([client.info('server'), client.info('memory')]);
     return {
       version: versionOf(server),

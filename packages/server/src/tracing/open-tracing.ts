@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Environment, Tracing } from './tracing.ts';
 
 /**
- * Switches traces on where the variables of OpenTelemetry ask for them; null otherwise. Without them none of its packages is
+ * Switches traces on where the variables of OpenTelemetry request them; null otherwise. Without them none of its packages is
  * loaded.
  */
 export async function openTracing(
@@ -10,12 +10,12 @@ export async function openTracing(
   version: string,
   log: Logger,
 ): Promise<Tracing | null> {
-  if (!isAskedFor(environment, log)) return null;
+  if (!isRequested(environment, log)) return null;
   const { openOtelTracing } = await import('./otel-tracing.ts');
   return openOtelTracing(environment, version, log);
 }
 
-function isAskedFor(environment: Environment, log: Logger): boolean {
+function isRequested(environment: Environment, log: Logger): boolean {
   const {
     OTEL_SDK_DISABLED: disabled = '',
     OTEL_TRACES_EXPORTER: exporter = '',

@@ -87,7 +87,7 @@ function select({ found, position }: ChangeChunk, webhook: Webhook, filter: Webh
   let isOutdated = false;
   for (const each of found) {
     if ('webhook' in each.change && each.change.webhook === webhook.id) isOutdated = true;
-    if (!filter.asksFor(each.change.type, each.record.position)) continue;
+    if (!filter.matches(each.change.type, each.record.position)) continue;
     const text = presentChange(each);
     const size = Buffer.byteLength(text);
     texts.push(text);

@@ -14,10 +14,10 @@ const FIRST_PERMITS = 2;
 const FIRST_PERMITS_PER_PROJECT = 1;
 /** Names of receivers that have failed before wait for each other, because their name servers may not answer. */
 const REPEAT_PERMITS = 1;
-/** The attempt of a look-up that waited longer has ended, in milliseconds. */
+/** The attempt of a lookup that waited longer has ended, in milliseconds. */
 const WAITING_MS = limits.WEBHOOK_ANSWER_SECONDS * 1_000;
 
-const unavailable = () => new DOMException('the look-up of the host waited too long', 'TimeoutError');
+const unavailable = () => new DOMException('the lookup of the host waited too long', 'TimeoutError');
 
 /** Whose name is looked up, and for what. */
 interface LookupPurpose {

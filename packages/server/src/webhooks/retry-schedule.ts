@@ -13,8 +13,8 @@ const FAILING_AFTER = 3 * 24 * HOUR;
 
 /** When a delivery is repeated that has failed `failures` times. `retryAfter`: the header of the answer. */
 export function repeatAt(now: number, failures: number, retryAfter: string | null): number {
-  const asked = retryAfter === null ? null : askedDelay(retryAfter, now);
-  const delay = asked ?? (DELAYS[Math.min(failures, DELAYS.length) - 1] as number);
+  const requested = retryAfter === null ? null : requestedDelay(retryAfter, now);
+  const delay = requested ?? (DELAYS[Math.min(failures, DELAYS.length) - 1] as number);
   return Math.ceil(now + delay * (1 + Math.random() * JITTER));
 }
 
@@ -24,7 +24,7 @@ export const hasFailedLongEnough = (now: number, since: number): boolean => now 
 const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? .*\d\d:\d\d:\d\d/;
 
 /** `Retry-After` is a number of seconds or a date. Null where it is neither. */
-function askedDelay(retryAfter: string, now: number): number | null {
+function requestedDelay(retryAfter: string, now: number): number | null {
   const text = retryAfter.trim();
   const delay = /^\d+$/.test(text) ? Number(text) * SECOND : dateOf(text) - now;
   return Number.isNaN(delay) ? null : Math.min(Math.max(delay, RETRY_AFTER_MIN), RETRY_AFTER_MAX);

@@ -180,7 +180,7 @@ export class WebhookRun {
     const step: Step = { attempt, acknowledged: true, ...(isEnding && { isReleased: true }) };
     const outcome = await this.#advance(next === null ? step : { ...step, next });
     if (isEnding) this.#parts.repeats(this.#parts.clock.now());
-    if (!outcome.isHeld) return false;
+    if (!outcome.hasLease) return false;
     this.#delivery = outcome.isFixed ? next : null;
     return true;
   }

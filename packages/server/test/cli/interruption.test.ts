@@ -17,7 +17,7 @@ import { embedded, exportedBy, makeSmallStore } from './stores.ts';
 const USERS = Array.from({ length: 10_500 }, (_, index) => `{"type":"user","id":"u${index}"}\n`);
 
 /** A server that takes requests and answers none. */
-async function withSilentServer(use: (url: string, asked: () => number) => Promise<void>): Promise<void> {
+async function withSilentServer(use: (url: string, requests: () => number) => Promise<void>): Promise<void> {
   let requests = 0;
   const server = createServer(() => {
     requests += 1;
@@ -100,10 +100,10 @@ describe('Ctrl-C', () => {
 
   test('a second Ctrl-C ends rollcall sync while its request is not answered', () =>
     withDataDir(undefined, (directory) =>
-      withSilentServer((url, asked) =>
+      withSilentServer((url, requests) =>
         withOpenPipe(directory, USERS, (path) =>
           withCommand(['sync', path, '--url', url, '--token', 'x.y.z'], async (command) => {
-            await until('a request', () => asked() > 0);
+            await until('a request', () => requests() > 0);
             const ended = command.ended;
             const again = setInterval(() => command.signal('SIGINT'), 50);
             const { signal } = await ended.finally(() => clearInterval(again));
@@ -115,11 +115,11 @@ describe('Ctrl-C', () => {
 
   test('Ctrl-C during rollcall export leaves no file, and says so', () =>
     withDataDir(undefined, (directory) =>
-      withSilentServer((url, asked) => {
+      withSilentServer((url, requests) => {
         const file = join(directory, 'roster.jsonl');
         const args = ['export', '--url', url, '--token', 'x.y.z', '--output', file];
         return withCommand(args, async (command) => {
-          await until('a request', () => asked() > 0);
+          await until('a request', () => requests() > 0);
           const { signal, stderr } = await interrupted(command);
           assert.equal(signal, 'SIGINT');
           assert.equal(stderr, `rollcall: interrupted by Ctrl-C; ${file} was not written\n`);

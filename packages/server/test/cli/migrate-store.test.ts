@@ -6,7 +6,7 @@ import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import type { StoreSettings as Place } from '../../src/wiring.ts';
+import type { StoreSettings } from '../../src/wiring.ts';
 import { exportText, REAL_ROSTER, syncText } from '../roster/roster-cli.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
 import { send } from '../support/http-client.ts';
@@ -25,7 +25,11 @@ interface Summary {
   readonly records: Readonly<Record<string, number>>;
 }
 
-async function migrate(from: Place, to: Place, ...flags: readonly string[]): Promise<Summary> {
+async function migrate(
+  from: StoreSettings,
+  to: StoreSettings,
+  ...flags: readonly string[]
+): Promise<Summary> {
   const args = [
     'migrate-store',
     ...flagsOf('from', from),
@@ -37,8 +41,10 @@ async function migrate(from: Place, to: Place, ...flags: readonly string[]): Pro
   return JSON.parse(await rollcallOk(args)) as Summary;
 }
 
-const serverAt = <Result>({ dataDir, databaseUrl }: Place, use: (server: TestServer) => Promise<Result>) =>
-  withServer({ dataDir, settings: { databaseUrl, redisUrl: null } }, use);
+const serverAt = <Result>(
+  { dataDir, databaseUrl }: StoreSettings,
+  use: (server: TestServer) => Promise<Result>,
+) => withServer({ dataDir, settings: { databaseUrl, redisUrl: null } }, use);
 
 /** A project as its host knows it, on whatever server it is. */
 interface Known {
@@ -73,7 +79,12 @@ async function authorize(project: Project): Promise<string> {
 }
 
 /** Something of all that a roster does not have, for users and a group that exist. */
-async function useService(project: Project, place: Place, group: string, users: readonly string[]) {
+async function useService(
+  project: Project,
+  settings: StoreSettings,
+  group: string,
+  users: readonly string[],
+) {
   const [one = '', two = '', three = ''] = users;
   const channels = { key: 'notification_channels', value: { sendViaEmail: false } };
   expectDone(await project.put(`/v1/users/${segment(one)}/preferences`, channels), one);
@@ -87,7 +98,7 @@ async function useService(project: Project, place: Place, group: string, users: 
   await at(two, { page: '1', 'odd "key"': '\u{1f600}\\' });
   await at(three, { page: '3' });
   expectDone(await project.put(`/v1/users/${segment(three)}`, { status: 'deleted' }), three);
-  await withOpenStore(place, async (store) => {
+  await withOpenStore(settings, async (store) => {
     const found = await store.projects.find(project.id);
     assert.ok(found);
     const context = { now: Date.now(), revision: 'connected', ...BY_TEST };
@@ -126,12 +137,12 @@ const ROSTER = [
 const USERS = ['ann', 'bob', 'cid d/e'];
 
 /** A roster in a project, something of everything in one of its groups, and what hosts read of it. */
-function stock(place: Place, roster: string, group: string, users: readonly string[]) {
-  return serverAt(place, async (server) => {
+function stock(settings: StoreSettings, roster: string, group: string, users: readonly string[]) {
+  return serverAt(settings, async (server) => {
     const known = await createProject(server);
     return withProject(server, known, async (project) => {
       assert.equal((await syncText(project, roster)).code, 0);
-      const { live, revoked } = await useService(project, place, group, users);
+      const { live, revoked } = await useService(project, settings, group, users);
       const tokens = [live, revoked];
       return { known, tokens, read: await readService(project, group, users, tokens) };
     });
@@ -139,7 +150,7 @@ function stock(place: Place, roster: string, group: string, users: readonly stri
 }
 
 /** A small store, and a directory without one. */
-const withSmallStore = (use: (from: Place, to: Place) => Promise<void>): Promise<void> =>
+const withSmallStore = (use: (from: StoreSettings, to: StoreSettings) => Promise<void>): Promise<void> =>
   withDataDir(undefined, async (directory) => {
     const from = embedded(join(directory, 'from'));
     await makeSmallStore(from);
@@ -314,8 +325,8 @@ describe('rollcall migrate-store between engines', () => {
         const records = await exportedBy(from);
         assert.deepEqual(await exportedBy(between), records);
         assert.deepEqual(await exportedBy(to), records);
-        for (const place of [between, to]) {
-          const found = await serverAt(place, (server) =>
+        for (const settings of [between, to]) {
+          const found = await serverAt(settings, (server) =>
             withProject(server, known, (project) =>
               readService(project, group, membersOf(roster, group), tokens),
             ),

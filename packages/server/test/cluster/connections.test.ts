@@ -44,7 +44,7 @@ describe('connections on two processes', { skip }, () => {
       });
       const watcher = await StreamReader.open(second, '/v1/groups/g/presence');
       await watcher.snapshot();
-      const kept = await openStream(second, 'stays', 'page');
+      const staying = await openStream(second, 'stays', 'page');
       const closing = [
         { userId: 'stays', connectionID: 'page' },
         { userId: 'closed', connectionID: 'tab' },
@@ -66,10 +66,10 @@ describe('connections on two processes', { skip }, () => {
 
       await watcher.changes(3);
       await new Presence(second).set('last', { page: '2' });
-      const told = (await watcher.changes(4)).map(({ type, data }) => `${type} ${data.id}`);
-      assert.deepEqual(told, ['arrived stays', 'arrived closed', 'departed closed', 'arrived last']);
+      const received = (await watcher.changes(4)).map(({ type, data }) => `${type} ${data.id}`);
+      assert.deepEqual(received, ['arrived stays', 'arrived closed', 'departed closed', 'arrived last']);
       assert.deepEqual(Object.keys(await new Presence(second).ephemeral()), ['last', 'stays']);
-      kept.close();
+      staying.close();
       watcher.close();
       for (const project of projects) project.close();
     }));

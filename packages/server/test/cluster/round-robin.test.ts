@@ -51,11 +51,11 @@ async function stopped(server: Server): Promise<void> {
   await once(server, 'close');
 }
 
-const sayName: Answerer = (_, outgoing, name) => void outgoing.end(name);
+const answerName: Answerer = (_, outgoing, name) => void outgoing.end(name);
 
 describe('the balancer', () => {
   test('the balancer sends the requests of one connection to the servers in turn', () =>
-    withBalanced(3, sayName, async ({ balancer }) => {
+    withBalanced(3, answerName, async ({ balancer }) => {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       const met: string[] = [];
       for (let index = 0; index < 6; index += 1) {
@@ -66,7 +66,7 @@ describe('the balancer', () => {
     }));
 
   test('the balancer skips a server that is gone, also for a request with a body', () =>
-    withBalanced(3, sayName, async ({ balancer, servers }) => {
+    withBalanced(3, answerName, async ({ balancer, servers }) => {
       await stopped(servers[1] as Server);
       const met: string[] = [];
       for (let index = 0; index < 4; index += 1) {
@@ -76,7 +76,7 @@ describe('the balancer', () => {
     }));
 
   test('the balancer answers 502 when all servers are gone', () =>
-    withBalanced(2, sayName, async ({ balancer, servers }) => {
+    withBalanced(2, answerName, async ({ balancer, servers }) => {
       await Promise.all(servers.map(stopped));
       const answer = await send(balancer.url, 'GET', '/');
       assert.equal(answer.status, 502);

@@ -190,7 +190,7 @@ describe('the keys that presence leaves in Redis', { skip: skipsOwnRedis }, () =
       for (const key of await keysOf(redis)) {
         const lives = (await redis.command('PTTL', key)) as number;
         assert.ok(lives > 0, `${key} lives for ${lives} ms`);
-        const isOfPresence = /places|deadlines|index|meta/.test(key);
+        const isOfPresence = /deadlines|index|meta/.test(key);
         if (isOfPresence) assert.ok(lives > 30 * DAY_MS, `${key} lives for ${lives} ms`);
       }
     }));

@@ -180,8 +180,8 @@ for (const [when, cut] of Object.entries(cuts)) {
     test('a stream that is opened after the first ones, with a token that was verified before it was revoked, ends within 2 s', () =>
       withWorld(cut, async (world) => {
         const { project, writer, clock } = world;
-        const [kept, revoked] = [await issueToken(world), await issueToken(world)];
-        const streams = await openStreams(project, kept, ['/v1/changes']);
+        const [valid, revoked] = [await issueToken(world), await issueToken(world)];
+        const streams = await openStreams(project, valid, ['/v1/changes']);
         await pass(world);
         clock.move(900);
         const headers = { authorization: `Bearer ${revoked}` };

@@ -45,7 +45,7 @@ async function seed(world: StreamWorld, threads = 1): Promise<void> {
     await world.services.threads.put(writer(world), `t${index}`, { groupID: 'g', name: 'T' }, {});
 }
 
-const say = (world: StreamWorld, id: string, content = plain(id)) =>
+const putMessage = (world: StreamWorld, id: string, content = plain(id)) =>
   world.engine.store.messages.put(
     world.project,
     't0',
@@ -105,7 +105,7 @@ describe('a change that many readers of threads see', () => {
   test('an append is read for readers of messages, and not for lists of threads', () =>
     withStreams({}, async (world) => {
       await seed(world);
-      await say(world, 'm', markdown('In'));
+      await putMessage(world, 'm', markdown('In'));
       const [list, messages] = [await open(world, 'u1'), await open(world, 'u1', 'messages')];
       await world.pass(2);
       const count = counted(world);
@@ -226,7 +226,7 @@ describe('a change that nothing was published of', () => {
     withStreams({}, async (world) => {
       await seed(world);
       const sink = await open(world, 'u1', 'messages');
-      await say(world, 'm');
+      await putMessage(world, 'm');
       await world.pass(1);
       await world.until('the message', () => last(sink)?.type === 'message');
       assert.equal(last(sink)?.data.id, 'm');

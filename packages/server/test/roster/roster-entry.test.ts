@@ -53,7 +53,7 @@ describe('lines that cannot be sent', () => {
     [
       'has a number that would change',
       '{"type":"user","id":"u","metadata":{"n":1e400}}',
-      /1e400 cannot be kept/,
+      /1e400 cannot be stored/,
     ],
     ['is nested deeper than can be read with care', deep, /nested too deeply/],
   ];

@@ -17,7 +17,7 @@ interface ModelState {
 export const BAD_NAME = 'bad';
 
 /** Few, so that many rejected lines take several requests. */
-const PLACES_NAMED = 2;
+const POSITIONS_NAMED = 2;
 
 export class RosterModel {
   state: ModelState = { users: new Map(), groups: new Map() };
@@ -87,8 +87,8 @@ function write(state: ModelState, { kind, item }: Entry): keyof ChangeCounts {
 
 /** Blames the first lines that failed; where they are many, also one that may be innocent, as an ID in a message can. */
 function rejection(step: string, positions: readonly number[], entries: readonly Entry[]): Verdict {
-  const named = positions.slice(0, PLACES_NAMED);
-  const stray = positions.length > PLACES_NAMED && entries.length > 0 ? [0] : [];
+  const named = positions.slice(0, POSITIONS_NAMED);
+  const stray = positions.length > POSITIONS_NAMED && entries.length > 0 ? [0] : [];
   const names = step !== 'invalid';
   return { kind: 'rejected', reason: step, blamed: names ? [...new Set([...stray, ...named])] : [] };
 }

@@ -120,7 +120,7 @@ describe('the rate limit', () => {
     const browser = Browser.of(project, 'u');
     await withSockets(async (keep) => {
       let socket = await keep(SocketClient.open(project.url));
-      const auth = () => socket.ask('auth', { token: browser.token });
+      const auth = () => socket.request('auth', { token: browser.token });
       await times(40, () => browser.viewer());
       let answer = await auth();
       // The window has ended before the login.

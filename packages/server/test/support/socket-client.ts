@@ -67,7 +67,7 @@ export class SocketClient {
   }
 
   /** Sends a frame and resolves to its answer. */
-  async ask(op: string, fields: Fields = {}): Promise<ReceivedFrame> {
+  async request(op: string, fields: Fields = {}): Promise<ReceivedFrame> {
     this.#ref += 1;
     const ref = this.#ref;
     this.send({ op, ref, ...fields });
@@ -82,14 +82,14 @@ export class SocketClient {
 
   /** Asserts that the frame succeeds, and returns its `ref`. */
   async ok(op: string, fields: Fields = {}): Promise<number> {
-    const answer = await this.ask(op, fields);
+    const answer = await this.request(op, fields);
     assert.deepEqual(answer, { ref: this.#ref, ok: true });
     return answer.ref;
   }
 
   /** Asserts that the frame is answered with this error, whose message has these fragments. */
   async fails(code: string, op: string, fields: Fields = {}, ...fragments: string[]): Promise<void> {
-    const answer = await this.ask(op, fields);
+    const answer = await this.request(op, fields);
     assert.equal(answer?.error, code, JSON.stringify(answer));
     for (const fragment of fragments) assert.ok(answer.message.includes(fragment), answer.message);
   }
@@ -134,14 +134,14 @@ export async function withSockets(
     keep: <Client extends SocketClient>(client: Client | Promise<Client>) => Promise<Client>,
   ) => Promise<void>,
 ): Promise<void> {
-  const kept: SocketClient[] = [];
+  const opened: SocketClient[] = [];
   try {
     await use(async (opening) => {
       const client = await opening;
-      kept.push(client);
+      opened.push(client);
       return client;
     });
   } finally {
-    for (const { ws } of kept) ws.terminate();
+    for (const { ws } of opened) ws.terminate();
   }
 }

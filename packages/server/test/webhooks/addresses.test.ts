@@ -8,7 +8,7 @@ import { AttemptSender, Connection } from '../../src/webhooks/attempt-sender.ts'
 import { HostLookup } from '../../src/webhooks/host-lookup.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 
-const REFUSED = [
+const REJECTED = [
   ...['0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '100.127.255.255', '127.0.0.1', '127.255.0.1'],
   ...['169.254.169.254', '172.16.0.1', '172.31.255.255', '192.0.0.8', '192.0.2.1', '192.168.1.1'],
   ...['198.18.0.1', '198.19.255.255', '198.51.100.7', '203.0.113.9', '224.0.0.1', '240.0.0.1'],
@@ -27,9 +27,9 @@ const PUBLIC = [
 ];
 
 describe('the addresses of webhooks', () => {
-  test('addresses that are not public are refused, with and without encryption', () => {
+  test('addresses that are not public are rejected, with and without encryption', () => {
     const rules = new AddressRules(null);
-    for (const address of REFUSED)
+    for (const address of REJECTED)
       for (const isEncrypted of [false, true])
         assert.equal(rules.accepts(address, isEncrypted), false, address);
     for (const address of PUBLIC) {
@@ -55,7 +55,7 @@ describe('the address that a webhook is connected to', () => {
     syncBuiltinESMExports();
   });
 
-  /** The name server's answers, one for each look-up of the name. */
+  /** The name server's answers, one for each lookup of the name. */
   function answering(...answers: readonly string[][]): void {
     const left = [...answers];
     const answer = async () => (left.shift() ?? []).map((address) => ({ address, family: 4 }));
@@ -73,7 +73,7 @@ describe('the address that a webhook is connected to', () => {
     return outcome?.attempt ?? assert.fail('an attempt');
   };
 
-  test('a name whose address changes between attempts is refused by the attempt that would connect there', async (context) => {
+  test('a name whose address changes between attempts is rejected by the attempt that would connect there', async (context) => {
     const receiver = await WebhookReceiver.open();
     context.after(() => receiver.close());
     answering(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.2', '127.0.0.1'], []);
@@ -82,12 +82,12 @@ describe('the address that a webhook is connected to', () => {
       using connection = new Connection();
       errors.push((await attempt(receiver.port, connection)).error);
     }
-    const refused = 'the address of the host is not public';
-    assert.deepEqual(errors, [null, refused, null, refused]);
+    const rejected = 'the address of the host is not public';
+    assert.deepEqual(errors, [null, rejected, null, rejected]);
     assert.equal(receiver.received.length, 2);
   });
 
-  test('an address in the URL itself is refused without a connection', async () => {
+  test('an address in the URL itself is rejected without a connection', async () => {
     using connection = new Connection();
     const sender = new AttemptSender(systemClock, new HostLookup(new AddressRules(null)));
     for (const host of [

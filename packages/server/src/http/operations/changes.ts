@@ -18,7 +18,7 @@ import { changePageBody } from '../change-page.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
-import { answerStream, asksForStream, lastEventId } from '../presence-stream.ts';
+import { answerStream, isStreamRequest, lastEventId } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { PageQuery } from '../schemas.ts';
 import { watchingHost } from '../watching.ts';
@@ -122,7 +122,7 @@ With \`Accept: text/event-stream\` the answer is a stream of server-sent events 
   async handle(exchange, services) {
     const { query, caller } = exchange;
     const { changes } = services;
-    if (asksForStream(exchange)) return streamChanges(exchange, services);
+    if (isStreamRequest(exchange)) return streamChanges(exchange, services);
     if (query.after === LATEST)
       return changesPage([], positionText(await changes.latest(caller.project)), false);
     const after = query.after === undefined ? null : readPosition(query.after);

@@ -18,7 +18,7 @@ import { created, done } from '../../wire/json-answer.ts';
 import { etag, precondition } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
-import { asksForStream } from '../presence-stream.ts';
+import { isStreamRequest } from '../presence-stream.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
 import { asViewer } from '../watching.ts';
 import { CLIENT_TAG } from './client.ts';
@@ -87,7 +87,7 @@ const listClientThreads = operation('GET /v1/client/threads', {
   },
   async handle(exchange, services) {
     const { writer, query } = exchange;
-    if (asksForStream(exchange)) {
+    if (isStreamRequest(exchange)) {
       return asViewer(exchange, services, async (watching) => {
         const groupId = await services.conversation.enterGroup(writer, query.groupID ?? null);
         return streamThreads(exchange, services, { ...threadFilter(query, groupId), groupId }, watching);
@@ -188,7 +188,7 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   rule: checkStream,
   async handle(exchange, services) {
     const { groupId } = await services.conversation.findThread(exchange.writer, exchange.pathId);
-    if (!asksForStream(exchange)) return messageListBody(exchange, services);
+    if (!isStreamRequest(exchange)) return messageListBody(exchange, services);
     return asViewer(exchange, services, (watching) => streamMessages(exchange, services, groupId, watching));
   },
 });

@@ -21,7 +21,7 @@ import type { Exchange } from '../exchange.ts';
 import { nounOfToken, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
-import { asksForStream } from '../presence-stream.ts';
+import { isStreamRequest } from '../presence-stream.ts';
 import { PageQuery } from '../schemas.ts';
 import { asViewer } from '../watching.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
@@ -96,7 +96,7 @@ const ClientPresenceQuery = exactly({
 type ClientPresenceQuery = Static<typeof ClientPresenceQuery>;
 
 /** The ID of the group that the query names, or the token; null where neither does. */
-const groupAsked = ({ query, caller }: Exchange<AuthenticatedClient, ClientPresenceQuery>) =>
+const requestedGroup = ({ query, caller }: Exchange<AuthenticatedClient, ClientPresenceQuery>) =>
   query.groupID ?? caller.group;
 
 const listClientPresence = operation('GET /v1/client/presence', {
@@ -108,7 +108,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
   query: ClientPresenceQuery,
   list: {
     name(exchange) {
-      const groupId = groupAsked(exchange);
+      const groupId = requestedGroup(exchange);
       return groupId === null ? null : presenceList(groupId, exchange.query);
     },
   },
@@ -121,7 +121,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
       errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
     else exchange.groupNoun = nounOfToken(caller);
     checkPresenceReading(exchange, errors);
-    if (query.connectionID !== undefined && !asksForStream(exchange))
+    if (query.connectionID !== undefined && !isStreamRequest(exchange))
       errors.invalid.add(
         'query parameter connectionID',
         'no such parameter on a reading, which holds nothing',
@@ -130,7 +130,7 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
   async handle(exchange, services) {
     const { query, writer } = exchange;
     const enter = () => services.clients.enter(writer, query.groupID ?? null);
-    if (!asksForStream(exchange)) return readPresence(services, exchange, await enter());
+    if (!isStreamRequest(exchange)) return readPresence(services, exchange, await enter());
     const { connectionID: connection } = query;
     // The stream is counted before anything is read, so that one too many costs next to nothing.
     return asViewer(exchange, services, async (watching) =>

@@ -13,7 +13,7 @@ import { readEventId } from '../../wire/conversation-events.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import type { StreamDefinition } from '../operation.ts';
-import { answerStream, asksForStream, lastEventId, rejectPaging } from '../presence-stream.ts';
+import { answerStream, isStreamRequest, lastEventId, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import type { Watching } from '../watching.ts';
 import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
@@ -54,7 +54,7 @@ export const CLIENT_THREADS_STREAM: StreamDefinition = {
 
 /** The rule of a list that can be a stream. */
 export function checkStream(exchange: Exchange, errors: ValidationErrors): void {
-  if (asksForStream(exchange)) rejectPaging(exchange.query as object, errors);
+  if (isStreamRequest(exchange)) rejectPaging(exchange.query as object, errors);
 }
 
 /** The stream of the messages of the thread in the path. */

@@ -25,7 +25,7 @@ import { inWordsOf } from '../older-names.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { filterOf } from '../presence-filter.ts';
-import { asksForStream, openPresenceStream, rejectPaging } from '../presence-stream.ts';
+import { isStreamRequest, openPresenceStream, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
 import { type Watching, watchingHost } from '../watching.ts';
@@ -118,7 +118,7 @@ const listGroupPresence = operation('GET /v1/groups/:id/presence', {
   rule: checkPresenceReading,
   async handle(exchange, services) {
     const { pathId } = exchange;
-    return asksForStream(exchange)
+    return isStreamRequest(exchange)
       ? streamPresence(services, exchange, pathId, watchingHost(exchange, services))
       : readPresence(services, exchange, pathId);
   },
@@ -130,7 +130,7 @@ export function checkPresenceReading(
   errors: ValidationErrors,
 ): void {
   const { count_only: countOnly, limit, token } = exchange.query;
-  if (asksForStream(exchange)) rejectPaging(exchange.query, errors);
+  if (isStreamRequest(exchange)) rejectPaging(exchange.query, errors);
   else if (countOnly === true && (limit !== undefined || token !== undefined))
     errors.invalid.add(
       'query parameter count_only',

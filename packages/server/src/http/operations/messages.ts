@@ -22,7 +22,7 @@ import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { type AnswerDefinition, operationsOf, type StreamDefinition } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
-import { asksForStream } from '../presence-stream.ts';
+import { isStreamRequest } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { watchingHost } from '../watching.ts';
 import { checkStream, MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
@@ -116,7 +116,7 @@ const listMessages = operation('GET /v1/threads/:id/messages', {
   errors: { thread_not_found: NO_SUCH_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
-    if (!asksForStream(exchange)) return messageListBody(exchange, services);
+    if (!isStreamRequest(exchange)) return messageListBody(exchange, services);
     const { groupId } = await services.threads.find(exchange.caller.project, exchange.pathId);
     return streamMessages(exchange, services, groupId, watchingHost(exchange, services));
   },

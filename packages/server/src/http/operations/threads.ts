@@ -22,7 +22,7 @@ import { precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { operationsOf } from '../operation.ts';
-import { asksForStream } from '../presence-stream.ts';
+import { isStreamRequest } from '../presence-stream.ts';
 import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
 import { watchingHost } from '../watching.ts';
@@ -111,14 +111,14 @@ ${STREAM_DESCRIPTION} The stream needs \`groupID\`, and collects changes for up 
   errors: { missing_field: '`groupID` is absent, for a stream.', group_not_found: NO_SUCH_GROUP },
   rule(exchange, errors) {
     checkStream(exchange, errors);
-    if (asksForStream(exchange) && exchange.query.groupID === undefined)
+    if (isStreamRequest(exchange) && exchange.query.groupID === undefined)
       errors.missing.add('query parameter groupID', 'the ID of a group, for a stream');
   },
   async handle(exchange, services) {
     const { caller, query } = exchange;
     const { groupID: groupId = null } = query;
     const filter = threadFilter(query, groupId);
-    if (asksForStream(exchange) && groupId !== null)
+    if (isStreamRequest(exchange) && groupId !== null)
       return streamThreads(exchange, services, { ...filter, groupId }, watchingHost(exchange, services));
     const request = { ...threadPageOf(exchange), filter, viewer: null };
     return threadListBody(await services.threads.list(caller.project, request), exchange, services);

@@ -9,7 +9,7 @@ const VERSION = '13';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /** Whether a request asks for another protocol on the path of the socket. */
-export const asksForSocket = ({ method, url = '' }: IncomingMessage): boolean =>
+export const isSocketRequest = ({ method, url = '' }: IncomingMessage): boolean =>
   method === 'GET' && url.split('?', 1)[0] === SOCKET_PATH;
 
 interface State {

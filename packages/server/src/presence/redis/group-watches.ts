@@ -13,7 +13,7 @@ import { GroupWatch, readEvent, readMessage } from './group-watch.ts';
 import type { PresenceEngine } from './presence-engine.ts';
 
 /** How long the index of a project's watched groups outlives its last change, by the clock of Redis. */
-const INDEX_KEPT_MS = 10 * WATCH_LEASE_MS;
+const INDEX_RETAINED_MS = 10 * WATCH_LEASE_MS;
 /** How often a renewal also renews the group's entry in that index, in milliseconds. */
 const INDEX_RENEWAL_MS = WATCH_LEASE_MS / 4;
 
@@ -110,8 +110,15 @@ export class GroupWatches {
   async #addToIndex(scope: PresenceScope, now: number): Promise<void> {
     const key = this.#engine.keys.watchedGroups(scope.project);
     // Leases that ended long ago, by any clock.
-    const ended = now - INDEX_KEPT_MS;
-    await this.#engine.onIndex('addToIndex', key, now + WATCH_LEASE_MS, scope.groupId, INDEX_KEPT_MS, ended);
+    const ended = now - INDEX_RETAINED_MS;
+    await this.#engine.onIndex(
+      'addToIndex',
+      key,
+      now + WATCH_LEASE_MS,
+      scope.groupId,
+      INDEX_RETAINED_MS,
+      ended,
+    );
   }
 
   async #subscribe(channel: string, watch: GroupWatch): Promise<void> {

@@ -55,10 +55,10 @@ export class RecordedConversations {
 
   /** Follows these groups and no others. Call it about once a second. */
   keep(groups: Iterable<Group>): void {
-    const kept = new Set<string>();
-    for (const { project, groupId } of groups) kept.add(keyOf(project, groupId)).add(keyOf(project));
+    const retained = new Set<string>();
+    for (const { project, groupId } of groups) retained.add(keyOf(project, groupId)).add(keyOf(project));
     for (const [key, end] of this.#followed) {
-      if (kept.has(key)) continue;
+      if (retained.has(key)) continue;
       end();
       this.#followed.delete(key);
     }

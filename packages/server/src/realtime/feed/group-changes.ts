@@ -24,7 +24,7 @@ interface Hidden {
   readonly ephemeral: readonly string[];
 }
 
-const NOBODY: Hidden = { all: [], ephemeral: [] };
+const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
 /**
@@ -51,14 +51,14 @@ export class GroupChanges {
     afterEach: (event: PresenceEvent) => Promise<void> | null,
   ): Promise<void> {
     const users = this.#newUsers(events);
-    const hidden = users.size === 0 ? NOBODY : await this.#hiddenOf(users);
+    const hidden = users.size === 0 ? NONE_HIDDEN : await this.#hiddenOf(users);
     const last = events.at(-1);
     for (const numbered of events) {
       const [offset, event] = numbered;
       const changing = this.#change(event);
       const change = changing instanceof Promise ? await changing : changing;
       this.#state.offset = offset;
-      this.#record(numbered === last && hidden !== NOBODY ? this.#hide(change, hidden) : change);
+      this.#record(numbered === last && hidden !== NONE_HIDDEN ? this.#hide(change, hidden) : change);
       const after = afterEach(event);
       if (after !== null) await after;
     }

@@ -57,7 +57,7 @@ export interface ChangeStore {
   /** The records after that position, in its order: at most `limit`, and fewer when they exceed 1 MiB of JSON. */
   read(project: ProjectKey, after: number, limit: number): Promise<ChangeReading>;
   /**
-   * The same of records with one of these topics ({@link TOPICS_AT_ONCE} at most). Costs a look-up for each topic, or a short
+   * The same of records with one of these topics ({@link TOPICS_AT_ONCE} at most). Costs a lookup for each topic, or a short
    * index entry for each record after that position, and what it answers: no other record is read.
    */
   readTopics(

@@ -48,7 +48,7 @@ export interface ConversationFeedStore {
   ): Promise<ThreadChanges | ThreadAbsent | { readonly kind: 'gone'; readonly epoch: string }>;
   /**
    * The messages of a thread that each of these users (1,000 at most) has not seen, as `ThreadRecord.unread` counts them; of
-   * no user where there is no such thread. Costs about as much as the user with the most of them, and a look-up for each.
+   * no user where there is no such thread. Costs about as much as the user with the most of them, and a lookup for each.
    */
   unread(project: ProjectKey, threadId: string, userIds: readonly string[]): Promise<Map<string, number>>;
   /**

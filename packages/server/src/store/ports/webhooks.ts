@@ -108,7 +108,7 @@ export interface WebhookStepOutcome {
   /** `webhook.updated` where the status became `failing`. */
   readonly changes: readonly Change[];
   /** The lease goes on. False also where it ended before, and nothing was done. */
-  readonly isHeld: boolean;
+  readonly hasLease: boolean;
   /** `next` is the delivery of the webhook now. Where it was not fixed, the lease has ended. */
   readonly isFixed: boolean;
 }

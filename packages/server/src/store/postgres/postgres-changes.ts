@@ -40,7 +40,7 @@ const READ = reading(`
   SELECT position, at, actor, request_id, changes FROM changes
   WHERE project_id = $1 AND position > $2 ORDER BY position LIMIT $3::bigint`);
 
-/** The same of the topics $4: one look-up in an index for each. */
+/** The same of the topics $4: one lookup in an index for each. */
 const READ_TOPICS = reading(`
   SELECT c.* FROM unnest($4::text[]) AS t(topic) CROSS JOIN LATERAL (
     SELECT position, at, actor, request_id, changes FROM changes

@@ -229,9 +229,9 @@ function writeCalls(project: ProjectKey, plans: readonly Plan[]): Call[] {
 /** The pairs of the location before that the new one does not have. */
 function oldPairs(update: DurablePresenceUpdate, before: Json | null) {
   if (before === null || before === update.location) return [];
-  const kept = new Set(pairKeys(update.location).map((key) => key.toString('hex')));
+  const remaining = new Set(pairKeys(update.location).map((key) => key.toString('hex')));
   return pairKeys(before)
-    .filter((key) => !kept.has(key.toString('hex')))
+    .filter((key) => !remaining.has(key.toString('hex')))
     .map((pair) => ({ ...update, pair }));
 }
 

@@ -22,7 +22,7 @@ const KEY_IN_WALK = 'r.group_id = $2 AND r.user_id = walk.user_id AND r.region_h
 
 /**
  * One statement that steps from user to user: `locations` are those to step through, `newest` those of one user that pass.
- * However many locations a user has, each step is an index look-up, and the walk ends with the page.
+ * However many locations a user has, each step is an index lookup, and the walk ends with the page.
  */
 const listSql = (locations: string, newest: string, before = '') => `
   WITH RECURSIVE ${before} walk (user_id, region_hash, found) AS (

@@ -1,5 +1,5 @@
 /**
- * SQL that finds the rows of a list by their keys, one index look-up each, whatever the planner believes of the sizes of
+ * SQL that finds the rows of a list by their keys, one index lookup each, whatever the planner believes of the sizes of
  * tables. It relies on the planner settings of postgres-connection.ts. $1 is the project.
  */
 

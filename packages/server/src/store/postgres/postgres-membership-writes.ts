@@ -27,7 +27,7 @@ const CREATE = `
   SELECT $1, $2, $3, coalesce($4::text, 'active'), coalesce($5::text, '{}'), $6, $7 WHERE ${ALIVE}
   ON CONFLICT (project_id, id) DO NOTHING RETURNING 1`;
 
-/** Whether the user `id` is a member: one index look-up, whatever the planner believes of the sizes. */
+/** Whether the user `id` is a member: one index lookup, whatever the planner believes of the sizes. */
 const isMember = (id: string) =>
   `(SELECT 1 FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ${id}) IS NOT NULL`;
 

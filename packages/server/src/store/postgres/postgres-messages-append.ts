@@ -80,19 +80,19 @@ export async function appendToMessage(
   const conditions = [offset, context.revision, ...preconditionParameters(context)] as const;
   const text = [project, threadId, id, escaped, length, bytes] as const;
   const append = [APPEND, ...text, ...conditions, ...originOf(context)] as const;
-  const asked = { threadId, id, bytes, length, offset };
+  const requested = { threadId, id, bytes, length, offset };
   const [row] = await attempt.run(...append);
-  const outcome = toOutcome(row as Row, asked, context);
+  const outcome = toOutcome(row as Row, requested, context);
   if (outcome !== null) return outcome;
   return attempt.transaction(async (transaction) => {
     const [, [again] = []] = await transaction.commit([[LOCK_THREAD, project, threadId], append]);
-    const second = toOutcome(again as Row, asked, context);
+    const second = toOutcome(again as Row, requested, context);
     if (second === null) throw new LostRaceError('the thread was created, or its group deleted, meanwhile');
     return second;
   });
 }
 
-interface Asked {
+interface Append {
   readonly threadId: string;
   readonly id: string;
   readonly bytes: number;
@@ -103,7 +103,7 @@ interface Asked {
 /** Null where another write came in between. */
 function toOutcome(
   [alive, groupId, status, before, contentBytes, deleted, revision, after]: Row,
-  { threadId, id, bytes, length, offset }: Asked,
+  { threadId, id, bytes, length, offset }: Append,
   context: ConditionalContext,
 ): AppendOutcome | null {
   assertAlive(alive);

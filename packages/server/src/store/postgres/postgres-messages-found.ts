@@ -54,8 +54,8 @@ export const READ_FOR_WRITE = `
 
 /** Of the users $2, how many there are not, and the first of those. */
 export const READ_UNKNOWN_USERS = `
-  SELECT count(*), array_to_json((array_agg(unknown.id ORDER BY unknown.place))[1:${limits.PROBLEMS_NAMED}]) FROM (
-    SELECT w.id, w.place FROM unnest($2::text[]) WITH ORDINALITY AS w(id, place)
+  SELECT count(*), array_to_json((array_agg(unknown.id ORDER BY unknown.ordinal))[1:${limits.PROBLEMS_NAMED}]) FROM (
+    SELECT w.id, w.ordinal FROM unnest($2::text[]) WITH ORDINALITY AS w(id, ordinal)
     WHERE (SELECT 1 FROM users u WHERE u.project_id = $1 AND u.id = w.id) IS NULL) AS unknown`;
 
 export interface Found {

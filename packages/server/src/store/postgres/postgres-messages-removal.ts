@@ -57,7 +57,7 @@ export function deleteMessage(
       [LOCK_THREAD, project, threadId],
       [READ_FOR_REMOVAL, project, threadId, id],
     );
-    const [alive, createdAt, seq, type, deletedAt, revision, placedAt, latestOther] = row as Row;
+    const [alive, createdAt, seq, type, deletedAt, revision, listedAt, latestOther] = row as Row;
     assertAlive(alive);
     const thread = toLockedThread(locked);
     if (thread === null) return { kind: 'threadAbsent' };
@@ -74,7 +74,7 @@ export function deleteMessage(
       [REMOVE, ...key, createdAt, seq],
       [REMOVE_ID, ...key, id],
       [ADVANCE, ...key, thread.position + 1],
-      [UNPLACE, ...key, placedAt],
+      [UNPLACE, ...key, listedAt],
       [NOTE_REMOVED, ...key, thread.position + 1, id],
       [FORGET_REMOVED, ...key],
       // After the message: an append that began before has written its piece by then.

@@ -28,16 +28,16 @@ const listSql = (after: '<' | '>', direction: 'ASC' | 'DESC') => `
     ORDER BY m.created_at ${direction}, m.seq ${direction} LIMIT $3::bigint + 1),
   page AS (
     SELECT * FROM (
-      SELECT found.*, row_number() OVER earlier AS place,
+      SELECT found.*, row_number() OVER earlier AS ordinal,
         coalesce(sum(content_bytes + octet_length(metadata)) OVER before, 0) AS bytes_before
       FROM found
       WINDOW earlier AS (ORDER BY created_at ${direction}, seq ${direction}),
         before AS (
           ORDER BY created_at ${direction}, seq ${direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS summed
-    WHERE place <= $3::bigint AND bytes_before <= $6::bigint)
+    WHERE ordinal <= $3::bigint AND bytes_before <= $6::bigint)
   SELECT thread.group_id, thread.total, (SELECT count(*) FROM found), thread.epoch, thread.position,
     m.created_at || '.' || m.seq, ${MESSAGE_COLUMNS.sql}
-  FROM thread LEFT JOIN page AS m ON TRUE ORDER BY m.place`;
+  FROM thread LEFT JOIN page AS m ON TRUE ORDER BY m.ordinal`;
 
 const LISTS = { ascending: listSql('>', 'ASC'), descending: listSql('<', 'DESC') };
 const STARTS = {

@@ -49,7 +49,7 @@ const THREAD = rowOf(
 const BYTES = `octet_length(t.id) + octet_length(t.name) + coalesce(octet_length(t.url), 0)
   + coalesce(octet_length(t.location), 0) + octet_length(t.metadata) + parts.bytes`;
 
-const NEXT = rowOf('threads', 't', 'r.*', 'r.thread_no = (SELECT list[page.place + 1] FROM numbers)');
+const NEXT = rowOf('threads', 't', 'r.*', 'r.thread_no = (SELECT list[page.ordinal + 1] FROM numbers)');
 
 /**
  * A page: $9 threads at most, and the one with which they exceed $10 bytes, or too many rows are counted, is the last. Each
@@ -66,11 +66,11 @@ const listSql = (location: string, more = '') => `
   numbers AS MATERIALIZED (
     SELECT count(*) AS count, array_agg(thread_no ORDER BY activity DESC, thread_no DESC) AS list FROM found),
   page AS (
-    SELECT 0 AS place, 0::bigint AS bytes, 0::bigint AS work, NULL::text AS participants, NULL::bigint AS unread
+    SELECT 0 AS ordinal, 0::bigint AS bytes, 0::bigint AS work, NULL::text AS participants, NULL::bigint AS unread
     UNION ALL
-    SELECT page.place + 1, page.bytes + ${BYTES}, page.work + parts.work, parts.participants, parts.unread
+    SELECT page.ordinal + 1, page.bytes + ${BYTES}, page.work + parts.work, parts.participants, parts.unread
     FROM (
-      SELECT * FROM page WHERE place < $9::bigint AND bytes <= $10::bigint AND work <= ${WORK_MAX}) AS page
+      SELECT * FROM page WHERE ordinal < $9::bigint AND bytes <= $10::bigint AND work <= ${WORK_MAX}) AS page
       ${NEXT} ${threadParts('$11::text')})
   SELECT (SELECT count FROM numbers),
     CASE WHEN (SELECT count FROM numbers) <= $9::bigint THEN (
@@ -78,8 +78,8 @@ const listSql = (location: string, more = '') => `
     coalesce(t.last_message_at, t.created_at) || '.' || t.thread_no, ${THREAD_COLUMNS.sql}
   FROM page AS parts LEFT JOIN LATERAL (
     SELECT r.* FROM threads AS r
-    WHERE r.project_id = $1 AND r.thread_no = (SELECT list[parts.place] FROM numbers) OFFSET 0) AS t ON TRUE
-  ORDER BY parts.place`;
+    WHERE r.project_id = $1 AND r.thread_no = (SELECT list[parts.ordinal] FROM numbers) OFFSET 0) AS t ON TRUE
+  ORDER BY parts.ordinal`;
 
 /** By the key $3. */
 const LIST = listSql('$3::bigint');

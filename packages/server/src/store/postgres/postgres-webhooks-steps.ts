@@ -53,7 +53,7 @@ export const advanceWebhook = (
 ): Promise<WebhookStepOutcome> =>
   attempt.transaction(async (transaction) => {
     const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
-    if (row === undefined) return { kind: 'unchanged', changes: [], isHeld: false, isFixed: false };
+    if (row === undefined) return { kind: 'unchanged', changes: [], hasLease: false, isFixed: false };
     const [status, version, pastTypes] = row as [string, number, string];
     const isCurrent = version === step.version;
     const isFixed = step.next !== undefined && isCurrent && status === 'active';
@@ -68,7 +68,7 @@ export const advanceWebhook = (
     return {
       kind: 'updated',
       changes,
-      isHeld: !isReleased && !isLost && !isFailing && failed === undefined,
+      hasLease: !isReleased && !isLost && !isFailing && failed === undefined,
       isFixed,
     };
   });

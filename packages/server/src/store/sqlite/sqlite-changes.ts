@@ -39,7 +39,7 @@ export function changeReads({ prepare }: SqliteReader) {
     SELECT position FROM changes INDEXED BY changes_with_topic
     WHERE project_no = ? AND position > ? AND topic IN (SELECT value FROM json_each(?)) ORDER BY position LIMIT ?`);
   const one = prepare<RecordRow>(`SELECT ${COLUMNS} FROM changes WHERE project_no = ? AND position = ?`);
-  // Two look-ups for each project; positions have no gaps.
+  // Two lookups for each project; positions have no gaps.
   const extent = prepare<[projects: number, records: number | null, oldestAt: number | null]>(`
     SELECT count(*), sum(newest - oldest.position + 1), min(oldest.at) FROM (
       SELECT p.project_no, (SELECT max(c.position) FROM changes c WHERE c.project_no = p.project_no) AS newest,

@@ -64,7 +64,7 @@ export class WebhookSteps {
     _context: WriteContext,
   ): WebhookStepOutcome {
     const row = this.#statements.find.get(project, id, lease);
-    if (row === undefined) return { kind: 'unchanged', changes: [], isHeld: false, isFixed: false };
+    if (row === undefined) return { kind: 'unchanged', changes: [], hasLease: false, isFixed: false };
     const [status, version, pastTypes] = row;
     if (step.attempt !== undefined) this.log(project, id, step.attempt);
     if (step.acknowledged === true) {
@@ -83,7 +83,7 @@ export class WebhookSteps {
     return {
       kind: 'updated',
       changes: isFailing ? [webhookUpdated(id, ['status'])] : [],
-      isHeld: !isReleased && !isLost && !isFailing && failed === undefined,
+      hasLease: !isReleased && !isLost && !isFailing && failed === undefined,
       isFixed,
     };
   }

@@ -29,14 +29,14 @@ export function eligibilityContract(lab: StoreLab): void {
     await roster.users('cid');
     await roster.putUser('bob', { status: 'deleted' });
     await roster.putGroup('off', { status: 'deleted' });
-    const asked = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
+    const requested = ['ann', 'nobody', 'cid', 'bob', 'ann'].flatMap((userId) =>
       ['off', 'g', 'nowhere'].map((groupId) => ({ groupId, userId })),
     );
     const one = ({ groupId, userId }: { groupId: string; userId: string }) =>
       lab.store.eligibility.find(roster.key, groupId, userId);
     assert.deepEqual(
-      await lab.store.eligibility.findMany(roster.key, asked),
-      await Promise.all(asked.map(one)),
+      await lab.store.eligibility.findMany(roster.key, requested),
+      await Promise.all(requested.map(one)),
     );
     assert.deepEqual(await lab.store.eligibility.findMany(roster.key, []), []);
     const other = await lab.project();
@@ -90,14 +90,14 @@ export function eligibilityContract(lab: StoreLab): void {
     await roster.applied({
       users: users.filter((_, index) => index % 5 === 0).map((id) => ({ id, status: 'deleted' })),
     });
-    const asked = users.map((userId) => ({ groupId: 'g', userId })).reverse();
+    const requested = users.map((userId) => ({ groupId: 'g', userId })).reverse();
     const expected = users.map((_, index) => ({
       user: index % 5 === 0 ? 'deleted' : 'active',
       group: 'active',
       member: index % 3 > 0,
     }));
     assert.deepEqual(
-      (await lab.store.eligibility.findMany(roster.key, asked)).map(shown),
+      (await lab.store.eligibility.findMany(roster.key, requested)).map(shown),
       expected.reverse(),
     );
   });
@@ -107,16 +107,16 @@ export function eligibilityContract(lab: StoreLab): void {
     await roster.groupOf('g', 'cid', 'ann', 'bob');
     await roster.users('dan');
     await roster.putUser('bob', { status: 'deleted' });
-    const asked = ['nobody', 'dan', 'cid', 'bob', 'ann'];
+    const requested = ['nobody', 'dan', 'cid', 'bob', 'ann'];
     const eligible = async (groupId: string, userIds: readonly string[]) => [
       ...(await lab.store.eligibility.filter(roster.key, groupId, userIds)).keys(),
     ];
-    assert.deepEqual(await eligible('g', asked), ['ann', 'cid']);
+    assert.deepEqual(await eligible('g', requested), ['ann', 'cid']);
     assert.deepEqual(await eligible('g', ['cid']), ['cid']);
     assert.deepEqual(await eligible('g', []), []);
-    assert.deepEqual(await eligible('nowhere', asked), []);
+    assert.deepEqual(await eligible('nowhere', requested), []);
     await roster.putGroup('g', { status: 'deleted' });
-    assert.deepEqual(await eligible('g', asked), []);
+    assert.deepEqual(await eligible('g', requested), []);
   });
 
   test('filter orders users by code point and takes many at once', async () => {

@@ -146,13 +146,13 @@ export function pageContract(lab: StoreLab): void {
     const roster = await lab.project();
     await roster.users(...ODD_ORDER, 'other');
     await roster.applied({ groups: [...ODD_ORDER, 'other'].map((id) => ({ id, name: `N${id}` })) });
-    const asked = ['nothing', ...ODD_ORDER.toReversed(), 'a'];
+    const requested = ['nothing', ...ODD_ORDER.toReversed(), 'a'];
     for (const [port, list] of [
       [roster.store.users, roster.listUsers],
       [roster.store.groups, roster.listGroups],
     ] as const) {
       const whole = (await entriesOf(list)).filter(({ id }) => id !== 'other');
-      const { items, count } = await port.listByIds(roster.key, asked);
+      const { items, count } = await port.listByIds(roster.key, requested);
       assert.deepEqual(JSON.parse(`[${items}]`), whole);
       assert.equal(count, whole.length);
     }

@@ -19,7 +19,7 @@ const CHANGES_GROUP: readonly Step[] = [
   ['its connection', (roster) => roster.connectGroup('g', 'W1')],
 ];
 
-const KEEPS_GROUP: readonly Step[] = [
+const PRESERVES_GROUP: readonly Step[] = [
   [
     'the same again',
     (roster) => roster.putGroup('g', { name: 'g', status: 'active', members: ['bob', 'ann'] }),
@@ -48,7 +48,7 @@ const CHANGES_USER: readonly Step[] = [
   ['a batch', (roster) => roster.applied({ users: [{ id: 'ann', email: 'ann@example.org' }] })],
 ];
 
-const KEEPS_USER: readonly Step[] = [
+const PRESERVES_USER: readonly Step[] = [
   ['the same again', (roster) => roster.putUser('ann', { status: 'active', metadata: {}, email: '' })],
   ['the same in a batch', (roster) => roster.applied({ users: [{ id: 'ann', status: 'active' }] })],
   [
@@ -84,9 +84,9 @@ export function revisionContract(lab: StoreLab): void {
   const outcomes: readonly (readonly [string, readonly Step[], typeof revisionOfGroup, changes: boolean])[] =
     [
       ["a group's revision changes with", CHANGES_GROUP, revisionOfGroup, true],
-      ["a group's revision stays with", KEEPS_GROUP, revisionOfGroup, false],
+      ["a group's revision stays with", PRESERVES_GROUP, revisionOfGroup, false],
       ["a user's revision changes with", CHANGES_USER, revisionOfUser, true],
-      ["a user's revision stays with", KEEPS_USER, revisionOfUser, false],
+      ["a user's revision stays with", PRESERVES_USER, revisionOfUser, false],
     ];
   for (const [title, steps, revisionOf, changes] of outcomes) {
     for (const [what, run] of steps) {

@@ -71,7 +71,7 @@ export function webhookContract(lab: StoreLab): void {
       const [taken] = await claim(roster, 'b', 100);
       assert.deepEqual(taken?.delivery, next);
       const late = await advance(roster, 'a', { acknowledged: true, attempt: attemptOf('d1') });
-      assert.deepEqual(late, { kind: 'unchanged', changes: [], isHeld: false, isFixed: false });
+      assert.deepEqual(late, { kind: 'unchanged', changes: [], hasLease: false, isFixed: false });
       await roster.store.webhookLeases.renew([{ project: roster.key, id: 'w', lease: 'a' }], 900);
       assert.deepEqual(await roster.store.webhooks.attempts(roster.key, 'w', 10), []);
       const [again] = await claim(roster, 'c', 200);
@@ -95,7 +95,7 @@ export function webhookContract(lab: StoreLab): void {
       await advance(roster, 'a', { next: deliveryOf('d1', 1) });
       const step = { acknowledged: true, attempt: attemptOf('d1'), next: deliveryOf('d2', 2) } as const;
       const outcome = await advance(roster, 'a', step);
-      assert.deepEqual(outcome, { kind: 'updated', changes: [], isHeld: true, isFixed: true });
+      assert.deepEqual(outcome, { kind: 'updated', changes: [], hasLease: true, isFixed: true });
       await advance(roster, 'a', { isReleased: true });
       const [claimed] = await claim(roster, 'b');
       assert.deepEqual([claimed?.start, claimed?.delivery], [{ position: 1, index: 0 }, deliveryOf('d2', 2)]);
@@ -133,7 +133,7 @@ export function webhookContract(lab: StoreLab): void {
       await put(roster, 'w', { types: ['user.created'] });
       const { version = -1 } = claimed ?? {};
       const outcome = await advance(roster, 'a', { version, next: deliveryOf('d1', 1) });
-      assert.deepEqual([outcome.isHeld, outcome.isFixed], [false, false]);
+      assert.deepEqual([outcome.hasLease, outcome.isFixed], [false, false]);
       const [again] = await claim(roster, 'b');
       assert.equal(again?.delivery, null);
       assert.deepEqual(again?.types, ['user.created']);
@@ -150,7 +150,7 @@ export function webhookContract(lab: StoreLab): void {
       await claim(roster, 'a');
       await advance(roster, 'a', { next: deliveryOf('d1', 2) });
       await roster.store.webhooks.replay(roster.key, 'w', BEGIN, CONTEXT);
-      assert.equal((await advance(roster, 'a', { acknowledged: true })).isHeld, false);
+      assert.equal((await advance(roster, 'a', { acknowledged: true })).hasLease, false);
       const [claimed] = await claim(roster, 'b');
       assert.deepEqual([claimed?.start, claimed?.delivery], [BEGIN, null]);
     }));

@@ -23,7 +23,7 @@ const mask = (conditions: readonly string[]) =>
 /**
  * Locks the groups $2, and makes those that are not there: $3 names, $4 statuses, $5 metadata, $6 numbers of members, $7 the
  * revision. Another transaction that makes one of them waits for this transaction. Finding or making each is one step that cannot be
- * overtaken, in the order of IDs for all of them: a look-up that is followed by a lock may find the row gone, again and again.
+ * overtaken, in the order of IDs for all of them: a lookup that is followed by a lock may find the row gone, again and again.
  * Setting a part of the key is what makes it FOR UPDATE; nothing is set.
  */
 export const LOCK_GROUPS = `
