@@ -37,7 +37,5 @@ export const isOlderName = ({ tag }: AnyOperation): boolean => tag === OLDER_TAG
 /** The example of an ID in an older path. */
 export const OLDER_ID_EXAMPLE = { organization: 'analysts' };
 
-export const OLDER_MESSAGE = { organization_not_found: 'organization analysts does not exist' };
-
 /** When a request of a client gets the older code. */
 export const OLDER_REASON = { organization_not_found: 'The same, where it is named as an organization.' };

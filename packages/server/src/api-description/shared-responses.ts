@@ -1,49 +1,18 @@
 /** Responses that many operations share, described once. */
 import { ERRORS, type ErrorCode } from '@rollcall/protocol';
-import { unavailable as storeUnavailable, UNEXPECTED } from '../http/error-answer.ts';
+import { unavailable as storeUnavailable } from '../http/error-answer.ts';
 import type { Example } from '../http/operation.ts';
 import type { Reasons } from './errors.ts';
-import { OLDER_MESSAGE } from './older-names.ts';
 import type { MediaType, Response, Schema } from './openapi-document.ts';
 import { ANY_ANSWER, type HeaderRefs, headerRef, LIMITED_ANSWER, refer } from './shared-headers.ts';
 
 export const responseRef = refer('responses');
 const exampleRef = refer('examples');
 
-/** An example message of each code. */
-const MESSAGES: Readonly<Record<ErrorCode, string>> = {
-  invalid_request: 'the request body is not valid JSON',
-  unexpected_field: 'unexpected field nick (expected fields: name, status, metadata, members)',
-  missing_field: 'missing field name (expected a string of 1 to 256 characters, to create it)',
-  invalid_field: 'invalid field status (expected "active" or "deleted")',
-  message_not_appendable: 'message 81 cannot be appended to: it must contain a markdown node only',
-  application_not_found: 'the app ID acme of the token does not exist',
-  project_not_found: 'the project ID acme of the token does not exist',
-  user_not_found: 'user carol does not exist',
-  group_not_found: 'group analysts does not exist',
-  ...OLDER_MESSAGE,
-  missing_authorization_header:
-    'the bearer token must be present: send the header "Authorization: Bearer <token>"',
-  invalid_authorization_header: 'the Authorization header must be "Bearer" and a JWT',
-  invalid_app_token: "the app token is not signed with the project's secret",
-  invalid_project_token: 'the project token is not within its time',
-  invalid_customer_token: "the customer token is not signed with a customer's secret",
-  invalid_access_token: 'the access token is not one that this service issued',
-  expired_access_token: 'the access token is expired or revoked; request another one',
-  thread_not_found: 'thread launch does not exist',
-  message_not_found: 'message 81 does not exist in thread launch',
-  webhook_not_found: 'webhook search-index does not exist',
-  group_already_exists: 'group analysts already exists',
-  user_already_exists: 'user ada already exists',
-  thread_already_exists: 'thread launch already exists',
-  message_already_exists: 'message 81 already exists in thread launch',
-  error: UNEXPECTED,
-};
-
 export const EXAMPLES: Readonly<Record<string, Example>> = Object.fromEntries(
   (Object.keys(ERRORS) as ErrorCode[]).map((code) => [
     code,
-    { summary: ERRORS[code].meaning, value: { error: code, message: MESSAGES[code] } },
+    { summary: ERRORS[code].meaning, value: { error: code, message: ERRORS[code].example } },
   ]),
 );
 

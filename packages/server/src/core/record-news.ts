@@ -1,5 +1,5 @@
 import { type Topic, topicOf, topicOfRecord } from '../store/change-topics.ts';
-import { type Change, changesProfile } from '../store/changes.ts';
+import type { Change } from '../store/changes.ts';
 import { unpackIds } from '../store/packed-ids.ts';
 import type { ChangeRecord } from '../store/ports/changes.ts';
 import type { Actor } from '../store/write-context.ts';
@@ -55,15 +55,39 @@ const nothing = (): Collected => ({
 });
 
 function collect(news: Collected, change: Change, actor: Actor): void {
-  if ('users' in change) for (const id of unpackIds(change.users)) news.users.add(id);
-  else if (changesProfile(change)) news.profiles.add(change.user);
-  else if ('user' in change) {
-    news.users.add(change.user);
-    if (change.type === 'user.activated') news.activated.add(change.user);
-  } else if ('thread' in change) {
-    if (change.type !== 'message.appended') news.threads.add(change.thread);
-  } else if (change.type === 'project.secret_rotated') news.isSecretRotated = true;
-  // An access token is revoked with itself.
-  else if (change.type === 'access_token.revoked') news.sessions.add(actor.id as string);
-  else news.isOfGroup = true;
+  switch (change.type) {
+    case 'member.removed':
+      for (const id of unpackIds(change.users)) news.users.add(id);
+      break;
+    // Other fields have no topic.
+    case 'user.updated':
+      news.profiles.add(change.user);
+      break;
+    case 'user.activated':
+      news.activated.add(change.user);
+      news.users.add(change.user);
+      break;
+    case 'user.deactivated':
+    case 'user.removed':
+    case 'durable_presence.moved':
+    case 'durable_presence.removed':
+      news.users.add(change.user);
+      break;
+    case 'group.activated':
+    case 'group.deactivated':
+    case 'group.removed':
+      news.isOfGroup = true;
+      break;
+    case 'project.secret_rotated':
+      news.isSecretRotated = true;
+      break;
+    // An access token is revoked with itself.
+    case 'access_token.revoked':
+      news.sessions.add(actor.id as string);
+      break;
+    case 'message.appended':
+      break;
+    default:
+      if ('thread' in change) news.threads.add(change.thread);
+  }
 }

@@ -1,3 +1,4 @@
+import { ERRORS } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import { PartlyAppliedError } from '../core/presence-service.ts';
 import { retryLater, ServiceError } from '../core/service-error.ts';
@@ -17,12 +18,8 @@ export function loggedAnswer(error: unknown, context: object, log: Logger): Serv
   const answer = knownError(error);
   if (answer === null || error instanceof StoreUnavailableError)
     log.error({ err: error, ...context }, 'a request failed');
-  return answer ?? new ServiceError('error', UNEXPECTED);
+  return answer ?? new ServiceError('error', ERRORS.error.example);
 }
-
-/** The message of a failure that is not in the vocabulary. It has no details: those are in the log. */
-export const UNEXPECTED =
-  'something failed on our side; the log has the cause, under the x-request-id of this answer or of one shortly before';
 
 function knownError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;

@@ -72,9 +72,9 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
     return this.params.id as string;
   }
 
-  /** The ID of the message in the path. */
-  get messageId(): string {
-    return this.params.messageId as string;
+  /** The last ID in the path: where it has two, that of the inner resource. */
+  get innerId(): string {
+    return Object.values(this.params).at(-1) as string;
   }
 
   setHeader(name: string, value: string): void {

@@ -236,7 +236,7 @@ const getClientMessage = operation('GET /v1/client/threads/:id/messages/:message
   conditions: 'read',
   errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
   async handle(exchange, { conversation }) {
-    const { writer, pathId, messageId } = exchange;
+    const { writer, pathId, innerId: messageId } = exchange;
     return messageReply(exchange, await conversation.findMessage(writer, pathId, messageId));
   },
 });
@@ -261,7 +261,7 @@ const putClientMessage = operation('PUT /v1/client/threads/:id/messages/:message
     user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
   },
   async handle(exchange, { conversation }) {
-    const { pathId, messageId, body, headers } = exchange;
+    const { pathId, innerId: messageId, body, headers } = exchange;
     await conversation.changeMessage(exchange.writer, pathId, messageId, body, precondition(headers));
     return done(`updated message ${messageId}`);
   },

@@ -165,7 +165,7 @@ const getMessage = operation('GET /v1/threads/:id/messages/:messageId', {
   conditions: 'read',
   errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
   async handle(exchange, { messages }) {
-    const { caller, pathId, messageId } = exchange;
+    const { caller, pathId, innerId: messageId } = exchange;
     return messageReply(exchange, await messages.find(caller.project, pathId, messageId));
   },
 });
@@ -198,11 +198,11 @@ const putMessage = operation('PUT /v1/threads/:id/messages/:messageId', {
     message_already_exists: 'The message exists, and the request has `If-None-Match: *`.',
   },
   rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
-  rejectInvalid({ caller, pathId, messageId, body, headers }, errors, { messages }) {
+  rejectInvalid({ caller, pathId, innerId: messageId, body, headers }, errors, { messages }) {
     const { project } = caller;
     return messages.rejectInvalid(project, pathId, messageId, body, precondition(headers), errors);
   },
-  async handle({ writer, pathId, messageId, body, headers }, { messages }) {
+  async handle({ writer, pathId, innerId: messageId, body, headers }, { messages }) {
     const outcome = await messages.put(writer, pathId, messageId, body, precondition(headers));
     return done(`${outcome} message ${messageId}`);
   },
@@ -233,7 +233,7 @@ const appendToMessage = operation('POST /v1/threads/:id/messages/:messageId/appe
     group_not_found: NO_ACTIVE_GROUP,
   },
   async handle(exchange, { messages }) {
-    const { writer, pathId, messageId, body, headers } = exchange;
+    const { writer, pathId, innerId: messageId, body, headers } = exchange;
     const { length, revision } = await messages.append(
       writer,
       pathId,
@@ -253,7 +253,7 @@ const deleteMessage = operation('DELETE /v1/threads/:id/messages/:messageId', {
   answer: doneAnswer('The message is gone.', 'deleted message 81'),
   conditions: 'write',
   errors: { thread_not_found: NO_SUCH_THREAD, message_not_found: NO_SUCH_MESSAGE },
-  async handle({ writer, pathId, messageId, headers }, { messages }) {
+  async handle({ writer, pathId, innerId: messageId, headers }, { messages }) {
     await messages.remove(writer, pathId, messageId, precondition(headers));
     return done(`deleted message ${messageId}`);
   },
