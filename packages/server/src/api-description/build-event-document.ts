@@ -14,7 +14,7 @@ export type EventDocument = ReturnType<typeof buildEventDocument>;
 /** Describes the socket and the streams of the operations, as an AsyncAPI document. */
 export function buildEventDocument(operations: readonly AnyOperation[]) {
   const schemas = new SchemaComponents();
-  const socket = describeSocket(schemas);
+  const socket = describeSocket(operations, schemas);
   const streams = describeStreams(operations, schemas);
   return {
     asyncapi: '3.0.0',

@@ -15,11 +15,12 @@ import {
   type SocketOp,
   text,
 } from '@rollcall/protocol';
+import type { AnyOperation } from '../http/operation.ts';
 import { Failure } from '../http/schemas.ts';
 import { type Channel, type EventOperation, inChannel, type Message } from './event-description.ts';
+import { documentedPath } from './paths.ts';
 import type { SchemaComponents } from './schema-components.ts';
 
-const ADDRESS = '/v1/client/socket';
 const ID = 'socket';
 
 interface DescribedFrame {
@@ -128,8 +129,10 @@ const eventFrame = (name: string, data: Schema) =>
     data: meaning(data, 'What happened.'),
   });
 
-/** The channel of the socket, and what is sent over it in both directions. */
-export function describeSocket(schemas: SchemaComponents) {
+/** The channel of the operation that opens the socket, and what is sent over it in both directions. */
+export function describeSocket(defined: readonly AnyOperation[], schemas: SchemaComponents) {
+  const opening = defined.find(({ upgrade }) => upgrade !== undefined);
+  if (opening === undefined) throw new Error('no operation opens a socket');
   const messages: Record<string, Message> = {};
   const operations: Record<string, EventOperation> = {};
   const add = (key: string, schema: Schema, more: Partial<Message> = {}) => {
@@ -155,7 +158,7 @@ export function describeSocket(schemas: SchemaComponents) {
     required: ['Sec-WebSocket-Protocol'],
   };
   const channel: Channel = {
-    address: ADDRESS,
+    address: documentedPath(opening.path),
     title: 'The socket of a page',
     description: DESCRIPTION,
     servers: [{ $ref: '#/servers/socket' }],

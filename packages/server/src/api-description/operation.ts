@@ -87,7 +87,8 @@ function responsesOf(
   for (const [status, reasons] of errorsByStatus(operation)) {
     responses[status] = errorResponse(reasons, status === 401 ? UNAUTHORIZED : {});
   }
-  if (operation.gone !== undefined) responses[410] = errorResponse({ invalid_request: operation.gone });
+  for (const [status, when] of Object.entries(operation.statuses ?? {}))
+    responses[status] = errorResponse({ invalid_request: when }, status === '426' ? UPGRADE : {});
   if (conditions === 'write' || conditions === 'put') responses[412] = responseRef('PreconditionFailed');
   if (body !== undefined) responses[413] = responseRef('BodyTooLarge');
   if (isLimited(operation)) responses[429] = responseRef('TooManyRequests');
@@ -97,6 +98,7 @@ function responsesOf(
   return responses;
 }
 
+const UPGRADE = { Upgrade: headerRef('Upgrade') };
 const UNAUTHORIZED = { 'WWW-Authenticate': headerRef('WwwAuthenticate') };
 
 function successOf(operation: AnyOperation, schemas: SchemaComponents): Response {

@@ -26,6 +26,7 @@ export const HEADERS: Readonly<Record<string, Header>> = {
     '`Bearer` when the token is at fault: another one may help. Absent when the request names something unknown.',
     'Bearer',
   ),
+  Upgrade: header('The protocol that this path answers.', 'websocket'),
   RateLimitLimit: header(
     'How many requests the project has per second. Only where the operator has set a limit.',
     500,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { localUrl } from '../config/local-url.ts';
@@ -14,18 +14,15 @@ import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import type { HttpServices } from './http-services.ts';
-import { loggedTrace } from './logged-request.ts';
 import { inWordsOf } from './older-names.ts';
 import type { AnyOperation } from './operation.ts';
 import { wantsPage } from './preferred-type.ts';
 import { rateLimitKey } from './rate-limit.ts';
 import { NOT_MODIFIED, type Reply, TAKEN_OVER, writePieces } from './reply.ts';
-import { requestId } from './request-id.ts';
 import type { RouteSeries } from './request-metrics.ts';
 import { createRoutes, type Route } from './route.ts';
 import { RoutedExchange } from './routed-exchange.ts';
 import { malformedPath, Router } from './router.ts';
-import { isSocketRequest, SOCKET_PATH } from './socket/upgrade.ts';
 
 /**
  * Answers requests by the operations' definitions, in the order of the contract: authentication, rate limit, body, checks,
@@ -78,11 +75,14 @@ export class Application {
     await this.#services.bodyThreads.close();
   }
 
-  /** Whether a request is answered with a socket. One that cannot be gets its error as a request. */
+  /** Whether a request becomes a WebSocket. One that cannot gets its error as a request like any other. */
   accepts(request: IncomingMessage): boolean {
-    if (!isSocketRequest(request)) return false;
+    const exchange = this.#upgradeOf(request);
+    const { route } = exchange;
+    if (route?.operation.upgrade === undefined) return false;
     try {
-      this.#services.sockets.requireUpgrade(request);
+      route.check(exchange);
+      route.operation.upgrade.require(exchange, this.#services);
       return true;
     } catch {
       return false;
@@ -90,14 +90,17 @@ export class Application {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { sockets, requests, log } = this.#services;
-    const id = requestId(request);
-    const span = this.#beginSpan(request, id, performance.now());
-    const logged = { reqId: id, ...loggedTrace(request, span) };
-    sockets.upgrade(request, socket, head, logged);
-    requests.route('GET', SOCKET_PATH).observe(101, 0);
-    span?.end({ route: SOCKET_PATH, status: 101 });
-    log.debug({ method: 'GET', path: SOCKET_PATH, status: 101, ...logged }, 'request');
+    const exchange = this.#upgradeOf(request);
+    exchange.span = this.#beginSpan(request, exchange.id, exchange.startedAt);
+    exchange.route?.operation.upgrade?.open(exchange, socket, head, this.#services);
+    this.#observe(exchange, 101);
+  }
+
+  /** The exchange of a request for which Node has made no response. */
+  #upgradeOf(request: IncomingMessage): RoutedExchange {
+    const exchange = new RoutedExchange(request, new ServerResponse(request));
+    this.#router.match(exchange);
+    return exchange;
   }
 
   readonly handle = (request: IncomingMessage, response: ServerResponse): void => {

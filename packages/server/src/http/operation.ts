@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { ErrorCode, ObjectSchema, Schema, Static, ValidationErrors } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../auth/client-claims.ts';
 import type { Caller, CustomerCaller } from '../core/caller.ts';
@@ -79,6 +80,14 @@ export interface AnswerDefinition {
   readonly created?: Pick<AnswerDefinition, 'schema' | 'description' | 'example'>;
 }
 
+/** How a checked request becomes a WebSocket. */
+interface Upgrade {
+  /** @throws ServiceError where the request cannot be answered with a WebSocket */
+  require(exchange: Exchange, services: HttpServices): void;
+  /** Takes over the connection. `head` is what has arrived on it after the request. */
+  open(exchange: Exchange, socket: Duplex, head: Buffer, services: HttpServices): void;
+}
+
 /** A paged list. */
 export interface PagedList<E> {
   /** The name of the list within its project, to which its page tokens are bound; null when the request is too invalid to name one. */
@@ -108,8 +117,8 @@ interface OperationDefinition<
   readonly conditions?: 'read' | 'tagged' | 'write' | 'put';
   /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
-  /** When 410 is answered, where it is. */
-  readonly gone?: string;
+  /** When `invalid_request` is answered with another status than its own, by that status. */
+  readonly statuses?: Readonly<Partial<Record<403 | 410 | 426, string>>>;
   /** When 503 is answered, where the reason is not simply that the store cannot be reached. */
   readonly unavailable?: string;
   /** Sets `page` from the query's `limit` and `token`. */
@@ -118,6 +127,8 @@ interface OperationDefinition<
   rule?(exchange: E, errors: ValidationErrors, services: HttpServices): void;
   /** Rejects an invalid request, where the order of checks depends on what the store has. */
   rejectInvalid?(exchange: E, errors: ErrorsByStep, services: HttpServices): Promise<never>;
+  /** How a request becomes a WebSocket; `handle` answers those that do not. */
+  readonly upgrade?: Upgrade;
   /** Answers a checked request. May return without a promise where nothing is awaited. */
   handle(exchange: E, services: HttpServices): Reply | Promise<Reply>;
 }

@@ -258,9 +258,11 @@ function tokensOf(path: string, method: string): string[] {
 
 /** Statuses that the contract gives to `invalid_request` and `error` beside their own. */
 const SITUATIONS: Readonly<Record<number, string>> = {
+  403: 'invalid_request',
   410: 'invalid_request',
   412: 'invalid_request',
   413: 'invalid_request',
+  426: 'invalid_request',
   429: 'invalid_request',
   503: 'error',
 };

@@ -7,6 +7,7 @@ import { Browser } from '../support/browser.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { withServer } from '../support/server.ts';
 import { openSockets, SocketClient, withSockets } from '../support/socket-client.ts';
 import { until } from '../support/waiting.ts';
@@ -31,11 +32,16 @@ const UPGRADE = {
 };
 
 /** The head of the answer to a request with these headers. */
-function headOf(url: string, headers: Record<string, string>, path = '/v1/client/socket'): Promise<string> {
+function headOf(
+  url: string,
+  headers: Record<string, string>,
+  path = '/v1/client/socket',
+  method = 'GET',
+): Promise<string> {
   const { hostname, port, host } = new URL(url);
   const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}`);
   const socket = connect(Number(port), hostname);
-  socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.once('data', (data) => {
@@ -63,9 +69,32 @@ describe('the upgrade to a socket', () => {
       assert.match(head, expected);
       assert.match(head, /x-request-id: /i);
     }
+    assert.match(await headOf(url, UPGRADE, '/v1/client/socket', 'HEAD'), /^HTTP\/1.1 426 /);
     // Another protocol is ignored, as RFC 9110 allows.
     assert.match(await headOf(url, { connection: 'Upgrade', upgrade: 'h2c' }, '/healthz'), /^HTTP\/1.1 200 /);
     assert.match(await headOf(url, UPGRADE, '/healthz'), /^HTTP\/1.1 200 /);
+  });
+
+  test('a query parameter is unexpected_field, with the headers of an upgrade as without them', async () => {
+    const { url } = await seeded();
+    for (const headers of [UPGRADE, {}])
+      assert.match(
+        await headOf(url, headers, '/v1/client/socket?x=1'),
+        /^HTTP\/1.1 400 [\s\S]*unexpected_field/,
+      );
+    assert.match(await headOf(url, UPGRADE, '/v1/client/socket?'), /^HTTP\/1.1 101 /);
+  });
+
+  test('an upgrade behind a request that is not answered yet is 503, and the next one on a new connection succeeds', async () => {
+    const { url } = await seeded();
+    const lines = Object.entries({ host: 'h', ...UPGRADE }).map(([name, value]) => `${name}: ${value}`);
+    const upgrade = `GET /v1/client/socket HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
+    const connection = new RawConnection(url);
+    connection.write(`GET /readyz HTTP/1.1\r\nhost: h\r\n\r\n${upgrade}`);
+    const text = await connection.received((received) => received.split('HTTP/1.1').length > 2);
+    connection.destroy();
+    assert.match(text, /^HTTP\/1.1 200 [\s\S]*HTTP\/1.1 503 [\s\S]*retry-after: 1/i);
+    assert.match(await headOf(url, UPGRADE), /^HTTP\/1.1 101 /);
   });
 
   test('sockets that have not logged in are bounded: one more is 503 at the upgrade, and each is closed with 4408', async () => {

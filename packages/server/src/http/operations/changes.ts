@@ -117,7 +117,9 @@ With \`Accept: text/event-stream\` the answer is a stream of server-sent events 
     example: EXAMPLE,
     stream: CHANGES_STREAM,
   },
-  gone: 'Changes after this position are not stored any more, or it is none of this store: read everything anew.',
+  statuses: {
+    410: 'Changes after this position are not stored any more, or it is none of this store: read everything anew.',
+  },
   rule: checkFilter,
   async handle(exchange, services) {
     const { query, caller } = exchange;

@@ -131,7 +131,7 @@ A webhook that is set \`active\` goes on where it stopped. Types that change are
     missing_field: '`url` is absent and the webhook does not exist.',
     invalid_request: `The body is not a valid JSON object, or the project has ${limits.WEBHOOKS_MAX} webhooks.`,
   },
-  gone: GONE,
+  statuses: { 410: GONE },
   rule: checkWrite,
   rejectInvalid({ caller, pathId, body }, found, { webhooks }) {
     return webhooks.rejectInvalid(caller.project, pathId, Object.hasOwn(body, 'url'), found);
@@ -202,7 +202,7 @@ const replayWebhook = operation('POST /v1/webhooks/:id/replay', {
   },
   answer: doneAnswer('The webhook was moved.', 'moved webhook search-index'),
   errors,
-  gone: GONE,
+  statuses: { 410: GONE },
   rule: ({ body }, found) => checkAfter((body as { after?: unknown }).after, found),
   async handle({ writer, pathId, body }, { webhooks, webhookDeliveries }) {
     await webhooks.replay(writer, pathId, positionOf(body.after));

@@ -2,15 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { SOCKET_PROTOCOL } from '@rollcall/protocol';
 import { retryLater, ServiceError } from '../../core/service-error.ts';
 
-export const SOCKET_PATH = '/v1/client/socket';
-
 /** The version of RFC 6455. */
 const VERSION = '13';
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
-
-/** Whether a request asks for another protocol on the path of the socket. */
-export const isSocketRequest = ({ method, url = '' }: IncomingMessage): boolean =>
-  method === 'GET' && url.split('?', 1)[0] === SOCKET_PATH;
 
 interface State {
   /** The setting: origins separated by commas, `*` for all, or null. */
@@ -21,9 +15,17 @@ interface State {
 }
 
 /** @throws ServiceError why the request cannot be answered with a socket */
-export function requireUpgrade({ headers }: IncomingMessage, { origins, isFull, isStopping }: State): void {
-  if (headers.upgrade?.toLowerCase() !== 'websocket' || !isListed(headers.connection, 'upgrade')) {
-    const message = 'this path answers a WebSocket only: send Connection: Upgrade and Upgrade: websocket';
+export function requireUpgrade(
+  { method, headers }: IncomingMessage,
+  { origins, isFull, isStopping }: State,
+): void {
+  const isHandshake =
+    method === 'GET' &&
+    headers.upgrade?.toLowerCase() === 'websocket' &&
+    isListed(headers.connection, 'upgrade');
+  if (!isHandshake) {
+    const message =
+      'this path answers a WebSocket only: send GET with Connection: Upgrade and Upgrade: websocket';
     throw new ServiceError('invalid_request', message, { status: 426, headers: { Upgrade: 'websocket' } });
   }
   if (headers['sec-websocket-version'] !== VERSION) {
