@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { STORE_FILE } from '../packages/server/src/store/sqlite/sqlite-store.ts';
 import type { Threads } from './conversation-dataset.ts';
 import { fillPostgres, fillSqlite } from './conversation-fill.ts';
-import { addAppendable, type Filled } from './conversation-operations.ts';
+import type { Filled } from './conversation-operations.ts';
 import { projectToken } from './credentials.ts';
 import { fill, SMALL } from './dataset.ts';
 import { type Child, freshDirectory, type RollcallOptions, startRollcall } from './processes.ts';
@@ -89,7 +89,7 @@ export interface FilledServer extends Filled, AsyncDisposable {
   readonly store: MeasuredStore;
 }
 
-/** Starts a server on a store with these threads, and those that texts are appended to. */
+/** Starts a server on a store with these threads. */
 export async function startFilled(
   engine: Engine,
   [threads, ...more]: readonly [Threads, ...Threads[]],
@@ -101,7 +101,6 @@ export async function startFilled(
   await first.stop();
   for (const each of [threads, ...more]) await store.fill(each);
   const server = await startRollcall(store.options);
-  await addAppendable({ server, token });
   return {
     ...{ server, token, store, threads, deep: more[0] ?? threads },
     async [Symbol.asyncDispose]() {

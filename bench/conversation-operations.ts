@@ -13,7 +13,7 @@ import { OPERATIONS, type Operation } from './operations.ts';
 
 /** A page of messages; one of threads is as long as the list of a small store's group. */
 const PAGE_MESSAGES = 20;
-const WALK_LIMIT = 1_000;
+const WALK_LIMIT = 100;
 /** Threads whose deep pages are read. */
 const DEEP_THREADS = 200;
 const REQUESTS = 60_000;

@@ -11,7 +11,7 @@ import {
 import { deletionTable } from './conversation-deletion.ts';
 import { diskTable } from './conversation-disk.ts';
 import { EMBEDDED, type Engine, type FilledServer, SCALE_OUT, startFilled } from './conversation-engines.ts';
-import { appends, CONVERSATION_OPERATIONS, groupNames } from './conversation-operations.ts';
+import { addAppendable, appends, CONVERSATION_OPERATIONS, groupNames } from './conversation-operations.ts';
 import { groupMembers, SMALL } from './dataset.ts';
 import { send } from './http.ts';
 import { type Measurement, measureAlternately, type Pace } from './measure.ts';
@@ -111,6 +111,8 @@ async function operationsTable(
 async function appendsTable(pace: Pace, engine: Engine, filled: FilledServer): Promise<void> {
   print(`### Appends on ${engine.name}`);
   print();
+  // Not before: their threads have one participant each, and would be the first of the project's list.
+  await addAppendable(filled);
   const all: readonly (readonly [name: string, requests: string[]])[] = [
     ['PUT group name', groupNames(filled)],
     ['append to 1 KiB', appends('small', filled)],
