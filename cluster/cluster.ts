@@ -1,9 +1,9 @@
 /** `npm run cluster`: several Rollcall processes on one PostgreSQL and one Redis, for demonstration. Ctrl-C stops all. */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { pasteLines } from '../packages/server/src/announcement.ts';
 import { mintProjectToken } from '../packages/server/src/auth/sign.ts';
 import { newSecret } from '../packages/server/src/core/credentials.ts';
+import { pasteLines } from '../packages/server/src/start-message.ts';
 import { openStore } from '../packages/server/src/wiring.ts';
 import { localServers, type Servers } from './local-servers.ts';
 import { type Cluster, startCluster } from './start-cluster.ts';

@@ -54,7 +54,7 @@ export async function startRollcall(options: StartRollcallOptions = {}): Promise
   const clock = new AdvancedClock();
   const log = pino({ level: environment.ROLLCALL_LOG_LEVEL === undefined ? 'silent' : settings.logLevel });
   const withProject = { ...settings, projectId: project.id, projectSecret: project.secret };
-  const server = await start(withProject, { clock, log, announce: () => {} });
+  const server = await start(withProject, { clock, log, print: () => {} });
   opened.defer(() => server.close());
   return handle(server.url, project, clock, opened.move());
 }

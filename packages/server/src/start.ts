@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { type Logger, pino } from 'pino';
-import { announcement } from './announcement.ts';
 import { buildApp } from './app.ts';
 import { createConfigured, createFirst } from './bootstrap.ts';
 import type { Settings } from './config/settings.ts';
@@ -13,6 +12,7 @@ import { lockDataDirectory } from './data-directory.ts';
 import type { Application } from './http/application.ts';
 import { HttpConnections } from './http/connections.ts';
 import { createServices, type Services } from './services.ts';
+import { startMessage } from './start-message.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { checkEngine, closeEngine, type Engine, openEngine, removeUnfinishedStore } from './wiring.ts';
 
@@ -35,7 +35,7 @@ interface StartOptions {
   /** Default: no traces. The caller closes it, after the server. */
   readonly tracing?: Tracing | null;
   /** Prints the credentials of a first start, once. Default: to standard output. */
-  readonly announce?: (text: string) => void;
+  readonly print?: (text: string) => void;
   /** How long closing waits for the requests in flight after the stop delay, in milliseconds. Default: 10 seconds. */
   readonly drainMs?: number;
 }
@@ -65,7 +65,7 @@ export async function start(settings: Settings, options: StartOptions = {}): Pro
   const app = opened.adopt(buildApp(services, connections), (built) => built.close());
   opened.defer(() => stopServing(connections, app, services, { stopDelayMs, drainMs }));
   const url = await listen(app, connections, settings);
-  await announceFirst(engine, settings, url, clock, options.announce ?? printLine);
+  await printFirst(engine, settings, url, clock, options.print ?? printLine);
   logEngine(settings, log);
   log.info({ url }, 'listening');
   return running(url, opened.move());
@@ -93,15 +93,15 @@ function running(url: string, opened: AsyncDisposableStack): RunningServer {
 }
 
 /** After listening: a start that fails to listen leaves the secrets to be shown by the next one. */
-async function announceFirst(
+async function printFirst(
   engine: Engine,
   settings: Settings,
   url: string,
   clock: Clock,
-  announce: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<void> {
   const first = await createFirst(engine.store, clock.now());
-  if (first !== null) announce(await announcement(first, { ...settings, url, now: clock.now() }));
+  if (first !== null) print(await startMessage(first, { ...settings, url, now: clock.now() }));
 }
 
 /**

@@ -22,7 +22,7 @@ interface Parts {
   readonly clock: Clock;
 }
 
-/** Reads the Authorization header of every request. Changes that the broker announces take effect at once, others within a second. */
+/** Reads the Authorization header of every request. Changes that the broker publishes take effect at once, others within a second. */
 export function createAuthenticator({ store, broker, clock }: Parts) {
   const data = cached<Caller>(clock, [
     rejectClientToken,

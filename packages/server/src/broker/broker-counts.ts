@@ -1,7 +1,7 @@
 import { Counter, type CounterSeries, type Metric } from '../metrics/metric.ts';
-import type { Change } from './broker.ts';
+import type { Notification } from './broker.ts';
 
-const TYPES: readonly Change['type'][] = [
+const TYPES: readonly Notification['type'][] = [
   ...(['project', 'session', 'eligibility', 'conversation', 'profiles', 'changes'] as const),
 ];
 
@@ -23,12 +23,12 @@ export class BrokerCounts {
     this.metrics = [messages];
   }
 
-  published({ type }: Change): void {
+  published({ type }: Notification): void {
     increment(this.#published.get(type));
   }
 
   /** A message of another process. */
-  received({ type }: Change): void {
+  received({ type }: Notification): void {
     increment(this.#received.get(type));
   }
 }

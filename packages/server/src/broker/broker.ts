@@ -58,7 +58,8 @@ export interface ChangesRecorded {
   readonly position: number;
 }
 
-export type Change =
+/** What is published: a hint that something changed, which subscribers read again from the store. */
+export type Notification =
   | ProjectChanged
   | SessionRevoked
   | EligibilityChanged
@@ -79,12 +80,12 @@ export interface Broker {
   ping(): Promise<void>;
   /** Ends all subscriptions. Idempotent. */
   close(): Promise<void>;
-  publish(change: Change): Promise<void>;
+  publish(notification: Notification): Promise<void>;
   /**
    * Asks for the changes of a subject that other processes publish, until the returned function is called. They come from a moment
    * later on, and again a moment after a broken connection; those before are missed. Followed twice, a change comes once.
    */
   follow(subject: Subject): () => void;
   /** Calls `listener` for every change until the returned function is called. A listener that throws harms no other. */
-  subscribe(listener: (change: Change) => void): () => void;
+  subscribe(listener: (notification: Notification) => void): () => void;
 }

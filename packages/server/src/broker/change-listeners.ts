@@ -1,11 +1,11 @@
 import process from 'node:process';
-import type { Change } from './broker.ts';
+import type { Notification } from './broker.ts';
 
-type Listener = (change: Change) => void;
+type Listener = (change: Notification) => void;
 
 /** A change, and the subscriptions that were there when it was published. */
 interface Delivery {
-  readonly change: Change;
+  readonly change: Notification;
   readonly to: readonly { readonly listener: Listener }[];
 }
 
@@ -25,7 +25,7 @@ export class ChangeListeners {
   }
 
   /** Calls all listeners. A change that a listener publishes is delivered after this one has reached all of them. */
-  notify(change: Change): void {
+  notify(change: Notification): void {
     this.#deliveries.push({ change, to: [...this.#subscriptions] });
     if (this.#deliveries.length > 1) return;
     for (let delivery = this.#deliveries[0]; delivery !== undefined; delivery = this.#deliveries[0]) {

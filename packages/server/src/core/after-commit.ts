@@ -6,9 +6,9 @@ import { type Change, changesProfile } from '../store/changes.ts';
 import { isPacked, unpackIds } from '../store/packed-ids.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
+import { publish } from './publish.ts';
 import { slices } from './slices.ts';
 
 export interface FollowUpParts {
@@ -110,7 +110,7 @@ function publishConversation(
   const changed = changes.find((change) => 'thread' in change);
   if (changed === undefined) return;
   const { group: groupId, thread: threadId, type } = changed;
-  void announce(broker, {
+  void publish(broker, {
     ...{ type: 'conversation', project, groupId, threadId },
     ...(type === 'message.appended' && { only: 'messages' }),
   });
@@ -120,7 +120,7 @@ function publishConversation(
 function publishProfiles({ broker }: FollowUpParts, project: ProjectKey, changes: readonly Change[]): void {
   const ids = changes.filter(changesProfile).map(({ user }) => user);
   for (const userIds of slices(ids, USERS_PER_EVENT))
-    void announce(broker, { type: 'profiles', project, userIds });
+    void publish(broker, { type: 'profiles', project, userIds });
 }
 
 /** One departure in each event-loop tick: a replaced member list may have a million users. */

@@ -1,8 +1,8 @@
 import type { Broker } from '../broker/broker.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
+import { publish } from './publish.ts';
 
 /** How long after a write its changes are ordered, together with those of other writes, in milliseconds. */
 const DELAY_MS = 50;
@@ -65,7 +65,7 @@ export class ChangeOrdering {
     try {
       const { newest, hasMore } = await store.changes.order(written);
       await Promise.all(
-        newest.map(([project, position]) => announce(broker, { type: 'changes', project, position })),
+        newest.map(([project, position]) => publish(broker, { type: 'changes', project, position })),
       );
       ordered(newest.map(([project]) => project));
       return !hasMore;

@@ -9,8 +9,8 @@ import {
 import type { Store } from '../store/store.ts';
 import type { Incarnation } from '../values/incarnation.ts';
 import type { ProjectKey } from '../values/project-key.ts';
-import { announce } from './announce.ts';
 import type { Clock } from './clock.ts';
+import { publish } from './publish.ts';
 
 /** How long an answer of the store is used, in milliseconds: within this time a change of another process takes effect. */
 const TTL_MS = 1_000;
@@ -106,7 +106,7 @@ export class EligibilityCache {
   /** Call it after the commit of a write that may have ended the eligibility of these users, or of all (null). Never rejects. */
   async invalidate(project: ProjectKey, userIds: readonly string[] | null): Promise<void> {
     const named = userIds !== null && userIds.length <= NAMED_MAX ? userIds : null;
-    await announce(this.#broker, { type: 'eligibility', project, userIds: named });
+    await publish(this.#broker, { type: 'eligibility', project, userIds: named });
   }
 
   #invalidate(project: ProjectKey, userIds: readonly (string | null)[]): void {

@@ -153,7 +153,10 @@ export class HeldPresence {
       await work();
     } catch (err) {
       if (!(err instanceof StoreUnavailableError))
-        this.#parts.log.error({ err }, 'held presence could not be renewed');
+        this.#parts.log.error(
+          { err },
+          'the lease of held presence could not be renewed; the presence expires unless a later renewal succeeds',
+        );
     }
   }
 }

@@ -60,12 +60,15 @@ export class PresenceSweeps {
     this.#failedAt = this.#ticks;
     if (this.#loggedAt !== null && this.#ticks - this.#loggedAt < MINUTE_TICKS) return;
     this.#loggedAt = this.#ticks;
-    this.#parts.log.error({ err }, 'expired presence is not dropped');
+    this.#parts.log.error(
+      { err },
+      'expired presence could not be swept; streams report departures late until a sweep succeeds',
+    );
   }
 
   #succeeded(): void {
     if (this.#loggedAt === null || this.#ticks - this.#failedAt < MINUTE_TICKS) return;
     this.#loggedAt = null;
-    this.#parts.log.info('expired presence is dropped again');
+    this.#parts.log.info('expired presence is swept again; there was no failure for a minute');
   }
 }

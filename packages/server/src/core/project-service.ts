@@ -4,10 +4,10 @@ import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
-import { announce } from './announce.ts';
 import type { CustomerCaller, WriterOf } from './caller.ts';
 import type { Clock } from './clock.ts';
 import { newId, newSecret } from './credentials.ts';
+import { publish } from './publish.ts';
 import { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
@@ -65,7 +65,7 @@ export class ProjectService {
     const { key } = await this.#find(writer, id);
     const outcome = await store.projects.rename(key, name, writeContext(clock, writer));
     if (outcome.kind === 'absent') throw projectNotFound(id);
-    await this.#announceChange(id);
+    await this.#publishChange(id);
   }
 
   /** Removes the project and everything in it. The log has it, with the trace of the request. */
@@ -75,7 +75,7 @@ export class ProjectService {
     const { key } = await this.#find(writer, id);
     if (!(await store.projects.delete(key))) throw projectNotFound(id);
     log.info({ projectId: id, customerId, reqId: requestId, ...trace }, 'project deleted');
-    await this.#announceChange(id);
+    await this.#publishChange(id);
     // The project is gone either way, and its presence cannot be read any more.
     await presence.removeProject(key, clock.now()).catch((err: unknown) => {
       log.error({ err }, 'presence of a deleted project was not cleared');
@@ -93,7 +93,7 @@ export class ProjectService {
     const next = { secret: newSecret(), previousValidUntil: clock.now() + overlapSeconds * 1_000 };
     const outcome = await store.projects.rotateSecret(key, next, writeContext(clock, writer));
     if (outcome.kind === 'absent') throw projectNotFound(id);
-    await this.#announceChange(id);
+    await this.#publishChange(id);
     return next;
   }
 
@@ -103,8 +103,8 @@ export class ProjectService {
     return project;
   }
 
-  #announceChange(projectId: string): Promise<void> {
-    return announce(this.#parts.broker, { type: 'project', projectId });
+  #publishChange(projectId: string): Promise<void> {
+    return publish(this.#parts.broker, { type: 'project', projectId });
   }
 }
 

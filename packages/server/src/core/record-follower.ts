@@ -98,9 +98,12 @@ export class RecordFollower {
       try {
         await this.#readProject(project, followed);
       } catch (err) {
-        // The next reading goes on from the same position.
+        // The next read continues from the same position.
         if (err instanceof StoreUnavailableError) return;
-        this.#parts.log.error({ err }, 'the record of changes could not be followed');
+        this.#parts.log.error(
+          { err },
+          'the record of changes could not be read; the next read continues from the same position',
+        );
       }
     }
   }

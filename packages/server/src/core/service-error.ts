@@ -37,3 +37,7 @@ export const retryLater = (message: string, cause?: unknown): ServiceError =>
     headers: { 'Retry-After': `${RETRY_AFTER_SECONDS}` },
     cause,
   });
+
+/** The server is stopping: the request can succeed at another process, or at this one after its restart. */
+export const stopping = (): ServiceError =>
+  retryLater('the server is stopping; nothing was applied, try again at another process');

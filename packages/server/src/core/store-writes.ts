@@ -3,9 +3,9 @@ import type { Precondition } from '../store/precondition.ts';
 import type { ConditionalContext } from '../store/write-context.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { afterCommit, type FollowUpParts } from './after-commit.ts';
-import { announce } from './announce.ts';
 import type { Writer } from './caller.ts';
 import type { ChangeOrdering } from './change-ordering.ts';
+import { publish } from './publish.ts';
 import type { ServiceError } from './service-error.ts';
 import { writeContext } from './write-context.ts';
 
@@ -51,7 +51,7 @@ export class StoreWrites {
 
   /** Publishes that users have seen a thread, which is no recorded change. */
   publishSeen(project: ProjectKey, groupId: string, threadId: string): void {
-    void announce(this.#parts.broker, { type: 'conversation', project, groupId, threadId, only: 'threads' });
+    void publish(this.#parts.broker, { type: 'conversation', project, groupId, threadId, only: 'threads' });
   }
 }
 

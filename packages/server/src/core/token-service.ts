@@ -4,9 +4,9 @@ import type { Broker } from '../broker/broker.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import type { Origin } from '../store/write-context.ts';
-import { announce } from './announce.ts';
 import type { Caller, WriterOf } from './caller.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from './clock.ts';
+import { publish } from './publish.ts';
 import { tokenFailure } from './token-failure.ts';
 import { writeContext } from './write-context.ts';
 
@@ -73,6 +73,6 @@ export class TokenService {
       );
     const { store, clock, broker } = this.#parts;
     await store.sessions.revoke(project, sessionId, writeContext(clock, writer));
-    await announce(broker, { type: 'session', sessionId });
+    await publish(broker, { type: 'session', sessionId });
   }
 }

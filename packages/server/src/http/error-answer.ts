@@ -33,5 +33,3 @@ function knownError(error: unknown): ServiceError | null {
 
 export const unavailable = (what = 'the store', changed = 'nothing is half done') =>
   retryLater(`${what} cannot be reached right now; ${changed}, try again`);
-
-export const stopping = () => retryLater('the server is stopping; send requests to another one');

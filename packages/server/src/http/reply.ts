@@ -22,7 +22,10 @@ export function writePieces(exchange: Exchange, { pieces, release }: Pieces, log
   pipeline(Readable.from(asLine(pieces), { highWaterMark: 1 }), exchange.response, (err) => {
     release();
     if (err && err.code !== 'ERR_STREAM_PREMATURE_CLOSE')
-      log.error({ err, ...exchange.logged }, 'an answer broke off');
+      log.error(
+        { err, ...exchange.logged },
+        'an answer broke off after its status was sent; its connection is closed, the client can repeat it',
+      );
   });
 }
 

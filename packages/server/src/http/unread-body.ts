@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { announcesBody } from './bodies/receive-body.ts';
+import { hasDeclaredBody } from './bodies/receive-body.ts';
 import { closeLingering, LINGER_MS } from './lingering-close.ts';
 
 /** A body up to this size is received to its end, so that the connection can be used again, in bytes. */
@@ -10,7 +10,7 @@ const SHORT_BODY_BYTES = 64 * 1_024;
  * is sent: the answer closes the connection, unless the body is short. A short one has LINGER_MS to arrive.
  */
 export function boundUnreadBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.complete !== false || !announcesBody(request.headers)) return;
+  if (request.complete !== false || !hasDeclaredBody(request.headers)) return;
   // Chunked bodies have no length that could be known to be short.
   if (!(Number(request.headers['content-length']) <= SHORT_BODY_BYTES)) {
     response.shouldKeepAlive = false;

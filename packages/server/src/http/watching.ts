@@ -6,10 +6,10 @@ import type { HttpServices } from './http-services.ts';
 import type { Reply } from './reply.ts';
 
 /** The reader of a stream, and the right to read it. */
-export type Watching = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
+export type WatchAccess = Pick<WatchRequest, 'viewer' | 'credentials' | 'checkCredentials'>;
 
 /** A host, whose token opens every group of the project. */
-export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServices): Watching => {
+export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServices): WatchAccess => {
   const { authorization } = headers;
   return { credentials: authorization, checkCredentials: () => authenticator.verify(authorization) };
 };
@@ -18,7 +18,7 @@ export const watchingHost = ({ headers }: Exchange, { authenticator }: HttpServi
 export async function asViewer(
   { caller, headers }: Exchange<AuthenticatedClient>,
   { authenticator, streams }: HttpServices,
-  open: (watching: Watching) => Promise<Reply>,
+  open: (watching: WatchAccess) => Promise<Reply>,
 ): Promise<Reply> {
   const permit = streams.permits.take(caller);
   const { authorization } = headers;

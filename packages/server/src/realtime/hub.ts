@@ -102,7 +102,10 @@ export class PresenceHub implements SessionOwner {
 
   /** The reader gets no message, reconnects and resumes; the log has the error. */
   failed({ request: { groupId } }: StreamSession, err: unknown): void {
-    this.#parts.log.error({ err, groupId }, 'a presence stream failed');
+    this.#parts.log.error(
+      { err, groupId },
+      'a presence stream failed and is closed; its client reconnects and resumes',
+    );
   }
 
   /** Ends all streams at once; no more are opened. Idempotent. */

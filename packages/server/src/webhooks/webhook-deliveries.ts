@@ -199,8 +199,10 @@ export class WebhookDeliveries {
         if (isAll) await this.#searchAll();
         await this.#claim(woken);
       } catch (err) {
-        // The next sweep searches again.
-        this.#parts.log.error({ err }, 'webhooks could not be searched for deliveries');
+        this.#parts.log.error(
+          { err },
+          'webhooks could not be searched for due deliveries; the next sweep searches again',
+        );
         return;
       }
     }
@@ -221,12 +223,12 @@ export class WebhookDeliveries {
     const { store, clock } = this.#parts;
     const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
     const leases = [...this.#leases.keys()];
-    const held = [...this.#runs.keys()].map(({ webhook: { project, id, lease } }) => ({
+    const leased = [...this.#runs.keys()].map(({ webhook: { project, id, lease } }) => ({
       project,
       id,
       lease,
     }));
-    await store.webhookLeases.renew(held, clock.now() + LEASE_MS);
+    await store.webhookLeases.renew(leased, clock.now() + LEASE_MS);
     for (const lease of leases) if (this.#leases.has(lease)) this.#leases.set(lease, until);
   }
 

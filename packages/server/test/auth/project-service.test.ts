@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mintProjectToken } from '../../src/auth/sign.ts';
-import type { Change } from '../../src/broker/broker.ts';
+import type { Notification } from '../../src/broker/broker.ts';
 import { BY_TEST } from '../support/origin.ts';
 import { assertTokenFailure, CUSTOMER, PROJECT, rejection, withAuth } from './auth-case.ts';
 
@@ -120,7 +120,7 @@ test('deleting a project ends its tokens and its presence', () =>
 
 test('a rename, a rotation and a deletion of a project are each published once', () =>
   withAuth(async ({ projects, broker }) => {
-    const received: Change[] = [];
+    const received: Notification[] = [];
     const stop = broker.subscribe((change) => received.push(change));
     await projects.get(owner, PROJECT.id);
     await projects.rename(owner, PROJECT.id, 'Wiki 2');

@@ -21,7 +21,7 @@ async function startOnce(dataDir: string, overrides: Partial<Settings>): Promise
   const announced: string[] = [];
   const server = await start(
     { ...loadSettings({}), port: 0, stopDelaySeconds: 0, dataDir, ...overrides },
-    { log: pino({ level: 'silent' }), announce: (text) => announced.push(text) },
+    { log: pino({ level: 'silent' }), print: (text) => announced.push(text) },
   );
   await server.close();
   return announced;

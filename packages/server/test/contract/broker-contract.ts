@@ -5,19 +5,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import type { Broker, Change, Subject } from '../../src/broker/broker.ts';
+import type { Broker, Notification, Subject } from '../../src/broker/broker.ts';
 import { until } from '../support/waiting.ts';
 
 /** Two handles on one engine without subscribers: the same handle twice where the engine lives in one process. */
 export type MakeBrokers = () => Promise<readonly [Broker, Broker]>;
 
-const project = (projectId: string): Change => ({ type: 'project', projectId });
-const session = (sessionId: string): Change => ({ type: 'session', sessionId });
+const project = (projectId: string): Notification => ({ type: 'project', projectId });
+const session = (sessionId: string): Notification => ({ type: 'session', sessionId });
 const CHANGES = Array.from({ length: 200 }, (_, index) => project(`p${index}`));
 
 /** A subscriber that records the changes it gets, and can wait for them. */
 class Listener {
-  readonly changes: Change[] = [];
+  readonly changes: Notification[] = [];
   readonly end: () => void;
   #waiting: { count: number; done: () => void } | null = null;
 
@@ -28,7 +28,7 @@ class Listener {
     });
   }
 
-  async received(count: number): Promise<Change[]> {
+  async received(count: number): Promise<Notification[]> {
     if (this.changes.length < count) await new Promise<void>((done) => (this.#waiting = { count, done }));
     return this.changes;
   }
@@ -168,7 +168,7 @@ function subscriptionRules(rule: Rule): void {
 }
 
 /** Changes of each type that has subjects. In a cluster, the part of the name in braces puts them on one node. */
-const OF_SUBJECTS: readonly ((name: string, number: number) => Change & Subject)[] = [
+const OF_SUBJECTS: readonly ((name: string, number: number) => Notification & Subject)[] = [
   (name, number) => ({
     type: 'conversation',
     project: 'p',
@@ -180,7 +180,11 @@ const OF_SUBJECTS: readonly ((name: string, number: number) => Change & Subject)
 ];
 
 /** Publishes a change until another process gets it: that process followed its subject a moment ago. */
-async function publishUntilReceived(publisher: Broker, change: Change, { changes }: Listener): Promise<void> {
+async function publishUntilReceived(
+  publisher: Broker,
+  change: Notification,
+  { changes }: Listener,
+): Promise<void> {
   await until('the change', async () => {
     await publisher.publish(change);
     return changes.some((each) => isDeepStrictEqual(each, change));

@@ -1,14 +1,14 @@
 /** The Broker while Redis is stopped, paused or disconnected. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Broker, Change } from '../../src/broker/broker.ts';
+import type { Broker, Notification } from '../../src/broker/broker.ts';
 import { openRedisBroker } from '../../src/broker/redis/redis-broker.ts';
 import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { OwnRedis, skipsOwnRedis } from '../support/own-redis.ts';
 import { until, within } from '../support/waiting.ts';
 
 const LIMIT_MS = 5_000;
-const change = (projectId: string): Change => ({ type: 'project', projectId });
+const change = (projectId: string): Notification => ({ type: 'project', projectId });
 
 /** Two brokers, and the changes that the subscribers of each got. */
 async function withBrokers(

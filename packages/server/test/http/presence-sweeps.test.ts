@@ -39,8 +39,8 @@ async function linesOf(
   return lines;
 }
 
-const AWAY = 'expired presence is not dropped';
-const BACK = 'expired presence is dropped again';
+const AWAY = 'expired presence could not be swept; streams report departures late until a sweep succeeds';
+const BACK = 'expired presence is swept again; there was no failure for a minute';
 
 describe('a presence engine that is away is logged when that begins, each minute, and after a minute without failure', () => {
   test('sweeps of presence that fail at once are logged once a minute', async () => {

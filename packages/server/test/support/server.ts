@@ -111,7 +111,7 @@ async function startForTest(options: TestServerOptions, dataDir: string): Promis
   const clock = options.clock ?? systemClock;
   const settings = testSettings(dataDir, { ...(await engineSettings(dataDir)), ...options.settings });
   const drain = options.drainMs === undefined ? {} : { drainMs: options.drainMs };
-  return start(settings, { clock, log, announce: () => {}, ...drain });
+  return start(settings, { clock, log, print: () => {}, ...drain });
 }
 
 function testServer({ url }: RunningServer, dataDir: string, clock: Clock): TestServer {

@@ -1,4 +1,4 @@
-import type { Broker, Change } from '../broker.ts';
+import type { Broker, Notification } from '../broker.ts';
 import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
@@ -18,7 +18,7 @@ class MemoryBroker implements Broker {
     this.#listeners.clear();
   }
 
-  async publish(change: Change): Promise<void> {
+  async publish(change: Notification): Promise<void> {
     this.#counts.published(change);
     this.#listeners.notify(change);
   }
@@ -28,7 +28,7 @@ class MemoryBroker implements Broker {
     return () => {};
   }
 
-  subscribe(listener: (change: Change) => void): () => void {
+  subscribe(listener: (change: Notification) => void): () => void {
     return this.#listeners.add(listener);
   }
 }

@@ -3,7 +3,7 @@ import type { Metric } from '../../metrics/metric.ts';
 import { openChannels, type RedisChannels } from '../../redis/redis-channels.ts';
 import { RedisConnection } from '../../redis/redis-connection.ts';
 import { parseRedisUrl } from '../../redis/redis-url.ts';
-import type { Broker, Change, Subject } from '../broker.ts';
+import type { Broker, Notification, Subject } from '../broker.ts';
 import { BrokerCounts } from '../broker-counts.ts';
 import { ChangeListeners } from '../change-listeners.ts';
 
@@ -96,7 +96,7 @@ class RedisBroker implements Broker {
     this.#connection.close();
   }
 
-  async publish(change: Change): Promise<void> {
+  async publish(change: Notification): Promise<void> {
     this.#counts.published(change);
     // Sent before listeners are called, so that what a listener publishes comes later on other processes too.
     const channel = hasSubject(change) ? this.#channelName(...subjectOf(change)) : this.#common.name;
@@ -105,7 +105,7 @@ class RedisBroker implements Broker {
     await sent;
   }
 
-  subscribe(listener: (change: Change) => void): () => void {
+  subscribe(listener: (change: Notification) => void): () => void {
     return this.#listeners.add(listener);
   }
 
@@ -138,7 +138,7 @@ class RedisBroker implements Broker {
   }
 }
 
-const hasSubject = (change: Change): change is Change & Subject =>
+const hasSubject = (change: Notification): change is Notification & Subject =>
   change.type === 'eligibility' || change.type === 'changes' || change.type === 'conversation';
 
 const subjectOf = (subject: Subject): readonly (string | number)[] =>
@@ -147,7 +147,7 @@ const subjectOf = (subject: Subject): readonly (string | number)[] =>
     : [subject.type, subject.project];
 
 /** Null for a foreign message: every client of a Redis can publish anything. */
-function readMessage(text: string): { publisher: string; change: Change } | null {
+function readMessage(text: string): { publisher: string; change: Notification } | null {
   try {
     const { publisher, change } = JSON.parse(text);
     return typeof change.type === 'string' ? { publisher, change } : null;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { WorkerPool } from '../../concurrency/worker-pool.ts';
+import { stopping } from '../../core/service-error.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { bodyUnavailable } from './body-memory.ts';
 import type { BodyReading, BodyTask } from './body-reading.ts';
 import { BodyWorker } from './body-worker.ts';
 import type { LargeBodyName } from './large-bodies.ts';
@@ -50,5 +50,3 @@ export class BodyThreads {
     }
   }
 }
-
-const stopping = () => bodyUnavailable('the server is stopping');

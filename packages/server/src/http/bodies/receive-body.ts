@@ -30,10 +30,10 @@ export function receiveBody(
 
 /** A request without a body: it names neither a content type nor a length. */
 export const hasNoBody = (headers: IncomingHttpHeaders): boolean =>
-  headers['content-type'] === undefined && !announcesBody(headers);
+  headers['content-type'] === undefined && !hasDeclaredBody(headers);
 
 /** Whether bytes follow the head of the request. */
-export function announcesBody(headers: IncomingHttpHeaders): boolean {
+export function hasDeclaredBody(headers: IncomingHttpHeaders): boolean {
   const { 'content-length': length } = headers;
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
 }

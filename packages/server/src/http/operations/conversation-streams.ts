@@ -15,7 +15,7 @@ import type { HttpServices } from '../http-services.ts';
 import type { StreamDefinition } from '../operation.ts';
 import { answerStream, isStreamRequest, lastEventId, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
-import type { Watching } from '../watching.ts';
+import type { WatchAccess } from '../watching.ts';
 import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
 
 export const STREAM_DESCRIPTION = `With \`Accept: text/event-stream\` the answer is a stream of server-sent events: a \`snapshot\` and then what changes. It takes no \`limit\` and \`token\`, and goes on after a \`Last-Event-ID\`.`;
@@ -62,7 +62,7 @@ export async function streamMessages(
   exchange: Exchange<Caller>,
   { conversationStreams }: HttpServices,
   groupId: string,
-  watching: Watching,
+  watching: WatchAccess,
 ): Promise<Reply> {
   const request = { caller: exchange.caller, groupId, ...watching };
   const from = readEventId(lastEventId(exchange));
@@ -74,7 +74,7 @@ export async function streamThreads(
   exchange: Exchange<Caller>,
   { conversationStreams }: HttpServices,
   filter: ThreadFilter & { readonly groupId: string },
-  watching: Watching,
+  watching: WatchAccess,
 ): Promise<Reply> {
   const request = { caller: exchange.caller, groupId: filter.groupId, ...watching };
   const from = readEventId(lastEventId(exchange));

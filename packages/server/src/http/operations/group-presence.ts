@@ -28,7 +28,7 @@ import { filterOf } from '../presence-filter.ts';
 import { isStreamRequest, openPresenceStream, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
-import { type Watching, watchingHost } from '../watching.ts';
+import { type WatchAccess, watchingHost } from '../watching.ts';
 import { NO_SUCH_GROUP } from './examples.ts';
 import { ExpandParameter } from './expand-parameter.ts';
 import { PRESENCE_TAG } from './presence.ts';
@@ -156,7 +156,7 @@ export function streamPresence(
   { streams }: HttpServices,
   exchange: Exchange<Caller, GroupPresenceQuery>,
   groupId: string,
-  watching: Watching & Pick<StreamRequest, 'connection'>,
+  watching: WatchAccess & Pick<StreamRequest, 'connection'>,
 ): Promise<Reply> {
   const { caller, query, groupNoun } = exchange;
   const inCallersWords: StreamRequest['inCallersWords'] = (error) => inWordsOf(groupNoun, error);

@@ -1,10 +1,11 @@
 /** Health, metrics and the API description. */
 import { constant, exactly, list, maybe, meaning, object, oneOf, text } from '@rollcall/protocol';
 import { PORT_NAMES } from '../../core/readiness.ts';
+import { stopping } from '../../core/service-error.ts';
 import { METRICS_TYPE, metricsText } from '../../metrics/metrics-text.ts';
 import { processMetrics } from '../../metrics/process-metrics.ts';
 import { addressOf } from '../address-of.ts';
-import { stopping, unavailable } from '../error-answer.ts';
+import { unavailable } from '../error-answer.ts';
 import { operationsOf } from '../operation.ts';
 
 const operation = operationsOf('none', {

@@ -72,7 +72,9 @@ export class ClientSocket implements Watcher, WatchOwner {
     ws.on('ping', () => this.#count());
     ws.on('pong', () => this.#count());
     // A frame that is no frame: the library closes the socket with its code.
-    ws.on('error', (err) => parts.services.log.debug({ err, ...logged }, 'a frame was rejected'));
+    ws.on('error', (err) =>
+      parts.services.log.debug({ err, ...logged }, 'a frame could not be read; its socket is closed'),
+    );
     ws.on('close', (code) => this.#onClose(code));
   }
 
@@ -330,13 +332,15 @@ export class ClientSocket implements Watcher, WatchOwner {
     this.#parts.closed(this);
     const login = this.#login;
     if (login === null) return;
-    // An update under way would be held by nobody.
+    // An update under way would set presence that no connection releases.
     void this.#queue.idle.then(() => login.connection.close(graceMs)).catch((err) => this.#notReleased(err));
   }
 
-  /** It ends with its lease, or at its deadline. */
   #notReleased(err: unknown): void {
-    this.#parts.services.log.warn({ err, ...this.#logged }, 'what a socket held was not released');
+    this.#parts.services.log.warn(
+      { err, ...this.#logged },
+      'presence of a closed socket was not released; it ends with its lease or at its deadline',
+    );
   }
 
   #onClose(code: number): void {

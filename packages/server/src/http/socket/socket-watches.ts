@@ -28,7 +28,7 @@ interface Watch {
 }
 
 /** A watcher whose credentials are those of the socket at the time of each check. There is one for each watch, so it is small. */
-class Watching implements WatchRequest {
+class SocketWatchRequest implements WatchRequest {
   readonly caller: Writer;
   readonly groupId: string;
   readonly viewer: { readonly userId: string };
@@ -145,7 +145,7 @@ export class SocketWatches {
   }
 
   #request<Own extends object>(caller: Writer, groupId: string, own: Own): WatchRequest & Own {
-    return Object.assign(new Watching(this.#owner, caller, groupId), own);
+    return Object.assign(new SocketWatchRequest(this.#owner, caller, groupId), own);
   }
 }
 

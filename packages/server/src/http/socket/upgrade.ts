@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { SOCKET_PROTOCOL } from '@rollcall/protocol';
-import { retryLater, ServiceError } from '../../core/service-error.ts';
+import { retryLater, ServiceError, stopping } from '../../core/service-error.ts';
 
 /** The version of RFC 6455. */
 const VERSION = '13';
@@ -48,7 +48,7 @@ export function requireUpgrade(
       'pages of this origin may not connect: the operator names it in ROLLCALL_CORS_ORIGINS',
       { status: 403 },
     );
-  if (isStopping) throw retryLater('the server is stopping; connect again');
+  if (isStopping) throw stopping();
   if (isFull) throw retryLater('too many sockets have not logged in yet; try again');
 }
 

@@ -14,7 +14,7 @@ import {
 import { detachString } from './detach.ts';
 
 /** A watcher of the events after `after`. */
-interface Watching {
+interface WatcherState {
   readonly watcher: PresenceWatcher;
   readonly after: number;
 }
@@ -32,7 +32,7 @@ export class GroupLog implements PresenceScope {
   /** How many events the history has, and how much text. */
   #count = 0;
   #textLength = 0;
-  readonly #watching = new Set<Watching>();
+  readonly #watching = new Set<WatcherState>();
   /** Events to be delivered. A watcher that makes a change in its call receives it after all have received this event. */
   readonly #undelivered: NumberedEvent[] = [];
 
@@ -71,7 +71,7 @@ export class GroupLog implements PresenceScope {
 
   /** @param renew called when the watch is renewed */
   watch(watcher: PresenceWatcher, renew: (now: number) => void): PresenceWatch {
-    const watching: Watching = { watcher, after: this.#offset };
+    const watching: WatcherState = { watcher, after: this.#offset };
     this.#watching.add(watching);
     return {
       position: { epoch: this.#epoch, offset: this.#offset },

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Broker, Change } from '../../broker/broker.ts';
+import type { Broker, Notification } from '../../broker/broker.ts';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
 import type { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
@@ -113,7 +113,7 @@ export class ChangeHub {
     }
   }
 
-  #onChange(change: Change): void {
+  #onChange(change: Notification): void {
     if (change.type !== 'changes') return;
     for (const reader of this.#readers)
       if (reader.session.request.caller.project === change.project) reader.notify(change.position);

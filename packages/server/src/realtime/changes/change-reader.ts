@@ -105,7 +105,10 @@ export class ChangeReader implements EventSource {
       this.session.end(err);
       return;
     }
-    this.#parts.log.error({ err }, 'a stream of changes failed');
+    this.#parts.log.error(
+      { err },
+      'a stream of changes failed and is closed; its client reconnects and continues after its last position',
+    );
     this.session.disconnect();
   }
 }

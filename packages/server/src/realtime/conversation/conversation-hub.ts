@@ -1,4 +1,4 @@
-import type { Broker, Change } from '../../broker/broker.ts';
+import type { Broker, Notification } from '../../broker/broker.ts';
 import { threadNotFound } from '../../core/conversation-errors.ts';
 import type { RecordFollower } from '../../core/record-follower.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
@@ -171,7 +171,7 @@ export class ConversationHub {
     for (const lists of this.#lists.values()) lists.heartbeat();
   }
 
-  #onChange(change: Change): void {
+  #onChange(change: Notification): void {
     if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
     if (change.type !== 'conversation') return;
     const { project, groupId, threadId, only } = change;

@@ -272,6 +272,9 @@ export class MessageFeed extends ConversationFeed {
   }
 
   protected logFailure(err: unknown): void {
-    this.parts.log.error({ err, threadId: this.threadId }, 'a stream of messages failed');
+    this.parts.log.error(
+      { err, threadId: this.threadId },
+      'a stream of messages failed and is closed; its client reconnects and resumes',
+    );
   }
 }

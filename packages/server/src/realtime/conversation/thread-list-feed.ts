@@ -270,7 +270,10 @@ export class ThreadListFeed extends ConversationFeed {
   }
 
   protected logFailure(err: unknown): void {
-    this.parts.log.error({ err, groupId: this.#filter.groupId }, 'a stream of threads failed');
+    this.parts.log.error(
+      { err, groupId: this.#filter.groupId },
+      'a stream of threads failed and is closed; its client reconnects and resumes',
+    );
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Broker, Change } from '../../broker/broker.ts';
+import type { Broker, Notification } from '../../broker/broker.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { RecordFollower } from '../../core/record-follower.ts';
-import { retryLater } from '../../core/service-error.ts';
+import { stopping } from '../../core/service-error.ts';
 import type { Store } from '../../store/store.ts';
 import { CredentialChecks } from './credential-checks.ts';
 import { RecordedCredentials } from './recorded-credentials.ts';
@@ -95,7 +95,7 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
     this.#recorded.close();
   }
 
-  #onChange(change: Change): void {
+  #onChange(change: Notification): void {
     if (change.type === 'project') this.#check(({ projectId }) => projectId === change.projectId);
     if (change.type === 'session') this.#check(({ sessionId }) => sessionId === change.sessionId);
   }
@@ -104,5 +104,3 @@ export class OpenStreams<Stream extends OpenStream> implements Iterable<Stream> 
     void this.#credentials.check([...this.#streams].filter(({ request }) => isConcerned(request.caller)));
   }
 }
-
-const stopping = () => retryLater('the server is stopping; nothing was opened, try again');

@@ -3,7 +3,7 @@ import type { FirstCredentials } from './bootstrap.ts';
 import { SETTINGS, type Settings } from './config/setting-definitions.ts';
 
 /** The server that created them: its settings and its URL. */
-interface Announcer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
+interface StartedServer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
   readonly url: string;
   readonly now: number;
 }
@@ -12,9 +12,9 @@ interface Announcer extends Pick<Settings, 'dataDir' | 'databaseUrl'> {
  * The text that a first start prints, once: the new credentials, and lines that work as pasted into a shell. Their token is
  * valid for 24 hours.
  */
-export async function announcement(
+export async function startMessage(
   { customer, project }: FirstCredentials,
-  server: Announcer,
+  server: StartedServer,
 ): Promise<string> {
   const token = await mintProjectToken(project.id, project.secret, server.now);
   return `
@@ -49,9 +49,10 @@ function curl(method: string, url: string, body?: string): string {
 }
 
 /** The URL of a database contains a password: it is not shown. */
-const storeName = ({ databaseUrl, dataDir }: Announcer) => (databaseUrl === null ? dataDir : 'this database');
+const storeName = ({ databaseUrl, dataDir }: StartedServer) =>
+  databaseUrl === null ? dataDir : 'this database';
 
-function moreTokens({ databaseUrl, dataDir }: Announcer): string {
+function moreTokens({ databaseUrl, dataDir }: StartedServer): string {
   if (databaseUrl !== null) return `"npx rollcall token" with the same ${SETTINGS.databaseUrl.env}`;
   const flag = dataDir === SETTINGS.dataDir.default ? '' : ` --data-dir ${quoted(dataDir)}`;
   return `"npx rollcall token${flag}"`;
