@@ -5,12 +5,13 @@ import { groupRemovalChanges, userRemovalChanges } from '../changes.ts';
 import type { DeleteOutcome } from '../outcomes.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import { planEachTime, type Row } from './connections/postgres-connection.ts';
+import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { recordCalls } from './postgres-changes.ts';
 import { listed, lockByIds } from './postgres-lists.ts';
-import { removals, removalsOfAll } from './postgres-member-lists.ts';
+import { removals } from './postgres-member-lists.ts';
+import { TABLES_OF_GROUP } from './postgres-owned-tables.ts';
 import { idsOf, LOCK_GROUP, LOCK_USER, lockedRevision } from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 import { anyCountSlot, COUNT_USERS } from './postgres-user-counts.ts';
@@ -19,6 +20,9 @@ import { anyCountSlot, COUNT_USERS } from './postgres-user-counts.ts';
 const END_CONVERSATION = `
   WITH ended AS (DELETE FROM conversations WHERE project_id = $1 AND group_id = $2 RETURNING project_id, conversation_no)
   INSERT INTO deleted_conversations (project_id, conversation_no) SELECT project_id, conversation_no FROM ended`;
+const EMPTY_GROUP = TABLES_OF_GROUP.map(
+  ([table]) => `DELETE FROM ${table} WHERE project_id = $1 AND group_id = $2`,
+);
 const DELETE_GROUP = 'DELETE FROM groups WHERE project_id = $1 AND id = $2';
 const MEMBERS_OF_GROUP =
   'SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2 ORDER BY user_id';
@@ -40,7 +44,7 @@ export function deleteGroup(
     if (revision === null) return { kind: 'absent' };
     const changes = groupRemovalChanges(id, idsOf(members));
     await transaction.commit([
-      ...removalsOfAll(project, id),
+      ...EMPTY_GROUP.map((sql): Call => [sql, project, id]),
       [END_CONVERSATION, project, id],
       [DELETE_GROUP, project, id],
       ...recordCalls(project, changes, context),

@@ -2,16 +2,11 @@
 import type { ProjectKey } from '../../values/project-key.ts';
 import { type Call, planEachTime } from './connections/postgres-connection.ts';
 import { listed } from './postgres-lists.ts';
+import { TABLES_OF_MEMBERSHIP } from './postgres-owned-tables.ts';
 import { textArray } from './postgres-text.ts';
 
-/**
- * The tables of memberships and of what ends with them. Presence after memberships: a write of presence locks the
- * membership until it commits.
- */
-const TABLES = ['memberships', 'durable_usage', 'durable_presence', 'durable_pairs'];
-
 /** Removes the users $3 from the groups $2, pair by pair. */
-const REMOVE = TABLES.map((table) =>
+const REMOVE = TABLES_OF_MEMBERSHIP.map(([table]) =>
   planEachTime(`
   DELETE FROM ${table} t
   USING ${listed('pair.*', 'unnest($2::text[], $3::text[]) AS pair(group_id, user_id)', 'w')}
@@ -34,9 +29,6 @@ export const removePresence = (rowsOf: (table: string) => string) => `
   pairs AS (DELETE FROM ${rowsOf('durable_pairs')})
   DELETE FROM ${rowsOf('durable_presence')}`;
 
-/** Removes all users from the group $2. */
-const REMOVE_ALL = TABLES.map((table) => `DELETE FROM ${table} WHERE project_id = $1 AND group_id = $2`);
-
 /**
  * Adds the users $3 to the groups $2, pair by pair, in the order of the index. None is a member yet, and no other write
  * adds one while the groups are locked: a check of each row would cost a third more.
@@ -56,10 +48,6 @@ interface UsersOfGroup {
 export function* removals(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {
   for (const columns of pairColumns(groups)) for (const sql of REMOVE) yield [sql, project, ...columns];
 }
-
-/** The calls that remove all users from a group. */
-export const removalsOfAll = (project: ProjectKey, id: string): Call[] =>
-  REMOVE_ALL.map((sql) => [sql, project, id]);
 
 /** The calls that add users to groups, which this transaction has locked, and of which they are no members. */
 export function* additions(project: ProjectKey, groups: Iterable<UsersOfGroup>): Generator<Call> {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { ConversationPurge } from './postgres-conversation-purge.ts';
+import { TABLES_OF_PROJECT } from './postgres-owned-tables.ts';
 
 /** Rows of a deleted project that are removed in one transaction, so that no write waits long for it. */
 const SLICE_ROWS = 2_000;
@@ -28,36 +29,7 @@ const slice = (table: string, key: string) =>
     RETURNING 1)
   SELECT count(*) FROM gone`);
 
-/** Sessions are not among them: they end by themselves within a day. */
-const SLICES = [
-  slice('memberships', 'group_id, user_id'),
-  slice('durable_pairs', 'group_id, user_id, region_hash, pair_hash'),
-  slice('durable_presence', 'group_id, user_id, region_hash'),
-  slice('durable_usage', 'group_id, user_id'),
-  slice('thread_lists', 'conversation_no, location_key, resolved, activity, thread_no'),
-  slice('participant_times', 'thread_no, last_seen_at, user_id'),
-  slice('participants', 'thread_no, user_id'),
-  slice('messages', 'thread_no, created_at, seq'),
-  slice('message_ids', 'thread_no, id'),
-  slice('message_pieces', 'thread_no, seq, piece_no'),
-  slice('message_positions', 'thread_no, position'),
-  slice('removed_messages', 'thread_no, position'),
-  slice('thread_ids', 'id'),
-  slice('threads', 'thread_no'),
-  slice('conversations', 'group_id'),
-  slice('deleted_conversations', 'conversation_no'),
-  slice('deleted_threads', 'thread_no'),
-  slice('groups', 'id'),
-  slice('users', 'id'),
-  slice('user_counts', 'slot'),
-  // A pass moves rows from the first to the second.
-  slice('written_changes', 'position'),
-  slice('webhook_deliveries', 'webhook_id'),
-  slice('webhook_attempts', 'webhook_id, number'),
-  slice('webhooks', 'id'),
-  slice('changes', 'position'),
-  slice('change_heads', 'position'),
-];
+const SLICES = TABLES_OF_PROJECT.map(([table, key]) => slice(table, key));
 
 /**
  * Removes what deleted projects, groups and threads left, as long as there is some. Any process does it. After a slice it rests

@@ -32,13 +32,12 @@ interface StoredLocation {
 }
 
 /**
- * Writes of durable presence, on the writer's thread. Its tables change here and nowhere else, but for deleted projects. The
+ * Writes of durable presence, on the writer's thread. Its tables change here and nowhere else, but for deleted groups and projects. The
  * cost of a write is a few searches by an index, and the removal of what it ends.
  */
 export class DurablePresenceWrites {
   readonly #bounds: DurableBounds;
   readonly #statements;
-  readonly #removalsOfGroup;
 
   constructor({ prepare }: SqliteConnection, bounds: DurableBounds) {
     this.#bounds = bounds;
@@ -75,9 +74,6 @@ export class DurablePresenceWrites {
       removeOfUser: prepare('DELETE FROM durable_presence WHERE group_no = ? AND user_id = ?'),
       removeUsage: prepare('DELETE FROM durable_usage WHERE group_no = ? AND user_id = ?'),
     };
-    this.#removalsOfGroup = ['durable_places', 'durable_presence', 'durable_usage'].map((table) =>
-      prepare(`DELETE FROM ${table} WHERE group_no = ?`),
-    );
   }
 
   put(project: ProjectKey, update: DurablePresenceUpdate, { now }: WriteContext): DurablePresenceOutcome {
@@ -119,11 +115,6 @@ export class DurablePresenceWrites {
       this.#removeKeys({ presenceNo, groupNo, userId }, locationKeys(location));
     removeOfUser.run(groupNo, userId);
     removeUsage.run(groupNo, userId);
-  }
-
-  /** Removes all locations in a group. */
-  removeGroup(groupNo: number): void {
-    for (const removal of this.#removalsOfGroup) removal.run(groupNo);
   }
 
   /** There is always a row, of nulls where nothing is found. */

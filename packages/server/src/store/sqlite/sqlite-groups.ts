@@ -11,6 +11,7 @@ import type { SqliteConnection } from './sqlite-connection.ts';
 import { GROUP_COLUMNS, type GroupRow, toGroup } from './sqlite-group-row.ts';
 import { readMembersInPieces } from './sqlite-member-pieces.ts';
 import type { MembershipWrites, UserCards } from './sqlite-members.ts';
+import { TABLES_OF_GROUP } from './sqlite-owned-tables.ts';
 import { listedById, pagedList } from './sqlite-pages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
 import { LongRead, type SnapshotPool } from './sqlite-snapshots.ts';
@@ -84,11 +85,13 @@ type StoredGroupRow = [
 
 /** Writes of groups, on the writer's thread. */
 export class GroupWrites {
+  readonly #removals;
   readonly #statements;
   readonly #memberships: MembershipWrites;
 
   constructor({ prepare }: SqliteConnection, memberships: MembershipWrites) {
     this.#memberships = memberships;
+    this.#removals = TABLES_OF_GROUP.map(([table]) => prepare(`DELETE FROM ${table} WHERE group_no = ?`));
     this.#statements = {
       find: prepare<StoredGroupRow>(`
         SELECT group_no, name, status, metadata, member_count, revision FROM groups WHERE project_no = ? AND id = ?`),
@@ -149,6 +152,7 @@ export class GroupWrites {
     if (preconditionFailure(context, group?.revision ?? null) !== null) return { kind: 'stale' };
     if (group === null) return { kind: 'absent' };
     const members = this.#memberships.removeGroupEverywhere(group);
+    for (const removal of this.#removals) removal.run(group.groupNo);
     this.#statements.leaveConversation.run(group.groupNo);
     this.#statements.delete.run(group.groupNo);
     return { kind: 'deleted', changes: groupRemovalChanges(id, members) };

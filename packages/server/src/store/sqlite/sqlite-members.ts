@@ -137,12 +137,11 @@ export class MembershipWrites {
     return groups.map(([groupId]) => groupId);
   }
 
-  /** Removes all memberships and durable presence of a group; the IDs of its members. */
+  /** Removes all memberships of a group; the IDs of its members. */
   removeGroupEverywhere(group: GroupRef): string[] {
     const members = this.#statements.members.all(group.groupNo);
     for (const [, userNo] of members) this.#statements.removeReverse.run(userNo, group.id);
     this.#statements.removeGroup.run(group.groupNo);
-    this.#presence.removeGroup(group.groupNo);
     return members.map(([userId]) => userId);
   }
 

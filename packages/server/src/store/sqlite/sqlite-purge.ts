@@ -1,5 +1,6 @@
 import type { SqliteConnection } from './sqlite-connection.ts';
 import { ConversationPurge } from './sqlite-conversation-purge.ts';
+import { TABLES_OF_GROUP, TABLES_OF_PROJECT } from './sqlite-owned-tables.ts';
 
 /** Rows that are removed in one transaction: some 20 ms, so that other writes hardly wait. */
 const PURGE_ROWS = 2_000;
@@ -10,26 +11,16 @@ const PAGES_AT_ONCE = 100;
 
 /** Statements that remove rows of the group ?1, some at a time, in this order. */
 const OF_GROUP = [
-  slice('durable_places', 'group_no, place_key, user_id, presence_no'),
-  slice('durable_presence', 'presence_no'),
-  slice('durable_usage', 'group_no, user_id'),
+  ...TABLES_OF_GROUP.map(([table, key]) => slice(table, key, 'group_no')),
   `DELETE FROM user_groups WHERE (user_no, group_id) IN (
     SELECT m.user_no, g.id FROM memberships m CROSS JOIN groups g ON g.group_no = m.group_no
     WHERE m.group_no = ?1 LIMIT ${PURGE_ROWS})`,
-  slice('memberships', 'group_no, user_id'),
+  slice('memberships', 'group_no, user_id', 'group_no'),
   'UPDATE conversations SET group_no = NULL WHERE group_no = ?1',
   'DELETE FROM groups WHERE group_no = ?1',
 ];
 
-/** Tables with rows of a project, and their keys within it. */
-const OF_PROJECT = [
-  ['webhooks', 'id'],
-  ['webhook_deliveries', 'webhook_id'],
-  ['webhook_attempts', 'webhook_id, number'],
-  ['changes', 'position'],
-] as const;
-
-function slice(table: string, key: string, owner = 'group_no'): string {
+function slice(table: string, key: string, owner: string): string {
   return `DELETE FROM ${table} WHERE (${key}) IN (
     SELECT ${key} FROM ${table} WHERE ${owner} = ?1 LIMIT ${PURGE_ROWS})`;
 }
@@ -45,9 +36,7 @@ export class Purge {
     const { prepare } = connection;
     this.#conversations = new ConversationPurge(connection);
     this.#ofGroup = OF_GROUP.map((sql) => prepare(sql));
-    this.#others = OF_PROJECT.map(([table, key]) =>
-      prepare(slice(table, `project_no, ${key}`, 'project_no')),
-    );
+    this.#others = TABLES_OF_PROJECT.map(([table, key]) => prepare(slice(table, key, 'project_no')));
     this.#statements = {
       nextProject: prepare<[projectNo: number]>('SELECT project_no FROM deleted_projects LIMIT 1'),
       nextGroup: prepare<[groupNo: number]>('SELECT group_no FROM groups WHERE project_no = ? LIMIT 1'),
