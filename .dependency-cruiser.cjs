@@ -12,9 +12,40 @@ const streamRules = streamFolders.slice(0, -1).map((folder, index) => ({
   to: { path: `^${server}/realtime/(${streamFolders.slice(index + 1).join('|')})` },
 }));
 
+/**
+ * The folders of the server in layers, the lowest first. A folder imports folders of the layers before its own, types included.
+ * The folders of one layer do not import each other.
+ */
+const layers = [
+  ['values', 'concurrency', 'metrics', 'tracing'],
+  ['redis'],
+  ['store', 'presence', 'broker'],
+  ['core', 'wire'],
+  ['config', 'auth', 'webhooks', 'realtime'],
+  ['http'],
+  ['api-description'],
+  ['cli'],
+];
+const layerRules = layers.flatMap((layer, index) =>
+  layer.map((folder) => ({
+    name: `folders-import-downwards-${folder}`,
+    severity: 'error',
+    from: { path: `^${server}/${folder}/` },
+    to: {
+      path: [
+        `^${server}/(${layers.slice(index).flat().join('|')})/`,
+        // The files at the top put the folders together. The command line calls them; the application is given their services.
+        ...(folder === 'cli' ? [] : [`^${server}/[a-z-]+\\.ts$`]),
+      ],
+      pathNot: [`^${server}/${folder}/`, ...(folder === 'http' ? [`^${server}/services\\.ts$`] : [])],
+    },
+  })),
+);
+
 module.exports = {
   forbidden: [
     ...streamRules,
+    ...layerRules,
     {
       name: 'no-cycles',
       severity: 'error',
@@ -56,34 +87,11 @@ module.exports = {
       to: { pathNot: '^(packages/(react/src|client/src/index\\.ts$)|node_modules/(@types/)?react/)' },
     },
     {
-      name: 'core-knows-no-engine-and-no-http',
-      comment: 'The rules are written once for all engines; they import the types of the ports.',
+      name: 'foundations-stand-alone',
+      comment: 'Every folder uses them; they do not depend on Rollcall.',
       severity: 'error',
-      from: { path: `^${server}/core/` },
-      to: {
-        path: `^(${server}/(http|wire|api-description|realtime|webhooks|cli|auth|config|redis|[a-z-]+\\.ts|(store|presence|broker)/(?!ports/)[a-z-]+/)|node_modules/find-my-way)`,
-      },
-    },
-    {
-      name: 'concurrency-stands-alone',
-      comment: 'Mutex, semaphore, batcher and worker pool do not depend on Rollcall.',
-      severity: 'error',
-      from: { path: `^${server}/concurrency/` },
-      to: { path: '^packages/', pathNot: `^${server}/concurrency/` },
-    },
-    {
-      name: 'metrics-stand-alone',
-      comment: 'Every folder counts with them.',
-      severity: 'error',
-      from: { path: `^${server}/metrics/` },
-      to: { path: '^packages/', pathNot: `^${server}/metrics/` },
-    },
-    {
-      name: 'tracing-stands-alone',
-      comment: 'Requests, stores, Redis and webhooks are traced with it.',
-      severity: 'error',
-      from: { path: `^${server}/tracing/` },
-      to: { path: '^packages/', pathNot: `^${server}/tracing/` },
+      from: { path: `^${server}/(concurrency|metrics|tracing)/` },
+      to: { path: '^packages/', pathNot: `^${server}/$1/` },
     },
     {
       name: 'opentelemetry-is-loaded-on-demand',
@@ -126,30 +134,10 @@ module.exports = {
       },
     },
     {
-      name: 'http-knows-no-api-description',
-      comment: 'It is built from the operations.',
-      severity: 'error',
-      from: { path: `^${server}/http/` },
-      to: { path: `^${server}/api-description/` },
-    },
-    {
-      name: 'realtime-knows-no-http',
-      severity: 'error',
-      from: { path: `^${server}/realtime/` },
-      to: { path: `^${server}/(http|auth|cli|config)/` },
-    },
-    {
-      name: 'webhooks-know-no-http-of-ours',
-      comment: 'They are given what to send; the operations call them.',
-      severity: 'error',
-      from: { path: `^${server}/webhooks/` },
-      to: { path: `^${server}/(http|auth|cli|config|realtime)/` },
-    },
-    {
       name: 'only-wiring-names-drivers',
       severity: 'error',
-      from: { path: `^${server}/`, pathNot: `^${server}/(wiring\\.ts|(store|presence|broker)/)` },
-      to: { path: `^${server}/(store|presence|broker)/(?!ports/)[a-z-]+/` },
+      from: { path: `^${server}/`, pathNot: `^${server}/(wiring\\.ts|(store|presence|broker|redis)/)` },
+      to: { path: `^${server}/(redis/|(store|presence|broker)/(?!ports/)[a-z-]+/)` },
     },
     {
       name: 'values-stand-alone',
@@ -157,12 +145,6 @@ module.exports = {
       severity: 'error',
       from: { path: `^${server}/values/` },
       to: { pathNot: `^${server}/values/` },
-    },
-    {
-      name: 'http-and-auth-know-no-command-line',
-      severity: 'error',
-      from: { path: `^${server}/(http|auth|store|presence|broker)/` },
-      to: { path: `^${server}/cli/` },
     },
     {
       name: 'sources-import-no-tests',

@@ -32,7 +32,7 @@
  * - **Atomic.** Each method is one atomic step. Two racing updates leave the result of one of their orders.
  * - **Cost.** A reading costs what its answer has and the depth of an index, not what else is in the group. The cost of a
  *   write does not grow with the number of present users. No reading is unbounded: see {@link PresentUsers}.
- * - **Memberships.** Eligibility is not checked here; readers filter by `Store.presentable`. A presence belongs to the
+ * - **Memberships.** Eligibility is not checked here; readers filter by `Store.eligibility.filter`. A presence belongs to the
  *   membership for which it was set, named by its incarnation, and all presences of a user in a group belong to one
  *   membership: a `set` for another membership ends the presences of the earlier one in the same atomic step, each with a
  *   `departed` event. So presence of an ended membership is never shown for a new one, even when the engine could not be reached
