@@ -61,6 +61,25 @@ describe('several announcements of one client, on a server', () => {
         assert.deepEqual(await locations(rollcall), []);
       }));
 
+    test(`a user whose page shows another route in StrictMode is never absent in between, ${where}`, () =>
+      withClient(async (rollcall) => {
+        const first = rollcall.presence.announce(options);
+        await isPresent(rollcall);
+        const events = rollcall.presence.watch({ groupID: 'g' });
+        await events.next();
+        const left = first.leave();
+        void rollcall.presence.announce({ ...options, location: B }).leave();
+        const second = rollcall.presence.announce({ ...options, location: B });
+        await left;
+        const { value: event } = await events.next();
+        assert.deepEqual(event, {
+          ...{ type: 'arrived', id: 'ada', location: B },
+          ...('exclusiveWithin' in region && { from: A }),
+        });
+        assert.deepEqual(await locations(rollcall), [B]);
+        await second.leave();
+      }));
+
     test(`a user is present until the last of two announcements of a location has left, ${where}`, () =>
       withClient(async (rollcall) => {
         const first = rollcall.presence.announce(options);

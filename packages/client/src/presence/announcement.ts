@@ -109,7 +109,9 @@ export class Announcement {
     if (!this.#isLeaving) {
       this.#isLeaving = true;
       this.#failures = 0;
-      this.renew();
+      this.#isStale = true;
+      // What is announced in the same task arrives first, so that a user who goes to another page is never absent in between.
+      queueMicrotask(() => this.#start());
     }
     await this.ended;
   }
@@ -134,6 +136,10 @@ export class Announcement {
    */
   renew(): void {
     this.#isStale = true;
+    this.#start();
+  }
+
+  #start(): void {
     if (!this.#isSending && !this.#isOver) void this.#run();
   }
 
@@ -159,9 +165,12 @@ export class Announcement {
 
   /** First presence, then absence, so that a user who moves is never absent in between. */
   #send(): Promise<void> {
+    const isArriving = this.wanted !== null;
     return this.#shared.runExclusive(async (options) => {
-      this.#isStale = false;
       const { wanted } = this;
+      // It left while it waited. Its absence is sent after what was announced meanwhile.
+      if (isArriving && wanted === null) return;
+      this.#isStale = false;
       if (wanted !== null) await this.#shared.arrive(this, wanted, options);
       // If it left meanwhile, its absence is sent next.
       if (this.wanted === null) this.#isStale = false;
