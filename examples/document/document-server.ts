@@ -8,6 +8,7 @@ import { signClientToken, signProjectToken } from '../../packages/client/src/ser
 import { avatar, PEOPLE } from './people.ts';
 
 export const GROUP = 'aurora';
+const REPOSITORY = new URL('../..', import.meta.url).pathname;
 /** An application has the packages from npm; here it has their sources. */
 const alias = {
   '@rollcall/client': new URL('../../packages/client/src/index.ts', import.meta.url).pathname,
@@ -26,19 +27,23 @@ export interface DocumentServer {
   close(): Promise<void>;
 }
 
-/** Listens on a local port (0: a free one), connects to a Rollcall that allows its origin, and creates its users there. */
+/**
+ * Listens on a local port (0: a free one), connects to a Rollcall that allows its origin, and creates its users there.
+ * @param root the folder of the application
+ */
 export async function startDocument(
   port: number,
   connect: (origin: string) => Promise<Service>,
+  root = import.meta.dirname,
 ): Promise<DocumentServer> {
   const server = createServer();
   const vite = await createVite({
     configFile: false,
-    root: import.meta.dirname,
+    root,
     logLevel: 'error',
     plugins: [react()],
     resolve: { alias, dedupe: ['react'] },
-    server: { middlewareMode: true, hmr: { server } },
+    server: { middlewareMode: true, hmr: { server }, fs: { allow: [REPOSITORY, root] } },
   });
   await new Promise<void>((resolve, reject) => server.on('error', reject).listen(port, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

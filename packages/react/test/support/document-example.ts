@@ -1,5 +1,5 @@
 /** The document example, on a server whose clock a test moves. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -23,6 +23,8 @@ const SWEEP_EVERY_MS = 1_000;
 /** High enough to show all sections: in a smaller window a click may scroll the page, and so move the reader twice. */
 const WHOLE_PAGE = { width: 1280, height: 1200 };
 
+const EXAMPLE = join(import.meta.dirname, '../../../../examples/document');
+
 /** How a page reaches the server. */
 export type Way = 'through a socket' | 'without WebSocket';
 
@@ -42,10 +44,26 @@ export interface Example {
   ): Promise<void>;
 }
 
-/** Starts it before the tests of the calling file, and stops it after. */
-export const oneExample = () => suiteResource<Example>(withExample);
+/** Starts it before the tests of the calling file, and stops it after. `root`: the folder of the application. */
+export const oneExample = (root?: Promise<string>) =>
+  suiteResource<Example>(async (use) => withExample(await root, use));
 
-async function withExample(use: (example: Example) => Promise<void>): Promise<void> {
+/** Copies the application to a folder of this directory, where tests edit it. Returns the folder. */
+export async function copyApplication(directory: string): Promise<string> {
+  const root = join(directory, 'document');
+  await mkdir(root);
+  for (const name of ['index.html', 'src'])
+    await cp(join(EXAMPLE, name), join(root, name), { recursive: true });
+  await symlink(join(EXAMPLE, '../../node_modules'), join(directory, 'node_modules'));
+  // Vite stores the dependencies that it bundles beside it: the copy's are bundled for other paths.
+  await writeFile(join(root, 'package.json'), '{"type": "module"}');
+  return root;
+}
+
+async function withExample(
+  root: string | undefined,
+  use: (example: Example) => Promise<void>,
+): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'rollcall-example-'));
   // Only tests move the clock, so no presence expires: every departure was sent, or is of a page that was left.
   const clock = new MovedClock(Date.now() + AHEAD_MS);
@@ -54,11 +72,15 @@ async function withExample(use: (example: Example) => Promise<void>): Promise<vo
   try {
     const { projectId: projectID = '', projectSecret: secret = '' } = testSettings(dataDir);
     const sign = { projectID: projectID ?? '', secret: secret ?? '' };
-    document = await startDocument(0, async (corsOrigins) => {
-      const silent = { clock, log: pino({ level: 'silent' }), announce: () => {} };
-      running = await start(testSettings(dataDir, { corsOrigins }), silent);
-      return { url: running.url, ...sign };
-    });
+    document = await startDocument(
+      0,
+      async (corsOrigins) => {
+        const silent = { clock, log: pino({ level: 'silent' }), announce: () => {} };
+        running = await start(testSettings(dataDir, { corsOrigins }), silent);
+        return { url: running.url, ...sign };
+      },
+      root,
+    );
     const { url } = running as unknown as RunningServer;
     const rollcall = new Rollcall({ url, token: () => signProjectToken(sign) });
     await use(exampleOf(document.url, url, rollcall, clock));
