@@ -168,7 +168,7 @@ describe('rollcall migrate-store', () => {
       assert.equal(read.entries.length, 2, 'the user set deleted is not shown');
       const { records } = await migrate(from, to);
       assert.deepEqual(records, {
-        ...{ customers: 1, projects: 2, sessions: 2, users: 4, groups: 2 },
+        ...{ service_keys: 1, customers: 1, projects: 2, sessions: 2, webhooks: 0, users: 4, groups: 2 },
         ...{ memberships: 4, durable_presence: 4, threads: 2, participants: 2, messages: 3 },
       });
       assert.deepEqual(await exportedBy(to), await exportedBy(from));
@@ -215,11 +215,11 @@ describe('rollcall migrate-store', () => {
       const args = ['migrate-store', ...flagsOf('from', from), ...flagsOf('to', to)];
       assert.match(
         await rollcallOk([...args, '--dry-run']),
-        /^Dry run: nothing was changed\.\ncustomers +1\n/,
+        /^Dry run: nothing was changed\.\nservice keys +1\ncustomers +1\n/,
       );
       assert.match(
         await rollcallOk(args),
-        /^customers +1\n(?:.*\n)*memberships +1\ndurable presence +0\nthreads +1\nparticipants +1\nmessages +1\n[\d.]+ s\n$/,
+        /^service keys +1\ncustomers +1\n(?:.*\n)*webhooks +1\n(?:.*\n)*memberships +1\ndurable presence +0\nthreads +1\nparticipants +1\nmessages +1\n[\d.]+ s\n$/,
       );
       assert.deepEqual(await exportedBy(to), await exportedBy(from));
     }));

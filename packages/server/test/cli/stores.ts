@@ -31,7 +31,7 @@ export const exportedBy = (settings: StoreSettings): Promise<string[]> =>
     return rows.map((record) => JSON.stringify(Object.entries(record).sort())).sort();
   });
 
-/** A store with a customer, a project `p`, a session, a user `ann` with preferences, a group, and a thread with a message. */
+/** A store with a customer, a project `p`, a session, a webhook, a user `ann` with preferences, a group, and a message. */
 export const makeSmallStore = (settings: StoreSettings): Promise<void> =>
   withOpenStore(settings, async (store) => {
     await store.sessions.serviceKey();
@@ -41,6 +41,13 @@ export const makeSmallStore = (settings: StoreSettings): Promise<void> =>
     assert.ok(made.kind === 'created');
     const { key } = made.project;
     await store.sessions.create(key, { id: 's', expiresAt: 1 }, CONTEXT);
+    const webhook = {
+      url: 'https://receiver.invalid/',
+      status: 'paused',
+      secret: 'secret of w',
+      start: null,
+    } as const;
+    await store.webhooks.put(key, 'w', webhook, 1, CONTEXT);
     await store.users.put(key, 'ann', {}, { now: 1, revision: 'r', ...BY_TEST });
     await store.preferences.put(key, 'ann', { sendViaEmail: false }, CONTEXT);
     await store.groups.put(key, 'g', { name: 'G', members: ['ann'] }, CONTEXT);
@@ -50,7 +57,7 @@ export const makeSmallStore = (settings: StoreSettings): Promise<void> =>
 
 /** What a transfer of the small store counts. */
 export const SMALL_COUNTS = {
-  ...{ customers: 1, projects: 1, sessions: 1, users: 1, groups: 1 },
+  ...{ service_keys: 1, customers: 1, projects: 1, sessions: 1, webhooks: 1, users: 1, groups: 1 },
   ...{ memberships: 1, durable_presence: 0, threads: 1, participants: 1, messages: 1 },
 };
 

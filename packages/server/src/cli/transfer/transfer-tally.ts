@@ -2,11 +2,13 @@ import type { RecordType, TransferRecord } from '../../store/transfer-records.ts
 import { amount } from '../amount.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
 
-/** The counted types of records, by the names that scripts and people read. */
-const NAMES: Readonly<Partial<Record<RecordType, string>>> = {
+/** The types of records, by the names that scripts and people read. */
+const NAMES: Readonly<Record<RecordType, string>> = {
+  service_key: 'service_keys',
   customer: 'customers',
   project: 'projects',
   session: 'sessions',
+  webhook: 'webhooks',
   user: 'users',
   group: 'groups',
   members: 'memberships',
@@ -40,7 +42,6 @@ export class TransferTally {
 
   #count(record: TransferRecord): void {
     const name = NAMES[record.type];
-    if (name === undefined) return;
     const amount = record.type === 'members' ? record.users.length : 1;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + amount);
   }
