@@ -14,7 +14,7 @@ const RETRYABLE_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 const TOKEN_CODES = /_token$|_authorization_header$/;
 
 /** The fields of an error besides its code and message. */
-export interface ErrorDetails {
+interface ErrorDetails {
   readonly status?: number;
   readonly requestId?: string | null;
   readonly retryAfterMs?: number | undefined;

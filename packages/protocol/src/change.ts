@@ -4,7 +4,7 @@ import { flag, list, maybe, meaning, object, oneOf, type Static, text, textOrNul
 import { Id, Timestamp } from './values.ts';
 
 /** The types of changes, by what a change of the type names. `…Fields`: also the fields that changed. */
-export const CHANGE_TYPES_BY_SHAPE = {
+const CHANGE_TYPES_BY_SHAPE = {
   user: ['user.created', 'user.deactivated', 'user.activated', 'user.removed'],
   userFields: ['user.updated', 'preferences.updated'],
   group: ['group.created', 'group.deactivated', 'group.activated', 'group.removed'],

@@ -43,7 +43,7 @@ const TextNode = {
 };
 
 /** For the API description; {@link contentErrors} checks nodes. */
-export const ContentText = exactly(TextNode, { 'x-meaning': 'A text in the content of a message.' });
+const ContentText = exactly(TextNode, { 'x-meaning': 'A text in the content of a message.' });
 
 /** The fields of each type of node besides `type` and `children`. */
 const ATTRIBUTES = {

@@ -8,7 +8,7 @@ const newest = 'The newest messages, the oldest of them first.';
 const older = 'The older ones: pass its token as `token`, with `order=descending`.';
 const threadMeaning = 'The thread.';
 
-export const MessagesSnapshotEvent = object(
+const MessagesSnapshotEvent = object(
   {
     thread: meaning(Thread, threadMeaning),
     messages: meaning(list(Message), newest),
@@ -18,7 +18,7 @@ export const MessagesSnapshotEvent = object(
 );
 
 /** The same as a client token reads it. */
-export const ClientMessagesSnapshotEvent = object(
+const ClientMessagesSnapshotEvent = object(
   {
     thread: meaning(ClientThread, threadMeaning),
     messages: meaning(list(Message), newest),
@@ -27,7 +27,7 @@ export const ClientMessagesSnapshotEvent = object(
   { 'x-meaning': 'A thread and its newest messages. It replaces what earlier events said.' },
 );
 
-export const AppendedEvent = object(
+const AppendedEvent = object(
   {
     id: meaning(Id, 'The ID of the message.'),
     text: meaning(text(), 'The text to add at the end of its markdown node.'),
@@ -36,7 +36,7 @@ export const AppendedEvent = object(
   { 'x-meaning': 'A text was appended to a message.' },
 );
 
-export const RemovedEvent = object(
+const RemovedEvent = object(
   { id: meaning(Id, 'The ID of the thread or message.') },
   { 'x-meaning': 'A thread or message is gone, or a thread is not within the filter any more.' },
 );

@@ -3,7 +3,7 @@
  * (a test compares the page with the table).
  */
 
-export interface ErrorRow {
+interface ErrorRow {
   /** The HTTP status of the code, unless the situation has its own (404, 405, 412, 413, 429, 503). */
   readonly status: number;
   /** Whether the same request can succeed later. */

@@ -15,7 +15,7 @@ export class JsonObjectError extends Error {}
  * Represents a number that a double cannot (`1e400`, 2^53 + 1). No schema accepts it, and serialising it
  * throws, so it is never stored.
  */
-export class InexactNumber {
+class InexactNumber {
   readonly source: string;
   constructor(source: string) {
     this.source = source;

@@ -22,7 +22,7 @@ export interface OptionalSchema<T = unknown> extends Schema<T> {
   readonly [optional]: true;
 }
 
-export type Properties = Readonly<Record<string, Schema>>;
+type Properties = Readonly<Record<string, Schema>>;
 
 type OptionalKey<P extends Properties> = { [K in keyof P]: P[K] extends OptionalSchema ? K : never }[keyof P];
 /** Merges an intersection into one object type. Conditional, so that the compiler shows the properties, not `Flat<…>`. */

@@ -41,7 +41,7 @@ export interface PresenceOptions extends PresenceFilter {
   readonly groupID?: string | undefined;
 }
 
-export const NOTHING_READ: GroupPresence = { users: [], error: null, isLoading: true };
+const NOTHING_READ: GroupPresence = { users: [], error: null, isLoading: true };
 
 /** The presence of a group, from one stream for all components that show it. */
 export function presenceStore(

@@ -55,7 +55,7 @@ const threadsStore = (client: RollcallClient, options: ThreadsOptions): LiveStor
 const activityOf = (thread: ViewerThread) => thread.lastMessageTimestamp ?? thread.createdTimestamp;
 
 /** The state after an event of the stream. A pure function. */
-export function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState {
+function threadsAfter(state: ThreadsState, event: ThreadsEvent<ViewerThread>): ThreadsState {
   if (event.type === 'snapshot') {
     return { threads: event.threads, isLoading: false, error: null, token: event.pagination.token };
   }

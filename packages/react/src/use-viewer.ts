@@ -15,7 +15,7 @@ export interface ViewerState {
 const UNREAD: ViewerState = { viewer: null, error: null };
 
 /** The store of a client's viewer. It is read once, and again when it is used after it was not. */
-export const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
+const viewerStore = (client: RollcallClient): LiveStore<ViewerState> =>
   storeOf<ViewerState>(client, ['viewer'], UNREAD, (set, signal) =>
     client.viewer({ signal }).then(
       (viewer) => {

@@ -41,7 +41,7 @@ export interface Outgoing {
   readonly anonymous?: boolean;
 }
 
-export interface Incoming {
+interface Incoming {
   readonly status: number;
   readonly headers: Headers;
   /** The parsed body; null when it is empty. */

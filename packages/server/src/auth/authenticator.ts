@@ -49,8 +49,6 @@ export function createAuthenticator({ store, broker, clock }: Parts) {
      * @throws ServiceError 401 with the code of the contract's section 7 (a rejection)
      */
     authenticate: data.authenticate,
-    /** The caller of a data endpoint, where {@link authenticate} answers at once. */
-    known: data.known,
     /**
      * The caller of `/v1/client`, which only a client token opens. Answers at once like {@link authenticate}.
      * @throws ServiceError 401; 400 when `user_details` of the token does not fit (a rejection)
@@ -94,7 +92,6 @@ function cached<C extends object, V extends Verified<C> = Verified<C>>(
     header === undefined ? undefined : cache.find(header, clock.now());
 
   return {
-    known,
     authenticate: (header: string | undefined): C | Promise<C> => known(header) ?? verify(header),
     resolve: verified,
     clear: () => cache.clear(),

@@ -16,26 +16,26 @@ import type { Metric } from '../metrics/metric.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 
 /** A project's credentials changed: renamed, secret rotated, deleted. */
-export interface ProjectChanged {
+interface ProjectChanged {
   readonly type: 'project';
   readonly projectId: string;
 }
 
 /** An access token was revoked. */
-export interface SessionRevoked {
+interface SessionRevoked {
   readonly type: 'session';
   readonly sessionId: string;
 }
 
 /** Users may have lost the right to be present in a group, and to read it; null for all users of the project. */
-export interface EligibilityChanged {
+interface EligibilityChanged {
   readonly type: 'eligibility';
   readonly project: ProjectKey;
   readonly userIds: readonly string[] | null;
 }
 
 /** A thread was created, changed or removed, or its messages were. */
-export interface ConversationChanged {
+interface ConversationChanged {
   readonly type: 'conversation';
   readonly project: ProjectKey;
   readonly groupId: string;
@@ -52,7 +52,7 @@ export interface ProfilesChanged {
 }
 
 /** Changes of a project were recorded, up to this position. */
-export interface ChangesRecorded {
+interface ChangesRecorded {
   readonly type: 'changes';
   readonly project: ProjectKey;
   readonly position: number;

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 
 /** How far a command is. */
-export interface Progress {
+interface Progress {
   /** The progress so far, in words. */
   readonly state: string;
   /** From 0 to 1; null where the end is not known. */

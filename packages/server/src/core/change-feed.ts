@@ -14,7 +14,7 @@ const RECORDS_AT_ONCE = 500;
 const CHUNKS_AT_ONCE = 4;
 
 /** A change that a reader asks for. */
-export interface FoundChange {
+interface FoundChange {
   readonly id: string;
   readonly record: ChangeRecord;
   readonly change: Change;
