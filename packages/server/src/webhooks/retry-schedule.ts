@@ -1,3 +1,5 @@
+import { retryAfterMs } from '../values/retry-after.ts';
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -20,16 +22,7 @@ export function repeatAt(now: number, failures: number, retryAfter: string | nul
 
 export const hasFailedLongEnough = (now: number, since: number): boolean => now - since >= FAILING_AFTER;
 
-/** A date of HTTP begins with a day of the week and has a time. `Date.parse` alone takes `-5` and `soon 1` for dates too. */
-const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? .*\d\d:\d\d:\d\d/;
-
-/** `Retry-After` is a number of seconds or a date. Null where it is neither. */
 function requestedDelay(retryAfter: string, now: number): number | null {
-  const text = retryAfter.trim();
-  const delay = /^\d+$/.test(text) ? Number(text) * SECOND : dateOf(text) - now;
-  return Number.isNaN(delay) ? null : Math.min(Math.max(delay, RETRY_AFTER_MIN), RETRY_AFTER_MAX);
+  const delay = retryAfterMs(retryAfter, now);
+  return delay === null ? null : Math.min(Math.max(delay, RETRY_AFTER_MIN), RETRY_AFTER_MAX);
 }
-
-/** The oldest form names no time zone, and is in UTC. */
-const dateOf = (text: string): number =>
-  HTTP_DATE.test(text) ? Date.parse(text.endsWith('GMT') ? text : `${text} GMT`) : Number.NaN;

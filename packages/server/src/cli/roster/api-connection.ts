@@ -1,5 +1,6 @@
 import { setTimeout as passed } from 'node:timers/promises';
 import { parseJson } from '@rollcall/protocol';
+import { retryAfterMs } from '../../values/retry-after.ts';
 import { type Answer, ConnectionError, HttpExchange } from './http-exchange.ts';
 import type { TokenSource } from './token-source.ts';
 
@@ -80,7 +81,7 @@ export class ApiConnection {
       if (!TEMPORARY_STATUSES.has(answer.status)) return { answer };
       return {
         failure: `the server answers ${answer.status} ${reasonOf(answer)}`,
-        pauseMs: retryAfterMs(answer),
+        pauseMs: demandedPauseMs(answer),
       };
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
@@ -137,10 +138,9 @@ function reasonOf({ body }: Answer): string {
   return `${error}: ${message}`;
 }
 
-/** `Retry-After`, in seconds or as a date (RFC 9110, 10.2.3), in milliseconds; null where there is none. */
-function retryAfterMs({ headers }: Answer): number | null {
+/** The pause that `Retry-After` demands, in milliseconds; null where there is none. */
+function demandedPauseMs({ headers }: Answer): number | null {
   const header = headers['retry-after'];
-  if (header === undefined) return null;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), PAUSE_MAX_MS);
+  const ms = header === undefined ? null : retryAfterMs(header, Date.now());
+  return ms === null ? null : Math.min(Math.max(ms, 0), PAUSE_MAX_MS);
 }
