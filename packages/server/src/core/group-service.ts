@@ -1,4 +1,4 @@
-import { type GroupWrite, Name, ValidationErrors } from '@rollcall/protocol';
+import { type GroupWrite, Name } from '@rollcall/protocol';
 import type { GroupRecord, StoredGroupWrite } from '../store/ports/groups.ts';
 import type { Precondition } from '../store/precondition.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +9,7 @@ import type { Writer } from './caller.ts';
 import { groupConditionFailed, groupExists, groupNotFound, unknownUsers } from './errors.ts';
 import { allChunks, CHUNK_ENTRIES, type Chunk } from './paging.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { type ErrorsByStep, validationError } from './validation-error.ts';
+import { type ErrorsByStep, rejectInvalidWrite, requiredToCreate } from './validation-error.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'groups'>;
@@ -18,6 +18,8 @@ interface Parts {
 
 /** A write of a group as it is received; long lists of members are packed. */
 export type GroupInput = Omit<GroupWrite, 'members'> & Pick<StoredGroupWrite, 'members'>;
+
+const REQUIRED = { name: String(Name.description) };
 
 /** The rules of groups. */
 export class GroupService {
@@ -62,29 +64,22 @@ export class GroupService {
         exists: () => groupExists(id),
         stale: () => groupConditionFailed(id),
         unknownUsers: ({ users }) => unknownUsers(users),
-        nameRequired: () => validationError(withName(new ValidationErrors())),
+        nameRequired: () => requiredToCreate(REQUIRED),
       },
     );
     return kind === 'created' ? 'created' : 'updated';
   }
 
-  /**
-   * Rejects a write that does not fit. Whether the name is missing depends on the group being there, and missing comes
-   * before invalid, so the store is read when only values are wrong. A caller who requires the group to be there
-   * (`ifMatch`) is not creating it.
-   */
-  async rejectInvalid(
+  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
+  rejectInvalid(
     project: ProjectKey,
     id: string,
-    hasName: boolean,
+    write: object,
     precondition: Precondition,
     errors: ErrorsByStep,
   ): Promise<never> {
-    const mayCreate = !hasName && precondition.ifMatch === undefined;
-    if (mayCreate && errors.unexpected.count === 0 && !(await this.#parts.store.groups.exists(project, id))) {
-      throw validationError(withName(errors));
-    }
-    throw validationError(errors);
+    const isThere = () => this.#parts.store.groups.exists(project, id);
+    return rejectInvalidWrite(write, REQUIRED, precondition, errors, isThere);
   }
 
   /** Removes the group for good; its users stay. @throws ServiceError `group_not_found`, or a precondition */
@@ -96,10 +91,4 @@ export class GroupService {
       { absent: () => groupNotFound(id), stale: () => groupConditionFailed(id) },
     );
   }
-}
-
-function withName<M extends ErrorsByStep>(errors: M): M {
-  const { description } = Name as { readonly description?: string };
-  errors.missing.add('name', `${description}, to create it`);
-  return errors;
 }

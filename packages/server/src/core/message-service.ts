@@ -24,7 +24,6 @@ import {
   messageNotFound,
   type RejectedWrite,
   rejectedWrite,
-  rejectInvalidWrite,
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
@@ -32,7 +31,7 @@ import { unknownUsers } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { toStoredThread } from './thread-service.ts';
-import { type ErrorsByStep, validationError } from './validation-error.ts';
+import { type ErrorsByStep, rejectInvalidWrite, validationError } from './validation-error.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'messages'>;
@@ -51,7 +50,7 @@ interface AppendResult {
 }
 
 /** The fields without which no message is made. */
-const REQUIRED = ['authorID', 'content'] as const;
+const REQUIRED = { authorID: 'a value', content: 'a value' };
 
 /** The rules of messages. */
 export class MessageService {

@@ -14,14 +14,13 @@ import {
   conversationConditionFailed,
   messageNotFound,
   rejectedWrite,
-  rejectInvalidWrite,
   threadExists,
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
 import { groupNotFound } from './errors.ts';
 import type { StoreWrites } from './store-writes.ts';
-import type { ErrorsByStep } from './validation-error.ts';
+import { type ErrorsByStep, rejectInvalidWrite } from './validation-error.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'threads' | 'groups'>;
@@ -32,7 +31,7 @@ interface Parts {
 type ThreadInput = ThreadWrite & Pick<StoredThreadWrite, 'inGroup'>;
 
 /** The fields without which no thread is made. */
-const REQUIRED = ['groupID', 'name'] as const;
+const REQUIRED = { groupID: 'a value', name: 'a value' };
 
 /** The rules of threads. */
 export class ThreadService {

@@ -1,4 +1,5 @@
-import type { Problem, Problems, ValidationErrors } from '@rollcall/protocol';
+import { type Problem, type Problems, ValidationErrors } from '@rollcall/protocol';
+import type { Precondition } from '../store/precondition.ts';
 import { ServiceError } from './service-error.ts';
 
 /** The three steps of a check; those of a batch come without the class around them. */
@@ -19,6 +20,34 @@ export function validationError(errors: ErrorsByStep): ServiceError {
     return new ServiceError('missing_field', sentence('missing', errors.missing, 'expected '));
   }
   return new ServiceError('invalid_field', sentence('invalid', errors.invalid, 'expected '));
+}
+
+/** The fields without which something is not created, and what is expected of each. */
+type RequiredFields = Readonly<Record<string, string>>;
+
+/** The error of a creation without these fields, which may be invalid in other respects. */
+export function requiredToCreate(fields: RequiredFields, errors: ErrorsByStep = new ValidationErrors()) {
+  for (const [field, expected] of Object.entries(fields))
+    errors.missing.add(field, `${expected}, to create it`);
+  return validationError(errors);
+}
+
+/**
+ * Rejects a write that is invalid. Which fields are missing depends on the resource being there, and missing comes before
+ * invalid, so the store is read when only values are wrong. A caller who requires it to be there (`ifMatch`) is not
+ * creating it.
+ */
+export async function rejectInvalidWrite(
+  write: object,
+  required: RequiredFields,
+  { ifMatch }: Precondition,
+  errors: ErrorsByStep,
+  isThere: () => Promise<boolean>,
+): Promise<never> {
+  const missing = Object.entries(required).filter(([field]) => !Object.hasOwn(write, field));
+  const mayCreate = missing.length > 0 && ifMatch === undefined && errors.unexpected.count === 0;
+  if (mayCreate && !(await isThere())) throw requiredToCreate(Object.fromEntries(missing), errors);
+  throw validationError(errors);
 }
 
 function sentence(step: string, problems: Problems, label: string): string {

@@ -1,4 +1,4 @@
-import { limits, ValidationErrors, WEBHOOK_URL_EXPECTED, type WebhookWrite } from '@rollcall/protocol';
+import { limits, WEBHOOK_URL_EXPECTED, type WebhookWrite } from '@rollcall/protocol';
 import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
@@ -9,12 +9,14 @@ import type { Clock } from './clock.ts';
 import { webhookNotFound } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
-import { type ErrorsByStep, validationError } from './validation-error.ts';
+import { type ErrorsByStep, rejectInvalidWrite, requiredToCreate } from './validation-error.ts';
 import { WebhookFilter } from './webhook-filter.ts';
 import { newWebhookSecret } from './webhook-secret.ts';
 
 /** How many chunks of the record are searched for waiting changes: some 50,000 records. */
 const CHUNKS_SEARCHED = 100;
+
+const REQUIRED = { url: WEBHOOK_URL_EXPECTED };
 
 interface Parts {
   readonly store: Pick<Store, 'webhooks'>;
@@ -101,7 +103,7 @@ export class WebhookService {
         writer,
         {},
         (context) => store.webhooks.put(writer.project, id, stored, most, context),
-        { urlRequired: () => validationError(withUrl(new ValidationErrors())), full },
+        { urlRequired: () => requiredToCreate(REQUIRED), full },
       );
       return { kind: kind === 'created' ? 'created' : 'updated', secret };
     } catch (error) {
@@ -110,17 +112,10 @@ export class WebhookService {
     }
   }
 
-  /** Rejects a write that does not fit: whether the URL is missing depends on the webhook being there, and missing comes first. */
-  async rejectInvalid(
-    project: ProjectKey,
-    id: string,
-    hasUrl: boolean,
-    errors: ErrorsByStep,
-  ): Promise<never> {
-    const mayCreate = !hasUrl && errors.unexpected.count === 0;
-    if (mayCreate && (await this.#parts.store.webhooks.find(project, id)) === null)
-      throw validationError(withUrl(errors));
-    throw validationError(errors);
+  /** Rejects a write that is invalid: see `rejectInvalidWrite`. */
+  rejectInvalid(project: ProjectKey, id: string, write: object, errors: ErrorsByStep): Promise<never> {
+    const isThere = async () => (await this.#parts.store.webhooks.find(project, id)) !== null;
+    return rejectInvalidWrite(write, REQUIRED, {}, errors, isThere);
   }
 
   async rotateSecret(writer: Writer, id: string): Promise<RotatedSecret> {
@@ -199,8 +194,3 @@ const tooManyWebhooks = () =>
     'invalid_request',
     `the project has ${limits.WEBHOOKS_MAX} webhooks, which is the most: delete one first`,
   );
-
-function withUrl<M extends ErrorsByStep>(errors: M): M {
-  errors.missing.add('url', `${WEBHOOK_URL_EXPECTED}, to create it`);
-  return errors;
-}

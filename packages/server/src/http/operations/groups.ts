@@ -124,8 +124,7 @@ const putGroup = operation('PUT /v1/groups/:id', {
     group_already_exists: 'The group exists, and the request has `If-None-Match: *`.',
   },
   rejectInvalid({ caller, pathId, body, headers }, errors, { groups }) {
-    const hasName = Object.hasOwn(body, 'name');
-    return groups.rejectInvalid(caller.project, pathId, hasName, precondition(headers), errors);
+    return groups.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
   },
   async handle({ writer, pathId, body, headers, groupNoun }, { groups }) {
     const change = body as GroupInput;

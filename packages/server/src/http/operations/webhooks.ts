@@ -133,9 +133,8 @@ A webhook that is set \`active\` goes on where it stopped. Types that change are
   },
   statuses: { 410: GONE },
   rule: checkWrite,
-  rejectInvalid({ caller, pathId, body }, found, { webhooks }) {
-    return webhooks.rejectInvalid(caller.project, pathId, Object.hasOwn(body, 'url'), found);
-  },
+  rejectInvalid: ({ caller, pathId, body }, errors, { webhooks }) =>
+    webhooks.rejectInvalid(caller.project, pathId, body, errors),
   async handle(exchange, { webhooks, webhookDeliveries }) {
     const { writer, pathId, body } = exchange;
     const { after = LATEST, ...write } = body;
