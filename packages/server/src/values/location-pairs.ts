@@ -1,5 +1,5 @@
-import type { Json } from '../values/json.ts';
-import type { LocationFilter } from '../values/location-filter.ts';
+import type { Json } from './json.ts';
+import type { LocationFilter } from './location-filter.ts';
 
 /** One `"key":"value"` of a canonical location text; a quote within a string has a backslash before it. */
 const PAIR = /"[^"\\]*(?:\\.[^"\\]*)*":"[^"\\]*(?:\\.[^"\\]*)*"/g;

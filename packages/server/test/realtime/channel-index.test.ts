@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { canonicalLocation } from '@rollcall/protocol';
-import { locationTest } from '../../src/presence/location-pairs.ts';
 import { ChannelIndex } from '../../src/realtime/channels/channel-index.ts';
 import type { LocationFilter } from '../../src/values/location-filter.ts';
+import { locationTest } from '../../src/values/location-pairs.ts';
 import { Random } from '../sim/random.ts';
 
 const channelOf = (location: LocationFilter) => ({ view: { filter: { location } } });

@@ -1,5 +1,5 @@
 import type { Json } from '../../values/json.ts';
-import { pairsOf } from '../location-pairs.ts';
+import { pairsOf } from '../../values/location-pairs.ts';
 
 /** The pairs of a location as numbers, for an index (FNV-1a, 32 bits, each once). Different pairs may share one. */
 export function fingerprintsOf(location: Json): number[] {

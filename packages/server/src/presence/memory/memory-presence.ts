@@ -1,6 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { locationTest } from '../location-pairs.ts';
 import {
   type ConnectionScope,
   type Expiry,

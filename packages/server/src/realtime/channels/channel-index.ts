@@ -1,5 +1,5 @@
-import { cachedPairsOf, pairsOf } from '../../presence/location-pairs.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
+import { cachedPairsOf, pairsOf } from '../../values/location-pairs.ts';
 
 interface Filtered {
   readonly view: { readonly filter: { readonly location: LocationFilter } };

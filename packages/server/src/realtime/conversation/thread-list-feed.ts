@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import { Repeated } from '../../concurrency/repeated.ts';
 import { slices } from '../../core/slices.ts';
 import type { ThreadFilter, ThreadPage, ThreadRecord } from '../../store/ports/threads.ts';
 import type { Revision } from '../../store/precondition.ts';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import {
   type EventPosition,
@@ -44,6 +44,7 @@ interface ListEvent {
  */
 export class ThreadListFeed extends ConversationFeed {
   readonly #filter: ThreadFilter;
+  readonly #passes: (thread: ThreadRecord) => boolean;
   readonly #listName: readonly (string | number)[];
   readonly #beginComparison: () => Promise<void>;
   /** With the revision that the thread had before, or null where it is sent in any case. */
@@ -65,6 +66,7 @@ export class ThreadListFeed extends ConversationFeed {
   ) {
     super(project, { epoch: newEpoch(), position: 0 }, parts);
     this.#filter = filter;
+    this.#passes = threadTest(filter);
     this.#listName = listName;
     this.#beginComparison = beginComparison;
   }
@@ -150,7 +152,7 @@ export class ThreadListFeed extends ConversationFeed {
   async #find(threadId: string, viewer: string | null): Promise<ThreadRecord | null> {
     const { store, reads } = this.parts;
     const thread = await reads.run(this.project, () => store.threads.find(this.project, threadId, viewer));
-    return thread !== null && passes(thread, this.#filter) ? thread : null;
+    return thread !== null && this.#passes(thread) ? thread : null;
   }
 
   /** Adds an event, unless the thread is as it was sent, or was never within the filter. */
@@ -279,12 +281,11 @@ export class ThreadListFeed extends ConversationFeed {
 
 const newEpoch = () => randomBytes(8).toString('hex');
 
-/** Whether the filter shows the thread. */
-function passes(thread: ThreadRecord, { groupId, location, resolved }: ThreadFilter): boolean {
-  if (thread.groupId !== groupId || (resolved !== null && resolved !== (thread.resolvedAt !== null)))
-    return false;
-  if (location === null) return true;
-  if (thread.location === null) return false;
-  if (!location.partial) return thread.location === location.location;
-  return locationMatches(parseJson(thread.location) as Location, parseJson(location.location) as Location);
+/** Whether the filter shows a thread. */
+function threadTest({ groupId, location, resolved }: ThreadFilter): (thread: ThreadRecord) => boolean {
+  const passes = locationTest(location);
+  return (thread) =>
+    thread.groupId === groupId &&
+    (resolved === null || resolved === (thread.resolvedAt !== null)) &&
+    (location === null || (thread.location !== null && passes(thread.location)));
 }

@@ -1,9 +1,9 @@
 import { compareCodePoints } from '@rollcall/protocol';
 import type { PresenceFilter } from '../../core/presence-reading.ts';
 import { NO_PROFILE } from '../../core/user-profiles.ts';
-import { locationTest } from '../../presence/location-pairs.ts';
 import type { GroupEvent } from '../../presence/presence-store.ts';
 import type { Json } from '../../values/json.ts';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { PresenceEntry } from '../../wire/presenters.ts';
 import { departed, durable, type ReaderEvent } from '../events/reader-event.ts';
 import { type DurableLocation, type DurableLocations, isSameLocation } from './durable-locations.ts';

@@ -1,5 +1,5 @@
-import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { LocationFilter } from '../../values/location-filter.ts';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { ThreadListRequest, ThreadPage } from '../ports/threads.ts';
 import { COUNTED_MAX, SEARCHED_MAX, WORK_MAX } from '../thread-page-bounds.ts';
@@ -119,7 +119,7 @@ function keysOf(filter: LocationFilter): [key: string | null, exact: string | nu
 
 /** Whether a thread that was found by the keys of its pairs has these pairs: keys may be shared. */
 function matching(filter: LocationFilter): (thread: { readonly location: string | null }) => boolean {
-  if (filter === null || !filter.partial) return () => true;
-  const pattern = parseJson(filter.location) as Location;
-  return ({ location }) => locationMatches(parseJson(location as string) as Location, pattern);
+  if (filter === null) return () => true;
+  const passes = locationTest(filter);
+  return ({ location }) => location !== null && passes(location);
 }

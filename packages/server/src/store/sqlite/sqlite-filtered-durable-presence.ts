@@ -1,6 +1,6 @@
-import { type Location, locationMatches, parseJson } from '@rollcall/protocol';
 import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
+import { locationTest } from '../../values/location-pairs.ts';
 import type { PageRequest } from '../../values/page.ts';
 import type { DurablePresence } from '../ports/durable-presence.ts';
 import { type DurableRow, MISMATCHES_BEFORE_SEEK, toDurable } from './sqlite-durable-presence-row.ts';
@@ -57,17 +57,14 @@ export class FilteredDurablePresence {
   constructor(
     statements: LocationStatements,
     groupNo: number,
-    { location, partial }: NonNullable<LocationFilter>,
+    filter: NonNullable<LocationFilter>,
     page: PageRequest,
   ) {
     this.#statements = statements;
     this.#groupNo = groupNo;
     this.#page = page;
-    this.#keys = partial ? pairKeys(location) : [locationKey(location)];
-    const pattern = parseJson(location) as Location;
-    this.#passes = partial
-      ? (candidate) => locationMatches(parseJson(candidate) as Location, pattern)
-      : (candidate) => candidate === location;
+    this.#keys = filter.partial ? pairKeys(filter.location) : [locationKey(filter.location)];
+    this.#passes = locationTest(filter);
   }
 
   read(): DurablePresence[] {
