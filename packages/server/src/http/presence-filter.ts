@@ -1,24 +1,18 @@
-import { canonicalLocation, type Location } from '@rollcall/protocol';
 import type { PresenceFilter } from '../core/presence-reading.ts';
+import { type LocationParameters, locationFilterOf } from './location-parameter.ts';
 import { expansionsOf } from './operations/expand-parameter.ts';
 
 /** The parameters of a filter. */
-interface FilterParameters {
-  readonly location?: Location;
-  readonly partial_match?: boolean;
+interface FilterParameters extends LocationParameters {
   readonly exclude_durable?: boolean;
   readonly expand?: string;
 }
 
 /** What a reading, a stream or a watch shows. */
-export function filterOf({
-  location,
-  partial_match: partial = false,
-  exclude_durable: excludeDurable = false,
-  expand,
-}: FilterParameters): PresenceFilter {
+export function filterOf(query: FilterParameters): PresenceFilter {
+  const { exclude_durable: excludeDurable = false, expand } = query;
   return {
-    location: location === undefined ? null : { location: canonicalLocation(location), partial },
+    location: locationFilterOf(query),
     excludeDurable,
     ...(expand !== undefined && { expand: expansionsOf(expand) }),
   };

@@ -101,6 +101,11 @@ describe('a location in a query', () => {
       }
     });
 
+    test(`${path} answers invalid_field to an array of texts, and names no page token beside it`, async () => {
+      const answer = await read('location=["intro"]&token=of-another-list');
+      assert.doesNotMatch(expectError(answer, 400, 'invalid_field', 'query parameter location'), /token/);
+    });
+
     test(`${path} answers unexpected_field to pairs of another parameter`, async () => {
       for (const name of ['limit[page]', 'place[page]', '__proto__[page]', 'Location[page]', '[page]']) {
         expectError(await read(`${name}=1`), 400, 'unexpected_field', name);

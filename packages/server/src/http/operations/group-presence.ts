@@ -1,7 +1,6 @@
 import {
   exactly,
   Flag,
-  isJsonObject,
   Location,
   limits,
   maybe,
@@ -21,6 +20,7 @@ import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
 import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
+import { hasLocation } from '../location-parameter.ts';
 import { inWordsOf } from '../older-names.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
@@ -192,15 +192,11 @@ function listPresence(
 
 /** The list of a group's presence: a page's token is valid with the same filter only. Null where the location is invalid. */
 export function presenceList(groupId: string, query: GroupPresenceQuery): ListName | null {
-  const { location } = query as { location?: unknown };
-  if (location !== undefined && !isLocation(location)) return null;
+  if (!hasLocation(query)) return null;
   // What is shown is no part of the name, and the query is not validated yet.
   const { expand: _expand, ...parameters } = query;
   return ['presence', groupId, JSON.stringify(filterOf(parameters))];
 }
-
-const isLocation = (value: unknown) =>
-  isJsonObject(value) && Object.values(value).every((part) => typeof part === 'string');
 
 /** The entries as JSON, up to and including the one with which they exceed `maxBytes`. */
 function asPage({ entries, last }: PresencePage, maxBytes: number) {
