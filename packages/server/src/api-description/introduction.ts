@@ -58,9 +58,9 @@ another one appear twice or vanish.
 
 ## Concurrency
 
-Reading a user or a group answers an \`ETag\`. Send it back in \`If-Match\` with a write, and the write is answered 412
-when another write was faster. With \`If-None-Match\` a read answers 304 when nothing has changed, and a \`PUT\` with
-\`If-None-Match: *\` only creates.
+The answer of most readings of one resource has an \`ETag\`. Send it back in \`If-Match\` with a write, and the write is
+answered 412 when another write was faster. With \`If-None-Match\` such a reading is 304 when nothing has changed, and a
+\`PUT\` with \`If-None-Match: *\` only creates.
 
 ## Streams and the socket
 

@@ -1,5 +1,7 @@
 /** Health, metrics and the API description. */
+
 import { constant, exactly, list, maybe, meaning, object, oneOf, text } from '@rollcall/protocol';
+import manifest from '../../../package.json' with { type: 'json' };
 import { PORT_NAMES } from '../../core/readiness.ts';
 import { stopping } from '../../core/service-error.ts';
 import { METRICS_TYPE, metricsText } from '../../metrics/metrics-text.ts';
@@ -81,7 +83,7 @@ const openapi = operation('GET /openapi.json', {
   answer: {
     schema: { type: 'object' },
     description: 'An OpenAPI 3.1 document.',
-    example: { openapi: '3.1.1', info: { title: 'Rollcall', version: '0.2.0' }, paths: {} },
+    example: { openapi: '3.1.1', info: { title: 'Rollcall', version: manifest.version }, paths: {} },
   },
   handle: (_exchange, { apiDescription }) => apiDescription.document(),
 });
@@ -96,7 +98,7 @@ const asyncapi = operation('GET /asyncapi.json', {
     description: 'An AsyncAPI 3.0 document.',
     example: {
       asyncapi: '3.0.0',
-      info: { title: 'Rollcall: socket and streams', version: '0.2.0' },
+      info: { title: 'Rollcall: socket and streams', version: manifest.version },
       channels: {},
     },
   },
