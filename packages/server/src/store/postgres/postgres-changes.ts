@@ -165,15 +165,15 @@ export const recorded = (select: string, first: number) => `
     ${INSERT}
     SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, ARRAY[made.text] FROM (${select}) AS made(text) WHERE made.text <> '[]')`;
 
-/** The same of the parts that the parameter after the origin has, an array: see {@link partsOf}. */
-export const recordedParts = (first: number) => `
+/** The same of several parts: `select` gives an array of their texts, null where nothing changed. */
+export const recordedParts = (select: string, first: number) => `
   recorded AS (
     ${INSERT}
-    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, $${first + 3}::text[]
-    WHERE $${first + 3}::text[] <> '{}')`;
+    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, made.texts FROM (${select}) AS made(texts)
+    WHERE made.texts IS NOT NULL)`;
 
 /** The parts in which changes are recorded, as an array of texts. */
-export const partsOf = (changes: readonly Change[]): string =>
+const partsOf = (changes: readonly Change[]): string =>
   textArray(storedParts(changes).map(({ text }) => text));
 
 /** The calls that record changes in a transaction. Single statements record their own changes. */

@@ -10,7 +10,7 @@ import type { ConditionalContext, WriteContext } from '../write-context.ts';
 import type { Call } from './connections/postgres-connection.ts';
 import type { Attempt, PostgresDatabase, WriteTarget } from './connections/postgres-database.ts';
 import { originOf, recorded, textOfChanges, updateChanges } from './postgres-changes.ts';
-import { writeMembers } from './postgres-membership-writes.ts';
+import { changeMembersOf, replaceMembers } from './postgres-membership-writes.ts';
 import {
   ALIVE,
   meetsPrecondition,
@@ -33,9 +33,9 @@ export async function putGroup(
   const target = groupRow(project, id);
   if (members === undefined)
     return database.operation((attempt) => putGroupFields(attempt, project, id, fields, context), target);
-  const write = { fields, add: unpackIds(members), remove: 'all others' } as const;
+  const write = { ...fields, members: unpackIds(members) };
   const outcome = await database.operation(
-    (attempt) => writeMembers(attempt, project, id, write, context),
+    (attempt) => replaceMembers(attempt, project, id, write, context),
     target,
   );
   return outcome.kind === 'absent' ? { kind: 'nameRequired' } : outcome;
@@ -48,9 +48,9 @@ export async function changeMembers(
   change: MembershipChange,
   context: ConditionalContext,
 ): Promise<ChangeMembersOutcome> {
-  const write = { fields: {}, add: unpackIds(change.add), remove: unpackIds(change.remove) };
+  const lists = { add: unpackIds(change.add), remove: unpackIds(change.remove) };
   const outcome = await database.operation(
-    (attempt) => writeMembers(attempt, project, id, write, context),
+    (attempt) => changeMembersOf(attempt, project, id, lists, context),
     groupRow(project, id),
   );
   return outcome.kind === 'exists' ? { kind: 'stale' } : outcome;

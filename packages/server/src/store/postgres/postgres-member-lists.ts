@@ -13,16 +13,6 @@ const REMOVE = TABLES_OF_MEMBERSHIP.map(([table]) =>
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id`),
 );
 
-/**
- * What a DELETE needs to remove the rows of several users, a list, in the group $2; and those of the first of the list, whom the
- * planner does not see (see `listIn`): it would plan anew for a user with fewer rows than others.
- */
-export const ofUsers = (table: string, users: string) => `
-  ${table} t USING ${listed('$2::text AS group_id, named.id', `unnest(${users}::text[]) AS named(id)`, 'w')}
-  WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id`;
-export const ofUser = (table: string, users: string) =>
-  `${table} WHERE project_id = $1 AND group_id = $2 AND user_id = (SELECT (${users}::text[])[1])`;
-
 /** SQL that removes durable presence: `rowsOf` says which rows of a table. */
 export const removePresence = (rowsOf: (table: string) => string) => `
   WITH usage AS (DELETE FROM ${rowsOf('durable_usage')}),

@@ -1,6 +1,6 @@
-import { limits, type Status } from '@rollcall/protocol';
+import { type ChangeTypeOf, limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
-import { type Change, membershipChanges, resourceChanges } from '../changes.ts';
+import { membershipChanges, resourceChanges, USERS_PER_CHANGE } from '../changes.ts';
 import {
   type Absent,
   type AlreadyExists,
@@ -12,13 +12,19 @@ import {
 import type { StoredGroupWrite } from '../ports/groups.ts';
 import { preconditionFailure } from '../precondition.ts';
 import type { ConditionalContext, WriteContext } from '../write-context.ts';
-import { type Call, planEachTime, type Row } from './connections/postgres-connection.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
-import { originOf, partsOf, recordedParts } from './postgres-changes.ts';
-import { listIn } from './postgres-lists.ts';
-import { ofUser, ofUsers, PAIRS_AT_ONCE, removePresence } from './postgres-member-lists.ts';
-import { ALIVE, LOCK_GROUP, lockedRevision } from './postgres-row-writes.ts';
+import { originOf, parseChanges, recordedParts, textOfChanges, updateChanges } from './postgres-changes.ts';
+import { listed, listIn } from './postgres-lists.ts';
+import { PAIRS_AT_ONCE, removePresence } from './postgres-member-lists.ts';
+import {
+  ALIVE,
+  LOCK_GROUP,
+  lockedRevision,
+  meetsPrecondition,
+  preconditionParameters,
+} from './postgres-row-writes.ts';
 import { textArray } from './postgres-text.ts';
 
 /** Creates the group, with all its members, where it is not there: another transaction that creates it waits for this one. */
@@ -31,152 +37,187 @@ const CREATE = `
 const isMember = (id: string) =>
   `(SELECT 1 FROM memberships m WHERE m.project_id = $1 AND m.group_id = $2 AND m.user_id = ${id}) IS NOT NULL`;
 
+/** The columns of the group as they will be. */
+const WANTED = `
+  SELECT coalesce($4::text, before.name) AS name, coalesce($5::text, before.status) AS status,
+    coalesce($6::text, before.metadata) AS metadata`;
+
+/** SQL of a query: the changes of members, {@link USERS_PER_CHANGE} users each, of a list (id, position). */
+const memberChanges = (type: ChangeTypeOf<'members'>, list: string, order: number) => `
+  SELECT ${order} AS list, chunk, count(*) AS users,
+    '{"type":"${type}","group":' || to_json($2::text)::text || ',"users":['
+      || string_agg(to_json(id)::text, ',' ORDER BY position) || ']}' AS text
+  FROM (
+    SELECT id, position, (row_number() OVER (ORDER BY position) - 1) / ${USERS_PER_CHANGE} AS chunk FROM ${list}) AS numbered
+  GROUP BY chunk`;
+
 /**
- * Of the users $3: those who are not members yet, how many of them do not exist, the first of those. Locks them one by one
- * in ascending order, so that none is deleted before they are members. The last column has the members who leave, which `leaving`
- * selects.
+ * Writes the group, which a statement before it has locked or made, where that is allowed: its fields $4 to $6, its revision $7,
+ * the users $3 who are not members yet, without the members who leave (`leaving`: IDs), and the record of the changes. $8 to $10
+ * are the precondition, $11 to $13 the origin, $14 the changes of a group that was made. A user who becomes a member is locked, one by one in
+ * ascending order, so that none is deleted before that. (The new members, how many of the users do not exist, the first of those, the
+ * members who leave, the changes of the fields.)
  */
-const readMembers = (leaving: string) => `
-  WITH locked AS MATERIALIZED (
+const write = (leaving: string) => `
+  WITH before AS MATERIALIZED (
+    SELECT revision, name, status, metadata, revision = $7 AS is_made FROM groups WHERE project_id = $1 AND id = $2 AND ${ALIVE}),
+  named AS MATERIALIZED (
     SELECT named.id, named.position, existing.id IS NOT NULL AS is_known FROM (
       SELECT w.id, w.position FROM ${listIn('$3')} WITH ORDINALITY AS w(id, position)
       WHERE NOT ${isMember('w.id')} ORDER BY w.id COLLATE "C") AS named
     LEFT JOIN LATERAL (
-      SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = named.id FOR KEY SHARE) AS existing ON TRUE)
-  SELECT array_to_json(ARRAY(SELECT id FROM locked ORDER BY position)),
-    (SELECT count(*) FROM locked WHERE NOT is_known),
-    array_to_json(ARRAY(SELECT id FROM locked WHERE NOT is_known ORDER BY position LIMIT ${limits.PROBLEMS_NAMED})),
-    array_to_json(ARRAY(${leaving}))`;
+      SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = named.id FOR KEY SHARE) AS existing ON TRUE),
+  leaving AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY id COLLATE "C") AS position FROM (${leaving}) AS l(id)),
+  allowed AS MATERIALIZED (
+    SELECT is_made FROM before
+    WHERE (is_made OR (${meetsPrecondition(8)})) AND NOT EXISTS (SELECT 1 FROM named WHERE NOT is_known)),
+  fields AS MATERIALIZED (
+    SELECT CASE WHEN before.is_made THEN $14::text ELSE ${updateChanges('group', ['name', 'metadata'])} END AS changes
+    FROM before CROSS JOIN LATERAL (${WANTED}) AS t),
+  made AS MATERIALIZED (
+    SELECT 0 AS list, 0 AS chunk, 0 AS users, substr(changes, 2, length(changes) - 2) AS text FROM fields WHERE changes <> '[]'
+    UNION ALL ${memberChanges('member.added', 'named', 1)}
+    UNION ALL ${memberChanges('member.removed', 'leaving', 2)}),
+  parts AS MATERIALIZED (
+    SELECT part, '[' || string_agg(text, ',' ORDER BY list, chunk) || ']' AS text FROM (
+      SELECT made.*, count(*) FILTER (WHERE users = ${USERS_PER_CHANGE}) OVER (
+        ORDER BY list, chunk ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS part FROM made) AS divided
+    WHERE EXISTS (SELECT 1 FROM allowed) GROUP BY part),
+  updated AS (
+    UPDATE groups g SET name = coalesce($4::text, g.name), status = coalesce($5::text, g.status), metadata = coalesce($6::text, g.metadata),
+      revision = $7, member_count = g.member_count + (SELECT count(*) FROM named) - (SELECT count(*) FROM leaving)
+    WHERE g.project_id = $1 AND g.id = $2
+      AND EXISTS (SELECT 1 FROM allowed WHERE NOT is_made) AND EXISTS (SELECT 1 FROM parts)),
+  gone AS (
+    DELETE FROM memberships t
+    USING ${listed('$2::text AS group_id, leaving.id', 'leaving WHERE EXISTS (SELECT 1 FROM allowed)', 'w')}
+    WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id),
+  added AS (
+    INSERT INTO memberships (project_id, group_id, user_id)
+    SELECT $1, $2, id FROM named WHERE EXISTS (SELECT 1 FROM allowed) ORDER BY id COLLATE "C"),
+  ${recordedParts('SELECT array_agg(text ORDER BY part) FROM parts', 11)}
+  SELECT array_to_json(ARRAY(SELECT id FROM named ORDER BY position)),
+    (SELECT count(*) FROM named WHERE NOT is_known),
+    array_to_json(ARRAY(SELECT id FROM named WHERE NOT is_known ORDER BY position LIMIT ${limits.PROBLEMS_NAMED})),
+    array_to_json(ARRAY(SELECT id FROM leaving ORDER BY position)), (SELECT changes FROM fields)`;
 
-/** The members who are not in the list leave. */
-const READ_AND_OTHERS = readMembers(`
+/** The members who are not on the list leave. */
+const REPLACE = write(`
   SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2
   EXCEPT SELECT unnest($3::text[])`);
 
-/** Those of the list $4 who are members leave. */
-const READ_AND_LISTED = readMembers(`
-  SELECT w.id FROM ${listIn('$4')} AS w(id) WHERE ${isMember('w.id')} ORDER BY w.id COLLATE "C"`);
-
-/**
- * Writes the group, which the transaction has locked or made: its fields, the number of its members, which grows by $7 (null: the row
- * stays as it is), without the members $8, with the users $9, none of whom is a member, and the record of the changes.
- */
-const writeSql = (removal: string) => `
-  WITH updated AS (
-    UPDATE groups SET name = coalesce($3::text, name), status = coalesce($4::text, status),
-      metadata = coalesce($5::text, metadata), revision = $6, member_count = member_count + $7::bigint
-    WHERE project_id = $1 AND id = $2 AND $7::bigint IS NOT NULL),
-  gone AS (DELETE FROM ${removal}),
-  added AS (
-    INSERT INTO memberships (project_id, group_id, user_id)
-    SELECT $1, $2, w.id FROM unnest($9::text[]) AS w(id) ORDER BY w.id COLLATE "C"),
-  ${recordedParts(10)}
-  SELECT 1`;
-
-/** What a write removes where users leave, and where at most one leaves. */
-const REMOVAL = {
-  ofMany: {
-    write: planEachTime(writeSql(ofUsers('memberships', '$8'))),
-    presence: planEachTime(removePresence((table) => ofUsers(table, '$3'))),
-  },
-  /** The key is known, so the plans are stored: planning takes longer than running. */
-  ofOne: {
-    write: writeSql(ofUser('memberships', '$8')),
-    presence: removePresence((table) => ofUser(table, '$3')),
-  },
-};
+/** Those of the list $15 who are members leave. */
+const CHANGE = write(`SELECT DISTINCT w.id FROM ${listIn('$15')} AS w(id) WHERE ${isMember('w.id')}`);
 
 type GroupFields = Pick<StoredGroupWrite, 'name' | 'status' | 'metadata'>;
 
-/** A write of a group with lists of members. */
-interface MembersWrite {
-  readonly fields: GroupFields;
-  readonly add: readonly string[];
-  readonly remove: readonly string[] | 'all others';
-}
+export type MembersOutcome = Written | AlreadyExists | Stale | UnknownUsers | Absent;
 
-/** Two round trips: the first changes nothing, but creates a group that is new. `absent` where it has no name for that. */
-export function writeMembers(
+/**
+ * Changes the members of a group that has to be there: one round trip. Durable presence is removed afterwards: a write of
+ * presence locks the membership until it commits, so only a statement that begins when the membership is gone sees all of it.
+ */
+export function changeMembersOf(
   attempt: Attempt,
   project: ProjectKey,
   id: string,
-  { fields, add, remove }: MembersWrite,
+  { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
   context: ConditionalContext,
-): Promise<Written | AlreadyExists | Stale | UnknownUsers | Absent> {
-  const members = new Set(add);
-  const wanted = textArray(members);
-  const columns = [fields.name ?? null, fields.status ?? null, fields.metadata ?? null, context.revision];
+): Promise<MembersOutcome> {
+  const leaving = textArray(new Set(remove));
+  const change = [CHANGE, ...parametersOf(project, id, {}, add, context), leaving] as const;
+  const presence: Call[] = remove.length === 0 ? [] : [[REMOVE_PRESENCE, project, id, leaving]];
+  return attempt.transaction(async (transaction) => {
+    const [[found], [row]] = (await transaction.commit([[LOCK_GROUP, project, id], change, ...presence])) as [
+      [Row],
+      [Row],
+    ];
+    return toOutcome(id, false, found, row, {}, context);
+  });
+}
+
+/** Replaces the members of a group, and creates it where it is not there. `absent` where it has no name for that. */
+export function replaceMembers(
+  attempt: Attempt,
+  project: ProjectKey,
+  id: string,
+  { members, ...fields }: GroupFields & { readonly members: readonly string[] },
+  context: ConditionalContext,
+): Promise<MembersOutcome> {
   // A group that this write must find is not created.
   const mayCreate = fields.name !== undefined && context.ifMatch === undefined;
-  const create: Call[] = mayCreate ? [[CREATE, project, id, ...columns, members.size]] : [];
+  const create: Call[] = mayCreate
+    ? [[CREATE, project, id, ...columnsOf(fields, context), new Set(members).size]]
+    : [];
   return attempt.transaction(async (transaction) => {
     const answers = await transaction.run(
       ...create,
       [LOCK_GROUP, project, id],
-      remove === 'all others'
-        ? [READ_AND_OTHERS, project, id, wanted]
-        : [READ_AND_LISTED, project, id, wanted, textArray(new Set(remove))],
+      [REPLACE, ...parametersOf(project, id, fields, members, context)],
     );
-    const [[found], [members]] = answers.slice(create.length) as [[Row], [Row]];
-    const isCreated = mayCreate && answers[0]?.length === 1;
-    const before = lockedRevision(found);
-    if (before === null && fields.name === undefined)
-      return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
-    const [added, count, ids, removed] = members as unknown as readonly [
-      string[],
-      number,
-      string[],
-      string[],
-    ];
-    if (count > 0) return { kind: 'unknownUsers', users: { count, ids } };
-    const failure = preconditionFailure(context, isCreated ? null : before);
-    if (failure !== null) return failure;
-    if (before === null) throw new LostRaceError('the group was deleted meanwhile');
-    const changes = [
-      ...changesOfFields(id, isCreated ? null : found, fields),
-      ...membershipChanges(id, added, removed),
-    ];
-    if (changes.length === 0) return UNCHANGED;
-    const growth = isCreated ? null : added.length - removed.length;
-    await transaction.commit(writes({ project, id, columns, growth, added, removed, changes, context }));
-    return { kind: isCreated ? 'created' : 'updated', changes };
+    const [[found], [row]] = answers.slice(create.length) as [[Row], [Row]];
+    const isMade = mayCreate && answers[0]?.length === 1;
+    const outcome = toOutcome(id, isMade, found, row, fields, context);
+    if (outcome.kind === 'created' || outcome.kind === 'updated')
+      await transaction.commit(presenceRemovals(project, id, removedOf(row)));
+    return outcome;
   });
 }
 
-interface FoundWrite {
-  readonly project: ProjectKey;
-  readonly id: string;
-  readonly columns: readonly unknown[];
-  readonly growth: number | null;
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly changes: readonly Change[];
-  readonly context: WriteContext;
+/** Removes the durable presence of the users $3 who are no members. */
+const REMOVE_PRESENCE = removePresence(
+  (table) => `
+  ${table} t USING ${listed('$2::text AS group_id, named.id', `${listIn('$3')} AS named(id) WHERE NOT ${isMember('named.id')}`, 'w')}
+  WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id`,
+);
+
+function* presenceRemovals(project: ProjectKey, id: string, removed: readonly string[]): Generator<Call> {
+  for (let from = 0; from < removed.length; from += PAIRS_AT_ONCE)
+    yield [REMOVE_PRESENCE, project, id, textArray(removed.slice(from, from + PAIRS_AT_ONCE))];
 }
 
-/**
- * The calls that write: one, unless very many members change. Durable presence is removed afterwards: a write of presence locks the
- * membership until it commits, so only a statement that begins when the membership is gone sees all of it.
- */
-function* writes(found: FoundWrite): Generator<Call> {
-  const { project, id, columns, added, removed, context } = found;
-  for (let from = 0; from === 0 || from < Math.max(added.length, removed.length); from += PAIRS_AT_ONCE) {
-    const pieceOf = (users: readonly string[]) => textArray(users.slice(from, from + PAIRS_AT_ONCE));
-    const [left, joined] = [pieceOf(removed), pieceOf(added)];
-    const { write, presence } = removed.length > 1 ? REMOVAL.ofMany : REMOVAL.ofOne;
-    const [growth, changes] = from === 0 ? [found.growth, found.changes] : [null, []];
-    yield [write, project, id, ...columns, growth, left, joined, ...originOf(context), partsOf(changes)];
-    if (from < removed.length) yield [presence, project, id, left];
-  }
-}
+const columnsOf = ({ name, status, metadata }: GroupFields, { revision }: WriteContext) =>
+  [name ?? null, status ?? null, metadata ?? null, revision] as const;
 
-/** `found` is a row of {@link LOCK_GROUP}; null where the group was created. */
-function changesOfFields(id: string, found: Row | null, write: GroupFields): Change[] {
-  if (found === null) return resourceChanges('group', id, null, write.status ?? 'active', []);
-  const [, , status, name, metadata] = found;
-  const before = { name, metadata };
-  const fields = (['name', 'metadata'] as const).filter(
-    (field) => write[field] !== undefined && write[field] !== before[field],
-  );
-  return resourceChanges('group', id, status as Status, write.status ?? (status as Status), fields);
+const parametersOf = (
+  project: ProjectKey,
+  id: string,
+  fields: GroupFields,
+  members: readonly string[],
+  context: ConditionalContext,
+) =>
+  [
+    ...[project, id, textArray(new Set(members)), ...columnsOf(fields, context)],
+    ...[...preconditionParameters(context), ...originOf(context)],
+    textOfChanges(resourceChanges('group', id, null, fields.status ?? 'active', [])),
+  ] as const;
+
+const removedOf = (row: Row) => row[3] as readonly string[];
+
+/** The outcome by the rows of {@link LOCK_GROUP} and of the write. @throws ProjectGoneError, LostRaceError */
+function toOutcome(
+  id: string,
+  isMade: boolean,
+  found: Row,
+  row: Row,
+  fields: GroupFields,
+  context: ConditionalContext,
+): MembersOutcome {
+  const before = lockedRevision(found);
+  if (before === null && fields.name === undefined)
+    return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
+  const [added, count, ids, removed, ofFields] = row as unknown as readonly [
+    string[],
+    number,
+    string[],
+    string[],
+    string | null,
+  ];
+  if (count > 0) return { kind: 'unknownUsers', users: { count, ids } };
+  const failure = preconditionFailure(context, isMade ? null : before);
+  if (failure !== null) return failure;
+  if (before === null) throw new LostRaceError('the group was deleted meanwhile');
+  const changes = [...parseChanges(ofFields), ...membershipChanges(id, added, removed)];
+  if (changes.length === 0) return UNCHANGED;
+  return { kind: isMade ? 'created' : 'updated', changes };
 }
