@@ -109,6 +109,9 @@ const REPLACE = write(`
 /** Those of the list $15 who are members leave. */
 const CHANGE = write(`SELECT DISTINCT w.id FROM ${listIn('$15')} AS w(id) WHERE ${isMember('w.id')}`);
 
+/** Lists with so many users do not keep others waiting on a connection that they share. */
+const USERS_TOGETHER = 100;
+
 type GroupFields = Pick<StoredGroupWrite, 'name' | 'status' | 'metadata'>;
 
 export type MembersOutcome = Written | AlreadyExists | Stale | UnknownUsers | Absent;
@@ -117,7 +120,7 @@ export type MembersOutcome = Written | AlreadyExists | Stale | UnknownUsers | Ab
  * Changes the members of a group that has to be there: one round trip. Durable presence is removed afterwards: a write of
  * presence locks the membership until it commits, so only a statement that begins when the membership is gone sees all of it.
  */
-export function changeMembersOf(
+export async function changeMembersOf(
   attempt: Attempt,
   project: ProjectKey,
   id: string,
@@ -125,15 +128,17 @@ export function changeMembersOf(
   context: ConditionalContext,
 ): Promise<MembersOutcome> {
   const leaving = textArray(new Set(remove));
-  const change = [CHANGE, ...parametersOf(project, id, {}, add, context), leaving] as const;
-  const presence: Call[] = remove.length === 0 ? [] : [[REMOVE_PRESENCE, project, id, leaving]];
-  return attempt.transaction(async (transaction) => {
-    const [[found], [row]] = (await transaction.commit([[LOCK_GROUP, project, id], change, ...presence])) as [
-      [Row],
-      [Row],
-    ];
-    return toOutcome(id, false, found, row, {}, context);
-  });
+  const calls: Call[] = [
+    [LOCK_GROUP, project, id],
+    [CHANGE, ...parametersOf(project, id, {}, add, context), leaving],
+  ];
+  if (remove.length > 0) calls.push([REMOVE_PRESENCE, project, id, leaving]);
+  const isShort = add.length + remove.length <= USERS_TOGETHER;
+  const answers = isShort
+    ? await attempt.runTogether(...calls)
+    : await attempt.transaction((transaction) => transaction.commit(calls));
+  const [[found], [row]] = answers as [[Row], [Row]];
+  return toOutcome(id, false, found, row, {}, context);
 }
 
 /** Replaces the members of a group, and creates it where it is not there. `absent` where it has no name for that. */

@@ -44,8 +44,10 @@ export class Attempt {
   }
 
   /** One statement, committed when it resolves. @throws StoreUnavailableError, DatabaseError */
-  run(...call: Call): Promise<Row[]> {
-    return this.#runSingle(call, []);
+  async run(...call: Call): Promise<Row[]> {
+    this.#isTransaction = false;
+    const [rows] = await this.#runShared([call]);
+    return rows as Row[];
   }
 
   /**
@@ -53,21 +55,29 @@ export class Attempt {
    * updates the version of the row that was there before, and so can wait for that one too while it has the newer one
    * locked: two of them and a transaction that shares the older version would deadlock. After `lock`, it finds the newest version.
    */
-  runOnRow(lock: Call, call: Call): Promise<Row[]> {
-    return this.#runSingle(call, [lock]);
+  async runOnRow(lock: Call, call: Call): Promise<Row[]> {
+    this.#isTransaction = false;
+    const answers = await this.#runShared([call], [lock, call]);
+    return answers.at(-1) as Row[];
   }
 
-  /** Where the statement would wait for a lock, it is run again after `before`. */
-  async #runSingle(call: Call, before: readonly Call[]): Promise<Row[]> {
-    this.#isTransaction = false;
+  /** Short statements that are one transaction, in one round trip. @throws StoreUnavailableError, DatabaseError */
+  async runTogether(...calls: readonly Call[]): Promise<Row[][]> {
+    this.#isTransaction = true;
+    return this.#isLong
+      ? this.transaction((transaction) => transaction.commit(calls))
+      : this.#runShared(calls);
+  }
+
+  /** On a connection that others share. Where a statement would wait for a lock, runs `alone` instead. */
+  async #runShared(calls: readonly Call[], alone = calls): Promise<Row[][]> {
     try {
-      return await this.#resources.pool.run(this.#project, call, this.until, this.#onConnection);
+      return await this.#resources.pool.run(this.#project, calls, this.until, this.#onConnection);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }
     // Now that it waits for a lock, it does so where no other statement waits behind it.
-    const answers = await this.#runAlone((transaction) => transaction.commit([...before, call]));
-    return answers.at(-1) as Row[];
+    return this.#runAlone((transaction) => transaction.commit(alone));
   }
 
   /** Runs `steps` in a transaction. What they do not commit themselves is rolled back. @throws StoreUnavailableError, DatabaseError */

@@ -113,14 +113,16 @@ export class PostgresConnection implements AsyncDisposable {
   }
 
   /**
-   * A statement that is committed when it resolves, in one round trip.
-   * @throws DatabaseError from the server; StoreUnavailableError when the connection ends first
+   * Statements that are committed together when they resolve, in one round trip. @throws the first failure: DatabaseError from the
+   * server; StoreUnavailableError when the connection ends first
    */
-  async runCommitted(call: Call, until: number): Promise<Row[]> {
-    if (this.#opened.pooled === null) return this.run(call, until);
+  async runCommitted(calls: readonly Call[], until: number): Promise<Row[][]> {
+    // A statement alone is a transaction of its own.
+    if (calls.length === 1 && this.#opened.pooled === null) return [await this.run(calls[0] as Call, until)];
     const begun = this.begin('READ COMMITTED', [], until);
-    const [, rows] = await together([begun, this.run(call, until), this.control('COMMIT', until)]);
-    return rows as Row[];
+    const sent = calls.map((call) => this.run(call, until));
+    const answers = await together([begun, ...sent, this.control('COMMIT', until)]);
+    return answers.slice(1, -1);
   }
 
   /** Begins a transaction of this isolation level. Settings that the database does not know are left out. */

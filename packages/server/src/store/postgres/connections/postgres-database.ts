@@ -103,7 +103,8 @@ export class PostgresDatabase {
     const until = performance.now() + ANSWER_WITHIN_MS;
     for (let runs = 1; ; runs += 1) {
       try {
-        return await this.#reads.run(call[1] as ProjectKey, call, until);
+        const [rows] = await this.#reads.run(call[1] as ProjectKey, [call], until);
+        return rows as Row[];
       } catch (error) {
         if (!isLostRace(error)) throw toStoreFailure(error);
         await pauseAfterRace(runs, until, error);

@@ -73,13 +73,16 @@ export class PostgresPool {
     return this.#leases.isContended;
   }
 
-  /** Runs one statement, which is answered by `until`, and committed then. `onSent` is called when it has a connection. @throws StoreUnavailableError, DatabaseError */
+  /**
+   * Runs statements, mostly one, which are answered by `until`, and committed then. `onSent` is called when they have a
+   * connection. @throws StoreUnavailableError, DatabaseError
+   */
   async run(
     project: ProjectKey | null,
-    call: Call,
+    calls: readonly Call[],
     until: number,
     onSent: () => void = () => {},
-  ): Promise<Row[]> {
+  ): Promise<Row[][]> {
     if (!this.#statements.tryAcquire(project))
       await this.#statements.acquire(project, until - SENT_BEFORE_MS);
     try {
@@ -87,7 +90,7 @@ export class PostgresPool {
         const slot = this.#leastLoaded();
         if (slot.connection !== null) {
           onSent();
-          return await slot.connection.runCommitted(call, until);
+          return await slot.connection.runCommitted(calls, until);
         }
         // Chosen anew then: a connection that was leased meanwhile would make the statement part of a transaction.
         slot.waiting += 1;
