@@ -42,14 +42,12 @@ const WANTED = `
   SELECT coalesce($4::text, before.name) AS name, coalesce($5::text, before.status) AS status,
     coalesce($6::text, before.metadata) AS metadata`;
 
-/** SQL of a query: the changes of members, {@link USERS_PER_CHANGE} users each, of a list (id, position). */
+/** SQL of a query: the changes of the members of a list (id, position), at most {@link USERS_PER_CHANGE} users each. */
 const memberChanges = (type: ChangeTypeOf<'members'>, list: string, order: number) => `
-  SELECT ${order} AS list, chunk, count(*) AS users,
+  SELECT ${order} AS list, (position - 1) / ${USERS_PER_CHANGE} AS part,
     '{"type":"${type}","group":' || to_json($2::text)::text || ',"users":['
       || string_agg(to_json(id)::text, ',' ORDER BY position) || ']}' AS text
-  FROM (
-    SELECT id, position, (row_number() OVER (ORDER BY position) - 1) / ${USERS_PER_CHANGE} AS chunk FROM ${list}) AS numbered
-  GROUP BY chunk`;
+  FROM ${list} GROUP BY part`;
 
 /**
  * Writes the group, which a statement before it has locked or made, where that is allowed: its fields $4 to $6, its revision $7,
@@ -67,7 +65,7 @@ const write = (leaving: string) => `
       WHERE NOT ${isMember('w.id')} ORDER BY w.id COLLATE "C") AS named
     LEFT JOIN LATERAL (
       SELECT u.id FROM users u WHERE u.project_id = $1 AND u.id = named.id FOR KEY SHARE) AS existing ON TRUE),
-  leaving AS MATERIALIZED (SELECT id, row_number() OVER (ORDER BY id COLLATE "C") AS position FROM (${leaving}) AS l(id)),
+  leaving AS MATERIALIZED (${leaving}),
   allowed AS MATERIALIZED (
     SELECT is_made FROM before
     WHERE (is_made OR (${meetsPrecondition(8)})) AND NOT EXISTS (SELECT 1 FROM named WHERE NOT is_known)),
@@ -75,13 +73,11 @@ const write = (leaving: string) => `
     SELECT CASE WHEN before.is_made THEN $14::text ELSE ${updateChanges('group', ['name', 'metadata'])} END AS changes
     FROM before CROSS JOIN LATERAL (${WANTED}) AS t),
   made AS MATERIALIZED (
-    SELECT 0 AS list, 0 AS chunk, 0 AS users, substr(changes, 2, length(changes) - 2) AS text FROM fields WHERE changes <> '[]'
+    SELECT 0 AS list, 0 AS part, substr(changes, 2, length(changes) - 2) AS text FROM fields WHERE changes <> '[]'
     UNION ALL ${memberChanges('member.added', 'named', 1)}
     UNION ALL ${memberChanges('member.removed', 'leaving', 2)}),
   parts AS MATERIALIZED (
-    SELECT part, '[' || string_agg(text, ',' ORDER BY list, chunk) || ']' AS text FROM (
-      SELECT made.*, count(*) FILTER (WHERE users = ${USERS_PER_CHANGE}) OVER (
-        ORDER BY list, chunk ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS part FROM made) AS divided
+    SELECT part, '[' || string_agg(text, ',' ORDER BY list) || ']' AS text FROM made
     WHERE EXISTS (SELECT 1 FROM allowed) GROUP BY part),
   updated AS (
     UPDATE groups g SET name = coalesce($4::text, g.name), status = coalesce($5::text, g.status), metadata = coalesce($6::text, g.metadata),
@@ -96,18 +92,19 @@ const write = (leaving: string) => `
     INSERT INTO memberships (project_id, group_id, user_id)
     SELECT $1, $2, id FROM named WHERE EXISTS (SELECT 1 FROM allowed) ORDER BY id COLLATE "C"),
   ${recordedParts('SELECT array_agg(text ORDER BY part) FROM parts', 11)}
-  SELECT array_to_json(ARRAY(SELECT id FROM named ORDER BY position)),
+  SELECT array_to_json(ARRAY(SELECT id FROM named)),
     (SELECT count(*) FROM named WHERE NOT is_known),
     array_to_json(ARRAY(SELECT id FROM named WHERE NOT is_known ORDER BY position LIMIT ${limits.PROBLEMS_NAMED})),
-    array_to_json(ARRAY(SELECT id FROM leaving ORDER BY position)), (SELECT changes FROM fields)`;
+    array_to_json(ARRAY(SELECT id FROM leaving)), (SELECT changes FROM fields)`;
 
 /** The members who are not on the list leave. */
 const REPLACE = write(`
-  SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2
-  EXCEPT SELECT unnest($3::text[])`);
+  SELECT others.id, row_number() OVER (ORDER BY others.id COLLATE "C") AS position FROM (
+    SELECT user_id FROM memberships WHERE project_id = $1 AND group_id = $2 EXCEPT SELECT unnest($3::text[])) AS others(id)`);
 
 /** Those of the list $15 who are members leave. */
-const CHANGE = write(`SELECT DISTINCT w.id FROM ${listIn('$15')} AS w(id) WHERE ${isMember('w.id')}`);
+const CHANGE = write(`
+  SELECT w.id, w.position FROM ${listIn('$15')} WITH ORDINALITY AS w(id, position) WHERE ${isMember('w.id')}`);
 
 /** Lists with so many users do not keep others waiting on a connection that they share. */
 const USERS_TOGETHER = 100;
