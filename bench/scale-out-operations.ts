@@ -1,4 +1,5 @@
 /** Operations on PostgreSQL and Redis, each beside what the same servers give a bare client for the same rows. */
+import type { BareTarget } from './bare-calls.ts';
 import type { BarePlan } from './bare-client.ts';
 import type { BarePresenceOptions } from './bare-presence-server.ts';
 import { PROJECT } from './credentials.ts';
@@ -28,11 +29,13 @@ import { rowsOf, type ScaleOutServers, statements } from './scale-out-servers.ts
 /** An operation over HTTP, what its rows cost a bare client, and the share of that it must reach, if any. */
 interface Comparison {
   readonly name: string;
-  readonly what: BarePlan['what'];
+  readonly what: BareTarget['what'];
   readonly target: number | null;
   requests(token: string): string[];
   /** How many calls of the bare client a request stands for; default 1. */
   readonly updates?: number;
+  /** A bare HTTP server that makes the same calls is measured too: the limit for any server. */
+  readonly hasLimit?: true;
 }
 
 /** Eligibility is cached for a second: so long it takes until all is cached that is going to be. */
@@ -56,6 +59,7 @@ const COMPARISONS: readonly Comparison[] = [
     what: 'durable',
     target: 0.5,
     requests: requestsOf('PUT presence, durable'),
+    hasLimit: true,
   },
   REFRESH,
   { name: 'PUT presence (mixed)', what: 'evalsha', target: null, requests: requestsOf('PUT presence') },
@@ -77,6 +81,7 @@ const COMPARISONS: readonly Comparison[] = [
     what: 'members',
     target: 0.5,
     requests: requestsOf('POST members (add and remove)'),
+    hasLimit: true,
   },
 ];
 
@@ -128,10 +133,20 @@ export async function scaleOutOperations(
   print();
   const rows: string[][] = [];
   for (const comparison of comparisons) {
-    const ours = { name: comparison.name, port: server.port };
-    const [result] = (await besideBareClient(setting, comparison, [ours])) as [Result];
+    const limit = comparison.hasLimit ? await startLimit(setting, comparison) : null;
+    const measured = [
+      { name: comparison.name, port: server.port },
+      ...(limit === null ? [] : [{ name: 'limit: a bare HTTP server with the call', port: limit.port }]),
+    ];
+    const [result, ...limits] = (await besideBareClient(setting, comparison, measured)) as [
+      Result,
+      ...Result[],
+    ];
+    await limit?.stop();
     const perStatement = await requestsPerStatement(setting, comparison, server);
     rows.push([...row(comparison, result), two(perStatement)]);
+    for (const each of limits)
+      rows.push([...row({ ...comparison, name: each.name, target: null }, each), '']);
   }
   table([...COLUMNS, 'requests per SQL statement'], rows);
   // POST members has replaced members whose presence is set next.
@@ -163,6 +178,19 @@ async function leastPresence(setting: Setting, server: Child): Promise<void> {
   await together.stop();
 }
 
+const startLimit = ({ project, servers }: Setting, { what }: Comparison): Promise<Child> =>
+  startServer(
+    'bare-write-server.ts',
+    JSON.stringify({ ...targetOf(what, project, servers), users: ['limit-1', 'limit-2'] }),
+  );
+
+/** The groups of the small dataset, and a member of each. */
+function targetOf(what: BareTarget['what'], project: string, { urls }: ScaleOutServers): BareTarget {
+  const groups = Array.from({ length: SMALL.groups }, (_, index) => groupId(index));
+  const members = groups.map((_, index) => groupMembers(SMALL, index)[0] as string);
+  return { what, ...urls, project, groups, members, users: ['bare-1', 'bare-2'] };
+}
+
 interface Result {
   readonly name: string;
   readonly bare: number;
@@ -184,13 +212,7 @@ async function besideBareClient(
   { what, requests: requestsFor, updates = 1 }: Comparison,
   measured: readonly { readonly name: string; readonly port: number }[],
 ): Promise<Result[]> {
-  const groups = Array.from({ length: SMALL.groups }, (_, index) => groupId(index));
-  const members = groups.map((_, index) => groupMembers(SMALL, index)[0] as string);
-  const bare: BarePlan = {
-    ...{ what, ...servers.urls, project, groups, members },
-    callers: CONNECTIONS,
-    seconds,
-  };
+  const bare: BarePlan = { ...targetOf(what, project, servers), callers: CONNECTIONS, seconds };
   const requests = requestsFor(token);
   const results = measured.map(({ name }) => ({ name, rounds: [] as Omit<Result, 'name'>[] }));
   for (let round = -1; round < rounds; round += 1) {
