@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT, tableOf } from './markdown.ts';
 
-const column = (head: string) => tableOf('CONTRIBUTING.md', head).map(([path = '']) => path);
+const PAGE = 'CONTRIBUTING.md';
+const column = (head: string) => tableOf(PAGE, head).map(([path = '']) => path);
+const lists = column('List');
+const places = column('Place');
 
 test('the files of "Adding a resource" in CONTRIBUTING.md are those that groups have', () => {
   // Migrations are not one for each resource.
@@ -17,16 +20,66 @@ test('the files of "Adding a resource" in CONTRIBUTING.md are those that groups 
 });
 
 test('the lists of "Adding a resource" in CONTRIBUTING.md have a line of groups', () => {
-  const lists = column('List');
   assert.ok(lists.length > 8);
   const without = lists.filter((path) => !/group/i.test(readFileSync(join(ROOT, path), 'utf8')));
   assert.deepEqual(without, []);
 });
 
-test('the resource preferences has ten lines, imports included, in the lists of the server and the protocol', () => {
-  const lists = column('List').filter((path) => /^packages\/(server|protocol)\/src\//.test(path));
-  const lines = lists.flatMap(
-    (path) => readFileSync(join(ROOT, path), 'utf8').match(/.*preference.*/gi) ?? [],
+test('the places of "Adding a resource" in CONTRIBUTING.md exist', () => {
+  assert.deepEqual(
+    places.filter((path) => !existsSync(join(ROOT, path))),
+    [],
   );
-  assert.equal(lines.length, 10, lines.join('\n'));
+});
+
+/** The files of a resource, by the names of files and folders. */
+const OWN: Readonly<Record<string, RegExp>> = {
+  preference: /preference/,
+  webhook: /webhook/,
+  // Threads and messages are one conversation.
+  conversation: /conversation|thread|message/,
+};
+/** A stated number may differ by this part. */
+const TOLERANCE = 0.1;
+const COMMENT = /^\s*(\/?\*|\/\/)/;
+const sources = globSync('packages/{server,protocol}/src/**/*.ts', { cwd: ROOT }).map((file) => ({
+  file,
+  lines: readFileSync(join(ROOT, file), 'utf8')
+    .split('\n')
+    .filter((line) => !COMMENT.test(line)),
+}));
+
+/** The files that are not the resource's own and name it, with how many lines do. */
+function namingFiles(resource: string) {
+  const word = new RegExp(resource, 'i');
+  return sources
+    .filter(({ file }) => !OWN[resource]?.test(file))
+    .map(({ file, lines }) => ({ file, count: lines.filter((line) => word.test(line)).length }))
+    .filter(({ count }) => count > 0);
+}
+
+const isPlace = (file: string) =>
+  places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
+
+for (const resource of ['webhook', 'conversation'])
+  test(`the recipe for a resource in CONTRIBUTING.md names every file that the resource ${resource} has lines in`, () => {
+    const unnamed = namingFiles(resource).filter(({ file }) => !lists.includes(file) && !isPlace(file));
+    assert.deepEqual(unnamed, []);
+  });
+
+test('CONTRIBUTING.md states what resources cost in lines outside of their own files, within a tenth', () => {
+  const stated = tableOf(PAGE, 'Resource');
+  assert.deepEqual(stated.map(([resource]) => resource).sort(), Object.keys(OWN).sort());
+  const wrong = stated.flatMap(([resource = '', ...numbers]) => {
+    const naming = namingFiles(resource);
+    const inLists = naming.filter(({ file }) => lists.includes(file));
+    const counted = [inLists, naming.filter((each) => !inLists.includes(each))].map((files) =>
+      files.reduce((sum, { count }) => sum + count, 0),
+    );
+    const differs = counted.some(
+      (count, index) => Math.abs(count - Number(numbers[index])) > Math.ceil(count * TOLERANCE),
+    );
+    return differs ? [{ resource, counted }] : [];
+  });
+  assert.deepEqual(wrong, []);
 });
