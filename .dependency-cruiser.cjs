@@ -94,6 +94,13 @@ module.exports = {
       to: { path: '^packages/', pathNot: `^${server}/$1/` },
     },
     {
+      name: 'writes-have-one-seam',
+      comment: 'StoreWrites orders and follows up every change; the command line writes beside a server.',
+      severity: 'error',
+      from: { path: `^${server}/`, pathNot: `^${server}/(core/store-writes|cli/with-store)\\.ts$` },
+      to: { path: `^${server}/core/write-context\\.ts$` },
+    },
+    {
       name: 'opentelemetry-is-loaded-on-demand',
       comment: 'A server without traces loads none of its packages.',
       severity: 'error',

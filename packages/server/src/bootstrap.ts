@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import type { Settings } from './config/settings.ts';
-import { type Credentials, ID_BYTES, newId, newSecret } from './core/credentials.ts';
-import type { CustomerRecord, ProjectRecord } from './store/ports/projects.ts';
+import { type Credentials, ID_BYTES, newId, newProject, newSecret } from './core/credentials.ts';
+import type { CustomerRecord } from './store/ports/projects.ts';
 import type { Store } from './store/store.ts';
 
 /** The customer and the project that a first start created. */
@@ -68,8 +68,7 @@ async function createProject(
   project: Credentials,
   now: number,
 ): Promise<void> {
-  const record = { ...project, customerId, name: nameFrom(project.id), createdAt: now };
-  await store.projects.create(record satisfies Partial<ProjectRecord>);
+  await store.projects.create(newProject({ customerId, name: nameFrom(project.id) }, now, project));
 }
 
 /** The name of what only has an ID, which may be longer than a name can be. */

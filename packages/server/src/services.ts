@@ -77,7 +77,7 @@ export async function createServices(
   const webhookDeliveries = new WebhookDeliveries({ ...dependencies, sender });
   const webhookTests = new WebhookTests({ ...dependencies, sender });
   const authenticator = createAuthenticator({ store, broker, clock });
-  const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
+  const tokens = new TokenService({ ...dependencies, issuer: createTokenIssuer(store) });
   const sweeps = new PresenceSweeps(dependencies);
   const retention = new ChangeRetention({ store, clock, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });

@@ -1,5 +1,8 @@
 import process from 'node:process';
 import { loadSettings } from '../config/settings.ts';
+import { systemClock } from '../core/clock.ts';
+import { BY_COMMAND_LINE } from '../core/origins.ts';
+import { writeContext } from '../core/write-context.ts';
 import { lockDataDirectory } from '../data-directory.ts';
 import type { CustomerRecord, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
@@ -42,6 +45,9 @@ export async function withExistingStore<Result>(
   if (await needsMigration(settings)) opened.defer(lockDataDirectory(settings.dataDir));
   return await use(opened.adopt(await openStore(settings), (store) => store.close()));
 }
+
+/** The context of what a command writes. A running server orders its changes and follows them within a second. */
+export const commandLineContext = () => writeContext(systemClock, BY_COMMAND_LINE);
 
 /** The project with the ID; without an ID the only project. @throws CommandError */
 export async function chosenProject({ projects }: Store, id: string | undefined): Promise<ProjectRecord> {

@@ -3,18 +3,16 @@ import type { BatchOutcome, BatchRequest } from '../store/ports/batches.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import type { Clock } from './clock.ts';
 import { unknownReferences } from './errors.ts';
+import { BY_SERVICE } from './origins.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { type ErrorsByStep, mergeErrors, validationError } from './validation-error.ts';
-import { BY_SERVICE, writeContext } from './write-context.ts';
 
 type BatchApplied = Extract<BatchOutcome, { kind: 'applied' }>;
 
 interface Parts {
   readonly store: Pick<Store, 'batches'>;
-  readonly clock: Clock;
   readonly writes: StoreWrites;
 }
 
@@ -30,7 +28,7 @@ export class BatchService {
   apply(writer: Writer, batch: BatchRequest): Promise<BatchApplied> {
     const { store, writes } = this.#parts;
     return writes.run(writer, {}, (context) => store.batches.apply(writer.project, batch, context), {
-      malformed: ({ message }) => new ServiceError('invalid_request', message),
+      malformed: (outcome) => malformed(outcome),
       invalid: ({ errors }) => validationError(errors),
       unknownUsers: ({ references, count }) => unknownReferences(references, count),
     });
@@ -41,13 +39,25 @@ export class BatchService {
    * the whole request before the next one.
    */
   async rejectInvalid(project: ProjectKey, body: Uint8Array, errors: ErrorsByStep): Promise<never> {
-    const { store, clock } = this.#parts;
-    const context = writeContext(clock, BY_SERVICE);
-    const outcome = await store.batches.apply(project, { body, dryRun: true }, context);
-    if (outcome.kind === 'malformed') throw new ServiceError('invalid_request', outcome.message);
+    const { store, writes } = this.#parts;
     const all = new ValidationErrors();
     mergeErrors(all, errors);
-    if (outcome.kind === 'invalid') mergeErrors(all, outcome.errors);
+    const dryRun = { body, dryRun: true };
+    await writes.run(
+      { ...BY_SERVICE, project },
+      {},
+      (context) => store.batches.apply(project, dryRun, context),
+      {
+        malformed: (outcome) => malformed(outcome),
+        invalid: (invalid) => {
+          mergeErrors(all, invalid.errors);
+          return validationError(all);
+        },
+        unknownUsers: () => validationError(all),
+      },
+    );
     throw validationError(all);
   }
 }
+
+const malformed = ({ message }: { readonly message: string }) => new ServiceError('invalid_request', message);

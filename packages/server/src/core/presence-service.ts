@@ -5,24 +5,22 @@ import type { GroupEvent, PresenceScope, PresenceStore } from '../presence/prese
 import type { DurablePresenceOutcome } from '../store/ports/durable-presence.ts';
 import { type Eligibility, isEligible } from '../store/ports/eligibility.ts';
 import type { Store } from '../store/store.ts';
-import type { Origin } from '../store/write-context.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { Incarnation } from '../values/incarnation.ts';
 import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
-import type { ChangeOrdering } from './change-ordering.ts';
 import type { Clock } from './clock.ts';
 import type { EligibilityCache } from './eligibility-cache.ts';
 import { groupNotFound, notMember, userError } from './errors.ts';
 import { ServiceError } from './service-error.ts';
-import { writeContext } from './write-context.ts';
+import type { StoreWrites } from './store-writes.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'eligibility' | 'durablePresence'>;
   readonly presence: PresenceStore;
   readonly eligibility: EligibilityCache;
-  readonly changeOrdering: Pick<ChangeOrdering, 'written'>;
+  readonly writes: StoreWrites;
   readonly clock: Clock;
   readonly log: Logger;
   readonly presenceTtlSeconds: number;
@@ -70,6 +68,8 @@ interface UpdatesApplied {
   /** The updates that were not applied, in order of their index in the list. */
   readonly rejected: readonly { readonly index: number; readonly error: ServiceError }[];
 }
+
+type DurableSet = Extract<DurablePresenceOutcome, { readonly kind: 'set' }>;
 
 /** The outcomes of the durable updates of one write, and its time. */
 interface DurableStored {
@@ -125,13 +125,10 @@ export class PresenceService {
           mutex.run(JSON.stringify([update.groupId, update.userId]), async () => {
             const incarnation = requireEligible(found[index] as Eligibility, update, hostAccessError);
             if (update.kind !== 'durable') return this.#putEphemeral(update, incarnation, hostAccessError);
-            const stored = await durable;
-            await this.#publishDurable(
-              update,
-              stored.outcomes.get(update) as DurablePresenceOutcome,
-              stored.now,
-              hostAccessError,
-            );
+            const { outcomes, now } = await durable;
+            const outcome = outcomes.get(update) as DurablePresenceOutcome;
+            if (outcome.kind === 'set') await this.#publishDurable(update, outcome, now);
+            else requireEligible(outcome.eligibility, update, hostAccessError);
           }),
         ),
       );
@@ -179,39 +176,41 @@ export class PresenceService {
     await this.#putEphemeral(update, requireEligible(eligibility, update, accessError), accessError);
   }
 
-  async #putDurable(writer: Origin, update: Update, accessError: AccessError): Promise<void> {
-    const context = writeContext(this.#parts.clock, writer);
-    const outcome = await this.#parts.store.durablePresence.put(update.project, toDurable(update), context);
-    if (outcome.kind === 'set' && outcome.changes.length > 0)
-      this.#parts.changeOrdering.written(update.project);
-    await this.#publishDurable(update, outcome, context.now, accessError);
+  async #putDurable(writer: Writer, update: Update, accessError: AccessError): Promise<void> {
+    const { groupId, userId } = update;
+    const { store, writes } = this.#parts;
+    const stored = await writes.run(
+      writer,
+      {},
+      async (context) => ({
+        ...(await store.durablePresence.put(update.project, toDurable(update), context)),
+        now: context.now,
+      }),
+      { rejected: ({ eligibility }) => accessError(eligibility, groupId, userId) as ServiceError },
+    );
+    await this.#publishDurable(update, stored, stored.now);
   }
 
   /** Stores the durable ones of the updates. */
   async #storeDurable(writer: Writer, updates: readonly Update[]): Promise<DurableStored> {
-    const context = writeContext(this.#parts.clock, writer);
     const durable = updates.filter(({ kind }) => kind === 'durable');
-    if (durable.length === 0) return { outcomes: new Map(), now: context.now };
-    const { store, changeOrdering } = this.#parts;
-    const written = await store.durablePresence.putMany(writer.project, durable.map(toDurable), context);
-    if (written.changes.length > 0) changeOrdering.written(writer.project);
+    if (durable.length === 0) return { outcomes: new Map(), now: 0 };
+    const { store, writes } = this.#parts;
+    const written = await writes.run(
+      writer,
+      {},
+      async (context) => ({
+        ...(await store.durablePresence.putMany(writer.project, durable.map(toDurable), context)),
+        now: context.now,
+      }),
+      {},
+    );
     const outcomes = written.outcomes.map((outcome, index) => [durable[index] as Update, outcome] as const);
-    return { outcomes: new Map(outcomes), now: context.now };
+    return { outcomes: new Map(outcomes), now: written.now };
   }
 
-  /** @throws ServiceError where the update was rejected */
-  async #publishDurable(
-    update: Update,
-    outcome: DurablePresenceOutcome,
-    now: number,
-    accessError: AccessError,
-  ): Promise<void> {
-    if (outcome.kind === 'rejected') {
-      requireEligible(outcome.eligibility, update, accessError);
-      return;
-    }
+  async #publishDurable(update: Update, { previous, at, endedTo }: DurableSet, now: number): Promise<void> {
     const { userId, location } = update;
-    const { previous, at, endedTo } = outcome;
     const from = previous === location ? null : previous;
     const event = { type: 'durable', userId, location, at, from } as const;
     await this.#publish(update, endedTo === null ? event : { ...event, endedTo }, now);

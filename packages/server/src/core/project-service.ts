@@ -1,4 +1,3 @@
-import { limits } from '@rollcall/protocol';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
@@ -6,10 +5,10 @@ import type { NewSecret, ProjectRecord } from '../store/ports/projects.ts';
 import type { Store } from '../store/store.ts';
 import type { CustomerCaller, WriterOf } from './caller.ts';
 import type { Clock } from './clock.ts';
-import { newId, newSecret } from './credentials.ts';
+import { newProject, nextSecret } from './credentials.ts';
 import { publish } from './publish.ts';
 import { ServiceError } from './service-error.ts';
-import { writeContext } from './write-context.ts';
+import type { StoreWrites } from './store-writes.ts';
 
 /** A project as its customer sees it: without secrets. Times are in milliseconds since the epoch. */
 type ProjectSummary = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
@@ -23,6 +22,7 @@ interface Parts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly writes: StoreWrites;
 }
 
 /**
@@ -43,7 +43,7 @@ export class ProjectService {
     trace: object = {},
   ): Promise<NewProject> {
     const { store, clock, log } = this.#parts;
-    const write = { id: newId('prj'), customerId, name, secret: newSecret(), createdAt: clock.now() };
+    const write = newProject({ customerId, name }, clock.now());
     const outcome = await store.projects.create(write);
     if (outcome.kind !== 'created')
       throw new Error(`a project with a new ID was not created: ${outcome.kind}`);
@@ -61,10 +61,14 @@ export class ProjectService {
   }
 
   async rename(writer: WriterOf<CustomerCaller>, id: string, name: string): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, writes } = this.#parts;
     const { key } = await this.#find(writer, id);
-    const outcome = await store.projects.rename(key, name, writeContext(clock, writer));
-    if (outcome.kind === 'absent') throw projectNotFound(id);
+    await writes.run(
+      { ...writer, project: key },
+      {},
+      (context) => store.projects.rename(key, name, context),
+      { absent: () => projectNotFound(id) },
+    );
     await this.#publishChange(id);
   }
 
@@ -86,13 +90,17 @@ export class ProjectService {
   async rotateSecret(
     writer: WriterOf<CustomerCaller>,
     id: string,
-    overlapSeconds = limits.ROTATION_DEFAULT_OVERLAP_SECONDS,
+    overlapSeconds?: number,
   ): Promise<NewSecret> {
     const { key } = await this.#find(writer, id);
-    const { store, clock } = this.#parts;
-    const next = { secret: newSecret(), previousValidUntil: clock.now() + overlapSeconds * 1_000 };
-    const outcome = await store.projects.rotateSecret(key, next, writeContext(clock, writer));
-    if (outcome.kind === 'absent') throw projectNotFound(id);
+    const { store, clock, writes } = this.#parts;
+    const next = nextSecret(clock.now(), overlapSeconds);
+    await writes.run(
+      { ...writer, project: key },
+      {},
+      (context) => store.projects.rotateSecret(key, next, context),
+      { absent: () => projectNotFound(id) },
+    );
     await this.#publishChange(id);
     return next;
   }

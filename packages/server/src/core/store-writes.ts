@@ -24,7 +24,10 @@ interface Parts extends FollowUpParts {
   readonly changeOrdering: Pick<ChangeOrdering, 'written'>;
 }
 
-/** Runs the writes of the store for every service. */
+/**
+ * Runs every write of the services that is recorded as a change: its context is made and its changes are ordered and followed
+ * up here only.
+ */
 export class StoreWrites {
   readonly #parts: Parts;
 
@@ -33,7 +36,7 @@ export class StoreWrites {
   }
 
   /** Writes, and follows up what the write changed. @throws ServiceError of `errors` when the write was not applied */
-  async run<Outcome extends { readonly kind: string }>(
+  async run<Outcome extends { readonly kind: string } | { readonly changes: readonly Change[] }>(
     writer: Writer,
     precondition: Precondition,
     write: (context: ConditionalContext) => Promise<Outcome>,
@@ -45,7 +48,8 @@ export class StoreWrites {
       await afterCommit(this.#parts, writer.project, outcome.changes);
       return outcome;
     }
-    const toError = errors[outcome.kind as keyof ErrorsOf<Outcome>] as (failed: Outcome) => ServiceError;
+    const { kind } = outcome as Failed<Outcome>;
+    const toError = errors[kind as keyof ErrorsOf<Outcome>] as (failed: Outcome) => ServiceError;
     throw toError(outcome);
   }
 

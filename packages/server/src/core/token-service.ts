@@ -7,8 +7,8 @@ import type { Origin } from '../store/write-context.ts';
 import type { Caller, WriterOf } from './caller.ts';
 import { CLOCK_TOLERANCE_MS, type Clock } from './clock.ts';
 import { publish } from './publish.ts';
+import type { StoreWrites } from './store-writes.ts';
 import { tokenFailure } from './token-failure.ts';
-import { writeContext } from './write-context.ts';
 
 /** The part of issuing that knows how tokens are made; auth/token-issuer.ts is it. */
 export interface TokenIssuer {
@@ -32,6 +32,7 @@ interface Parts {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly issuer: TokenIssuer;
+  readonly writes: StoreWrites;
 }
 
 /** Access tokens: a session in the store each, so that they can be revoked. */
@@ -51,15 +52,22 @@ export class TokenService {
 
   /** Exchanges an app token for an access token. @throws ServiceError invalid_app_token, application_not_found */
   async authorize(signedAppToken: string, requestId: Origin['requestId']): Promise<IssuedToken> {
-    const { store, clock, issuer } = this.#parts;
+    const { store, clock, issuer, writes } = this.#parts;
     const now = clock.now();
     const project = await issuer.projectOfAppToken(signedAppToken, now);
     const id = randomBytes(18).toString('base64url');
     const issuedAt = Math.floor(now / 1_000);
     const expires = (issuedAt + limits.TOKEN_MAX_AGE_SECONDS) * 1_000;
     const actor = { kind: 'app_token', id: project.id } as const;
-    const context = writeContext(clock, { actor, requestId });
-    await store.sessions.create(project.key, { id, expiresAt: expires }, context);
+    await writes.run(
+      { actor, requestId, project: project.key },
+      {},
+      (context) => store.sessions.create(project.key, { id, expiresAt: expires }, context),
+      {
+        absent: () =>
+          tokenFailure('application_not_found', `the app ID ${project.id} of the token does not exist`),
+      },
+    );
     return { accessToken: await issuer.signAccessToken(id, issuedAt), expires };
   }
 
@@ -71,8 +79,8 @@ export class TokenService {
         'invalid_access_token',
         'only an access token can be revoked, and the token presented is none',
       );
-    const { store, clock, broker } = this.#parts;
-    await store.sessions.revoke(project, sessionId, writeContext(clock, writer));
+    const { store, broker, writes } = this.#parts;
+    await writes.run(writer, {}, (context) => store.sessions.revoke(project, sessionId, context), {});
     await publish(broker, { type: 'session', sessionId });
   }
 }

@@ -3,10 +3,6 @@ import type { ConditionalContext, Origin } from '../store/write-context.ts';
 import type { Clock } from './clock.ts';
 import { newRevision } from './revision.ts';
 
-/** The origin of what the service writes by itself. */
-export const BY_SERVICE: Origin = { actor: { kind: 'service', id: null }, requestId: null };
-export const BY_COMMAND_LINE: Origin = { actor: { kind: 'command_line', id: null }, requestId: null };
-
 /** The context of a write besides its content: the time, a revision of its own, its origin, and what the caller requires. */
 export function writeContext(
   clock: Pick<Clock, 'now'>,

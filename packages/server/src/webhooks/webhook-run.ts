@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import { BY_SERVICE } from '../core/origins.ts';
 import { ServiceError } from '../core/service-error.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
 import { WebhookFilter } from '../core/webhook-filter.ts';
-import { BY_SERVICE } from '../core/write-context.ts';
 import type { ClaimedWebhook, FixedDelivery, StoredPosition, WebhookStep } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { type AttemptOutcome, type AttemptSender, Connection } from './attempt-sender.ts';

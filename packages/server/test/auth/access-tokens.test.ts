@@ -189,7 +189,8 @@ test('an access token is revoked even when the broker cannot notify the other pr
   withAuth(async (auth) => {
     const { store, clock, authenticator } = auth;
     const cutOff = { ...auth.broker, publish: () => Promise.reject(new Error('cut off')) };
-    const tokens = new TokenService({ store, clock, broker: cutOff, issuer: createTokenIssuer(store) });
+    const issuer = createTokenIssuer(store);
+    const tokens = new TokenService({ store, clock, broker: cutOff, writes: auth.writes, issuer });
     const header = `Bearer ${(await tokens.authorize(appToken(auth), null)).accessToken}`;
     await tokens.revoke({ ...(await authenticator.authenticate(header)), ...BY_TEST });
     clock.move(1_000);

@@ -8,8 +8,10 @@ import { type Authenticator, createAuthenticator } from '../../src/auth/authenti
 import { createTokenIssuer } from '../../src/auth/token-issuer.ts';
 import type { Broker } from '../../src/broker/broker.ts';
 import { createMemoryBroker } from '../../src/broker/memory/memory-broker.ts';
+import { EligibilityCache } from '../../src/core/eligibility-cache.ts';
 import { ProjectService } from '../../src/core/project-service.ts';
 import { ServiceError } from '../../src/core/service-error.ts';
+import { StoreWrites } from '../../src/core/store-writes.ts';
 import { TokenService } from '../../src/core/token-service.ts';
 import { createMemoryPresence } from '../../src/presence/memory/memory-presence.ts';
 import type { PresenceStore } from '../../src/presence/presence-store.ts';
@@ -36,6 +38,7 @@ export interface AuthCase {
   readonly authenticator: Authenticator;
   readonly tokens: TokenService;
   readonly projects: ProjectService;
+  readonly writes: StoreWrites;
   readonly project: ProjectRecord;
   /** Now, in seconds, as tokens have it. */
   seconds(): number;
@@ -49,18 +52,22 @@ export async function withAuth(body: (auth: AuthCase) => Promise<void>): Promise
   const broker = createMemoryBroker();
   const presence = createMemoryPresence();
   const authenticator = createAuthenticator({ store, broker, clock });
-  const tokens = new TokenService({ store, broker, clock, issuer: createTokenIssuer(store) });
   const log = pino({ level: 'silent' });
-  const projects = new ProjectService({ store, presence, broker, clock, log });
+  const eligibility = new EligibilityCache({ store, broker, clock });
+  const changeOrdering = { written: () => {} };
+  const writes = new StoreWrites({ store, presence, broker, eligibility, clock, log, changeOrdering });
+  const tokens = new TokenService({ store, broker, clock, writes, issuer: createTokenIssuer(store) });
+  const projects = new ProjectService({ store, presence, broker, clock, log, writes });
   try {
     await store.customers.create(CUSTOMER);
     const made = await store.projects.create(PROJECT);
     assert.equal(made.kind, 'created');
     const { project } = made as { project: ProjectRecord };
     const seconds = () => Math.floor(clock.now() / 1_000);
-    await body({ store, broker, presence, clock, authenticator, tokens, projects, project, seconds });
+    await body({ store, broker, presence, clock, authenticator, tokens, projects, writes, project, seconds });
   } finally {
     tokens.close();
+    eligibility.close();
     authenticator.close();
     await Promise.all([broker.close(), presence.close(), store.close()]);
     await rm(dataDir, { recursive: true });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { jwt, seconds } from '../support/jwt.ts';
 import { recordsAfter } from '../support/recorded.ts';
+import { until } from '../support/waiting.ts';
 import { withApp } from './app-case.ts';
 
 test('every change has the ID of the request that wrote it, also the login of a client and a new name of the project', () =>
@@ -29,6 +30,26 @@ test('every change has the ID of the request that wrote it, also the login of a 
       [...ids],
       writes.map((_, index) => `request-${index}`),
     );
+  }));
+
+test('changes of credentials are ordered right after their write: readers need not wait for the interval', () =>
+  withApp({}, async ({ call, clock, engine, customerAuthorization }) => {
+    let ordered = 0;
+    engine.broker.subscribe(({ type }) => {
+      if (type === 'changes') ordered += 1;
+    });
+    const iat = seconds(clock.now());
+    const payload = { signed_app_token: jwt({ app_id: 'wiki', iat }, 'wiki-secret') };
+    const authorized = await call('POST', '/v1/authorize', { payload });
+    await until('the new token to be ordered', () => ordered === 1);
+    const authorization = `Bearer ${authorized.json<{ access_token: string }>().access_token}`;
+    const ofCustomer = { headers: { authorization: customerAuthorization } };
+    await call('DELETE', '/v1/authorize', { headers: { authorization } });
+    await until('the revocation to be ordered', () => ordered === 2);
+    await call('PUT', '/v1/projects/wiki', { ...ofCustomer, payload: { name: 'New' } });
+    await until('the new name to be ordered', () => ordered === 3);
+    await call('POST', '/v1/projects/wiki/rotate-secret', { ...ofCustomer, payload: {} });
+    await until('the rotation to be ordered', () => ordered === 4);
   }));
 
 test('the log has each project that is created or deleted, with the customer and the ID of the request', async () => {

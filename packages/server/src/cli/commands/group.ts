@@ -1,10 +1,14 @@
-import { systemClock } from '../../core/clock.ts';
-import { BY_COMMAND_LINE, writeContext } from '../../core/write-context.ts';
 import { readId, readWorkspace } from '../arguments.ts';
 import { CommandError } from '../command-error.ts';
 import { printLine } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
-import { chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
+import {
+  chosenProject,
+  commandLineContext,
+  STORE_SETTINGS,
+  type StoreFlags,
+  withStore,
+} from '../with-store.ts';
 
 interface GroupFlags extends StoreFlags {
   readonly project?: string;
@@ -43,10 +47,9 @@ function disconnectCommand(): RollcallCommand {
 }
 
 async function connect(id: string, flags: GroupFlags, workspace: string | null, done: string): Promise<void> {
-  const context = writeContext(systemClock, BY_COMMAND_LINE);
   await withStore(flags, async (store) => {
     const project = await chosenProject(store, flags.project);
-    const outcome = await store.groups.connect(project.key, id, workspace, context);
+    const outcome = await store.groups.connect(project.key, id, workspace, commandLineContext());
     if (outcome.kind !== 'absent') return;
     throw new CommandError(`there is no group ${id} in project ${project.id}`);
   });

@@ -1,14 +1,20 @@
 import { limits } from '@rollcall/protocol';
 import { systemClock } from '../../core/clock.ts';
-import { newId, newSecret } from '../../core/credentials.ts';
-import { BY_COMMAND_LINE, writeContext } from '../../core/write-context.ts';
+import { newProject, nextSecret } from '../../core/credentials.ts';
 import type { ProjectRecord } from '../../store/ports/projects.ts';
 import type { Store } from '../../store/store.ts';
 import { readId, readName, readOverlap } from '../arguments.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { printJson, printLine, printTable } from '../output.ts';
 import { RollcallCommand } from '../rollcall-command.ts';
-import { chosenCustomer, chosenProject, STORE_SETTINGS, type StoreFlags, withStore } from '../with-store.ts';
+import {
+  chosenCustomer,
+  chosenProject,
+  commandLineContext,
+  STORE_SETTINGS,
+  type StoreFlags,
+  withStore,
+} from '../with-store.ts';
 
 interface ProjectFlags extends StoreFlags {
   readonly customer?: string;
@@ -64,7 +70,7 @@ function renameCommand(): RollcallCommand {
       change(
         flags,
         id,
-        (store, { key }) => store.projects.rename(key, name, writeContext(systemClock, BY_COMMAND_LINE)),
+        (store, { key }) => store.projects.rename(key, name, commandLineContext()),
         `renamed project ${id}`,
       ),
     )
@@ -117,13 +123,7 @@ async function list(flags: ProjectFlags): Promise<void> {
 async function create(name: string, flags: ProjectFlags): Promise<void> {
   const { id, secret, ...rest } = await withStore(flags, async (store) => {
     const customerId = (await chosenCustomer(store, flags.customer)).id;
-    const project = {
-      id: flags.id ?? newId('prj'),
-      customerId,
-      name,
-      secret: newSecret(),
-      createdAt: systemClock.now(),
-    };
+    const project = newProject({ customerId, name }, systemClock.now(), flags);
     const outcome = await store.projects.create(project);
     if (outcome.kind === 'exists') throw new CommandError(`the project ${project.id} already exists`);
     if (outcome.kind === 'absent') throw new CommandError(`there is no customer ${customerId}`);
@@ -135,15 +135,11 @@ async function create(name: string, flags: ProjectFlags): Promise<void> {
 }
 
 async function rotateSecret(id: string, flags: ProjectFlags): Promise<void> {
-  const secret = newSecret();
-  const until = systemClock.now() + (flags.overlapSeconds ?? limits.ROTATION_DEFAULT_OVERLAP_SECONDS) * 1_000;
-  const previousValidUntil = new Date(until).toISOString();
+  const next = nextSecret(systemClock.now(), flags.overlapSeconds);
+  const { secret } = next;
+  const previousValidUntil = new Date(next.previousValidUntil).toISOString();
   const rotate = (store: Store, { key }: ProjectRecord) =>
-    store.projects.rotateSecret(
-      key,
-      { secret, previousValidUntil: until },
-      writeContext(systemClock, BY_COMMAND_LINE),
-    );
+    store.projects.rotateSecret(key, next, commandLineContext());
   if (flags.json !== true) {
     await change(flags, id, rotate, `project secret  ${secret}`);
     return printLine(`the old secret is taken until ${previousValidUntil}`);
