@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { clientToken } from '../../server/test/support/browser.ts';
-import { markdown, projectWithThread, says } from '../../server/test/support/conversation.ts';
+import { markdown, projectWithThread, textContent } from '../../server/test/support/conversation.ts';
 import { MovedClock } from '../../server/test/support/moved-clock.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import { Presence } from '../../server/test/support/presence-client.ts';
@@ -80,7 +80,7 @@ describe('watching the messages of a thread', () => {
     const project = await projectWithThread(server);
     const messages = hostOf(project, project.url).threads.messages('t');
     const ids = Array.from({ length: 60 }, (_, index) => `m${index}`);
-    for (const id of ids) await messages.put(id, { authorID: 'u', content: says(id) });
+    for (const id of ids) await messages.put(id, { authorID: 'u', content: textContent(id) });
     const { messages: newest, pagination } = await nextOf(messages.watch(), 'snapshot');
     const older = messages.list({ order: 'descending' });
     const { items } = await older.page({ token: pagination.token ?? '' });
@@ -100,7 +100,7 @@ describe('watching the messages of a thread', () => {
       await nextOf(watch, 'message');
       proxy.cut();
       await writer.append('a', { text: 'B' });
-      await writer.put('b', { authorID: 'u', content: says('b') });
+      await writer.put('b', { authorID: 'u', content: textContent('b') });
       proxy.mend();
       // Of a message to which texts were appended meanwhile, the whole is sent.
       const missed = [await nextOf(watch, 'message'), await nextOf(watch, 'message')];
@@ -148,7 +148,7 @@ describe('watching the threads of a group', () => {
     assert.deepEqual(snapshot.threads, [await rollcall.threads.get('t')]);
     assert.deepEqual(snapshot.pagination, { token: null });
     await rollcall.threads.put('other', { groupID: 'h', name: 'Of another group' });
-    await rollcall.threads.messages('t').put('m', { authorID: 'u', content: says('m') });
+    await rollcall.threads.messages('t').put('m', { authorID: 'u', content: textContent('m') });
     const { thread } = await nextOf(watch, 'thread');
     assert.deepEqual([thread.id, thread.userMessages], ['t', 1]);
     await rollcall.threads.put('t', { resolved: true });
@@ -177,7 +177,7 @@ describe('watching with a client token', () => {
     );
     await asUser('u')
       .threads.messages('t')
-      .create({ id: 'm', content: says('m') });
+      .create({ id: 'm', content: textContent('m') });
     assert.equal((await nextOf(messages, 'message')).message.authorID, 'u');
     assert.equal((await nextOf(threads, 'thread')).thread.unread, 1);
     const ofU = asUser('u').threads.messages('t').watch();
@@ -215,7 +215,7 @@ describe('a watch whose token ends', () => {
     await new Presence(project).pass(clock, 151);
     await ended;
     await until('the token is renewed', () => tokens > 2);
-    await renewing.create({ id: 'm', content: says('m') });
+    await renewing.create({ id: 'm', content: textContent('m') });
     assert.equal((await message).message.id, 'm');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { clientToken } from '../../server/test/support/browser.ts';
-import { markdown, projectWithThread, says } from '../../server/test/support/conversation.ts';
+import { markdown, projectWithThread, textContent } from '../../server/test/support/conversation.ts';
 import { oneServer } from '../../server/test/support/one-server.ts';
 import type { Project } from '../../server/test/support/project-client.ts';
 import { type ContentNode, type Message, type Page, Rollcall, RollcallClient } from '../src/index.ts';
@@ -124,7 +124,7 @@ describe('messages', () => {
       ['action_message', 't', 'g', 'u'],
     );
     assert.equal(read.plaintext, 'See this@v@v\nq\nc\nb\nn\nt\n*m*');
-    await messages.put('1', { content: says('changed') });
+    await messages.put('1', { content: textContent('changed') });
     await messages.put('1', { deleted: true });
     assert.deepEqual((await messages.get('1')).content, []);
     await messages.put('1', { deleted: false });
@@ -140,11 +140,11 @@ describe('messages', () => {
     const createThread = { groupID: 'g', name: 'Talk' };
     const written: string[] = [];
     for (const text of ['a', 'b', 'c']) {
-      const { id } = await messages.create({ authorID: 'u', content: says(text), createThread });
+      const { id } = await messages.create({ authorID: 'u', content: textContent(text), createThread });
       written.push(id);
     }
     await rejects(
-      messages.create({ id: written[0] as string, authorID: 'u', content: says('a') }),
+      messages.create({ id: written[0] as string, authorID: 'u', content: textContent('a') }),
       'message_already_exists',
       409,
     );
@@ -167,7 +167,7 @@ describe('messages', () => {
     const { etag } = await messages.getTagged('answer');
     await messages.append('answer', { text: '.' }, { ifMatch: etag });
     await rejects(messages.append('answer', { text: '!' }, { ifMatch: etag }), 'invalid_request', 412);
-    await messages.put('plain', { authorID: 'u', content: says('In') });
+    await messages.put('plain', { authorID: 'u', content: textContent('In') });
     await rejects(messages.append('plain', { text: '!' }), 'message_not_appendable', 400);
     await messages.delete('answer');
     await messages.delete('plain');
@@ -178,12 +178,16 @@ describe('messages', () => {
       (request) => respond(request, 503, errorBody('error'), { 'retry-after': '0' }),
       async ({ threads }, { received }) => {
         await rejects(threads.messages('t').append('m', { text: 'a', offset: 0 }), 'error', 503);
-        await rejects(threads.messages('t').create({ authorID: 'u', content: says('a') }), 'error', 503);
+        await rejects(
+          threads.messages('t').create({ authorID: 'u', content: textContent('a') }),
+          'error',
+          503,
+        );
         assert.deepEqual(
           received.map(({ url, body }) => [url, JSON.parse(body)]),
           [
             ['/v1/threads/t/messages/m/append', { text: 'a', offset: 0 }],
-            ['/v1/threads/t/messages', { authorID: 'u', content: says('a') }],
+            ['/v1/threads/t/messages', { authorID: 'u', content: textContent('a') }],
           ],
         );
       },
@@ -196,7 +200,7 @@ describe('messages', () => {
     await messages.create({
       id: odd.message,
       authorID: 'u',
-      content: says('a'),
+      content: textContent('a'),
       createThread: { groupID: 'g', name: 'Odd' },
     });
     assert.equal((await messages.get(odd.message)).threadID, odd.thread);
@@ -212,7 +216,7 @@ describe('threads and messages with a client token', () => {
   test('threads are created, listed, resolved and marked as seen', async () => {
     const [u, v] = [asUser('u', { group_id: 'g' }), asUser('v')];
     const { id } = await u.threads.create({ name: 'Plans', location: { page: 'a' } });
-    await u.threads.messages(id).create({ id: '1', content: says('Yes?') });
+    await u.threads.messages(id).create({ id: '1', content: textContent('Yes?') });
     const [listed] = await v.threads.list({ groupID: 'g', location: { page: 'a' } }).toArray();
     assert.deepEqual([listed?.id, listed?.unread], [id, 1]);
     assert.equal((await u.threads.get(id)).unread, 0);
@@ -229,10 +233,10 @@ describe('threads and messages with a client token', () => {
 
   test('messages are written as the user, who changes and hides their own ones alone', async () => {
     const [u, v] = [asUser('u').threads.messages('t'), asUser('v').threads.messages('t')];
-    const { id } = await u.create({ content: says('In May') });
+    const { id } = await u.create({ content: textContent('In May') });
     assert.equal((await v.get(id)).authorID, 'u');
-    await u.put(id, { content: says('In June') });
-    await rejects(v.put(id, { content: says('No') }), 'message_not_found', 404);
+    await u.put(id, { content: textContent('In June') });
+    await rejects(v.put(id, { content: textContent('No') }), 'message_not_found', 404);
     await u.put(id, { deleted: true });
     assert.deepEqual(
       (await v.list({ order: 'descending' }).toArray()).map(({ plaintext }) => plaintext),
@@ -241,7 +245,7 @@ describe('threads and messages with a client token', () => {
     await u.put(id, { deleted: false });
     assert.equal((await v.get(id)).plaintext, 'In June');
     const made = asUser('u').threads.messages('made');
-    await made.create({ content: says('a'), createThread: { groupID: 'g', name: 'Made' } });
+    await made.create({ content: textContent('a'), createThread: { groupID: 'g', name: 'Made' } });
     assert.equal((await rollcall.threads.get('made')).userMessages, 1);
     await rollcall.threads.delete('made');
     await rollcall.threads.messages('t').delete(id);

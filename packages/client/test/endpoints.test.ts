@@ -247,9 +247,12 @@ test('an access token is issued and revoked', async () => {
 });
 
 test('health checks request no token', async () => {
-  const nobody = new Rollcall({ url: project.url, token: () => assert.fail('the token was requested') });
-  await nobody.health.alive();
-  await nobody.health.ready();
+  const withoutToken = new Rollcall({
+    url: project.url,
+    token: () => assert.fail('the token was requested'),
+  });
+  await withoutToken.health.alive();
+  await withoutToken.health.ready();
 });
 
 describe('a client token', () => {

@@ -47,7 +47,7 @@ describe('a request', () => {
     }
   });
 
-  test('an ID that cannot stand in a URL is rejected with invalid_field before anything is sent', async () => {
+  test('an ID that cannot be part of a URL is rejected with invalid_field before anything is sent', async () => {
     await withClient(respondDone, async (rollcall, { received }) => {
       for (const id of ['.', '..', '', 'half a \ud800 pair']) {
         const attempts = [
@@ -66,7 +66,7 @@ describe('a request', () => {
 });
 
 describe('errors', () => {
-  test('an error is retryable as the error table says', async () => {
+  test('an error is retryable where the error table has it as retryable', async () => {
     for (const [code, { status, retryable }] of Object.entries(ERRORS)) {
       await withClient(
         (request) => respond(request, status, errorBody(code, 'why')),
@@ -96,7 +96,7 @@ describe('errors', () => {
     );
   });
 
-  test('an incomplete response and a refused connection have the code network', async () => {
+  test('an incomplete response and a closed port have the code network', async () => {
     const cut = ({ response }: Received) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"id"');
       setImmediate(() => response.destroy());
@@ -165,7 +165,7 @@ describe('retries', () => {
     });
   }
 
-  test('a request is retried twice, or as many times as retries says', async () => {
+  test('a request is retried twice, or as many times as the option retries', async () => {
     for (const [retries, attempts] of [
       [undefined, 3],
       [0, 1],

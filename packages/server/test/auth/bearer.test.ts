@@ -31,7 +31,7 @@ const MALFORMED: Record<string, string> = {
   'claims that are not UTF-8': `Bearer ${HEADER}.${part(Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d))}.AAAA`,
 };
 
-test('a request without the Authorization header is missing_authorization_header, and the message asks for the bearer token', () =>
+test('a request without the Authorization header is missing_authorization_header, and the message names the bearer token', () =>
   withAuth(async ({ authenticator }) => {
     for (const attempt of [authenticator.authenticate, authenticator.authenticateCustomer]) {
       const error = await assertTokenFailure(() => attempt(undefined), 'missing_authorization_header');

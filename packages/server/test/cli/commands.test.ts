@@ -290,7 +290,7 @@ describe('rollcall doctor', () => {
       assert.deepEqual(readdirSync(parent), []);
     }));
 
-  test('rollcall doctor without the server that it was given is exit code 1 and says what to do', () =>
+  test('rollcall doctor without the server that it was given is exit code 1, and the message names what to do', () =>
     withSeededStore(async (dataDir) => {
       const args = ['doctor', '--data-dir', dataDir, '--url', 'http://127.0.0.1:1'];
       const { code, stdout, stderr } = await rollcall(args);

@@ -113,7 +113,7 @@ describe('Ctrl-C', () => {
       ),
     ));
 
-  test('Ctrl-C during rollcall export leaves no file, and says so', () =>
+  test('Ctrl-C during rollcall export leaves no file, and the message reports that', () =>
     withDataDir(undefined, (directory) =>
       withSilentServer((url, requests) => {
         const file = join(directory, 'roster.jsonl');

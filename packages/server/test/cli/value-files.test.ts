@@ -41,7 +41,7 @@ function complaint({ code, stderr }: Ended): string {
 }
 
 describe('settings that are in files', () => {
-  test('every secret and every URL of the settings has a file variable, and config check says that it came from a file', () =>
+  test('every secret and every URL of the settings has a file variable, and config check shows that it came from a file', () =>
     withFiles(async (write) => {
       const secrets = Object.values<SettingDefinition>(SETTINGS).filter(({ secret }) => secret === true);
       assert.deepEqual(secrets.map(({ env }) => env).toSorted(), Object.keys(VALUES).toSorted());

@@ -117,7 +117,7 @@ describe('the order of changes on PostgreSQL', { skip: skipsPostgres }, () => {
       await store.close();
     }));
 
-  test('the changes of one write stand together, also where it has more than one pass orders', () =>
+  test('the changes of one write are adjacent, also where it has more than one pass orders', () =>
     withDatabase(async (url) => {
       const store = await openPostgresStore({ url });
       const { key } = await newRoster(store);

@@ -156,7 +156,7 @@ describe('every operation', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('every operation of the API description has a summary and a description that says more', () => {
+  test('every operation of the API description has a summary and a longer description', () => {
     for (const { operation } of api.operations) {
       assert.match(operation.summary, /^[A-Z].{5,}[^.]$/, operation.operationId);
       assert.match(operation.description, /^(- \*\*|[A-Z`]).{15,}\.$/s, operation.operationId);

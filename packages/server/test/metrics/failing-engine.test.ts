@@ -78,7 +78,7 @@ suite('metrics while a part of the engine fails', () => {
     }
   });
 
-  test('however often the metrics are read, the engine is asked once in five seconds', async () => {
+  test('however often the metrics are read, the engine is read once in five seconds', async () => {
     let counts = 0;
     const disturb = ({ presence }: Engine) => ({
       presence: altered(presence, {

@@ -41,7 +41,7 @@ suite('the rules in deploy/prometheus', { skip: skipsPrometheus }, () => {
     assert.ok(isFine, printed);
   });
 
-  test('each alert is quiet and fires as its unit test says', () => {
+  test('each alert is quiet and fires as in its unit test', () => {
     const { isFine, printed } = promtool(['test', 'rules', UNIT_TESTS]);
     assert.ok(isFine, printed);
   });

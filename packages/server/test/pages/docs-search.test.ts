@@ -43,7 +43,7 @@ describe('the search of /docs', { skip: skipsPages }, () => {
       assert.ok((await resultsFor(page, 'page token limit')).length > 0, 'words in any order');
     }));
 
-  test('what is not found says so, and an empty query shows the list again', () =>
+  test('a search without results reports that, and an empty query shows the list again', () =>
     onDocs(async ({ page }) => {
       assert.deepEqual(await resultsFor(page, 'zebra crossing'), []);
       assert.equal(await page.getByRole('status').textContent(), 'Nothing found');

@@ -237,7 +237,7 @@ describe('an engine that is away from many groups', () => {
     });
   });
 
-  test('the log says that the interruption is over when the waiting readers are gone', async () => {
+  test('the log reports the end of the interruption when the waiting readers are gone', async () => {
     const { log, lines } = listening();
     await withStreams({ log }, async (world) => {
       await interrupted(world);

@@ -99,7 +99,7 @@ describe('threads and messages of rollcall sync and rollcall export', () => {
     assert.equal(a?.plaintext, 'changed');
   });
 
-  test('an export leaves out deleted messages and says how many, and a sync of their lines keeps them deleted', async () => {
+  test('an export leaves out deleted messages and reports their count, and a sync of their lines keeps them deleted', async () => {
     const project = await server.project();
     await syncText(project, jsonLines(everything));
     assert.equal((await project.put('/v1/threads/t%2F1/messages/a', { deleted: true })).status, 200);

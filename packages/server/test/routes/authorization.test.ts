@@ -11,7 +11,7 @@ describe('the Authorization header', () => {
   const unauthorized = (authorization: string) => server.bare('GET', '/v1/groups', { authorization });
   const good = () => jwt({ project_id: server.raw.projectId, iat: server.now() }, server.raw.projectSecret);
 
-  test('an Authorization header that is absent is missing_authorization_header, and the message asks for a bearer token', async () => {
+  test('an Authorization header that is absent is missing_authorization_header, and the message names the bearer token', async () => {
     const answer = await server.call(null, 'GET', '/v1/groups');
     expectTokenFailure(answer, 'missing_authorization_header');
     assert.match(answer.text, /bearer token/i);

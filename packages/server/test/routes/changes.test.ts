@@ -153,7 +153,7 @@ describe('the stream of changes', () => {
     await reader.until('a position', () => reader.text.includes(`id: ${next}\n`));
   });
 
-  test('a filtered stream of changes shows only what it asks for', async () => {
+  test('a filtered stream of changes shows only the changes that match its filter', async () => {
     const project = await server.project();
     const reader = await open(project, '/v1/changes?type=group.*');
     await project.seedUsers('ada');

@@ -8,7 +8,7 @@ import {
   messageOf,
   messagePath,
   projectWithThread,
-  says,
+  textContent,
   threadOf,
   threadPath,
   write,
@@ -65,7 +65,7 @@ describe('what a client token has no endpoint for', () => {
       type: 'action_message',
       metadata: {},
     })) {
-      const answer = await u.put(MESSAGE, { content: says('other'), [field]: value });
+      const answer = await u.put(MESSAGE, { content: textContent('other'), [field]: value });
       expectError(answer, 400, 'unexpected_field', field, 'content', 'deleted');
     }
     assert.deepEqual(await messageOf(project, 't', 'm'), before);
@@ -77,7 +77,7 @@ describe('what a client token may not write', () => {
     const { project, u } = await conversation();
     expectDone(await project.post('/v1/groups/g/members', { remove: ['u'] }));
     const [message, thread] = [await messageOf(project, 't', 'm'), await threadOf(project, 't')];
-    expectError(await u.put(MESSAGE, { content: says('other') }), 404, 'thread_not_found');
+    expectError(await u.put(MESSAGE, { content: textContent('other') }), 404, 'thread_not_found');
     expectError(await u.put(MESSAGE, { deleted: true }), 404, 'thread_not_found');
     expectError(await u.put(`${THREAD}/seen`, {}), 404, 'thread_not_found');
     expectError(await u.put(THREAD, { resolved: true }), 404, 'thread_not_found');
@@ -102,7 +102,7 @@ describe('what a client token may not write', () => {
   test('a deleted user changes neither a message nor a thread: user_not_found', async () => {
     const { project, u } = await conversation();
     expectDone(await project.put('/v1/users/u', { status: 'deleted' }));
-    expectNotFound(await u.put(MESSAGE, { content: says('other') }), 'user_not_found');
+    expectNotFound(await u.put(MESSAGE, { content: textContent('other') }), 'user_not_found');
     expectNotFound(await u.put(MESSAGE, { deleted: true }), 'user_not_found');
     expectNotFound(await u.put(THREAD, { resolved: true }), 'user_not_found');
     expectNotFound(await u.post('/v1/client/threads', { groupID: 'g', name: 'N' }), 'user_not_found');
@@ -120,7 +120,7 @@ describe('what a client token may not write', () => {
     const { project, u, v } = await conversation();
     const message = { id: 'm', content: mentioning('nobody') };
     expectNotFound(await v.post(MESSAGES, message), 'user_not_found', 'nobody');
-    const taken = { id: 'm', content: says('x') };
+    const taken = { id: 'm', content: textContent('x') };
     expectError(await v.post(MESSAGES, taken), 409, 'message_already_exists');
     const thread = { id: 't', name: 'N' };
     expectError(await v.post('/v1/client/threads', { ...thread, groupID: 'h' }), 404, 'thread_not_found');
@@ -182,7 +182,7 @@ describe('conditions of requests with a client token', () => {
     const { etag = '' } = (await u.get(MESSAGE)).headers;
     assert.equal((await project.get(messagePath('t', 'm'))).headers.etag, etag);
     assert.equal((await v.get(MESSAGE, { 'if-none-match': etag })).status, 304);
-    expectDone(await u.put(MESSAGE, { content: says('other') }, { 'if-match': etag }));
+    expectDone(await u.put(MESSAGE, { content: textContent('other') }, { 'if-match': etag }));
     expectError(await u.put(MESSAGE, { deleted: true }, { 'if-match': etag }), 412, 'invalid_request');
     assert.equal(expectOk<Message>(await v.get(MESSAGE, { 'if-none-match': etag })).plaintext, 'other');
     const ofAnother = await v.put(MESSAGE, { deleted: true }, { 'if-match': '"x"' });

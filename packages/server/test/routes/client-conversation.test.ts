@@ -6,7 +6,7 @@ import {
   messageOf,
   messagePath,
   projectWithThread,
-  says,
+  textContent,
   threadOf,
   threadPath,
   write,
@@ -87,7 +87,7 @@ describe('threads with a client token', () => {
     expectDone(await project.put('/v1/users/v', { status: 'deleted' }));
     for (const path of [THREAD, MESSAGES, '/v1/client/threads?groupID=g', '/v1/client/threads/none'])
       expectNotFound(await v.get(path), 'user_not_found');
-    expectNotFound(await v.post(MESSAGES, { content: says('x') }), 'user_not_found');
+    expectNotFound(await v.post(MESSAGES, { content: textContent('x') }), 'user_not_found');
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
     expectError(await u.get(THREAD), 404, 'thread_not_found');
   });
@@ -96,7 +96,7 @@ describe('threads with a client token', () => {
 describe('messages with a client token', () => {
   test("a member writes messages as the token's user, and reads those of others", async () => {
     const { project, u, v } = await threeBrowsers();
-    assert.equal((await v.post(MESSAGES, { id: 'm', content: says('Hi') })).status, 201);
+    assert.equal((await v.post(MESSAGES, { id: 'm', content: textContent('Hi') })).status, 201);
     assert.equal((await messageOf(project, 't', 'm')).authorID, 'v');
     assert.equal(expectOk<Message>(await u.get(`${MESSAGES}/m`)).plaintext, 'Hi');
     const { messages } = expectOk<{ messages: Message[] }>(await u.get(MESSAGES));
@@ -106,7 +106,7 @@ describe('messages with a client token', () => {
     );
     for (const field of ['authorID', 'type', 'createdTimestamp'])
       expectError(
-        await v.post(MESSAGES, { content: says('x'), [field]: 'u' }),
+        await v.post(MESSAGES, { content: textContent('x'), [field]: 'u' }),
         400,
         'unexpected_field',
         field,
@@ -116,11 +116,11 @@ describe('messages with a client token', () => {
   test("a member changes, deletes and brings back their own messages; another user's is message_not_found", async () => {
     const { project, u, v } = await threeBrowsers();
     expectDone(await write(project, 't', 'm'));
-    expectDone(await u.put(`${MESSAGES}/m`, { content: says('edited') }), 'updated message m');
+    expectDone(await u.put(`${MESSAGES}/m`, { content: textContent('edited') }), 'updated message m');
     expectDone(await u.put(`${MESSAGES}/m`, { deleted: true }));
     expectDone(await u.put(`${MESSAGES}/m`, { deleted: false }));
     assert.equal((await messageOf(project, 't', 'm')).plaintext, 'edited');
-    expectError(await v.put(`${MESSAGES}/m`, { content: says('mine') }), 404, 'message_not_found');
+    expectError(await v.put(`${MESSAGES}/m`, { content: textContent('mine') }), 404, 'message_not_found');
     expectError(await v.put(`${MESSAGES}/none`, { deleted: true }), 404, 'message_not_found');
     expectError(await u.put(`${MESSAGES}/m`, { metadata: {} }), 400, 'unexpected_field', 'metadata');
   });
@@ -128,7 +128,7 @@ describe('messages with a client token', () => {
   test('a write of a user who left the group is rejected with thread_not_found', async () => {
     const { project, v } = await threeBrowsers();
     expectDone(await project.post('/v1/groups/g/members', { remove: ['v'] }));
-    expectError(await v.post(MESSAGES, { content: says('x') }), 404, 'thread_not_found');
+    expectError(await v.post(MESSAGES, { content: textContent('x') }), 404, 'thread_not_found');
   });
 
   test('a write that loses the race with a deletion of its thread or message is 404, and creates nothing', async () => {
@@ -140,7 +140,7 @@ describe('messages with a client token', () => {
       const deleted = round % 2 === 0 ? threadPath('t') : messagePath('t', 'm');
       const [, put, resolved] = await Promise.all([
         project.delete(deleted),
-        u.put(`${MESSAGES}/m`, { content: says('edited') }),
+        u.put(`${MESSAGES}/m`, { content: textContent('edited') }),
         u.put(THREAD, { resolved: round % 3 === 0 }),
       ]);
       for (const answer of [put, resolved]) {
@@ -167,14 +167,14 @@ describe('messages with a client token', () => {
   test('createThread makes the thread in a group of the user, and is ignored where the thread is there', async () => {
     const { project, v } = await threeBrowsers();
     const path = '/v1/client/threads/new/messages';
-    const body = { id: 'm', content: says('x'), createThread: { groupID: 'g', name: 'New' } };
+    const body = { id: 'm', content: textContent('x'), createThread: { groupID: 'g', name: 'New' } };
     const foreign = { ...body, createThread: { groupID: 'h', name: 'New' } };
     expectError(await v.post(path, foreign), 404, 'thread_not_found');
     assert.equal((await v.post(path, body)).status, 201);
     assert.equal((await threadOf(project, 'new')).groupID, 'g');
     assert.equal((await v.post(MESSAGES, body)).status, 201);
     expectError(
-      await v.post('/v1/client/threads/none/messages', { content: says('x') }),
+      await v.post('/v1/client/threads/none/messages', { content: textContent('x') }),
       404,
       'thread_not_found',
     );
@@ -184,7 +184,7 @@ describe('messages with a client token', () => {
     const { project, v } = await threeBrowsers();
     expectDone(await project.put('/v1/groups/other', { name: 'Other', members: ['u', 'v'] }));
     const narrow = Browser.of(project, 'v', 'other');
-    const body = { id: 'm', content: says('x'), createThread: { groupID: 'other', name: 'New' } };
+    const body = { id: 'm', content: textContent('x'), createThread: { groupID: 'other', name: 'New' } };
     expectError(await narrow.post(MESSAGES, body), 404, 'thread_not_found');
     expectError(await v.get(`${MESSAGES}/m`), 404, 'message_not_found');
   });
@@ -216,7 +216,7 @@ describe('unread and seen', () => {
     const { project, u, v } = await threeBrowsers();
     expectDone(await write(project, 't', 'a'));
     assert.equal(await unreadOf(v), 1);
-    assert.equal((await v.post(MESSAGES, { content: says('answer') })).status, 201);
+    assert.equal((await v.post(MESSAGES, { content: textContent('answer') })).status, 201);
     assert.equal(await unreadOf(v), 0);
     assert.equal(await unreadOf(u), 1);
     expectDone(await u.put(`${THREAD}/seen`, {}));

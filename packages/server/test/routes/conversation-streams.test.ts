@@ -6,7 +6,7 @@ import {
   messageOf,
   messagePath,
   projectWithThread,
-  says,
+  textContent,
   threadOf,
   threadPath,
   write,
@@ -226,7 +226,7 @@ describe('the stream of the threads of a group', () => {
     );
     assert.ok(u !== undefined && v !== undefined);
     await Promise.all([u.snapshot(), v.snapshot()]);
-    expectDone(await write(project, 't', 'm', { content: says('Hi') }));
+    expectDone(await write(project, 't', 'm', { content: textContent('Hi') }));
     for (const reader of [u, v]) await reader.until('the thread', () => reader.of('thread').length === 1);
     assert.deepEqual(
       [u, v].map((reader) => reader.of('thread')[0]?.data.unread),

@@ -6,7 +6,7 @@ import {
   messageOf,
   messagePath,
   projectWithThread,
-  says,
+  textContent,
   threadOf,
   threadPath,
   walk,
@@ -30,7 +30,7 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
       groupID: 'g',
       authorID: 'u',
       type: 'user_message',
-      content: says('m'),
+      content: textContent('m'),
       plaintext: 'm',
       url: null,
       metadata: {},
@@ -42,10 +42,10 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
   test('updatedTimestamp is set where content, type, url or metadata change, and not where nothing does', async () => {
     const project = await projectWithThread(server);
     expectDone(await write(project, 't', 'm'));
-    expectDone(await project.put(messagePath('t', 'm'), { content: says('m') }), 'updated message m');
+    expectDone(await project.put(messagePath('t', 'm'), { content: textContent('m') }), 'updated message m');
     assert.equal((await messageOf(project, 't', 'm')).updatedTimestamp, null);
     for (const [id, change] of [
-      ['content', { content: says('other') }],
+      ['content', { content: textContent('other') }],
       ['type', { type: 'action_message' }],
       ['url', { url: 'https://example.com' }],
       ['metadata', { metadata: { a: 1 } }],
@@ -67,7 +67,7 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
     assert.deepEqual([userMessages, deletedMessages, total], [0, 1, 1]);
     expectDone(await project.put(messagePath('t', 'm'), { deleted: false }));
     const back = await messageOf(project, 't', 'm');
-    assert.deepEqual([back.content, back.plaintext, back.metadata], [says('m'), 'm', { a: 1 }]);
+    assert.deepEqual([back.content, back.plaintext, back.metadata], [textContent('m'), 'm', { a: 1 }]);
     assert.equal((await threadOf(project, 't')).deletedMessages, 0);
   });
 
@@ -152,7 +152,7 @@ describe('PUT /v1/threads/<ID>/messages/<MID>', () => {
     expectNotFound(await write(project, 't', 'n'), 'user_not_found', 'deleted');
     expectDone(await project.delete('/v1/users/u'));
     assert.equal((await messageOf(project, 't', 'm')).authorID, 'u');
-    expectDone(await project.put(messagePath('t', 'm'), { content: says('later') }));
+    expectDone(await project.put(messagePath('t', 'm'), { content: textContent('later') }));
   });
 
   test('If-Match holds for messages, and DELETE of what is not there is 404 with it too', async () => {
@@ -176,16 +176,16 @@ describe('POST /v1/threads/<ID>/messages', () => {
   test('a message gets the given id, or one that is made, and is 409 message_already_exists after that', async () => {
     const project = await projectWithThread(server);
     const path = `${threadPath('t')}/messages`;
-    const answer = await project.post(path, { id: 'p', authorID: 'u', content: says('p') });
+    const answer = await project.post(path, { id: 'p', authorID: 'u', content: textContent('p') });
     assert.deepEqual(
       [answer.status, answer.json()],
       [201, { success: true, message: 'created message p', id: 'p' }],
     );
-    const again = await project.post(path, { id: 'p', authorID: 'u', content: says('p') });
+    const again = await project.post(path, { id: 'p', authorID: 'u', content: textContent('p') });
     expectError(again, 409, 'message_already_exists');
-    const other = await project.post(path, { id: 'p', authorID: 'v', content: says('p') });
+    const other = await project.post(path, { id: 'p', authorID: 'v', content: textContent('p') });
     expectError(other, 409, 'message_already_exists');
-    const made = await project.post(path, { authorID: 'u', content: says('p') });
+    const made = await project.post(path, { authorID: 'u', content: textContent('p') });
     assert.equal((await messageOf(project, 't', made.json<{ id: string }>().id)).plaintext, 'p');
   });
 
@@ -208,7 +208,7 @@ describe('POST /v1/threads/<ID>/messages', () => {
       }
     }
     assert.equal((await messageOf(project, 't', 'm')).plaintext, 'm');
-    const taken = { authorID: 'v', content: says('x') };
+    const taken = { authorID: 'v', content: textContent('x') };
     const put = await project.put(messagePath('t', 'm'), taken, { 'if-none-match': '*' });
     expectError(put, 409, 'message_already_exists');
     expectDone(await project.put('/v1/groups/g', { status: 'deleted' }));
@@ -239,7 +239,7 @@ describe('POST /v1/threads/<ID>/messages', () => {
   for (const [createThread, code, field] of threads) {
     test(`createThread ${JSON.stringify(createThread)} is ${code} of createThread.${field}`, async () => {
       const project = await projectWithThread(server);
-      const body = { authorID: 'u', content: says('x'), createThread };
+      const body = { authorID: 'u', content: textContent('x'), createThread };
       const answer = await project.post('/v1/threads/new/messages', body);
       expectError(answer, 400, code, `createThread.${field}`);
     });
@@ -247,7 +247,12 @@ describe('POST /v1/threads/<ID>/messages', () => {
 
   test('createThread makes the thread in the same step when it is missing, and is ignored otherwise', async () => {
     const project = await projectWithThread(server);
-    const body = { id: 'm', authorID: 'u', content: says('m'), createThread: { groupID: 'h', name: 'New' } };
+    const body = {
+      id: 'm',
+      authorID: 'u',
+      content: textContent('m'),
+      createThread: { groupID: 'h', name: 'New' },
+    };
     assert.equal((await project.post(`${threadPath('new')}/messages`, body)).status, 201);
     assert.equal((await threadOf(project, 'new')).groupID, 'h');
     assert.equal((await project.post(`${threadPath('t')}/messages`, body)).status, 201);

@@ -46,7 +46,7 @@ describe('GET /v1/groups/<ID>/presence', () => {
     assert.deepEqual(await idsOf(p), ['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('GET /v1/groups/<ID>/presence of a group with nobody present is an empty list and no token', async () => {
+  test('GET /v1/groups/<ID>/presence of a group without present users is an empty list and no token', async () => {
     const p = await presence('a');
     for (const group of ['g', 'empty']) {
       assert.deepEqual(await p.page({}, group), { users: [], pagination: { token: null } });

@@ -118,7 +118,7 @@ describe('PUT /v1/presence', () => {
     assert.deepEqual((await presence.entryOf('ada')).durable?.location, { page: '1', line: '19' });
   });
 
-  test('the changes of the durable updates of one request stand together, in their order, also where requests race', async () => {
+  test('the changes of the durable updates of one request are adjacent, in their order, also where requests race', async () => {
     const durable = (userID: string, page: string, more = {}) => at(userID, page, { durable: true, ...more });
     const requests = Array.from({ length: 6 }, (_, request) => ({
       id: `r${request}`,

@@ -57,7 +57,7 @@ describe('a connection that is reset', () => {
     });
   }
 
-  test('a connectionID that is back within 2 s keeps its holds, and nobody sees a departure', async () => {
+  test('a connectionID that is back within 2 s keeps its holds, and no stream has a departure', async () => {
     const p = await Presence.inNewProject(server);
     const page = { connectionID: 'page-1' };
     await withSockets(async (keep) => {

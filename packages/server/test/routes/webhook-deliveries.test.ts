@@ -27,7 +27,7 @@ async function receiving(): Promise<WebhookReceiver> {
 }
 
 describe('deliveries to a webhook', () => {
-  test('a webhook gets the changes after its creation, as the API reads them, signed as Standard Webhooks says', async () => {
+  test('a webhook gets the changes after its creation, as the API reads them, signed as Standard Webhooks requires', async () => {
     const [project, receiver] = [await server.project(), await receiving()];
     await project.seedUsers('before');
     const secret = await createWebhook(project, 'w', receiver.url);

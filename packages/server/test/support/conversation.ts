@@ -6,7 +6,7 @@ import type { OneServer } from './one-server.ts';
 import { type Project, segment } from './project-client.ts';
 
 /** The content of a message that says a text. */
-export const says = (text: string): ContentNode[] => [{ type: 'p', children: [{ text }] }];
+export const textContent = (text: string): ContentNode[] => [{ type: 'p', children: [{ text }] }];
 
 /** Content to which texts can be appended. */
 export const markdown = (text: string): ContentNode[] => [{ type: 'markdown', children: [{ text }] }];
@@ -36,7 +36,7 @@ export const write = (
   message: string,
   fields: object = {},
 ): Promise<Answer> =>
-  project.put(messagePath(thread, message), { authorID: 'u', content: says(message), ...fields });
+  project.put(messagePath(thread, message), { authorID: 'u', content: textContent(message), ...fields });
 
 export const threadOf = async (project: Project, thread: string): Promise<Thread> =>
   expectOk(await project.get(threadPath(thread)));

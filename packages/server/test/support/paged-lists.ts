@@ -1,7 +1,7 @@
 /** The paged lists of the API behind one interface, so that each list is tested for the contract's rules of pages. */
 import assert from 'node:assert/strict';
 import { Browser } from './browser.ts';
-import { says } from './conversation.ts';
+import { textContent } from './conversation.ts';
 import { expectDone, expectOk } from './expect.ts';
 import type { Answer } from './http-client.ts';
 import { type PageInfo, type Project, segment } from './project-client.ts';
@@ -153,7 +153,7 @@ const messagesOf = (thread: string) => ({
     await seedTalk(project);
     const createThread = { groupID: 'the talk', name: 'T' };
     for (const id of ids) {
-      const message = { id, authorID: 'the reader', content: says(id), createThread };
+      const message = { id, authorID: 'the reader', content: textContent(id), createThread };
       const answer = await project.post(`/v1/threads/${segment(thread)}/messages`, message);
       assert.equal(answer.status, 201, answer.text);
     }
@@ -162,7 +162,7 @@ const messagesOf = (thread: string) => ({
     project.delete(`/v1/threads/${segment(thread)}/messages/${segment(id)}`),
 });
 
-/** Their pages have 50 entries unless the request says how many. */
+/** Their pages have 50 entries unless the request textContent how many. */
 export const CONVERSATION_LISTS: readonly PagedList[] = [
   { name: 'threads', path: '/v1/threads', ...ofHosts, maxLimit: 1_000, ...THREADS },
   { name: 'threads of a client token', path: '/v1/client/threads', ...ofReaders, ...THREADS },

@@ -264,7 +264,7 @@ suite('a server without traces', () => {
       return [...stderr.matchAll(/^loaded (\S+)$/gm)].length;
     });
 
-  test('a server loads packages of OpenTelemetry only where its variables ask for traces', () =>
+  test('a server loads packages of OpenTelemetry only where its variables request traces', () =>
     OtlpReceiver.with(async (receiver) => {
       assert.equal(await loaded({ OTEL_SERVICE_NAME: 'directory' }), 0);
       assert.equal(await loaded({ ...exportingTo(receiver), OTEL_SDK_DISABLED: 'true' }), 0);

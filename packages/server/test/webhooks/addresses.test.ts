@@ -107,7 +107,7 @@ describe('the address that a webhook is connected to', () => {
     }
   });
 
-  test('names of one project that nobody answers for do not delay the deliveries of another project', async (context) => {
+  test('names of one project without an answer do not delay the deliveries of another project', async (context) => {
     const receiver = await WebhookReceiver.open();
     const ending = new AbortController();
     context.after(() => {

@@ -102,7 +102,7 @@ export function changeTopicContract(lab: StoreLab): void {
     assert.deepEqual(await readTopics(roster, [presenceTopic('g'), conversationTopic('h')]), []);
   });
 
-  test('a batch that concerns several groups is found by each of them, and its changes stand together', async () => {
+  test('a batch that concerns several groups is found by each of them, and its changes are adjacent', async () => {
     const roster = await stock();
     await roster.batch({
       users: [{ id: 'cid', status: 'deleted' }, { id: 'new' }],

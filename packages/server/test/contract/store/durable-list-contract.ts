@@ -112,7 +112,7 @@ export function durableListContract(lab: StoreLab): void {
     assert.deepEqual([await users('1'), await users('2')], [[], ['ann', 'bob']]);
   });
 
-  test('the changes of a list of durable updates stand together in the record, also where lists with the same users race', async () => {
+  test('the changes of a list of durable updates are adjacent in the record, also where lists with the same users race', async () => {
     const roster = await lab.project();
     const users = numbered('u', 40);
     await roster.groupOf('g', ...users);

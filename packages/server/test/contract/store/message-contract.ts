@@ -41,7 +41,7 @@ function messageWrites(lab: StoreLab): void {
     });
   });
 
-  test('a message that is not there is absent, and one of a thread that is not there says so', async () => {
+  test('a missing message is absent, and a message of a missing thread is threadAbsent', async () => {
     const c = await Conversation.withThread(lab);
     assert.deepEqual(await c.findMessage('t', 'm'), { kind: 'absent' });
     assert.deepEqual(await c.findMessage('u', 'm'), THREAD_ABSENT);
@@ -146,7 +146,7 @@ function messageWrites(lab: StoreLab): void {
     assert.deepEqual((await c.findMessage('u', '..')).kind, 'found');
   });
 
-  test('content is kept exactly, however long it is and whatever characters it has', async () => {
+  test('content is stored exactly, however long it is and whatever characters it has', async () => {
     const c = await Conversation.withThread(lab);
     const texts = ['', '\0', '"\\\n', '\u{1f600}'.repeat(20_000), 'x'.repeat(100_000)];
     for (const [index, text] of texts.entries()) {
@@ -205,7 +205,7 @@ function messageWrites(lab: StoreLab): void {
 }
 
 function messageTimes(lab: StoreLab): void {
-  test('a new message is never earlier than the latest of its thread, whatever the clock says', async () => {
+  test('a new message is never earlier than the latest of its thread, whatever the time of the clock', async () => {
     const c = await Conversation.withThread(lab);
     await c.newMessage('t', 'm1', {}, { now: LATER });
     await c.newMessage('t', 'm2', {}, { now: LATER - 50 });

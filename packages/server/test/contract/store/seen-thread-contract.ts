@@ -50,7 +50,7 @@ export function seenThreadContract(lab: StoreLab): void {
     assert.equal(await seen(), at(9));
   });
 
-  test('a thread that is seen up to now is seen up to its latest message, whatever the clock says', async () => {
+  test('a thread that is seen up to now is seen up to its latest message, whatever the time of the clock', async () => {
     const c = await withMessages();
     await c.markSeen('t', 'bob', null, { now: at(1) });
     assert.equal(await unread(c, 'bob'), 0);

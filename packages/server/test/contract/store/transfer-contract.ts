@@ -290,13 +290,13 @@ async function stockedProject(store: Store): Promise<Scene> {
   await store.preferences.put(roster.key, 'bob', { sendViaMessenger: false, sendViaEmail: false }, CONTEXT);
   await store.preferences.put(roster.key, 'cid', { sendViaMessenger: true }, CONTEXT);
   await roster.connectGroup('g', 'W \u{1f600}');
-  const placed = [
+  const durable = [
     [ODD, PAGE_1, PAGE_1, 10],
     [ODD, SITE, PAGE_2, 20],
     ['bob', PAGE_2, PAGE_2, 30],
   ] as const;
-  for (const [userId, regionOf, place, now] of placed) {
-    const [region, location] = [JSON.stringify(regionOf), JSON.stringify(place)];
+  for (const [userId, regionOf, at, now] of durable) {
+    const [region, location] = [JSON.stringify(regionOf), JSON.stringify(at)];
     const update = { userId, groupId: 'g', region, location };
     await store.durablePresence.put(roster.key, update, { now, revision: `p${now}`, ...BY_TEST });
   }

@@ -1,0 +1,78 @@
+/** Reads the names of the sources, the titles of tests and the texts of log lines, as the tests of the language compare them. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { ROOT } from './markdown.ts';
+
+/** A text of a source file. `at` is its file and line. */
+export interface SourceText {
+  readonly at: string;
+  readonly text: string;
+}
+
+export interface SourceTexts {
+  /** Names that the file declares, each time that it declares them. */
+  readonly names: readonly SourceText[];
+  /** Titles of tests; `…` stands for each inserted value. */
+  readonly titles: readonly SourceText[];
+  /** Messages of log lines that are written where they are logged. */
+  readonly logLines: readonly SourceText[];
+}
+
+const FILES = '{packages,bench,cluster,generators,examples}/**/*.{ts,tsx,mjs}';
+const LEVELS = new Set(['debug', 'info', 'warn', 'error', 'fatal']);
+
+export function readSourceTexts(): SourceTexts {
+  const texts = { names: [] as SourceText[], titles: [] as SourceText[], logLines: [] as SourceText[] };
+  for (const path of globSync(FILES, { cwd: ROOT, exclude: ['**/node_modules/**', '**/dist/**'] }).sort())
+    collect(path, texts);
+  return texts;
+}
+
+function collect(path: string, texts: Record<keyof SourceTexts, SourceText[]>): void {
+  const file = ts.createSourceFile(
+    path,
+    readFileSync(join(ROOT, path), 'utf8'),
+    ts.ScriptTarget.Latest,
+    true,
+  );
+  const add = (kind: keyof SourceTexts, node: ts.Node, text: string) => {
+    const { line } = file.getLineAndCharacterOfPosition(node.getStart());
+    texts[kind].push({ at: `${path}:${line + 1}`, text });
+  };
+  const visit = (node: ts.Node): void => {
+    const name = declaredName(node);
+    if (name !== null) add('names', name, name.text);
+    if (ts.isCallExpression(node)) {
+      const [first, ...rest] = node.arguments;
+      if (first !== undefined && isTest(node)) add('titles', node, textOf(first) ?? '…');
+      for (const argument of first !== undefined && isLog(node) ? [first, ...rest] : []) {
+        const text = textOf(argument);
+        if (text !== null) add('logLines', node, text);
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+}
+
+function declaredName(node: ts.Node): ts.Identifier | ts.PrivateIdentifier | null {
+  const { name } = node as { name?: ts.Node };
+  if (name === undefined || ts.isPropertyAccessExpression(node)) return null;
+  return ts.isIdentifier(name) || ts.isPrivateIdentifier(name) ? name : null;
+}
+
+const isTest = ({ expression, arguments: { length } }: ts.CallExpression): boolean =>
+  ts.isIdentifier(expression) && expression.text === 'test' && length > 1;
+
+const isLog = ({ expression }: ts.CallExpression): boolean =>
+  ts.isPropertyAccessExpression(expression) &&
+  LEVELS.has(expression.name.text) &&
+  /\b#?log$/.test(expression.expression.getText());
+
+/** The text of a literal; null of anything else. */
+function textOf(node: ts.Expression): string | null {
+  if (ts.isStringLiteralLike(node)) return node.text;
+  if (!ts.isTemplateExpression(node)) return null;
+  return node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join('');
+}
