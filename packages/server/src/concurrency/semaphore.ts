@@ -109,7 +109,9 @@ export class Semaphore {
           if (this.#remove(key, waiter)) reject(this.#unavailable());
         });
       const limit =
-        until === Number.POSITIVE_INFINITY ? undefined : setTimeout(expire, until - performance.now());
+        until === Number.POSITIVE_INFINITY
+          ? undefined
+          : setTimeout(expire, Math.max(0, until - performance.now()));
       const waiter = {
         grant() {
           clearTimeout(limit);
