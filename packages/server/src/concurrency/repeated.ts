@@ -2,9 +2,11 @@
 export class Repeated {
   readonly #task: () => Promise<void>;
   #next: PromiseWithResolvers<void> | null = null;
+  #delay: NodeJS.Timeout | null = null;
   #isRunning = false;
+  #isClosed = false;
 
-  /** `task` never rejects. */
+  /** `task` never rejects. It may request the run that follows. */
   constructor(task: () => Promise<void>) {
     this.#task = task;
   }
@@ -17,12 +19,28 @@ export class Repeated {
     return promise;
   }
 
+  /** Requests one run for all such calls within this time, in milliseconds. The process does not wait for it. */
+  requestAfter(delayMs: number): void {
+    if (this.#isClosed) return;
+    this.#delay ??= setTimeout(() => {
+      this.#delay = null;
+      void this.request();
+    }, delayMs).unref();
+  }
+
+  /** No run begins any more. Resolves when the one under way has ended. Idempotent. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#delay !== null) clearTimeout(this.#delay);
+    return this.request();
+  }
+
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#next !== null) {
       const { resolve } = this.#next;
       this.#next = null;
-      await this.#task();
+      if (!this.#isClosed) await this.#task();
       resolve();
     }
     this.#isRunning = false;

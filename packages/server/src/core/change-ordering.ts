@@ -1,4 +1,5 @@
 import type { Broker } from '../broker/broker.ts';
+import { Repeated } from '../concurrency/repeated.ts';
 import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Clock } from './clock.ts';
@@ -22,55 +23,36 @@ export class ChangeOrdering {
   readonly #parts: Parts;
   readonly #stop: () => void;
   readonly #written = new Set<ProjectKey>();
-  #timer: NodeJS.Timeout | null = null;
-  #isRunning = false;
-  #isClosed = false;
+  readonly #order = new Repeated(() => this.#orderWritten());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#stop = parts.clock.every(INTERVAL_MS, () => void this.#run());
+    this.#stop = parts.clock.every(INTERVAL_MS, () => void this.#order.request());
   }
 
   /** A write has changed something. */
   written(project: ProjectKey): void {
     this.#written.add(project);
-    this.#schedule();
+    this.#order.requestAfter(DELAY_MS);
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#stop();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    void this.#order.close();
   }
 
-  #schedule(): void {
-    if (this.#isClosed || this.#isRunning) return;
-    this.#timer ??= setTimeout(() => void this.#run(), DELAY_MS).unref();
-  }
-
-  async #run(): Promise<void> {
-    if (this.#isClosed || this.#isRunning) return;
-    this.#timer = null;
-    this.#isRunning = true;
+  /** Where the store is away, the next interval or write tries again, and readers poll. */
+  async #orderWritten(): Promise<void> {
+    const { store, broker, ordered } = this.#parts;
     const written = [...this.#written];
     this.#written.clear();
-    const isComplete = await this.#order(written);
-    this.#isRunning = false;
-    if (!isComplete || this.#written.size > 0) this.#schedule();
-  }
-
-  /** Whether all changes are ordered. Where the store is away, the next interval or write tries again, and readers poll. */
-  async #order(written: readonly ProjectKey[]): Promise<boolean> {
-    const { store, broker, ordered } = this.#parts;
     try {
       const { newest, hasMore } = await store.changes.order(written);
       await Promise.all(
         newest.map(([project, position]) => publish(broker, { type: 'changes', project, position })),
       );
       ordered(newest.map(([project]) => project));
-      return !hasMore;
-    } catch {
-      return true;
-    }
+      if (hasMore) this.#order.requestAfter(DELAY_MS);
+    } catch {}
   }
 }

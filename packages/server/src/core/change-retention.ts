@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { Repeated } from '../concurrency/repeated.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 
@@ -15,31 +16,28 @@ interface Parts {
 export class ChangeRetention {
   readonly #parts: Parts;
   readonly #stop: () => void;
-  #isClosed = false;
-  #isSweeping = false;
+  readonly #removal = new Repeated(() => this.#removeSome());
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => void this.#sweep());
+    this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => void this.#removal.request());
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#stop();
+    void this.#removal.close();
   }
 
   /** One small step after the other, so that other writes hardly wait. A step that fails is repeated by the next sweep. */
-  async #sweep(): Promise<void> {
-    if (this.#isSweeping) return;
-    this.#isSweeping = true;
+  async #removeSome(): Promise<void> {
     const { store, clock, changesSeconds } = this.#parts;
     try {
-      const before = clock.now() - changesSeconds * 1_000;
-      while (!this.#isClosed && (await store.changes.removeBefore(before))) await nextIteration();
+      const hasMore = await store.changes.removeBefore(clock.now() - changesSeconds * 1_000);
+      if (!hasMore) return;
+      await nextIteration();
+      void this.#removal.request();
     } catch {
       // The store is away.
-    } finally {
-      this.#isSweeping = false;
     }
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { canonicalLocation } from '@rollcall/protocol';
 import type { Logger } from 'pino';
+import { Repeated } from '../concurrency/repeated.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import type { ProjectKey } from '../values/project-key.ts';
@@ -42,7 +43,7 @@ export class HeldPresence {
   readonly #connections = new Map<string, PresenceConnection>();
   readonly #stop: () => void;
   #leases = 0;
-  #isRenewing = false;
+  readonly #renewal = new Repeated(() => this.#renew());
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -51,6 +52,7 @@ export class HeldPresence {
 
   close(): void {
     this.#stop();
+    void this.#renewal.close();
   }
 
   /**
@@ -127,12 +129,11 @@ export class HeldPresence {
     for (const [key, connection] of this.#connections) {
       if (connection.isGone(this.now)) this.#connections.delete(key);
     }
-    if (!this.#isRenewing) void this.#renew();
+    void this.#renewal.request();
   }
 
   /** Renews what is due; a failure is repeated with the next tick. */
   async #renew(): Promise<void> {
-    this.#isRenewing = true;
     const due: Group[] = [];
     const interval = (this.#parts.presenceTtlSeconds * 1_000) / RENEWALS_PER_LIFE;
     for (const [key, group] of this.#groups) {
@@ -145,7 +146,6 @@ export class HeldPresence {
       const some = due.slice(from, from + RENEWED_AT_ONCE);
       await Promise.all(some.map((group) => this.#safely(() => group.renew())));
     }
-    this.#isRenewing = false;
   }
 
   async #safely(work: () => Promise<void>): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Repeated } from '../concurrency/repeated.ts';
 import type { PresenceStore } from '../presence/presence-store.ts';
 import type { Clock } from './clock.ts';
 
@@ -20,7 +21,8 @@ interface Parts {
 export class PresenceSweeps {
   readonly #parts: Parts;
   readonly #stop: () => void;
-  #isSweeping = false;
+  /** One sweep at a time, however long it takes. What became due at a tick meanwhile is swept right after it. */
+  readonly #sweeps = new Repeated(() => this.#sweep());
   #ticks = 0;
   /** The tick of the last log line about an engine that is away; null where it is not away. */
   #loggedAt: number | null = null;
@@ -30,29 +32,24 @@ export class PresenceSweeps {
     this.#parts = parts;
     this.#stop = parts.clock.every(SWEEP_INTERVAL_MS, () => {
       this.#ticks += 1;
-      void this.#sweep();
+      void this.#sweeps.request();
     });
   }
 
   close(): void {
     this.#stop();
+    void this.#sweeps.close();
   }
 
   async #sweep(): Promise<void> {
-    // One sweep at a time, however long it takes. What became due at a tick meanwhile is swept right after it.
-    if (this.#isSweeping) return;
-    this.#isSweeping = true;
+    // A failed sweep is repeated with the next tick, not at once.
+    if (this.#failedAt === this.#ticks) return;
     const { presence, clock } = this.#parts;
     try {
-      for (let tick = -1; tick !== this.#ticks; ) {
-        tick = this.#ticks;
-        await presence.sweep(clock.now());
-        this.#succeeded();
-      }
+      await presence.sweep(clock.now());
+      this.#succeeded();
     } catch (err) {
       this.#failed(err);
-    } finally {
-      this.#isSweeping = false;
     }
   }
 

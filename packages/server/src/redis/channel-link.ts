@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { Repeated } from '../concurrency/repeated.ts';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
 import { closeClient } from './redis-clients.ts';
 import { redisFailure } from './redis-failure.ts';
@@ -19,7 +20,8 @@ export class ChannelLink {
   readonly #isSharded: boolean;
   readonly #listeners = new Map<string, ChannelListener>();
   readonly #pinging: NodeJS.Timeout;
-  #isPinging = false;
+  /** The client closes a connection on which a ping is not answered. */
+  readonly #pings = new Repeated(() => this.#ping());
 
   /** @param client connected */
   constructor(client: Redis, isSharded: boolean) {
@@ -29,7 +31,7 @@ export class ChannelLink {
     client.on(isSharded ? 'smessage' : 'message', (channel: string, text: string) => {
       this.#listeners.get(channel)?.onMessage(text);
     });
-    this.#pinging = setInterval(() => void this.#ping(), PING_INTERVAL_MS).unref();
+    this.#pinging = setInterval(() => void this.#pings.request(), PING_INTERVAL_MS).unref();
   }
 
   /** @throws StoreUnavailableError */
@@ -69,11 +71,7 @@ export class ChannelLink {
     for (const listener of lost) listener.onLost();
   }
 
-  /** The client closes a connection on which a ping is not answered. */
   async #ping(): Promise<void> {
-    if (this.#isPinging || this.#client.status !== 'ready') return;
-    this.#isPinging = true;
-    await this.#client.ping().catch(() => {});
-    this.#isPinging = false;
+    if (this.#client.status === 'ready') await this.#client.ping().catch(() => {});
   }
 }

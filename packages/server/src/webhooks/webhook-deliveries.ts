@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Broker } from '../broker/broker.ts';
 import { ProjectsInUse } from '../broker/projects-in-use.ts';
+import { Repeated } from '../concurrency/repeated.ts';
 import type { ChangeFeed } from '../core/change-feed.ts';
 import type { Clock } from '../core/clock.ts';
 import type { StoreWrites } from '../core/store-writes.ts';
@@ -62,11 +63,11 @@ export class WebhookDeliveries {
   /** How many active webhooks the projects have that have any. */
   #active = new Map<ProjectKey, number>();
   readonly #woken = new Set<ProjectKey>();
-  /** The next search of the projects that are woken, and those of deliveries that are repeated soon. */
-  #collecting: NodeJS.Timeout | null = null;
+  /** One search at a time: what becomes due meanwhile is searched for afterwards. */
+  readonly #searches = new Repeated(() => this.#search());
+  /** The timers of deliveries that are repeated soon. */
   readonly #repeats = new Set<NodeJS.Timeout>();
   #isAllDue = false;
-  #searching: Promise<void> | null = null;
   #isStopped = false;
   #backlog: WebhookBacklog = { active: 0, behind: 0, resting: 0, furthest: 0 };
   readonly #attempts = new Counter({
@@ -136,9 +137,8 @@ export class WebhookDeliveries {
       this.#unsubscribe();
       this.#projects.close();
       for (const timer of this.#repeats) clearTimeout(timer);
-      if (this.#collecting !== null) clearTimeout(this.#collecting);
     }
-    await this.#searching;
+    await this.#searches.close();
     for (const run of this.#runs.keys()) run.end();
     const abort = setTimeout(() => {
       for (const run of this.#runs.keys()) run.abort();
@@ -155,15 +155,11 @@ export class WebhookDeliveries {
     for (const { webhook } of this.#runs.keys()) this.#projects.use(webhook.project);
     this.#projects.tick();
     this.#isAllDue = true;
-    this.#search();
+    void this.#searches.request();
   }
 
   #wake(): void {
-    if (this.#isStopped) return;
-    this.#collecting ??= setTimeout(() => {
-      this.#collecting = null;
-      this.#search();
-    }, COLLECT_MS).unref();
+    this.#searches.requestAfter(COLLECT_MS);
   }
 
   /** Long delays are left to the sweeps, so that the timers are those of the failures of a minute. */
@@ -181,30 +177,19 @@ export class WebhookDeliveries {
     this.#repeats.add(timer);
   }
 
-  /** One search at a time: what becomes due meanwhile is searched for afterwards. */
-  #search(): void {
-    if (this.#isStopped) return;
-    this.#searching ??= this.#searchWhileDue().finally(() => {
-      this.#searching = null;
-    });
-  }
-
-  async #searchWhileDue(): Promise<void> {
-    while (!this.#isStopped && (this.#isAllDue || this.#woken.size > 0)) {
-      const isAll = this.#isAllDue;
-      const woken = [...this.#woken];
-      this.#isAllDue = false;
-      this.#woken.clear();
-      try {
-        if (isAll) await this.#searchAll();
-        await this.#claim(woken);
-      } catch (err) {
-        this.#parts.log.error(
-          { err },
-          'webhooks could not be searched for due deliveries; the next sweep searches again',
-        );
-        return;
-      }
+  async #search(): Promise<void> {
+    const isAll = this.#isAllDue;
+    const woken = [...this.#woken];
+    this.#isAllDue = false;
+    this.#woken.clear();
+    try {
+      if (isAll) await this.#searchAll();
+      await this.#claim(woken);
+    } catch (err) {
+      this.#parts.log.error(
+        { err },
+        'webhooks could not be searched for due deliveries; the next sweep searches again',
+      );
     }
   }
 

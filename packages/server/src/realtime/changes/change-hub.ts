@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Broker, Notification } from '../../broker/broker.ts';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
+import { Repeated } from '../../concurrency/repeated.ts';
 import type { ChangeFeed } from '../../core/change-feed.ts';
 import type { ChangeFilter } from '../../core/change-filter.ts';
 import type { ChangePosition } from '../../core/change-position.ts';
@@ -34,7 +35,7 @@ export class ChangeHub {
   readonly #streams: OpenStreams<EventSession>;
   readonly #projects: ProjectsInUse;
   readonly #stops: readonly (() => void)[];
-  #isPolling = false;
+  readonly #poll = new Repeated(() => this.#readNewest());
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -42,6 +43,7 @@ export class ChangeHub {
     this.#projects = new ProjectsInUse(parts.broker, 'changes');
     this.#stops = [
       () => this.#projects.close(),
+      () => void this.#poll.close(),
       parts.clock.every(TICK_MS, () => this.#tick()),
       parts.clock.every(HEARTBEAT_MS, () => {
         for (const reader of this.#readers) reader.heartbeat();
@@ -95,11 +97,10 @@ export class ChangeHub {
     this.#streams.tick();
     for (const { request } of this.#streams) this.#projects.use(request.caller.project);
     this.#projects.tick();
-    if (!this.#isPolling) void this.#poll();
+    void this.#poll.request();
   }
 
-  async #poll(): Promise<void> {
-    this.#isPolling = true;
+  async #readNewest(): Promise<void> {
     try {
       const ofProjects = Map.groupBy(this.#readers, ({ session }) => session.request.caller.project);
       for (const [project, readers] of ofProjects) {
@@ -108,8 +109,6 @@ export class ChangeHub {
       }
     } catch {
       // The store is away.
-    } finally {
-      this.#isPolling = false;
     }
   }
 

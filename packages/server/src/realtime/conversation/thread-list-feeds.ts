@@ -1,3 +1,4 @@
+import { Repeated } from '../../concurrency/repeated.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
@@ -19,7 +20,7 @@ export class ThreadListFeeds {
   readonly #feeds = new Map<string, ThreadListFeed>();
   readonly #walk: RevisionWalk;
   #comparedAt: number;
-  #isComparing = false;
+  readonly #comparison = new Repeated(() => this.#compare());
 
   constructor(project: ProjectKey, groupId: string, parts: FeedParts) {
     const { store, reads, clock } = parts;
@@ -69,12 +70,13 @@ export class ThreadListFeeds {
       if (isExpired(feed.idleSince, now)) this.#feeds.delete(key);
       else feed.tick();
     }
-    const isDue = this.#walk.isUnderWay || Math.abs(now - this.#comparedAt) >= COMPARED_EVERY_MS;
-    if (isDue && !this.#isComparing && !this.isEmpty) void this.#compare(now);
+    void this.#comparison.request();
   }
 
-  async #compare(now: number): Promise<void> {
-    this.#isComparing = true;
+  async #compare(): Promise<void> {
+    const now = this.#parts.clock.now();
+    const isDue = this.#walk.isUnderWay || Math.abs(now - this.#comparedAt) >= COMPARED_EVERY_MS;
+    if (!isDue || this.isEmpty) return;
     if (!this.#walk.isUnderWay) this.#comparedAt = now;
     try {
       await this.#walk.begin();
@@ -84,6 +86,5 @@ export class ThreadListFeeds {
       if (!(err instanceof StoreUnavailableError))
         this.#parts.log.error({ err, groupId: this.groupId }, 'threads of a group could not be compared');
     }
-    this.#isComparing = false;
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Repeated } from '../../concurrency/repeated.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { slices } from '../../core/slices.ts';
 import type { Store } from '../../store/store.ts';
@@ -28,8 +29,7 @@ export class CredentialChecks {
   /** How many streams are checked at each tick: enough for the most streams that there were in this pass. */
   #share = 0;
   /** A tick during a check makes another one follow: the next streams wait for an engine that is slow. */
-  #isDue = false;
-  #isChecking = false;
+  readonly #pace = new Repeated(() => this.#checkTokens(this.#next()));
 
   constructor(parts: Parts, sessions: ReadonlySet<Watcher>) {
     this.#parts = parts;
@@ -38,8 +38,7 @@ export class CredentialChecks {
 
   /** Call it about once a second. */
   tick(): void {
-    this.#isDue = true;
-    if (!this.#isChecking) void this.#checkDue();
+    void this.#pace.request();
   }
 
   /** Ends those of these streams that may not continue. An engine that is away ends none. Never rejects. */
@@ -47,15 +46,6 @@ export class CredentialChecks {
     await this.#checkTokens(sessions);
     const open = sessions.filter(({ ending }) => ending === null);
     await endWithoutAccess(this.#parts.store, open).catch((error) => this.#ignore(error));
-  }
-
-  async #checkDue(): Promise<void> {
-    this.#isChecking = true;
-    while (this.#isDue) {
-      this.#isDue = false;
-      await this.#checkTokens(this.#next());
-    }
-    this.#isChecking = false;
   }
 
   #next(): Watcher[] {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Repeated } from '../../concurrency/repeated.ts';
 import { planEachTime, type Row } from './connections/postgres-connection.ts';
 import type { PostgresDatabase } from './connections/postgres-database.ts';
 import { ConversationPurge } from './postgres-conversation-purge.ts';
@@ -40,9 +41,7 @@ export class Purge {
   readonly #conversations: ConversationPurge;
   readonly #closing = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  #running: Promise<void> | null = null;
-  /** There may be more to remove than the run under way has found. */
-  #isDue = false;
+  readonly #slices = new Repeated(() => this.#purgeSlice());
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
@@ -53,39 +52,26 @@ export class Purge {
 
   /** Call it after a deletion. */
   start(): void {
-    if (this.#closing.signal.aborted) return;
-    this.#isDue = true;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-      if (this.#isDue) this.start();
-    });
+    void this.#slices.request();
   }
 
   /** Lets the slice under way finish. */
   async close(): Promise<void> {
     this.#closing.abort();
     clearInterval(this.#timer);
-    await this.#running;
+    await this.#slices.close();
   }
 
-  async #run(): Promise<void> {
+  async #purgeSlice(): Promise<void> {
     const { signal } = this.#closing;
     try {
-      for (;;) {
-        const begin = performance.now();
-        if (!(await this.#purgeSlice())) return;
-        await delay(performance.now() - begin, undefined, { signal });
-      }
+      const begin = performance.now();
+      const hasMore = (await purgeSlice(this.#database)) || (await this.#conversations.run());
+      if (hasMore) void this.#slices.request();
+      await delay(performance.now() - begin, undefined, { signal });
     } catch {
       // The server is away, for example, and the next check comes soon; or this is closed.
-      this.#isDue = false;
     }
-  }
-
-  /** False when nothing is left to remove. */
-  async #purgeSlice(): Promise<boolean> {
-    this.#isDue = false;
-    return (await purgeSlice(this.#database)) || (await this.#conversations.run()) || this.#isDue;
   }
 }
 
