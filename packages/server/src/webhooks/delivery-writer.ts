@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { limits } from '@rollcall/protocol';
 import { Semaphore } from '../concurrency/semaphore.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { ChangeChunk, ChangeFeed } from '../core/change-feed.ts';
 import { type ChangePosition, positionText, readPosition } from '../core/change-position.ts';
 import type { Clock } from '../core/clock.ts';
@@ -35,7 +36,7 @@ export class DeliveryWriter {
   readonly #feed: ChangeFeed;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #reads = new Semaphore({ permits: READS });
-  readonly #underWay = new Map<string, Promise<ChangeChunk>>();
+  readonly #shared = new SingleFlight<string, ChangeChunk>();
 
   constructor(feed: ChangeFeed, clock: Pick<Clock, 'now'>) {
     this.#feed = feed;
@@ -62,14 +63,9 @@ export class DeliveryWriter {
   }
 
   #read(project: ProjectKey, from: ChangePosition): Promise<ChangeChunk> {
-    const key = `${project} ${positionText(from)}`;
-    const underWay = this.#underWay.get(key);
-    if (underWay !== undefined) return underWay;
-    const reading = this.#reads
-      .run(project, () => this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY))
-      .finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, reading);
-    return reading;
+    return this.#shared.run(`${project} ${positionText(from)}`, () =>
+      this.#reads.run(project, () => this.#feed.chunk(project, from, {}, Number.POSITIVE_INFINITY)),
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { limits } from '@rollcall/protocol';
 import { Semaphore } from '../concurrency/semaphore.ts';
+import { SingleFlight } from '../concurrency/single-flight.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { AddressRules } from './address-rules.ts';
 
@@ -43,7 +44,7 @@ export class HostLookup {
     unavailable,
   });
   readonly #repeats = new Semaphore({ permits: REPEAT_PERMITS, unavailable });
-  readonly #underWay = new Map<string, Promise<LookupAddress[]>>();
+  readonly #shared = new SingleFlight<string, LookupAddress[]>();
 
   constructor(rules: AddressRules) {
     this.#rules = rules;
@@ -76,14 +77,13 @@ export class HostLookup {
 
   /** Projects take turns. */
   #find(name: string, { project, isRepeat }: LookupPurpose): Promise<LookupAddress[]> {
-    const key = `${isRepeat} ${project} ${name}`;
-    const underWay = this.#underWay.get(key);
-    if (underWay !== undefined) return underWay;
     const permits = isRepeat ? this.#repeats : this.#first;
-    const found = permits
-      .run(project, () => lookup(name, { all: true, order: 'verbatim' }), performance.now() + WAITING_MS)
-      .finally(() => this.#underWay.delete(key));
-    this.#underWay.set(key, found);
-    return found;
+    return this.#shared.run(`${isRepeat} ${project} ${name}`, () =>
+      permits.run(
+        project,
+        () => lookup(name, { all: true, order: 'verbatim' }),
+        performance.now() + WAITING_MS,
+      ),
+    );
   }
 }
