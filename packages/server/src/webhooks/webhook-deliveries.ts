@@ -9,6 +9,7 @@ import type { StoreWrites } from '../core/store-writes.ts';
 import { Counter, gauge, type Metric } from '../metrics/metric.ts';
 import type { ClaimedWebhook, WebhookWork } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
+import { PROCESS_CLOCK_TOLERANCE_MS } from '../values/clock-tolerance.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { AttemptSender } from './attempt-sender.ts';
 import { DeliveryWriter } from './delivery-writer.ts';
@@ -19,8 +20,8 @@ import { type RunParts, WebhookRun } from './webhook-run.ts';
 const SWEEP_MS = 2_000;
 /** How long a lease lasts after its last renewal: another process takes over some 8 s after this one was killed. */
 const LEASE_MS = 6_000;
-/** So long before the end of a lease nothing is sent any more. */
-const LEASE_MARGIN_MS = 1_000;
+/** How long a lease is used after its last renewal: the clock of the process that claims next may be ahead. */
+const LEASE_USED_MS = LEASE_MS - PROCESS_CLOCK_TOLERANCE_MS;
 /** How long projects with new changes are collected for one claim, in milliseconds. */
 const COLLECT_MS = 20;
 /** Most webhooks that one claim leases. */
@@ -206,7 +207,7 @@ export class WebhookDeliveries {
   async #renew(): Promise<void> {
     if (this.#leases.size === 0) return;
     const { store, clock } = this.#parts;
-    const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
+    const until = performance.now() + LEASE_USED_MS;
     const leases = [...this.#leases.keys()];
     const leased = [...this.#runs.keys()].map(({ webhook: { project, id, lease } }) => ({
       project,
@@ -226,7 +227,7 @@ export class WebhookDeliveries {
       const lease = randomUUID();
       const { store, clock } = this.#parts;
       const now = clock.now();
-      const until = performance.now() + LEASE_MS - LEASE_MARGIN_MS;
+      const until = performance.now() + LEASE_USED_MS;
       const own = [...this.#leases.keys()];
       const claim = { now, until: now + LEASE_MS, lease, own, limit, hasRepeats };
       const claimed = await store.webhookLeases.claim(projects, claim);

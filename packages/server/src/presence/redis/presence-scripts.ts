@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { limits } from '@rollcall/protocol';
 import { type RedisScript, redisScript } from '../../redis/redis-script.ts';
+import { PROCESS_CLOCK_TOLERANCE_MS } from '../../values/clock-tolerance.ts';
 import {
   HISTORY_LENGTH,
   HISTORY_MAX_LENGTH,
@@ -17,8 +18,10 @@ const HISTORY_MS = 2 * WATCH_LEASE_MS;
 
 /** Length of an event's checksum, in hexadecimal digits. */
 export const CHECKSUM_LENGTH = 12;
-/** How late a sweep may be before the group's entry in the index of due groups counts as lost, in milliseconds. */
-const OVERDUE_MS = 5_000;
+/** How late a sweep may be, in milliseconds. */
+const SWEEP_LATE_MS = 4_000;
+/** So long after it was due, a group's entry in the index of due groups counts as lost, in milliseconds. */
+const OVERDUE_MS = SWEEP_LATE_MS + PROCESS_CLOCK_TOLERANCE_MS;
 
 /** The scripts of lua/ for a database of a server or a cluster. Each file documents its keys and arguments. */
 export function presenceScripts(db: number, publish: 'PUBLISH' | 'SPUBLISH') {
