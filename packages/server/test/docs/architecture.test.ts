@@ -44,6 +44,21 @@ test('ARCHITECTURE.md lists every import rule of .dependency-cruiser.cjs and no 
   assert.deepEqual(listed.sort(), [...rules].sort());
 });
 
+test('ARCHITECTURE.md lists the layers of the server in the order of .dependency-cruiser.cjs', () => {
+  const layers = [...page.matchAll(/^\d+\. ((?:`[a-z-]+\/`(?:, )?)+)$/gm)].map(([, layer = '']) =>
+    [...layer.matchAll(/`([a-z-]+)\/`/g)].map(([, folder = '']) => folder),
+  );
+  const { forbidden } = createRequire(import.meta.url)(join(ROOT, '.dependency-cruiser.cjs'));
+  const rules = forbidden.flatMap(({ name, to }: { name: string; to: { path: readonly string[] } }) =>
+    name.startsWith('folders-import-downwards-') ? [[name, to.path[0]]] : [],
+  );
+  const listed = layers.flatMap((layer, index) => {
+    const rejected = layers.slice(index).flat().join('|');
+    return layer.map((folder) => [`folders-import-downwards-${folder}`, `^${SERVER}/(${rejected})/`]);
+  });
+  assert.deepEqual(listed, rules);
+});
+
 /** The files that translate "organization", and the claim of the same meaning. */
 const OLDER_NAMES = ['http/older-names.ts', 'api-description/older-names.ts', 'auth/client-claims.ts'];
 
