@@ -1,6 +1,6 @@
 /**
  * The least that PUT presence over HTTP and Redis can be: a `node:http` server that reads the body, calls the script and
- * answers, without tokens, routes, checks, or a look at who may be present. Takes its options as JSON; prints
+ * answers, without tokens, routes, checks, or a check of eligibility. Takes its options as JSON; prints
  * `{"port": …}` when it listens.
  */
 import { createServer, type IncomingMessage } from 'node:http';

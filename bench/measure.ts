@@ -1,4 +1,4 @@
-/** Measuring in rounds: the machine's speed drifts, so what is compared is measured in turn, and ratios are per round. */
+/** Measuring in rounds: the machine's speed drifts, so what is compared is measured alternately, and ratios are per round. */
 import type { LoadResult } from './load.ts';
 import { discardRequests, load, processorSeconds } from './processes.ts';
 import { median } from './report.ts';
@@ -36,7 +36,7 @@ export interface Measurement {
 
 type Result = LoadResult & { readonly processorTime: number };
 
-/** Loads the subjects in turn, `rounds` times; each is compared with the first of its round. */
+/** Loads the subjects alternately, `rounds` times; each is compared with the first of its round. */
 export async function measureAlternately(
   subjects: readonly Subject[],
   { rounds, seconds }: Pace,

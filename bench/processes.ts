@@ -17,7 +17,7 @@ export const BOTH_CORES = `${SERVER_CORE},${LOAD_CORE}`;
 /** A presence lives for a day, so that nothing that is measured expires meanwhile. */
 const PRESENCE_TTL_SECONDS = 86_400;
 
-/** Whether processes can be pinned here; without that, ratios are rougher and the report says so. */
+/** Whether processes can be pinned here; without that, ratios are rougher and the report has a note of that. */
 export const canPin = availableParallelism() >= 2 && existsSync('/usr/bin/taskset');
 
 const directory = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));

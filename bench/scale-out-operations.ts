@@ -206,7 +206,7 @@ function row({ name, what, target }: Comparison, { ours, p99, bare, ratio }: Res
   ];
 }
 
-/** Loads servers in turn, each round beside a bare client's: medians over the rounds, of the ratios too. */
+/** Loads servers alternately, each round beside a bare client's: medians over the rounds, of the ratios too. */
 async function besideBareClient(
   { pace: { rounds, seconds }, token, project, servers }: Setting,
   { what, requests: requestsFor, updates = 1 }: Comparison,

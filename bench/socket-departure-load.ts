@@ -54,7 +54,7 @@ await openSockets(
   () => onEvent,
 );
 for (const [index, page] of leaving.entries()) {
-  // So that the server has just heard of it: a silent page would be missed sooner.
+  // The server has just received a frame: a silent page would be missed sooner.
   await page.request(PRESENT);
   endedAt.set((plan.pages[index] as Page).userId, performance.now());
   page[plan.ending]();

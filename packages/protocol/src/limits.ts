@@ -63,7 +63,7 @@ export const CONVERSATION_PAGE_MAX_BYTES = 4 * 1_024 * 1_024;
 /** The greatest `unread` of a thread; more are shown as this. */
 export const UNREAD_MAX = 10_000;
 
-/** Most IDs of users or groups that one list is asked for. */
+/** Most IDs of users or groups that one list is filtered by. */
 export const LISTED_IDS_MAX = 100;
 export const PAGE_DEFAULT_LIMIT = 1_000;
 export const PAGE_MAX_LIMIT = 10_000;

@@ -50,7 +50,7 @@ export function AvatarStack(props: AvatarStackProps): ReactElement {
     );
     faces.push(item('more', shown.length, more));
   }
-  // Safari takes a list without markers for no list, unless its role says so.
+  // Safari takes a list without markers for no list, unless it has the role of one.
   return createElement(
     'ul',
     { role: 'list', 'aria-label': label, className, style: { ...LIST, ...style } },

@@ -6,7 +6,7 @@ import { useOthers } from './use-others.ts';
 /** Where to look, and how the faces are shown. */
 export interface FacepileProps extends PresenceOptions, Omit<AvatarStackProps, 'people'> {}
 
-/** The faces of the others who are present, live. Renders nothing while nobody is. */
+/** The faces of the others who are present, live. Renders nothing while no user is present. */
 export function Facepile(props: FacepileProps): ReactElement | null {
   const { groupID, location, partialMatch, excludeDurable, ...shown } = props;
   const people = useOthers({ groupID, location, partialMatch, excludeDurable });

@@ -1,6 +1,6 @@
 import type { Observable } from '@rollcall/client';
 
-/** What a store does while somebody subscribes to it. It ends when the signal aborts. */
+/** What a store does while it has subscribers. It ends when the signal aborts. */
 export type Source<State> = (
   set: (change: (state: State) => State) => void,
   signal: AbortSignal,

@@ -27,7 +27,7 @@ const NO_OPTIONS: PresenceOptions = {};
 
 /**
  * The other users who are present, in order of ID. With `select`, what it returns of them; the component renders again only
- * when that changes. Lists are compared item by item, other values with `Object.is`, or as `isEqual` says.
+ * when that changes. Lists are compared item by item, other values with `Object.is`, or with `isEqual`.
  */
 export function useOthers(options?: PresenceOptions): readonly PresentUser[];
 export function useOthers<Selected>(

@@ -10,7 +10,7 @@ interface Storage {
 let clients = 0;
 
 /**
- * The ID of a client's connection. A page that is loaded anew has the ID of the one before, so that nobody sees its user
+ * The ID of a client's connection. A page that is reloaded has the ID of the one before, so that no reader sees its user
  * leave. A tab that is duplicated has another one, because the ID is stored only while no page has it.
  */
 export function connectionID(): string {

@@ -8,7 +8,7 @@ import type { ReceivedEvent } from '../streams/parse-event.ts';
 import type { LinkedTransport } from './linked-transport.ts';
 import { type Frame, Socket, SocketLost } from './socket.ts';
 
-/** An open socket that nobody uses is closed after so long. */
+/** An unused open socket is closed after this time, in milliseconds. */
 const IDLE_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const RETRY_DELAY_MAX_MS = 30_000;
@@ -35,7 +35,7 @@ interface Opening {
 
 /**
  * The one socket of a client, which all of its watches and announcements share. It is open while something uses it. It
- * reconnects by itself; where there is no socket, `ready()` says that HTTP is to be used.
+ * reconnects by itself; where there is no socket, `ready()` returns that HTTP is to be used.
  */
 export class SocketLink {
   readonly #transport: LinkedTransport;
@@ -228,7 +228,7 @@ export class SocketLink {
     return true;
   }
 
-  /** The token ends soon. A token that has as little time left is not asked for again at once. */
+  /** The token ends soon. A token that has as little time left is not requested again at once. */
   #renew(): void {
     const socket = this.#open ?? this.#socket;
     const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
@@ -308,7 +308,7 @@ function opening(): Opening {
     resolve = onOpen;
     reject = onError;
   });
-  // Nobody may be waiting any more.
+  // There may be no waiting caller any more.
   promise.catch(() => {});
   return { promise, resolve, reject };
 }

@@ -134,7 +134,7 @@ export class Socket {
   }
 }
 
-/** What is no JSON concerns nobody. */
+/** The frame as JSON; a frame that is not JSON is ignored. */
 function answerOf(text: string): Answer {
   try {
     return JSON.parse(text);

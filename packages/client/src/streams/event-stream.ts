@@ -8,7 +8,7 @@ export interface StreamEvent {
 
 /**
  * Parses `text/event-stream` from chunks that can end anywhere, inside a character too. (The browser's `EventSource`
- * cannot send an Authorization header.) An incomplete event at the end of the stream is dropped, as the standard says.
+ * cannot send an Authorization header.) An incomplete event at the end of the stream is dropped, as the standard requires.
  */
 export class EventStreamParser {
   /** The `retry` field of the stream: how long to wait before reconnecting, in milliseconds. */

@@ -63,7 +63,7 @@ export class ChangeFeed {
 
   /**
    * Searches some hundred records from a position on, or from the oldest where it is null, for at most `limit` changes. Resolves
-   * in a later event-loop tick, so that a long search, or many readers, do not stop other requests. Projects take turns.
+   * in a later event-loop tick, so that a long search, or many readers, do not stop other requests. The projects alternate.
    * @throws ServiceError 410 where changes after the position were removed, or it is none of this store
    */
   chunk(

@@ -18,7 +18,7 @@ export const ID_BYTES = 12;
 export const newId = (kind: 'cus' | 'prj'): string =>
   `${kind}_${randomBytes(ID_BYTES).toString('base64url')}`;
 
-/** The record of a new project, whoever creates it. Its ID and secret are new unless they are given. */
+/** The record of a new project, whatever creates it. Its ID and secret are new unless they are given. */
 export const newProject = (
   { customerId, name }: Pick<NewProject, 'customerId' | 'name'>,
   now: number,

@@ -37,7 +37,7 @@ export class HeldGroup<Connection = unknown> {
   #renewedAt: number;
   #updates = 0;
   #watch: Promise<PresenceWatch> | null = null;
-  /** The lease had no holds at the last renewal. An event that says why may be under way. */
+  /** The lease had no holds at the last renewal. An event with the reason may be under way. */
   #isMissing = false;
 
   constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {

@@ -29,7 +29,7 @@ interface Parts {
 }
 
 /**
- * The presences that connections to this process hold: nobody refreshes them. All holds of a group belong to one lease of this
+ * The presences that connections to this process hold: no client refreshes them. All holds of a group belong to one lease of this
  * process, which is renewed in one step, so that presence of a process that dies ends at the lease's deadline. Where the engine
  * has lost the lease, the holds are set again, as far as their users may still be present.
  *

@@ -1,6 +1,6 @@
 /**
- * A text that every ID before this one is up to, for reading a list from exactly this ID on: no ID lies between, because
- * it would have the last of all code points, which is of no character.
+ * The position directly before an ID: a list that is read after it begins with this ID. No other ID sorts between the two,
+ * because such an ID would contain U+10FFFF, which is not a character.
  */
 export function justBefore(id: string): string {
   const [last = ''] = [...id].slice(-1);

@@ -77,7 +77,7 @@ export class MessageService {
   }
 
   /**
-   * Creates or updates, and says which.
+   * Creates or updates, and returns which.
    * @throws ServiceError for a missing field, what is not found (thread, group, author, mentioned users), a precondition
    */
   async put(

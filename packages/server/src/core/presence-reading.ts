@@ -21,10 +21,10 @@ import { NO_PROFILE, readProfiles } from './user-profiles.ts';
 export interface Presence {
   readonly userId: string;
   readonly locations: readonly Json[];
-  /** Where data are asked for: those of each location. */
+  /** Where data are requested: those of each location. */
   readonly data?: readonly (Json | null)[];
   readonly durable: Pick<DurablePresence, 'location' | 'at'> | null;
-  /** Where users are asked for: name and picture. */
+  /** Where users are requested: name and picture. */
   readonly user?: Json;
 }
 
@@ -137,7 +137,7 @@ export class PresenceReading {
     return { userId, ...ephemeral, durable };
   }
 
-  /** The entries with what is asked for, and nothing else. */
+  /** The entries with what is requested, and nothing else. */
   async #expanded(
     project: PresenceScope['project'],
     entries: readonly Presence[],

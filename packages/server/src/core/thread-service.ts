@@ -58,7 +58,7 @@ export class ThreadService {
     return this.#store.threads.list(project, request);
   }
 
-  /** Creates or updates, and says which. @throws ServiceError for a missing field, an unknown group, a precondition */
+  /** Creates or updates, and returns which. @throws ServiceError for a missing field, an unknown group, a precondition */
   async put(
     writer: Writer,
     id: string,

@@ -64,7 +64,7 @@ const PATH_MAX_LENGTH = 160;
 const clipped = (path: string) =>
   path.length > PATH_MAX_LENGTH ? `${path.slice(0, PATH_MAX_LENGTH)}…` : path;
 
-/** Fields of which the same is expected are named together, so that a long list says it once. */
+/** Fields of which the same is expected are named together, so that a long list has it once. */
 function byExpectation(problems: readonly Problem[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const { path, expected } of problems) {

@@ -7,7 +7,7 @@ import { ProjectGoneError, StoreUnavailableError } from '../values/engine-errors
 import type { Exchange } from './exchange.ts';
 
 /**
- * Turns a failure into an answer; nothing else does. For an error that is not in the vocabulary the caller gets a fixed
+ * Makes the answer to a failure; no other code does. For an error that is not in the vocabulary the caller gets a fixed
  * message, and the log gets the cause and the request.
  */
 export const errorAnswer = (error: unknown, { request: { method }, path, logged }: Exchange, log: Logger) =>

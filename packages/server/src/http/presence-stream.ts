@@ -41,7 +41,7 @@ export async function openPresenceStream(
   return answerStream(exchange, await hub.open(request, readPositionId(lastEventId(exchange))));
 }
 
-/** Where the client's last connection to a stream ended, as it says. */
+/** Where the client's last connection to a stream ended, as the client reports it. */
 export function lastEventId({ headers }: Exchange): string | undefined {
   const id = headers['last-event-id'];
   return typeof id === 'string' ? id : undefined;

@@ -17,7 +17,7 @@
  *   hold has its own location, deadline and data. The newest live hold is where the user is in the region; the others are remembered
  *   and not shown. A hold is as new as its last change of location: refreshing it changes nothing, while a hold that ended and is
  *   set again is new. So the user leaves a region when its last hold ends, and is at the location of the next newest hold when the
- *   newest one ends. A method that names no connection is about the hold without one, unless it says otherwise.
+ *   newest one ends. A method that names no connection is about the hold without one, unless its text names another.
  * - **Bounds of holds.** The bounds above count each location of a region once, however many connections hold it, remembered ones
  *   included; the location with the earliest deadline ends with all of its holds. In one group a user has at most
  *   `limits.CONNECTIONS_MAX` connections with a hold, and `limits.HOLDS_MAX` holds: one more ends those of the connection, or the

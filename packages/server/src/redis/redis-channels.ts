@@ -37,7 +37,7 @@ class ShardedChannels implements RedisChannels {
     const node = this.#connection.cluster?.slots[slotOf(channel)]?.[0];
     try {
       if (node === undefined) throw new StoreUnavailableError('Redis: no node has the slot');
-      // Before anything is waited for: `unsubscribe` finds it, and its turn at the link comes after this one.
+      // Set before the first await: `unsubscribe` finds the node, and its command is sent after this one.
       this.#nodes.set(channel, node);
       const link = await this.#link(node);
       await link.subscribe(channel, listener);
@@ -51,7 +51,7 @@ class ShardedChannels implements RedisChannels {
   unsubscribe(channel: string): void {
     const link = this.#links.get(this.#nodes.get(channel) ?? '');
     this.#nodes.delete(channel);
-    // In its turn between `subscribe` before and after it. A link that cannot be opened has no channels.
+    // Sent in the order of the calls, between earlier and later `subscribe` calls. A link that cannot be opened has no channels.
     void link?.then(
       (open) => open.unsubscribe(channel),
       () => {},

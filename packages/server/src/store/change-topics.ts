@@ -21,7 +21,7 @@ export const USERS_TOPIC: Topic = 'u';
 /** The secret of the project and its access tokens: what ends the right to go on reading. */
 export const CREDENTIALS_TOPIC: Topic = 'k';
 
-/** The topic of a change; null where nobody follows changes of its type. */
+/** The topic of a change; null where changes of its type have no follower. */
 export function topicOf(change: Change): Topic | null {
   switch (change.type) {
     case 'user.deactivated':

@@ -37,7 +37,7 @@ const Time = integer({ minimum: 0, description: 'milliseconds since 1970, a whol
 /** Of imported threads and messages, which may be older. */
 const AnyTime = integer({ description: 'milliseconds since 1970, a whole number' });
 const Secret = text({ minLength: 1, 'x-text': true, description: 'a secret' });
-/** Stands in the `ETag` header. */
+/** Part of the `ETag` header. */
 const Revision = text({ pattern: '^[!#-~]{1,64}$', description: '1 to 64 visible ASCII characters' });
 
 /** The fields of each type of record, in the order of the columns that the drivers read and write. */

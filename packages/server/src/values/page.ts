@@ -15,7 +15,7 @@ export interface Page {
   readonly last: string | null;
 }
 
-/** The entries of a list that have the IDs asked for. */
+/** The entries of a list that have the requested IDs. */
 export type ListedById = Pick<Page, 'items' | 'count'>;
 
 export interface TotalPage extends Page {

@@ -21,7 +21,7 @@ const newDeliveryId = () => `msg_${randomBytes(16).toString('base64url')}`;
 /** What a webhook sends next. */
 export interface Composed {
   readonly delivery: FixedDelivery | null;
-  /** Where the search has come: the end of the delivery, or up to where no change is asked for. */
+  /** Where the search has come: the end of the delivery, or up to where no change matches. */
   readonly position: StoredPosition;
   /** Nothing follows for now. */
   readonly isEnd: boolean;
@@ -31,7 +31,7 @@ export interface Composed {
 
 type Webhook = Pick<ClaimedWebhook, 'project' | 'projectId' | 'id'>;
 
-/** Makes deliveries of the record. Webhooks of a project that stand at the same position share a reading. */
+/** Makes deliveries of the record. Webhooks of a project at the same position share a reading. */
 export class DeliveryWriter {
   readonly #feed: ChangeFeed;
   readonly #clock: Pick<Clock, 'now'>;

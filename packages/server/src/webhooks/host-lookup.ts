@@ -75,7 +75,7 @@ export class HostLookup {
     };
   }
 
-  /** Projects take turns. */
+  /** The projects alternate. */
   #find(name: string, { project, isRepeat }: LookupPurpose): Promise<LookupAddress[]> {
     const permits = isRepeat ? this.#repeats : this.#first;
     return this.#shared.run(`${isRepeat} ${project} ${name}`, () =>

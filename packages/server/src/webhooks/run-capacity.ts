@@ -11,7 +11,7 @@ const BYTES_MAX = 128 * 1_024 * 1_024;
 export class RunCapacity {
   #wasShort = false;
 
-  /** Whether the last answer was less than what was asked for. */
+  /** Whether the last call of `free` returned less than its limit. */
   get wasShort(): boolean {
     return this.#wasShort;
   }

@@ -117,7 +117,7 @@ export class WebhookDeliveries {
     return this.#backlog;
   }
 
-  /** This process has given changes of these projects their positions: it looks for webhooks that nobody has leased. */
+  /** This process has given changes of these projects their positions: it searches for webhooks without a lease. */
   ordered(projects: Iterable<ProjectKey>): void {
     for (const project of projects) if (this.#active.has(project)) this.#woken.add(project);
     if (this.#woken.size > 0) this.#wake();
@@ -253,7 +253,7 @@ export class WebhookDeliveries {
     this.#runs.delete(run);
     const { lease, project } = run.webhook;
     if (![...this.#runs.keys()].some((other) => other.webhook.lease === lease)) this.#leases.delete(lease);
-    // What was recorded while it ended was notified to nobody; and others may wait for the capacity.
+    // No run was notified of changes that were recorded while this one ended, and others may wait for the capacity.
     this.changed(project);
     if (this.#capacity.wasShort) this.#isAllDue = true;
   }

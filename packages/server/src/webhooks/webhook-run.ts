@@ -92,7 +92,7 @@ export class WebhookRun {
     }
   }
 
-  /** Waits for changes that are asked for, and fixes the next delivery. False when the lease has ended. */
+  /** Waits for changes that match the filter, and fixes the next delivery. False when the lease has ended. */
   async #fixNext(): Promise<boolean> {
     for (;;) {
       const composed = await this.#compose();

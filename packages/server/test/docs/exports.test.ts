@@ -20,7 +20,7 @@ const paths = globSync('{packages,bench,cluster,examples,generators}/**/*.{ts,ts
 });
 const texts = new Map(paths.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
 
-test('every name that a source file of the packages exports stands in another file too', () => {
+test('every name that a source file of the packages exports is used in another file too', () => {
   const files = new Map<string, number>();
   for (const text of texts.values())
     for (const word of new Set(text.match(/\w+/g))) files.set(word, (files.get(word) ?? 0) + 1);

@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Writes the messages of a socket, each whole. A long message is written as fragments while the network takes them; what other
- * streams of the socket write meanwhile waits here. They ask before they write, so that this is little: answers, whose
+ * streams of the socket write meanwhile waits here. They check that before they write, so that this is little: answers, whose
  * requests are not read while something waits, and one text of each conversation.
  */
 export class FrameWriter {
@@ -91,7 +91,7 @@ export class FrameWriter {
     for (const { stream, frames, hasMore, onTaken } of waiting) this.write(stream, frames, hasMore, onTaken);
   }
 
-  /** In a tick of its own: the stream that has just written is still at it. */
+  /** Notifies in a microtask of its own: the stream that has just written has not returned yet. */
   #notify(): void {
     if (this.#isNotifying) return;
     this.#isNotifying = true;

@@ -30,8 +30,8 @@ export class Deadlines {
   }
 
   /**
-   * Takes out what is due, in order of its second. Null is something that is not due, so that the
-   * caller can count the work. Between two steps, deadlines may be added, removed and changed.
+   * Removes due deadlines, in order of their seconds. It yields null for a visited deadline that is not due, so that
+   * the caller can count the work. Between two steps, deadlines may be added, removed and changed.
    */
   *takeDue(now: number): Generator<Deadline | null> {
     const last = secondOf(now);

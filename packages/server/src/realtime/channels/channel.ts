@@ -55,7 +55,7 @@ export class Channel {
   #sent: Promise<unknown> | null = null;
   /** The text for new readers, until something changes. */
   #snapshot: Opening | null = null;
-  /** Of the keys of texts that were written since the last batch. */
+  /** The prefix of the keys of texts that were written since the last batch. */
   #missedPrefix: number;
 
   /** @param onDefect called with the error where its readers could not be sent an event, so that they lack it */

@@ -90,7 +90,7 @@ function entriesOf(
   return entries;
 }
 
-/** The data that an arrival brings, as an event of its own. A location without data needs none: nobody has other ones of it. */
+/** The data that an arrival brings, as an event of its own. A location without data needs none: no reader has data of it. */
 function arrivedData(
   { userId, location, data }: Extract<PresenceEvent, { type: 'arrived' }>,
   view: FilteredView,

@@ -175,7 +175,7 @@ export class ConversationHub {
     if (change.type === 'eligibility') this.#access.request(change.project, change.userIds);
     if (change.type !== 'conversation') return;
     const { project, groupId, threadId, only } = change;
-    // The record has it too, a second later or two.
+    // The record of changes has the same change within two seconds, for a notification that is lost.
     if (only !== 'messages') this.#lists.get(listsKey(project, groupId))?.changed(threadId);
     if (only !== 'threads') this.#messages.changed(project, threadId);
   }

@@ -87,7 +87,7 @@ export class EventSession {
     this.#isBehind = false;
   }
 
-  /** Writes a text. When the network has taken it and the reader lags, the source is asked for what it missed. */
+  /** Writes a text. When the network has taken it and the reader lags, what it missed is read from the source. */
   write(text: Text): void {
     const sink = this.#sink;
     if (sink === null) return;

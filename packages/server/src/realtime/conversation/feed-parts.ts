@@ -17,7 +17,7 @@ export interface FeedParts {
   readonly ended: (session: EventSession) => void;
 }
 
-/** How long a feed without readers is kept, so that a reader who comes back resumes, in milliseconds. */
+/** How long a feed without readers is retained, so that a returning reader resumes, in milliseconds. */
 const IDLE_MAX_MS = 60_000;
 
 /** Whether a feed that has had no reader since `idleSince` (null: it has one) is no longer needed. */

@@ -5,7 +5,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 const READS_AT_ONCE = 8;
 
 /**
- * The readings of the store that streams of this process need: a few at once, the projects in turns. The embedded store
+ * The readings of the store that streams of this process need: a few at once, one project after the other. The embedded store
  * answers within the event-loop tick, so a permit is given back in the next one: other requests are served in between.
  */
 export class FeedReads {

@@ -26,7 +26,7 @@ interface Parts {
 
 /**
  * What the record of changes has of the groups whose threads or messages have readers: threads, and who may read. The Broker is
- * asked for the changes of these groups too; they come sooner, and can be lost.
+ * subscribed to the changes of these groups too; they come sooner, and can be lost.
  */
 export class RecordedConversations {
   readonly #parts: Parts;

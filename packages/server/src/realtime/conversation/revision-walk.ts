@@ -45,7 +45,7 @@ export class RevisionWalk {
     while (this.isUnderWay);
   });
 
-  /** Reads the next page. Threads that no page of the walk had come with the last one. */
+  /** Reads the next page. The differences of the last page include the threads that were on no page of the walk. */
   async step(): Promise<Differences> {
     const { threads, last } = await this.#read(this.#after);
     const differences = new Map<string, Revision | null>();

@@ -25,7 +25,7 @@ import { ThreadTexts } from './thread-texts.ts';
 const SNAPSHOT = { after: null, limit: 50, maxBytes: 1_024 * 1_024 } as const;
 /** Of how many threads the feed remembers what was sent, or that the filter hides them. */
 const REMEMBERED_MAX = 1_000;
-/** How many events a reader who comes back can have missed: more than one reading finds. */
+/** How many events a returning reader can have missed: more than one reading finds. */
 const STORED_EVENTS_MAX = 2_000;
 /** Most changed threads that wait to be read; after more, each reader begins again with a snapshot. */
 const WAITING_MAX = 1_000;

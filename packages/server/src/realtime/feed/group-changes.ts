@@ -28,8 +28,8 @@ const NONE_HIDDEN: Hidden = { all: [], ephemeral: [] };
 const NO_DURABLE = new Map<Channel, readonly ReaderEvent[]>();
 
 /**
- * Applies a group's events to its state and channels. An event of the Store is a reason to read there again: it is published
- * after the commit, so the last of several events always finds the truth.
+ * Applies a group's events to its state and channels. An event of the Store causes a read of the Store. Events are published
+ * after their commit, so the read after the last of several events has the final state.
  */
 export class GroupChanges {
   readonly #store: Store;
@@ -124,7 +124,7 @@ export class GroupChanges {
     );
   }
 
-  /** Of users who were not there: what is known of them can be of before they left. */
+  /** Reads the profiles of users who were absent: a stored profile of such a user can be outdated. */
   async #readNewProfiles(userIds: readonly string[]): Promise<void> {
     const { profiles, scope } = this.#state;
     const absent = userIds.filter((id) => !this.#state.has(id));

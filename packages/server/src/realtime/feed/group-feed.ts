@@ -188,8 +188,8 @@ export class GroupFeed implements Follower {
   }
 
   /**
-   * The offset is of this process alone: a random checksum makes every other process, and this one once it follows the group's
-   * events again, give a reader who comes back with it a snapshot.
+   * Applies an event whose offset exists in this process alone. Its checksum is random, so the offset is unknown to other
+   * processes, and to this one after it follows the group's events again: a reader who resumes there gets a snapshot.
    */
   async #applyAlone(event: GroupEvent): Promise<void> {
     const offset = this.#state.offset + 1;

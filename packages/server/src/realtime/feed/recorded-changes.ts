@@ -18,7 +18,7 @@ import type { FollowedGroup } from './followed-group.ts';
 const USERS_NAMED_MAX = 2_000;
 /** Most user IDs of one event. */
 const USERS_PER_EVENT = 1_000;
-/** Up to so many users are looked up in the group; of more, the users of the group are looked up among them. */
+/** Up to this many users are searched in the group. With more users, each user of the group is searched among them. */
 const USERS_FEW = 100;
 /** After so many attempts the group is read anew: its events do not come, or show something else than the Store. */
 const ATTEMPTS_MAX = 3;

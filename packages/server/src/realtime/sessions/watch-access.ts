@@ -16,7 +16,7 @@ type GroupWatcher = Watcher & { readonly request: WatchRequest };
 const isOfGroup = (watcher: Watcher): watcher is GroupWatcher => watcher.request.groupId !== undefined;
 
 /**
- * Checks that the reader may watch the group: a host any group that exists, a viewer one in which the user may be present.
+ * Checks that the reader may watch the group: a host any group that exists, a viewer one in which the user is eligible.
  * @throws ServiceError
  */
 export async function requireAccess(store: Store, request: WatchRequest): Promise<void> {

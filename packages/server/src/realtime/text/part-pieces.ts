@@ -56,7 +56,7 @@ function piecesOf(parts: readonly TextPart[]): readonly Piece[] {
   return pieces;
 }
 
-/** One message of a watch, each piece a fragment; its number is a fragment by itself where there are several pieces. */
+/** One message of a watch. Each piece is a fragment; with several pieces, the number of the message is a fragment too. */
 export class FramedPieces implements Pieces {
   readonly #head: Buffer;
   readonly #rest: Pieces;

@@ -31,7 +31,7 @@ export type BatchOutcome =
        */
       readonly changes: readonly Change[];
     }
-  /** The body is not a JSON object; the message says why and is safe to show. */
+  /** The body is not a JSON object; the message has the reason and is safe to show. */
   | { readonly kind: 'malformed'; readonly message: string }
   /** The body does not fit the schema; a group that would be created without a name is among `missing`. */
   | {
@@ -49,7 +49,7 @@ export type BatchOutcome =
 export interface BatchStore {
   /**
    * Applies a batch: users first, then groups, each list in order, all or nothing. The driver reads the body with
-   * `readBatch` of store/batch-document.ts, which says what fits.
+   * `readBatch` of store/batch-document.ts, which defines what is valid.
    */
   apply(project: ProjectKey, batch: BatchRequest, context: WriteContext): Promise<BatchOutcome>;
 }

@@ -15,7 +15,7 @@ export interface ThreadChanges extends ThreadPosition {
   readonly thread: ThreadRecord;
   /** The position of the last write of the thread's own fields. */
   readonly threadPosition: number;
-  /** Messages written or appended to after the position asked for, as they are now, in the order of their last change. */
+  /** Messages written or appended to after the given position, as they are now, in the order of their last change. */
   readonly messages: readonly MessageRecord[];
   readonly removed: readonly RemovedMessage[];
 }
@@ -47,8 +47,8 @@ export interface ConversationFeedStore {
     position: number,
   ): Promise<ThreadChanges | ThreadAbsent | { readonly kind: 'gone'; readonly epoch: string }>;
   /**
-   * The messages of a thread that each of these users (1,000 at most) has not seen, as `ThreadRecord.unread` counts them; of
-   * no user where there is no such thread. Costs about as much as the user with the most of them, and a lookup for each.
+   * The messages of a thread that each of these users (1,000 at most) has not seen, as `ThreadRecord.unread` counts them; an
+   * empty map where the thread does not exist. Costs about as much as the user with the most of them, and a lookup for each.
    */
   unread(project: ProjectKey, threadId: string, userIds: readonly string[]): Promise<Map<string, number>>;
   /**

@@ -57,7 +57,7 @@ export interface DurablePresenceStore {
   ): Promise<DurablePresenceOutcome>;
   /**
    * Applies each update as {@link put} does, in the order of the list, in one atomic step. One that is rejected does not
-   * prevent the others. Readers see all that were applied or none, and their changes stand together in the record. The list
+   * prevent the others. Readers see all that were applied or none, and their changes are adjacent in the record. The list
    * has at most 1,000 updates: the caller bounds it.
    */
   putMany(

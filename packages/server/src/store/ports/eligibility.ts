@@ -2,7 +2,7 @@ import type { Status } from '@rollcall/protocol';
 import type { Incarnation } from '../../values/incarnation.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 
-/** Whether a user may be present in a group: null where there is no such resource. */
+/** Whether a user is eligible in a group: null where there is no such resource. */
 export interface Eligibility {
   readonly user: Status | null;
   readonly group: Status | null;
@@ -10,7 +10,7 @@ export interface Eligibility {
   readonly incarnation: Incarnation | null;
 }
 
-/** An active user who is a member of an active group may be present in it. */
+/** An active user who is a member of an active group is eligible in it: may be present there. */
 export function isEligible(
   eligibility: Eligibility,
 ): eligibility is Eligibility & { readonly incarnation: Incarnation } {
@@ -28,6 +28,6 @@ export interface EligibilityStore {
   find(project: ProjectKey, groupId: string, userId: string): Promise<Eligibility>;
   /** The same for many at once (1,000 at most), in the order of the queries. */
   findMany(project: ProjectKey, queries: readonly EligibilityQuery[]): Promise<Eligibility[]>;
-  /** Of these users, those who may be present in the group; in ascending order of ID. */
+  /** Of these users, those who are eligible in the group; in ascending order of ID. */
   filter(project: ProjectKey, groupId: string, userIds: readonly string[]): Promise<Map<string, Incarnation>>;
 }

@@ -41,8 +41,8 @@ export interface ThreadRecord {
   readonly participants: readonly Participant[];
   /**
    * For the viewer of the reading: messages that are not deleted and were created after the viewer's last seen time, at
-   * most `UNREAD_MAX`. A viewer who is no participant has seen nothing. Null where the reading names no viewer. Nobody has a
-   * message of their own after that time.
+   * most `UNREAD_MAX`. A viewer who is no participant has seen nothing. Null where the reading names no viewer. A message of the
+   * viewer is never after that time.
    */
   readonly unread: number | null;
 }
@@ -126,7 +126,7 @@ export interface ThreadStore {
   /**
    * The threads that pass the filter, by activity (`lastMessageAt`, or `createdAt` where it is null), the latest first. A
    * page costs the same however deep it is, and however few of many threads pass: a page ends early when it has searched
-   * 5,000 threads, or counted very many participants and unread messages; it can be empty then, and `last` says where the
+   * 5,000 threads, or counted very many participants and unread messages; it can be empty then, and `last` is where the
    * next one starts. A thread whose activity changes between two pages may be missed; all others come exactly once.
    */
   list(project: ProjectKey, request: ThreadListRequest): Promise<ThreadPage>;

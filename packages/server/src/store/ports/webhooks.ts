@@ -92,7 +92,7 @@ export interface WebhookStep {
   readonly failed?: { readonly dueAt: number; readonly since: number };
   /** The webhook becomes `failing`, and keeps its delivery. Ends the lease. */
   readonly isFailing?: true;
-  /** No change up to here is asked for. Nothing happens where the webhook was changed since the version. */
+  /** No change up to here matches the filter. Nothing happens where the webhook was changed since the version. */
   readonly moved?: StoredPosition;
   /** The delivery that is sent next; not fixed where the webhook was changed since the version, or is not active. */
   readonly next?: FixedDelivery;
@@ -179,7 +179,7 @@ export interface WebhookWork {
   readonly project: ProjectKey;
   /** How many of its webhooks are active. */
   readonly active: number;
-  /** How many of those have something to send; changes that they do not ask for count until they have passed them. */
+  /** How many of those have something to send; changes that do not match their filter count until they have passed them. */
   readonly behind: number;
   /** How many of those wait until a delivery that failed is repeated. */
   readonly resting: number;

@@ -85,9 +85,9 @@ const topicOfText = (text: string) => `
 const LOCK_ORDER = 'SELECT 1 FROM change_order WHERE id = 1 FOR UPDATE';
 
 /**
- * A pass: moves what is visible now, in the order of its writing, to the next positions of its projects. A pass that took its
- * snapshot before another one committed finds the rows of that one deleted, passes over them, and goes on from the newest
- * position. (Whether there may be more; a project and its newest position.)
+ * A pass: moves what is visible now, in the order of its writing, to the next positions of its projects. When another
+ * pass commits after the snapshot of this one, its rows are deleted: this pass skips them, and continues from the newest
+ * position. (Columns: whether there may be more; a project and its newest position.)
  */
 const ORDER = `
   WITH locked AS MATERIALIZED (

@@ -23,7 +23,7 @@ export const listKeys = (location: Json | null): string[] =>
 
 export const bigintArray = (values: readonly (string | number)[]): string => `{${values.join(',')}}`;
 
-/** Where a thread stands in its lists. */
+/** The position of a thread in its lists. */
 export interface ListPosition {
   readonly threadNo: number;
   readonly conversationNo: number;

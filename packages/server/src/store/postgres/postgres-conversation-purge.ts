@@ -31,7 +31,7 @@ const THREADS = 'unnest($2::bigint[]) AS named(thread_no)';
 const equal = (columns: readonly string[]) =>
   ['project_id', ...columns].map((column) => `x.${column} = w.${column}`).join(' AND ');
 
-/** Threads before messages, as all writers: one that has not seen the end of the thread may have locked it. */
+/** Locks threads before messages, as all writers do. A writer that began before the deletion may hold the lock of a thread. */
 const LOCK_THREADS = `
   SELECT locked.thread_no FROM (SELECT thread_no FROM ${THREADS} ORDER BY thread_no) AS named
     CROSS JOIN LATERAL (

@@ -59,7 +59,7 @@ export const LOCK_THREAD = `
 export const toLockedThread = ([row]: readonly Row[]): LockedThread | null =>
   row === undefined ? null : LOCKED.toRecord(row);
 
-/** Where a thread stands in its lists. */
+/** The position of a thread in its lists. */
 export const positionOf = (
   thread: Pick<
     LockedThread,

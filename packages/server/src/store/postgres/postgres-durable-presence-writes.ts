@@ -16,11 +16,11 @@ import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 import { bytesArray } from './postgres-text.ts';
 
 /**
- * Sets a location, with its pairs, where the user may be present, in one statement. It locks the membership, so that a
+ * Sets a location, with its pairs, where the user is eligible, in one statement. It locks the membership, so that a
  * transaction that ends the membership waits and finds the location. $10 and $11 are the bounds: with them it is set only within them,
  * and where what this statement has seen is what is counted, so that no other write came in between: the pairs that the region has
  * no more are those that it has seen. Without bounds (null) what is counted has been locked before. (Whether the
- * project is there, whether the user may be present, the time, the location before, what is counted now.) $12 to $14 are the
+ * project is there, whether the user is eligible, the time, the location before, what is counted now.) $12 to $14 are the
  * origin and $15 the change to record where the location is another; `[]` where it is recorded later.
  */
 const PUT = `

@@ -13,7 +13,7 @@ const REMOVE = TABLES_OF_MEMBERSHIP.map(([table]) =>
   WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.user_id`),
 );
 
-/** SQL that removes durable presence: `rowsOf` says which rows of a table. */
+/** SQL that removes durable presence: `rowsOf` selects the rows of a table. */
 export const removePresence = (rowsOf: (table: string) => string) => `
   WITH usage AS (DELETE FROM ${rowsOf('durable_usage')}),
   pairs AS (DELETE FROM ${rowsOf('durable_pairs')})

@@ -32,7 +32,7 @@ export const toEligibility = ([user, group, , , incarnation]: EligibilityRow): E
   incarnation,
 });
 
-/** Reads of who may be present, on the main thread. */
+/** Reads of eligible users, on the main thread. */
 export function eligibilityReads({ prepare }: SqliteReader) {
   const ofMember = prepare<[user: Status, group: Status, Incarnation]>(MEMBER_ELIGIBILITY);
   const ofAnyone = prepare<EligibilityRow>(ELIGIBILITY);

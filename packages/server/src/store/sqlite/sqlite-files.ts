@@ -65,7 +65,7 @@ export const hasStoreFiles = (file: string): boolean => filesOf(file).some((path
 /**
  * Checks that the database is complete: {@link createStoreFile} makes no empty one, so an empty one has lost its data, and so
  * has a directory with files of a database that is missing. SQLite would begin an empty store, and delete the log.
- * @throws Error that says what is missing and what to do
+ * @throws Error that names what is missing and what to do
  */
 export function checkStoreFiles(file: string): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size;

@@ -10,7 +10,7 @@ interface SqliteInspection {
   readonly damages: readonly string[];
 }
 
-/** Whether opening the store would migrate it. False where it cannot be read: opening it says why. */
+/** Whether opening the store would migrate it. False where it cannot be read: opening it reports the reason. */
 export function needsSqliteMigration(file: string): boolean {
   try {
     // SQLite deletes a log whose database is empty.

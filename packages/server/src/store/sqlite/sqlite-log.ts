@@ -21,7 +21,7 @@ export class SqliteLog {
   readonly #connection: SqliteConnection;
   readonly #state: Statement;
   readonly #checkpoints: Readonly<Record<CheckpointMode, Statement>>;
-  /** How many pages the log had when a checkpoint emptied it: it says so until it begins anew. */
+  /** How many pages the log had when a checkpoint emptied it: that count remains until the log begins anew. */
   #emptiedFrames = 0;
 
   /** The file of a log that grew longer, because of a long read or a large write, is cut back to `checkpointBytes`. */

@@ -1,5 +1,5 @@
 /**
- * The writer's thread: the only place of this process where the store is written. It takes all operations that have
+ * The writer's thread: the only thread of this process that writes the store. It takes all operations that have
  * arrived, commits them together (see GroupCommit) and answers them: a slow disk costs one wait for many callers, and
  * none of it is on the event loop that serves requests.
  */
@@ -92,7 +92,7 @@ class WriterThread {
     else this.#closing = true;
   }
 
-  /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was asked for. */
+  /** Commits all that has arrived, and what arrives meanwhile; then ends, when that was requested. */
   #work(): void {
     for (;;) {
       // Writes that arrived during the last flush wait in the message port: they join the next commit.

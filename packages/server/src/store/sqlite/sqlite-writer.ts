@@ -27,7 +27,7 @@ interface WriterEvents {
 const NOTHING: readonly ArrayBuffer[] = [];
 
 interface Pending {
-  /** When the write was asked for: a time of `performance.now()`. */
+  /** When the write was requested: a time of `performance.now()`. */
   readonly begun: number;
   /** The request that waits for it. */
   readonly request: RequestSpan | undefined;
@@ -125,7 +125,7 @@ export class SqliteWriter {
       throw new StoreUnavailableError('the store cannot be written', { cause: this.#failure });
   }
 
-  /** Commits all that was asked for, folds the log back and ends the thread. */
+  /** Commits all that was requested, folds the log back and ends the thread. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#send();
