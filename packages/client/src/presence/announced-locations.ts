@@ -5,7 +5,7 @@ import type { LocationUpdate, PresenceUpdates } from './presence-updates.ts';
 import { isSameRegion, locationKey } from './same-location.ts';
 
 /** The part of an announcement that the other announcements of its user and group need. */
-export interface Announcer {
+interface Announcer {
   /** The announced location; null while the page is hidden or unloaded, and after `leave()`. */
   readonly wanted: AnnouncedLocation | null;
   /** Sends its presence again. */

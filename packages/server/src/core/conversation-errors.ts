@@ -19,11 +19,6 @@ export const threadExists = (id: string) =>
 export const messageExists = (id: string, threadId: string) =>
   new ServiceError('message_already_exists', `message ${id} already exists in thread ${threadId}`);
 
-export const conversationConditionFailed = (what: string) =>
-  new ServiceError('invalid_request', `If-Match or If-None-Match does not hold for ${what}: read it again`, {
-    status: 412,
-  });
-
 export type RejectedWrite = FieldsRequired | FixedField | GroupUnavailable | AuthorUnavailable;
 
 /** The error of a write that the store rejected for a reason that threads and messages share. */

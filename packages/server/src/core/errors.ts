@@ -52,8 +52,11 @@ export const webhookNotFound = (id: string) =>
 const CONDITION_FAILED = 'If-Match or If-None-Match does not hold for ';
 const READ_AGAIN = ': read it again';
 
-export const userConditionFailed = (id: string) =>
-  new ServiceError('invalid_request', `${CONDITION_FAILED}user ${id}${READ_AGAIN}`, { status: 412 });
+/** The precondition of a write failed. `what` names the resource; a group has {@link groupConditionFailed}. */
+export const conditionFailed = (what: string) =>
+  new ServiceError('invalid_request', `${CONDITION_FAILED}${what}${READ_AGAIN}`, { status: 412 });
+
+export const userConditionFailed = (id: string) => conditionFailed(`user ${id}`);
 
 export const groupConditionFailed = (id: string) =>
   aboutGroup('invalid_request', CONDITION_FAILED, id, READ_AGAIN, { status: 412 });

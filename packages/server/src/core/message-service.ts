@@ -19,7 +19,6 @@ import { codePoints, storedContent } from '../store/stored-content.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import {
-  conversationConditionFailed,
   messageExists,
   messageNotFound,
   type RejectedWrite,
@@ -27,7 +26,7 @@ import {
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
-import { unknownUsers } from './errors.ts';
+import { conditionFailed, unknownUsers } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { toStoredThread } from './thread-service.ts';
@@ -103,7 +102,7 @@ export class MessageService {
         authorUnavailable: rejected,
         unknownUsers: ({ users }) => unknownUsers(users),
         exists: () => messageExists(id, threadId),
-        stale: () => conversationConditionFailed(`message ${id}`),
+        stale: () => conditionFailed(`message ${id}`),
       },
     );
     return kind === 'created' ? 'created' : 'updated';
@@ -160,7 +159,7 @@ export class MessageService {
       {
         threadAbsent: () => threadNotFound(threadId),
         absent: () => messageNotFound(id, threadId),
-        stale: () => conversationConditionFailed(`message ${id}`),
+        stale: () => conditionFailed(`message ${id}`),
       },
     );
   }

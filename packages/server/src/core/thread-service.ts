@@ -11,14 +11,13 @@ import type { Store } from '../store/store.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import type { Writer } from './caller.ts';
 import {
-  conversationConditionFailed,
   messageNotFound,
   rejectedWrite,
   threadExists,
   threadNotFound,
   timeOf,
 } from './conversation-errors.ts';
-import { groupNotFound } from './errors.ts';
+import { conditionFailed, groupNotFound } from './errors.ts';
 import type { StoreWrites } from './store-writes.ts';
 import { type ErrorsByStep, rejectInvalidWrite } from './validation-error.ts';
 
@@ -76,7 +75,7 @@ export class ThreadService {
         groupUnavailable: rejectedWrite,
         absent: () => threadNotFound(id),
         exists: () => threadExists(id),
-        stale: () => conversationConditionFailed(`thread ${id}`),
+        stale: () => conditionFailed(`thread ${id}`),
       },
     );
     return kind === 'created' ? 'created' : 'updated';
@@ -100,7 +99,7 @@ export class ThreadService {
       writer,
       precondition,
       (context) => this.#store.threads.delete(writer.project, id, context),
-      { absent: () => threadNotFound(id), stale: () => conversationConditionFailed(`thread ${id}`) },
+      { absent: () => threadNotFound(id), stale: () => conditionFailed(`thread ${id}`) },
     );
   }
 

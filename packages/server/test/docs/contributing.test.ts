@@ -7,7 +7,7 @@ import { ROOT, tableOf } from './markdown.ts';
 const PAGE = 'CONTRIBUTING.md';
 const column = (head: string) => tableOf(PAGE, head).map(([path = '']) => path);
 const lists = column('List');
-const places = column('Place');
+const namedPaths = column('Place');
 
 test('the files of "Adding a resource" in CONTRIBUTING.md are those that groups have', () => {
   // Migrations are not one for each resource.
@@ -25,9 +25,9 @@ test('the lists of "Adding a resource" in CONTRIBUTING.md have a line of groups'
   assert.deepEqual(without, []);
 });
 
-test('the places of "Adding a resource" in CONTRIBUTING.md exist', () => {
+test('the namedPaths of "Adding a resource" in CONTRIBUTING.md exist', () => {
   assert.deepEqual(
-    places.filter((path) => !existsSync(join(ROOT, path))),
+    namedPaths.filter((path) => !existsSync(join(ROOT, path))),
     [],
   );
 });
@@ -58,12 +58,12 @@ function namingFiles(resource: string) {
     .filter(({ count }) => count > 0);
 }
 
-const isPlace = (file: string) =>
-  places.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place));
+const isNamedPath = (file: string) =>
+  namedPaths.some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path));
 
 for (const resource of ['webhook', 'conversation'])
   test(`the recipe for a resource in CONTRIBUTING.md names every file that the resource ${resource} has lines in`, () => {
-    const unnamed = namingFiles(resource).filter(({ file }) => !lists.includes(file) && !isPlace(file));
+    const unnamed = namingFiles(resource).filter(({ file }) => !lists.includes(file) && !isNamedPath(file));
     assert.deepEqual(unnamed, []);
   });
 

@@ -111,7 +111,7 @@ const USERS_TOGETHER = 100;
 
 type GroupFields = Pick<StoredGroupWrite, 'name' | 'status' | 'metadata'>;
 
-export type MembersOutcome = Written | AlreadyExists | Stale | UnknownUsers | Absent;
+type MembersOutcome = Written | AlreadyExists | Stale | UnknownUsers | Absent;
 
 /**
  * Changes the members of a group that has to be there: one round trip. Durable presence is removed afterwards: a write of
