@@ -1,7 +1,7 @@
 import type { PageTokens } from '../core/page-token.ts';
 import { type Chunk, chunks } from '../core/paging.ts';
 import type { Page, PageRequest, TotalPage } from '../values/page.ts';
-import { presentPagination } from '../wire/presenters.ts';
+import { listHead, listTail } from '../wire/json-answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Pieces } from './reply.ts';
 
@@ -57,6 +57,6 @@ export function totalListBody(
   maxBytes?: number,
 ): Promise<string | Pieces> {
   const tail = ({ last, total }: TotalPage) =>
-    `],"pagination":${presentPagination(last === null ? null : tokens.issue(list, last), total)}}`;
-  return listBody(chunks(read, page, maxBytes), { head: `{"${field}":[`, tail });
+    listTail(last === null ? null : tokens.issue(list, last), total);
+  return listBody(chunks(read, page, maxBytes), { head: listHead(field), tail });
 }

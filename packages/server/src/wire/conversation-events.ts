@@ -2,7 +2,13 @@
 import type { MessageRecord } from '../store/ports/messages.ts';
 import type { ThreadRecord } from '../store/ports/threads.ts';
 import type { Json } from '../values/json.ts';
-import { type MessageOwner, presentMessage, presentThread } from './conversation-presenters.ts';
+import {
+  type MessageOwner,
+  presentMessage,
+  presentThread,
+  presentThreads,
+} from './conversation-presenters.ts';
+import { listTail } from './json-answer.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 const event = (name: string, id: string, data: Json): StreamEvent => ({ name, id, data });
@@ -34,16 +40,12 @@ export function messagesSnapshot(
 ): StreamEvent {
   const owner = { threadId: thread.id, groupId: thread.groupId };
   const messages = newestFirst.map((message) => presentMessage(message, owner)).reverse();
-  const data = `{"thread":${presentThread(thread)},"messages":[${messages.join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`;
+  const data = `{"thread":${presentThread(thread)},"messages":[${messages.join(',')}${listTail(token)}`;
   return event('snapshot', id, data);
 }
 
 export const threadsSnapshot = (threads: readonly ThreadRecord[], token: string | null, id: string) =>
-  event(
-    'snapshot',
-    id,
-    `{"threads":[${threads.map(presentThread).join(',')}],"pagination":{"token":${JSON.stringify(token)}}}`,
-  );
+  event('snapshot', id, presentThreads(threads, token));
 
 export const messageEvent = (message: MessageRecord, owner: MessageOwner, id: string) =>
   event('message', id, presentMessage(message, owner));

@@ -3,6 +3,7 @@ import { type ContentNode, plaintextOf } from '@rollcall/protocol';
 import type { MessageRecord } from '../store/ports/messages.ts';
 import type { ThreadRecord } from '../store/ports/threads.ts';
 import type { Json } from '../values/json.ts';
+import { listHead, listTail } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
 
 const text = JSON.stringify as (value: string | null) => string;
@@ -24,6 +25,10 @@ export function presentThread(thread: ThreadRecord): Json {
     `${unread === null ? '' : `,"unread":${unread}`}}`
   );
 }
+
+/** A page of threads; `token` leads to the next one. */
+export const presentThreads = (threads: readonly ThreadRecord[], token: string | null): Json =>
+  `${listHead('threads')}${threads.map(presentThread).join(',')}${listTail(token)}`;
 
 /** The thread and group that a message belongs to. */
 export interface MessageOwner {

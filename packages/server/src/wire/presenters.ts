@@ -4,6 +4,7 @@ import type { GroupRecord } from '../store/ports/groups.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
 import type { UserRecord } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
+import { appliedHead } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
 
 /** Where one user is in one group. */
@@ -34,6 +35,10 @@ export const presentUser = (user: UserRecord) =>
   `"status":"${user.status}","metadata":${user.metadata},` +
   `"created_at":"${timestamp(user.createdAt)}","updated_at":"${timestamp(user.updatedAt)}"}`;
 
+/** The text of a viewer before the groups, and after them. */
+export const viewerHead = (user: UserRecord) => `{"user":${presentUser(user)},"groups":[`;
+export const VIEWER_TAIL = ']}';
+
 export const presentPreferences = ({ sendViaMessenger, sendViaEmail }: Required<NotificationChannels>) =>
   `[{"notification_channels":{"sendViaMessenger":${sendViaMessenger},"sendViaEmail":${sendViaEmail}}}]`;
 
@@ -50,7 +55,7 @@ export function presentPresence({ userId, locations, data, durable, user }: Pres
 
 export function presentUpdatesApplied(updated: number, refused: readonly RejectedPresenceUpdate[]): string {
   const message = `updated presence ${counted(updated, 'time')}, refused ${counted(refused.length, 'time')}`;
-  return JSON.stringify({ success: true, message, updated, refused });
+  return `${appliedHead(message)},"updated":${updated},"refused":${JSON.stringify(refused)}}`;
 }
 
 type BatchCounts = Readonly<Record<'users' | 'groups', ChangeCounts>>;
@@ -58,32 +63,43 @@ type BatchCounts = Readonly<Record<'users' | 'groups', ChangeCounts>>;
 export function presentBatch({ users, groups }: BatchCounts, dryRun: boolean): string {
   const counts = `${counted(total(users), 'user')} and ${counted(total(groups), 'group')}`;
   const message = dryRun ? `batch would update ${counts}` : `batch updated ${counts}`;
-  return JSON.stringify({ success: true, message, users, groups });
+  return `${appliedHead(message)},"users":${JSON.stringify(users)},"groups":${JSON.stringify(groups)}}`;
 }
 
 const total = ({ created, updated, unchanged }: ChangeCounts) => created + updated + unchanged;
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** `token` leads to the next page; `total` counts the whole list. */
-export const presentPagination = (token: string | null, total: number) =>
-  `{"token":${text(token)},"total":${total}}`;
-
 type Project = Pick<ProjectRecord, 'id' | 'name' | 'createdAt'>;
 
-export const presentProject = ({ id, name, createdAt }: Project) =>
-  `{"id":${text(id)},"name":${text(name)},"created_at":"${timestamp(createdAt)}"}`;
+/** The fields of a project, which the command line shows too. */
+export const projectFields = ({ id, name, createdAt }: Project) => ({
+  ...{ id, name },
+  created_at: timestamp(createdAt),
+});
 
-export const presentNewProject = ({ id, secret, name, createdAt }: Project & Pick<ProjectRecord, 'secret'>) =>
-  `{"id":${text(id)},"secret":${text(secret)},"name":${text(name)},"created_at":"${timestamp(createdAt)}"}`;
+export const presentProject = (project: Project) => JSON.stringify(projectFields(project));
+
+/** The fields of a new project, with the secret, which is shown once. */
+export const newProjectFields = (project: Project & Pick<ProjectRecord, 'secret'>) => {
+  const { id, ...others } = projectFields(project);
+  return { id, secret: project.secret, ...others };
+};
+
+export const presentNewProject = (project: Project & Pick<ProjectRecord, 'secret'>) =>
+  JSON.stringify(newProjectFields(project));
 
 interface NewSecret {
   readonly secret: string;
   readonly previousValidUntil: number;
 }
 
-export const presentNewSecret = ({ secret, previousValidUntil }: NewSecret) =>
-  `{"secret":${text(secret)},"previous_valid_until":"${timestamp(previousValidUntil)}"}`;
+export const newSecretFields = ({ secret, previousValidUntil }: NewSecret) => ({
+  secret,
+  previous_valid_until: timestamp(previousValidUntil),
+});
+
+export const presentNewSecret = (next: NewSecret) => JSON.stringify(newSecretFields(next));
 
 interface IssuedToken {
   readonly accessToken: string;

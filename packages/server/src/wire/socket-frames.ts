@@ -1,4 +1,6 @@
-/** The bytes of a WebSocket's messages from the server (RFC 6455, section 5), and the JSON of a watch's events in them. */
+/** The bytes of a WebSocket's messages from the server (RFC 6455, section 5), and the JSON in them. */
+import type { ErrorCode } from '@rollcall/protocol';
+import { errorBody, errorFields } from './json-answer.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 /** Most bytes of one frame. A longer message is several frames, so that pings and the close can be sent between them. */
@@ -60,6 +62,20 @@ export function textMessage(text: string): Buffer {
   const frames = messageFrames(text);
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }
+
+/** The answer to a frame that took effect. */
+export const doneFrame = (ref: number | null): string => `{"ref":${JSON.stringify(ref)},"ok":true}`;
+
+/** The answer to a frame that was rejected. */
+export const rejectedFrame = (ref: number | null, code: ErrorCode, message: string): string =>
+  `{"ref":${JSON.stringify(ref)},${errorFields(code, message)}}`;
+
+/** The notice that the token ends in so many seconds. */
+export const expiringFrame = (seconds: number): string => `{"event":"expiring","in":${seconds}}`;
+
+/** The last message of a watch. */
+export const endedFrame = (watch: number, code: ErrorCode, message: string): string =>
+  `${watchHead(JSON.stringify(watch))}"event":"ended","data":${errorBody(code, message)}}`;
 
 /** The beginning of each message of a watch, which the JSON of its number names. */
 export const watchHead = (watch: string): string => `{"watch":${watch},`;

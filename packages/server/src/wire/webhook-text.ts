@@ -1,6 +1,7 @@
 /** The JSON text of webhooks, their attempts, and what is sent to them. */
 import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Json } from '../values/json.ts';
+import { appliedHead } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
 
 const fieldsOf = ({ id, url, types, status, createdAt }: WebhookRecord) => ({
@@ -30,7 +31,7 @@ export const presentWebhookDetails = (webhook: WebhookRecord, { behind, lastAtte
   });
 
 export const presentNewWebhook = (message: string, secret: string): Json =>
-  JSON.stringify({ success: true, message, secret });
+  `${appliedHead(message)},"secret":${JSON.stringify(secret)}}`;
 
 export const presentAttempt = (attempt: WebhookAttempt): Json => JSON.stringify(attemptFields(attempt));
 

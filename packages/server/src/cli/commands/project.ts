@@ -3,6 +3,7 @@ import { systemClock } from '../../core/clock.ts';
 import { newProject, nextSecret } from '../../core/credentials.ts';
 import type { ProjectRecord } from '../../store/ports/projects.ts';
 import type { Store } from '../../store/store.ts';
+import { newProjectFields, newSecretFields, projectFields } from '../../wire/presenters.ts';
 import { readId, readName, readOverlap } from '../arguments.ts';
 import { CommandError, usageError } from '../command-error.ts';
 import { printJson, printLine, printTable } from '../output.ts';
@@ -114,38 +115,37 @@ function deleteCommand(): RollcallCommand {
 
 async function list(flags: ProjectFlags): Promise<void> {
   const projects = await withStore(flags, (store) => store.projects.list(flags.customer ?? null));
-  const shown = projects.map((project) => ({ ...summary(project), customer_id: project.customerId }));
+  const shown = projects.map((project) => ({ ...projectFields(project), customer_id: project.customerId }));
   if (flags.json === true) return printJson(shown);
   const rows = shown.map(({ id, name, customer_id, created_at }) => [id, name, customer_id, created_at]);
   printTable(['ID', 'NAME', 'CUSTOMER', 'CREATED'], rows);
 }
 
 async function create(name: string, flags: ProjectFlags): Promise<void> {
-  const { id, secret, ...rest } = await withStore(flags, async (store) => {
+  const shown = await withStore(flags, async (store) => {
     const customerId = (await chosenCustomer(store, flags.customer)).id;
     const project = newProject({ customerId, name }, systemClock.now(), flags);
     const outcome = await store.projects.create(project);
     if (outcome.kind === 'exists') throw new CommandError(`the project ${project.id} already exists`);
     if (outcome.kind === 'absent') throw new CommandError(`there is no customer ${customerId}`);
-    return { ...summary(outcome.project), secret: outcome.project.secret };
+    return newProjectFields(outcome.project);
   });
-  if (flags.json === true) return printJson({ id, secret, ...rest });
-  printLine(`project ID      ${id}`);
-  printLine(`project secret  ${secret}`);
+  if (flags.json === true) return printJson(shown);
+  printLine(`project ID      ${shown.id}`);
+  printLine(`project secret  ${shown.secret}`);
 }
 
 async function rotateSecret(id: string, flags: ProjectFlags): Promise<void> {
   const next = nextSecret(systemClock.now(), flags.overlapSeconds);
-  const { secret } = next;
-  const previousValidUntil = new Date(next.previousValidUntil).toISOString();
+  const shown = newSecretFields(next);
   const rotate = (store: Store, { key }: ProjectRecord) =>
     store.projects.rotateSecret(key, next, commandLineContext());
   if (flags.json !== true) {
-    await change(flags, id, rotate, `project secret  ${secret}`);
-    return printLine(`the old secret is taken until ${previousValidUntil}`);
+    await change(flags, id, rotate, `project secret  ${shown.secret}`);
+    return printLine(`the old secret is taken until ${shown.previous_valid_until}`);
   }
   await change(flags, id, rotate);
-  printJson({ secret, previous_valid_until: previousValidUntil });
+  printJson(shown);
 }
 
 /** Changes one project; `done` is printed when it is. */
@@ -160,9 +160,3 @@ async function change(
     throw new CommandError(`there is no project ${id}`);
   if (done !== undefined) printLine(done);
 }
-
-const summary = ({ id, name, createdAt }: ProjectRecord) => ({
-  id,
-  name,
-  created_at: new Date(createdAt).toISOString(),
-});

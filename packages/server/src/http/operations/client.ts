@@ -16,7 +16,7 @@ import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { chunks } from '../../core/paging.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
-import { presentUser } from '../../wire/presenters.ts';
+import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import { nounOfToken, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
@@ -62,7 +62,7 @@ const getViewer = operation('GET /v1/client/viewer', {
     exchange.groupNoun = nounOfToken(caller);
     const user = await clients.user(writer);
     const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
-    return listBody(groups, { head: `{"user":${presentUser(user)},"groups":[`, tail: () => ']}' });
+    return listBody(groups, { head: viewerHead(user), tail: () => VIEWER_TAIL });
   },
 });
 

@@ -17,6 +17,7 @@ import { chunks } from '../../core/paging.ts';
 import type { PresenceFilter, PresencePage } from '../../core/presence-reading.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
 import type { StreamRequest } from '../../realtime/sessions/stream-request.ts';
+import { countBody, listHead, listTail } from '../../wire/json-answer.ts';
 import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
@@ -169,7 +170,7 @@ async function countPresence(
   scope: PresenceScope,
   filter: PresenceFilter,
 ): Promise<string> {
-  return `{"count":${await presenceReading.countOfGroup(scope, filter)}}`;
+  return countBody(await presenceReading.countOfGroup(scope, filter));
 }
 
 function listPresence(
@@ -183,11 +184,9 @@ function listPresence(
     page,
     limits.PRESENCE_PAGE_MAX_BYTES,
   );
-  const tail = ({ last }: { last: string | null }) => {
-    const token = last === null ? null : pageTokens.issue(list, last);
-    return `],"pagination":{"token":${JSON.stringify(token)}}}`;
-  };
-  return listBody(entries, { head: '{"users":[', tail });
+  const tail = ({ last }: { last: string | null }) =>
+    listTail(last === null ? null : pageTokens.issue(list, last));
+  return listBody(entries, { head: listHead('users'), tail });
 }
 
 /** The list of a group's presence: a page's token is valid with the same filter only. Null where the location is invalid. */

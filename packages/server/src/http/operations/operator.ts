@@ -6,6 +6,7 @@ import { PORT_NAMES } from '../../core/readiness.ts';
 import { stopping } from '../../core/service-error.ts';
 import { METRICS_TYPE, metricsText } from '../../metrics/metrics-text.ts';
 import { processMetrics } from '../../metrics/process-metrics.ts';
+import { HEALTHY } from '../../wire/json-answer.ts';
 import { addressOf } from '../address-of.ts';
 import { unavailable } from '../error-answer.ts';
 import { operationsOf } from '../operation.ts';
@@ -16,14 +17,13 @@ const operation = operationsOf('none', {
 });
 
 const OK = object({ status: constant('ok', { description: 'always "ok"' }) });
-const OK_TEXT = '{"status":"ok"}';
 
 const healthz = operation('GET /healthz', {
   id: 'healthz',
   summary: 'Whether the process is alive',
   description: 'Restart the process where this fails. It reads no store.',
   answer: { schema: OK, description: 'It is.', example: { status: 'ok' } },
-  handle: () => OK_TEXT,
+  handle: () => HEALTHY,
 });
 
 /** Of the engine, as messages name them. */
@@ -54,7 +54,7 @@ const readyz = operation('GET /readyz', {
     if (readiness.isStopping) throw stopping();
     const failing = await readiness.failing(query.exclude);
     if (failing.length > 0) throw unavailable(failing.join(', '));
-    return OK_TEXT;
+    return HEALTHY;
   },
 });
 

@@ -16,7 +16,7 @@ import {
 } from '@rollcall/protocol';
 import { checkThreadTimes } from '../../core/conversation-times.ts';
 import type { ThreadPage } from '../../store/ports/threads.ts';
-import { presentThread } from '../../wire/conversation-presenters.ts';
+import { presentThread, presentThreads } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import type { Exchange } from '../exchange.ts';
@@ -77,8 +77,7 @@ export function threadListBody(
   { pageTokens }: HttpServices,
 ): string {
   const token = last === null ? null : pageTokens.issue(list, last);
-  const entries = threads.map(presentThread).join(',');
-  return `{"threads":[${entries}],"pagination":{"token":${JSON.stringify(token)}}}`;
+  return presentThreads(threads, token);
 }
 
 /** The query of a page of threads. */

@@ -1,7 +1,7 @@
 import { User, UserGroupList, UserItem, UserList, UserWrite } from '@rollcall/protocol';
 import type { ListedById, PageRequest } from '../../values/page.ts';
-import { done } from '../../wire/json-answer.ts';
-import { presentPagination, presentUser } from '../../wire/presenters.ts';
+import { done, listHead, listTail } from '../../wire/json-answer.ts';
+import { presentUser } from '../../wire/presenters.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
@@ -36,7 +36,7 @@ const listUsers = operation('GET /v1/users', {
 
 async function listedUsers(listed: Promise<ListedById>): Promise<string> {
   const { items, count } = await listed;
-  return `{"users":[${items}],"pagination":${presentPagination(null, count)}}`;
+  return `${listHead('users')}${items}${listTail(null, count)}`;
 }
 
 const createUser = operation('POST /v1/users', {

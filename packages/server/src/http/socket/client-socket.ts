@@ -5,6 +5,7 @@ import { groupNotFound } from '../../core/errors.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
+import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { codeInWordsOf, type GroupNoun, inWordsOf, nounOfToken } from '../older-names.ts';
@@ -284,12 +285,12 @@ export class ClientSocket implements Watcher, WatchOwner {
     }
     if (left > EXPIRING_MS || login.isExpiringSent) return;
     login.isExpiringSent = true;
-    this.writer.send(`{"event":"expiring","in":${Math.ceil(left / 1_000)}}`);
+    this.writer.send(expiringFrame(Math.ceil(left / 1_000)));
   }
 
   #answer(ref: number | null, then: Then): void {
     if (this.#ending !== null) return;
-    this.writer.send(`{"ref":${JSON.stringify(ref)},"ok":true}`);
+    this.writer.send(doneFrame(ref));
     then?.();
   }
 
@@ -299,7 +300,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
     const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
     const { code, message } = inWordsOf(this.#noun(frame.groupID !== undefined), answer);
-    this.writer.send(JSON.stringify({ ref: refOf(frame), error: code, message }));
+    this.writer.send(rejectedFrame(refOf(frame), code, message));
     if (answer.status === 429 && !(answer instanceof RateLimitError)) this.close(SOCKET_CLOSES.tooFast, code);
     else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
   }
@@ -309,8 +310,7 @@ export class ClientSocket implements Watcher, WatchOwner {
   }
 
   #sendEnded(watch: number, error: Ending): void {
-    const data = JSON.stringify({ error: error.code, message: error.message });
-    this.writer.send(`{"watch":${watch},"event":"ended","data":${data}}`);
+    this.writer.send(endedFrame(watch, error.code, error.message));
   }
 
   #leaveGroup(groupId: string, error: ServiceError): void {
