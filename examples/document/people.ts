@@ -22,7 +22,7 @@ export function avatar({ name, colours: [from, to] }: Person): string {
   <linearGradient id="g" x2="1" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>
   <rect width="80" height="80" fill="url(#g)"/>
   <circle cx="62" cy="12" r="30" fill="#fff" opacity=".14"/>
-  <text x="40" y="41" fill="#fff" font-family="system-ui, sans-serif" font-size="32" font-weight="600"
+  <text x="40" y="41" fill="#fff" font-family="system-ui, sans-serif" font-size="27" font-weight="600"
     text-anchor="middle" dominant-baseline="central">${initials}</text>
 </svg>`;
 }

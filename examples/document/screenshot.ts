@@ -6,23 +6,23 @@ import { startDocument } from './document-server.ts';
 import { startTemporaryRollcall, type TemporaryRollcall } from './temporary-rollcall.ts';
 
 const [target = join(import.meta.dirname, 'document.png'), only] = process.argv.slice(2);
-const DESKTOP = { width: 1180, height: 760 };
+const DESKTOP = { width: 1180, height: 840 };
 
-/** The other users, by the section that they read, and what they write there. */
+/** The other users: the section that they read, where their pointer is beside its text, and what they write. */
 const OTHERS = {
   bruno: {
     section: 'goals',
-    pointer: { x: 420, y: 40 },
+    pointer: { x: 625, y: 95 },
     comment: 'Can we promise one planet? In October only Saturn is up early.',
   },
   carmen: {
     section: 'goals',
-    pointer: { x: 180, y: 60 },
+    pointer: { x: 400, y: 10 },
     comment: 'Saturn is the one they want to see. I keep the promise.',
   },
   esme: {
     section: 'timeline',
-    pointer: { x: 500, y: 30 },
+    pointer: { x: 620, y: 75 },
     comment: 'The road crew asked for one more week.',
   },
 };
@@ -41,7 +41,7 @@ try {
     await page.getByLabel('Your comment').fill(comment);
     await page.keyboard.press('Enter');
     await page.locator('li.sent').getByText(comment).waitFor();
-    await page.locator(`#${section} p`).hover({ position: pointer });
+    await page.locator(`#${section}`).hover({ position: pointer });
   }
   await shoot(await open('ada', DESKTOP, 'light'), target);
   if (only === 'all') {
@@ -67,7 +67,8 @@ async function open(user: string, viewport: typeof DESKTOP, colorScheme: 'light'
 async function shoot(page: Page, path: string): Promise<void> {
   await page.locator('#goals p').click();
   await page.locator('#timeline .count.unread').waitFor();
-  await page.locator('li.sent').nth(1).waitFor();
+  // The comments that are shown are read.
+  await page.locator('#goals').getByRole('button', { name: '2 comments' }).waitFor();
   await page.locator('#goals').getByRole('img').nth(1).waitFor();
   await page.locator('.cursor').nth(2).waitFor();
   await page.screenshot({ path, animations: 'disabled' });

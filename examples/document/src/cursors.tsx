@@ -14,7 +14,7 @@ export function Cursors({
 }) {
   const others = useOthers(where);
   return (
-    <div aria-hidden="true">
+    <div className="cursors" aria-hidden="true">
       {others.map(({ id, presences }) => {
         const { x, y } = presences.find(({ data }) => data !== null)?.data ?? {};
         const index = people.findIndex((one) => one.id === id);

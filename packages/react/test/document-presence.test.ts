@@ -141,15 +141,19 @@ describe('presence in the document example in Chromium', { skip: skipsPages }, (
   });
 
   for (const width of [360, 768, 1000, 1440]) {
-    test(`the page fits a window of ${width} pixels`, async () => {
+    test(`the page fits a window of ${width} pixels, also with a pointer of a wider one`, async () => {
       const fits = async ({ page }: Visit) => {
-        await page.getByText('Live', { exact: true }).waitFor();
+        await page.locator('.cursor[data-user=bruno]').waitFor({ state: 'attached' });
         const [needed, given] = await page.evaluate<[number, number]>(
           '[document.documentElement.scrollWidth, innerWidth]',
         );
         assert.ok(needed <= given, `${needed} of ${given} pixels`);
       };
-      await open('esme', fits, { viewport: { width, height: 800 } });
+      const beside = async ({ page }: Visit) => {
+        await page.locator('#goals').hover({ position: { x: 600, y: 80 } });
+        await open('esme', fits, { viewport: { width, height: 800 } });
+      };
+      await open('bruno', beside);
     });
   }
 
