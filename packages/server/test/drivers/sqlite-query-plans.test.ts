@@ -206,6 +206,15 @@ describe('query plans', () => {
         assert.match(line, /COVERING INDEX messages_unread \(thread_no=\? AND created_at>\?\)/);
     }));
 
+  test('a message is found without the row of its thread', () =>
+    withDatabase((database) => {
+      const ofMessage = planned().filter((sql) => sql.includes('SELECT t.thread_no, g.id FROM'));
+      assert.deepEqual(
+        ofMessage.map((sql) => planOf(database, sql)[0]),
+        ['SEARCH t USING COVERING INDEX threads_by_id (project_no=? AND id=?)'],
+      );
+    }));
+
   test('durable presence is searched by the whole prefix of its key, and never sorted', () =>
     withDatabase((database) => {
       const reads = planned().filter(

@@ -2,8 +2,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 
 /** How long a statement waits for another process (the command line) to finish its write, in milliseconds. */
 export const BUSY_TIMEOUT_MS = 5_000;
-/** Address space for reading the file without copying pages; the kernel caches what is used. */
-const MMAP_BYTES = 16 * 1_024 ** 3;
+/** The part of the file that is read without copying pages; the kernel caches what is used. Node's SQLite maps no more. */
+const MMAP_BYTES = 2 * 1_024 ** 3;
 
 export type Row = SQLInputValue[];
 

@@ -11,7 +11,7 @@ import {
   type ThreadAbsent,
 } from '../ports/messages.ts';
 import type { SqliteReader } from './sqlite-reader.ts';
-import { THREAD_BY_ID } from './sqlite-threads.ts';
+import { THREAD_BY_ID, THREAD_NUMBER_BY_ID } from './sqlite-threads.ts';
 
 /** The whole content of a message `m`, with what was appended to it. */
 export const CONTENT = `CASE WHEN m.markdown_length IS NULL THEN m.content
@@ -29,6 +29,9 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
   const thread = reader.prepare(`
     SELECT t.thread_no, g.id, t.user_messages + t.action_messages + t.deleted_messages, t.epoch, t.position
     ${THREAD_BY_ID}`);
+  const threadNumber = reader.prepare<[threadNo: number, groupId: string]>(
+    `SELECT t.thread_no, g.id ${THREAD_NUMBER_BY_ID}`,
+  );
   const byId = reader.prepare(
     `SELECT ${MESSAGE_COLUMNS.sql} FROM messages m WHERE m.thread_no = ? AND m.id = ?`,
   );
@@ -45,11 +48,12 @@ export function messageReads(reader: Pick<SqliteReader, 'prepare'>) {
       threadId: string,
       id: string,
     ): Promise<FoundMessage | ThreadAbsent | Absent> {
-      const found = thread.get(project, threadId);
+      const found = threadNumber.get(project, threadId);
       if (found === undefined) return { kind: 'threadAbsent' };
-      const row = byId.get(found[0] as number, id);
+      const [threadNo, groupId] = found;
+      const row = byId.get(threadNo, id);
       if (row === undefined) return { kind: 'absent' };
-      return { kind: 'found', groupId: found[1] as string, message: MESSAGE_COLUMNS.toRecord(row) };
+      return { kind: 'found', groupId, message: MESSAGE_COLUMNS.toRecord(row) };
     },
     async list(
       project: ProjectKey,

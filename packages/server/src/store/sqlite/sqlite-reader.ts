@@ -10,6 +10,12 @@ export type ReadStatement<Columns extends Row = Row> = Pick<Statement<Columns>, 
 const RENEW_EVERY_MS = 250;
 
 /**
+ * Pages that are beyond the mapped part of a large file, or in the log, in KiB. SQLite's default of 2,000 KiB has no room for
+ * the inner pages of the indexes of a large store: with it, reads beyond the mapped part took up to a fifth longer.
+ */
+const CACHE_KIB = 16_384;
+
+/**
  * The main thread's read-only connection. Its snapshot is one read transaction that stays open across statements, which
  * spares each of them the file locks of a transaction of its own (half of a small read's cost). The snapshot is renewed when
  * the writer reports a commit, so what was acknowledged is always seen.
@@ -25,6 +31,7 @@ export class SqliteReader {
   constructor(file: string, { readFailure }: StoreCondition, timings: OperationTimings) {
     this.#timings = timings;
     this.connection = new SqliteConnection(file, { readOnly: true, toFailure: readFailure });
+    this.connection.database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     this.#beginStatement = this.connection.prepare('BEGIN');
     this.#timer = setInterval(() => this.renew(), RENEW_EVERY_MS);
     this.#timer.unref();

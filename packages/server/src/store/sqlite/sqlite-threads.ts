@@ -9,8 +9,11 @@ import { threadListReads } from './sqlite-threads-list.ts';
 
 const OF_GROUP = `CROSS JOIN conversations c ON c.conversation_no = t.conversation_no
   CROSS JOIN groups g ON g.group_no = c.group_no`;
+const BY_ID = `${OF_GROUP} WHERE t.project_no = ? AND t.id = ?`;
 /** A thread by project and ID; nothing where its group is gone. */
-export const THREAD_BY_ID = `FROM threads t ${OF_GROUP} WHERE t.project_no = ? AND t.id = ?`;
+export const THREAD_BY_ID = `FROM threads t ${BY_ID}`;
+/** The same for its number and its group only: an index has them, so that its row is not read. */
+export const THREAD_NUMBER_BY_ID = `FROM threads t INDEXED BY threads_by_id ${BY_ID}`;
 
 /** A row of the thread `t`. */
 export interface FoundThread extends ThreadRow {
