@@ -108,7 +108,7 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
 - **Not atomic.** An update of a user who may not be present is left out and listed in \`refused\`; all others are applied.
 - A validation error (an unexpected, missing or invalid field) rejects the whole request, and nothing is applied.
 - Updates of one user in one group take effect in the order of the list.
-- The durable updates that are not rejected are stored in one write, and their changes stand together.`.trim(),
+- The durable updates that are not rejected are stored in one write, and their changes are adjacent.`.trim(),
   body: {
     schema: PresenceUpdates,
     large: 'presenceUpdates',
