@@ -85,6 +85,26 @@ export function durableEndingContract(lab: StoreLab): void {
     });
   }
 
+  const rejected: readonly [why: string, change: (roster: Roster) => Promise<unknown>][] = [
+    [
+      'that names an unknown user',
+      (roster) => roster.changeMembers('g', { add: ['nobody'], remove: ['ann'] }),
+    ],
+    [
+      "whose revision is not the group's",
+      (roster) => roster.changeMembers('g', { remove: ['ann'] }, { ifMatch: ['another'] }),
+    ],
+  ];
+  for (const [why, change] of rejected) {
+    test(`a change of members ${why} ends no durable presence`, async () => {
+      const roster = await lab.project();
+      await roster.groupOf('g', 'ann', 'bob');
+      await putPresence(roster, 'ann', PAGE_1, 1);
+      await change(roster);
+      assert.equal((await found(roster, 'ann'))?.location, PAGE_1);
+    });
+  }
+
   test('durable presence in one group does not change that in another', async () => {
     const roster = await lab.project();
     await roster.groupOf('g', 'ann');
