@@ -1,6 +1,5 @@
 import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 import type { AnyOperation, TokenKind } from '../http/operation.ts';
-import { OLDER_REASON } from './older-names.ts';
 
 /** When each code is answered. */
 export type Reasons = Readonly<Partial<Record<ErrorCode, string>>>;
@@ -44,7 +43,7 @@ const TOKENS: Readonly<Record<Exclude<TokenKind, 'none'>, Reasons>> = {
     user_not_found: "The token's user does not exist, or is set `deleted`.",
     group_not_found:
       "The group does not exist or is set `deleted`, the token's user is not a member of it, or the token opens another one.",
-    ...OLDER_REASON,
+    organization_not_found: 'The same, where it is named as an organization.',
   },
   customer: {
     ...AUTHORIZATION,

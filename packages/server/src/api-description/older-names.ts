@@ -33,9 +33,3 @@ export function underOlderName(operation: AnyOperation): AnyOperation[] {
 }
 
 export const isOlderName = ({ tag }: AnyOperation): boolean => tag === OLDER_TAG;
-
-/** The example of an ID in an older path. */
-export const OLDER_ID_EXAMPLE = { organization: 'analysts' };
-
-/** When a request of a client gets the older code. */
-export const OLDER_REASON = { organization_not_found: 'The same, where it is named as an organization.' };

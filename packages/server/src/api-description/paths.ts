@@ -1,14 +1,13 @@
 import { Id } from '@rollcall/protocol';
 import { PROJECT_ID } from '../http/operations/projects.ts';
-import { OLDER_ID_EXAMPLE } from './older-names.ts';
 import type { Parameter } from './openapi-document.ts';
 import type { SchemaComponents } from './schema-components.ts';
 
 /** Examples of IDs, by what they are IDs of. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   group: 'analysts',
-  ...OLDER_ID_EXAMPLE,
   message: '81',
+  organization: 'analysts',
   project: PROJECT_ID,
   thread: 'launch',
   user: 'ada',

@@ -11,7 +11,7 @@ import type { ClientWriter } from './caller.ts';
 import type { ClientSessions } from './client-session.ts';
 import { threadNotFound } from './conversation-errors.ts';
 import type { MessageService } from './message-service.ts';
-import { ServiceError } from './service-error.ts';
+import { GroupError, ServiceError } from './service-error.ts';
 import type { ThreadService } from './thread-service.ts';
 
 interface Parts {
@@ -173,4 +173,4 @@ export class ClientConversation {
 }
 
 const threadNotFoundIn = (groupId: string) =>
-  new ServiceError('thread_not_found', `no thread of group ${groupId} is one of the caller's`);
+  new GroupError('thread_not_found', 'no thread of ', ` ${groupId} is one of the caller's`);

@@ -1,26 +1,18 @@
 /** The errors that more than one service throws, so that the same situation has the same text everywhere. */
-import type { ErrorCode, Status } from '@rollcall/protocol';
+import type { Status } from '@rollcall/protocol';
 import type { IdSample } from '../store/outcomes.ts';
 import type { UnknownReference } from '../store/ports/batches.ts';
-import { type ErrorSituation, ServiceError } from './service-error.ts';
+import { GroupError, ServiceError } from './service-error.ts';
 import { andMore } from './validation-error.ts';
 
-/** An error whose message names a group: `<before>group <id> <after>`. */
-const aboutGroup = (
-  code: ErrorCode,
-  before: string,
-  id: string,
-  after: string,
-  situation: Pick<ErrorSituation, 'status'> = {},
-) => new ServiceError(code, `${before}group ${id}${after}`, { ...situation, groupWordAt: before.length });
-
 export const groupNotFound = (id: string, why = 'does not exist') =>
-  aboutGroup('group_not_found', '', id, ` ${why}`);
+  new GroupError('group_not_found', '', ` ${id} ${why}`);
 
-export const groupExists = (id: string) => aboutGroup('group_already_exists', '', id, ' already exists');
+export const groupExists = (id: string) =>
+  new GroupError('group_already_exists', '', ` ${id} already exists`);
 
 export const notMember = (userId: string, groupId: string) =>
-  aboutGroup('user_not_found', `user ${userId} is not a member of `, groupId, '');
+  new GroupError('user_not_found', `user ${userId} is not a member of `, ` ${groupId}`);
 
 export const userNotFound = (id: string, why = 'does not exist') =>
   new ServiceError('user_not_found', `user ${id} ${why}`);
@@ -59,7 +51,7 @@ export const conditionFailed = (what: string) =>
 export const userConditionFailed = (id: string) => conditionFailed(`user ${id}`);
 
 export const groupConditionFailed = (id: string) =>
-  aboutGroup('invalid_request', CONDITION_FAILED, id, READ_AGAIN, { status: 412 });
+  new GroupError('invalid_request', CONDITION_FAILED, ` ${id}${READ_AGAIN}`, { status: 412 });
 
 const nameUsers = ({ count, ids }: IdSample) =>
   `${count === 1 ? 'user' : 'users'} ${ids.join(', ')}${andMore(count - ids.length)}`;

@@ -4,8 +4,6 @@ import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 export interface ErrorSituation {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Where the message has the word "group", so that it can be translated for callers who use its older name. */
-  readonly groupWordAt?: number;
   /** For the log only; never sent. */
   readonly cause?: unknown;
 }
@@ -15,7 +13,6 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly groupWordAt: number | null;
 
   constructor(code: ErrorCode, message: string, situation: ErrorSituation = {}) {
     super(message, { cause: situation.cause });
@@ -23,7 +20,18 @@ export class ServiceError extends Error {
     this.code = code;
     this.status = situation.status ?? ERRORS[code].status;
     this.headers = situation.headers ?? {};
-    this.groupWordAt = situation.groupWordAt ?? null;
+  }
+}
+
+/** An error about a group. Its message is made from parts: `<before>group<after>`. */
+export class GroupError extends ServiceError {
+  readonly before: string;
+  readonly after: string;
+
+  constructor(code: ErrorCode, before: string, after: string, situation: ErrorSituation = {}) {
+    super(code, `${before}group${after}`, situation);
+    this.before = before;
+    this.after = after;
   }
 }
 

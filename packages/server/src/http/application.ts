@@ -14,7 +14,7 @@ import type { HttpConnections } from './connections.ts';
 import { Cors } from './cors.ts';
 import { errorAnswer } from './error-answer.ts';
 import type { HttpServices } from './http-services.ts';
-import { inWordsOf } from './older-names.ts';
+import { callersWords } from './older-names.ts';
 import type { AnyOperation } from './operation.ts';
 import { wantsPage } from './preferred-type.ts';
 import { rateLimitKey } from './rate-limit.ts';
@@ -150,7 +150,6 @@ export class Application {
       exchange.sendWithoutBody(302);
       return;
     }
-    exchange.groupNoun = route.noun;
     const caller = route.authenticate?.(exchange.headers.authorization) ?? null;
     if (caller instanceof Promise)
       this.#after(exchange, caller, (verified) => this.#authenticated(exchange, route, verified));
@@ -243,7 +242,7 @@ export class Application {
       const answer = errorAnswer(error, exchange, log);
       exchange.received?.release();
       if (exchange.response.headersSent) throw error;
-      const { code, message } = inWordsOf(exchange.groupNoun, answer);
+      const { code, message } = callersWords(exchange)(answer);
       exchange.contentType = JSON_TYPE;
       exchange.setHeaders(answer.headers);
       exchange.span?.failed(code);

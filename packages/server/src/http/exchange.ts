@@ -6,7 +6,6 @@ import type { PageRequest } from '../values/page.ts';
 import { JSON_TYPE } from '../wire/json-answer.ts';
 import type { ReceivedBody } from './bodies/received-body.ts';
 import { type LoggedRequest, type LoggedTrace, loggedTrace } from './logged-request.ts';
-import type { GroupNoun } from './older-names.ts';
 import { type MalformedQuery, NO_QUERY, type RawQuery } from './query-string.ts';
 import { requestId } from './request-id.ts';
 import { boundUnreadBody } from './unread-body.ts';
@@ -35,8 +34,6 @@ export class Exchange<Caller = unknown, Query = unknown, Body = unknown> {
   page!: PageRequest;
   /** The body as it arrived; null where there is none. Its memory is released with the answer. */
   received: ReceivedBody | null = null;
-  /** The name that the request uses for a group. */
-  groupNoun: GroupNoun = 'group';
   contentType = JSON_TYPE;
   /** The answer is 201, where the operation has one. */
   isCreated = false;

@@ -4,10 +4,9 @@
  * `organization_id` is read in `auth/client-claims.ts`.
  */
 import type { ErrorCode, ValidationErrors } from '@rollcall/protocol';
-import type { ServiceError } from '../core/service-error.ts';
-
-/** The name that a request uses for a group. */
-export type GroupNoun = 'group' | 'organization';
+import type { AuthenticatedClient } from '../auth/client-claims.ts';
+import { GroupError, type ServiceError } from '../core/service-error.ts';
+import { done } from '../wire/json-answer.ts';
 
 const GROUPS_PATH = '/v1/groups';
 const ORGANIZATIONS_PATH = '/v1/organizations';
@@ -16,55 +15,52 @@ const ORGANIZATIONS_PATH = '/v1/organizations';
 export const olderPath = (path: string): string | null =>
   path.startsWith(GROUPS_PATH) ? ORGANIZATIONS_PATH + path.slice(GROUPS_PATH.length) : null;
 
-/** The paths of an operation, each with the name that it uses for a group. */
-export function namedPaths(path: string): readonly { readonly path: string; readonly noun: GroupNoun }[] {
-  const older = olderPath(path);
-  const named = { path, noun: 'group' } as const;
-  return older === null ? [named] : [named, { path: older, noun: 'organization' }];
+/** What a request names a group in. The body of a socket's request is a frame. */
+interface NamingRequest {
+  readonly path?: string | null;
+  readonly query?: unknown;
+  readonly body?: unknown;
+  readonly caller?: unknown;
 }
 
-/** A body that names a group under either name. */
-type NamesGroup = { groupID?: unknown; readonly organizationID?: unknown };
+/** The name that a request uses for its group: where the request names none, that of the client token. */
+function nounOf({ path, query, body, caller }: NamingRequest): 'group' | 'organization' {
+  if (path?.startsWith(ORGANIZATIONS_PATH) || has(body, 'organizationID')) return 'organization';
+  if (path?.includes('/groups/') || has(body, 'groupID') || has(query, 'groupID')) return 'group';
+  const { usesOlderName = false } = (caller ?? {}) as Partial<AuthenticatedClient>;
+  return usesOlderName ? 'organization' : 'group';
+}
 
-/** The name that a checked body uses. */
-export const nounOfBody = ({ organizationID }: NamesGroup): GroupNoun =>
-  organizationID === undefined ? 'group' : 'organization';
+const has = (value: unknown, field: string) =>
+  (value as Readonly<Record<string, unknown>> | undefined)?.[field] !== undefined;
 
-/** The name that a client token uses. */
-export const nounOfToken = ({ usesOlderName }: { readonly usesOlderName: boolean }): GroupNoun =>
-  usesOlderName ? 'organization' : 'group';
+/** What a caller is sent of an error. */
+type Words = (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 
-/** A presence update under the older name, in the API description. */
-export const OLDER_NAME_EXAMPLE = {
-  organization: {
-    summary: 'The older name of groupID',
-    value: { organizationID: 'analysts', location: { page: 'q3-report' } },
-  },
-};
+const asGroup: Words = (error) => error;
 
-export const OLDER_NAME_ERROR = {
-  organization_not_found: 'The same, where the request names it as `organizationID`.',
-};
+const asOrganization: Words = (error) =>
+  error instanceof GroupError
+    ? { code: olderCode(error.code), message: `${error.before}organization${error.after}` }
+    : error;
 
-/** Copies `organizationID` to `groupID`, and returns the name that the body uses. Takes values of any type. */
-export function readGroupId(write: NamesGroup, errors: ValidationErrors): GroupNoun {
-  const noun = nounOfBody(write);
-  if (noun === 'group') return noun;
-  if (write.groupID === undefined) write.groupID = write.organizationID;
+const olderCode = (code: ErrorCode) => (code === 'group_not_found' ? 'organization_not_found' : code);
+
+/** Every error that leaves goes through here: in the words of the request that it answers, or whose stream it ends. */
+export const callersWords = (request: NamingRequest): Words =>
+  nounOf(request) === 'group' ? asGroup : asOrganization;
+
+/** The answer to a write of a group that was applied. */
+export const doneToGroup = (request: NamingRequest, what: string, id: string) =>
+  done(`${what} ${nounOf(request)} ${id}`);
+
+/** Copies `organizationID` to `groupID`. Takes values of any type. */
+export function readGroupId(
+  body: { groupID?: unknown; readonly organizationID?: unknown },
+  errors: ValidationErrors,
+): void {
+  const { groupID, organizationID } = body;
+  if (organizationID === undefined) return;
+  if (groupID === undefined) body.groupID = organizationID;
   else errors.invalid.add('organizationID', 'either groupID or its older name organizationID, not both');
-  return noun;
-}
-
-/** The code of an error in the caller's words. */
-export const codeInWordsOf = (noun: GroupNoun, code: ErrorCode): ErrorCode =>
-  noun === 'organization' && code === 'group_not_found' ? 'organization_not_found' : code;
-
-/** The error in the caller's words. */
-export function inWordsOf(noun: GroupNoun, error: ServiceError): Pick<ServiceError, 'code' | 'message'> {
-  const { code, message, groupWordAt } = error;
-  if (noun === 'group' || groupWordAt === null) return error;
-  return {
-    code: codeInWordsOf(noun, code),
-    message: message.slice(0, groupWordAt) + noun + message.slice(groupWordAt + 'group'.length),
-  };
 }

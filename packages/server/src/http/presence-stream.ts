@@ -7,6 +7,7 @@ import type { StreamRequest } from '../realtime/sessions/stream-request.ts';
 import type { StreamSink } from '../realtime/sessions/stream-sink.ts';
 import { readPositionId, retryText } from '../wire/event-text.ts';
 import type { Exchange } from './exchange.ts';
+import { callersWords } from './older-names.ts';
 import { wantsStream } from './preferred-type.ts';
 import { TAKEN_OVER } from './reply.ts';
 
@@ -53,7 +54,7 @@ interface Session {
   close(): void;
 }
 
-/** Answers with the stream of an open session. @throws ServiceError when the connection cannot take one */
+/** Answers with the stream of an open session, which ends in the caller's words. @throws ServiceError when the connection cannot take one */
 export function answerStream(exchange: Exchange, session: Session): typeof TAKEN_OVER {
   const { socket } = exchange.response;
   if (socket === null) {
@@ -66,7 +67,7 @@ export function answerStream(exchange: Exchange, session: Session): typeof TAKEN
   sendHead(exchange);
   socket.once('close', () => session.close());
   if (socket.destroyed) session.close();
-  else startOn(socket, session);
+  else startOn(socket, session, new SseSink(socket, callersWords(exchange)));
   return TAKEN_OVER;
 }
 
@@ -80,8 +81,8 @@ function sendHead(exchange: Exchange): void {
   response.flushHeaders();
 }
 
-function startOn(socket: NonNullable<ServerResponse['socket']>, session: Session): void {
+function startOn(socket: NonNullable<ServerResponse['socket']>, session: Session, sink: SseSink): void {
   const spread = Math.random() * (RETRY_MAX_MS - RETRY_MIN_MS);
   socket.write(retryText(Math.round(RETRY_MIN_MS + spread)));
-  session.start(new SseSink(socket));
+  session.start(sink);
 }

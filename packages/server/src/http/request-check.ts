@@ -16,6 +16,7 @@ import { type BodyReading, bodyOf } from './bodies/body-reading.ts';
 import { type BodyRules, LARGE_BODIES } from './bodies/large-bodies.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
+import { readGroupId } from './older-names.ts';
 import type { AnyOperation, PagedList } from './operation.ts';
 import { MalformedQuery, NO_QUERY } from './query-string.ts';
 import { queryReader } from './query-values.ts';
@@ -139,6 +140,7 @@ function bodyCheck({ body }: AnyOperation): Part {
     const value = isOptional && !received?.length ? {} : jsonObject(received?.bytes());
     exchange.body = value;
     validate(value, errors);
+    readGroupId(value, errors);
     rule?.(value, errors);
   };
 }

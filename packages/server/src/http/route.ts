@@ -1,7 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import { isLargeBody } from './bodies/body-memory.ts';
 import type { HttpServices } from './http-services.ts';
-import { type GroupNoun, namedPaths } from './older-names.ts';
+import { olderPath } from './older-names.ts';
 import { type AnyOperation, isLimited, type TokenKind } from './operation.ts';
 import { type RequestCheck, requestCheck } from './request-check.ts';
 import type { RouteSeries } from './request-metrics.ts';
@@ -13,8 +13,6 @@ type Authenticate = ((header: string | undefined) => object | Promise<object>) |
 export interface Route {
   readonly operation: AnyOperation;
   readonly path: string;
-  /** The name that the path uses for a group. */
-  readonly noun: GroupNoun;
   readonly status: number;
   readonly authenticate: Authenticate;
   /** The caller's requests count towards the limit of its project. */
@@ -28,9 +26,11 @@ export interface Route {
 
 /** The operation at its path, and at its older one where it has one. */
 export const createRoutes = (operation: AnyOperation, services: HttpServices): Route[] =>
-  namedPaths(operation.path).map(({ path, noun }) => createRoute(operation, path, noun, services));
+  [operation.path, olderPath(operation.path)]
+    .filter((path) => path !== null)
+    .map((path) => createRoute(operation, path, services));
 
-function createRoute(operation: AnyOperation, path: string, noun: GroupNoun, services: HttpServices): Route {
+function createRoute(operation: AnyOperation, path: string, services: HttpServices): Route {
   const { method, token, body, answer } = operation;
   const { requests, settings } = services;
   const maxBytes = body?.maxBytes ?? limits.SMALL_BODY_LIMIT_BYTES;
@@ -39,7 +39,6 @@ function createRoute(operation: AnyOperation, path: string, noun: GroupNoun, ser
   return {
     operation,
     path,
-    noun,
     status: answer.status ?? 200,
     authenticate: authentication(token, services),
     isLimited: isLimited(operation),

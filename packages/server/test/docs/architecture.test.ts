@@ -59,13 +59,26 @@ test('ARCHITECTURE.md lists the layers of the server in the order of .dependency
   assert.deepEqual(listed, rules);
 });
 
-/** The files that translate "organization", and the claim of the same meaning. */
-const OLDER_NAMES = ['http/older-names.ts', 'api-description/older-names.ts', 'auth/client-claims.ts'];
+/** The folders that know the older name of a group: the others know groups only. */
+const TRANSLATING = /^(?:http|wire|auth|api-description)\//;
+/** The older name and the vocabulary of its translation, in prose and in names of code: these are split into words. */
+const TRANSLATION =
+  /organi[sz]ation|\bolder[-_ ]names?\b|\bgroup nouns?\b|\b(?:group|caller'?s) words?\b|\bin words of\b/;
 
-test('only the files that translate "organization" name it in packages/server/src', () => {
+/** The names that the translation exports. */
+const exported = [
+  ...readFileSync(join(ROOT, SERVER, 'http/older-names.ts'), 'utf8').matchAll(/^export \w+ (\w+)/gm),
+].map(([, name = '']) => name);
+
+test('only http, wire, auth and the API description name "organization", or what translates it', () => {
+  assert.ok(exported.length > 0);
   const cwd = join(ROOT, SERVER);
-  const naming = globSync('**/*.ts', { cwd }).filter((file) =>
-    /organi[sz]ation/i.test(readFileSync(join(cwd, file), 'utf8')),
+  const naming = globSync('**/*.{ts,lua}', { cwd, exclude: (path) => TRANSLATING.test(`${path}/`) }).filter(
+    (file) => {
+      const text = readFileSync(join(cwd, file), 'utf8');
+      const words = text.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+      return TRANSLATION.test(words) || exported.some((name) => new RegExp(`\\b${name}\\b`).test(text));
+    },
   );
-  assert.deepEqual(naming.sort(), OLDER_NAMES.toSorted());
+  assert.deepEqual(naming, []);
 });

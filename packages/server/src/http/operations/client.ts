@@ -9,7 +9,6 @@ import {
   maybe,
   meaning,
   type Static,
-  type ValidationErrors,
   Viewer,
 } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
@@ -18,7 +17,6 @@ import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
-import { nounOfToken, readGroupId } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
 import { isStreamRequest } from '../presence-stream.ts';
@@ -59,7 +57,6 @@ const getViewer = operation('GET /v1/client/viewer', {
   },
   async handle(exchange, { clients }) {
     const { caller, writer } = exchange;
-    exchange.groupNoun = nounOfToken(caller);
     const user = await clients.user(writer);
     const groups = chunks((page) => clients.listGroups(caller, page), WHOLE);
     return listBody(groups, { head: viewerHead(user), tail: () => VIEWER_TAIL });
@@ -116,10 +113,8 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
   errors: { missing_field: '`groupID` is absent, and the token names no group.' },
   rule(exchange, errors) {
     const { query, caller } = exchange;
-    if (Object.hasOwn(query, 'groupID')) exchange.groupNoun = 'group';
-    else if (caller.group === null)
+    if (!Object.hasOwn(query, 'groupID') && caller.group === null)
       errors.missing.add('query parameter groupID', 'the ID of a group, because the token names none');
-    else exchange.groupNoun = nounOfToken(caller);
     checkPresenceReading(exchange, errors);
     if (query.connectionID !== undefined && !isStreamRequest(exchange))
       errors.invalid.add(
@@ -142,20 +137,6 @@ A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered
   },
 });
 
-/** The group may be left out where the token names it. */
-function checkClientPresence(
-  exchange: Exchange<AuthenticatedClient, unknown, ClientPresenceWrite>,
-  errors: ValidationErrors,
-): void {
-  const { body, caller } = exchange;
-  const write = body as Record<string, unknown>;
-  exchange.groupNoun = readGroupId(write, errors);
-  if (write.groupID === undefined && caller.group !== null) {
-    exchange.groupNoun = nounOfToken(caller);
-    inspectPresence(write, errors, caller.group);
-  } else inspectPresence(write, errors);
-}
-
 const putClientPresence = operation('PUT /v1/client/presence', {
   id: 'putClientPresence',
   summary: "Set the token's user present at a location, or absent from it",
@@ -171,7 +152,10 @@ const putClientPresence = operation('PUT /v1/client/presence', {
     invalid_field:
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
   },
-  rule: checkClientPresence,
+  /** The group may be left out where the token names it. */
+  rule({ body, caller }, errors) {
+    inspectPresence(body, errors, body.groupID ?? caller.group ?? undefined);
+  },
   async handle({ writer, body }, { clients }) {
     await clients.putPresence(writer, body);
     return presenceUpdated(writer.userId);

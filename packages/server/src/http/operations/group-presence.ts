@@ -22,7 +22,6 @@ import { presentPresence } from '../../wire/presenters.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import { hasLocation } from '../location-parameter.ts';
-import { inWordsOf } from '../older-names.ts';
 import { operationsOf, type StreamDefinition } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { filterOf } from '../presence-filter.ts';
@@ -159,9 +158,8 @@ export function streamPresence(
   groupId: string,
   watching: WatchAccess & Pick<StreamRequest, 'connection'>,
 ): Promise<Reply> {
-  const { caller, query, groupNoun } = exchange;
-  const inCallersWords: StreamRequest['inCallersWords'] = (error) => inWordsOf(groupNoun, error);
-  const request = { caller, groupId, filter: filterOf(query), inCallersWords, ...watching };
+  const { caller, query } = exchange;
+  const request = { caller, groupId, filter: filterOf(query), ...watching };
   return openPresenceStream(streams, exchange, request);
 }
 

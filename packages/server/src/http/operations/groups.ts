@@ -1,9 +1,9 @@
 import { Group, GroupCreation, GroupList, GroupWrite } from '@rollcall/protocol';
 import type { GroupInput } from '../../core/group-service.ts';
 import { chunks } from '../../core/paging.ts';
-import { done } from '../../wire/json-answer.ts';
 import { precondition, taggedReply } from '../conditions.ts';
 import { groupBody, releaseMembers } from '../group-body.ts';
+import { doneToGroup } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody } from '../paged-list.ts';
 import { NOT_MODIFIED } from '../reply.ts';
@@ -72,12 +72,13 @@ const createGroup = operation('POST /v1/groups', {
     user_not_found: 'A user of `members` does not exist; nothing was created.',
     group_already_exists: 'A group of this ID exists, whatever its status.',
   },
-  async handle({ writer, body, headers, groupNoun }, { groups }) {
-    const { id, ...write } = body;
+  async handle(exchange, { groups }) {
+    const { id, ...write } = exchange.body;
     // In a large body the list of members is packed.
     const change = write as GroupInput;
-    await groups.put(writer, id, change, { ...precondition(headers), ifNoneMatch: '*' });
-    return done(`created ${groupNoun} ${id}`);
+    const condition = { ...precondition(exchange.headers), ifNoneMatch: '*' } as const;
+    await groups.put(exchange.writer, id, change, condition);
+    return doneToGroup(exchange, 'created', id);
   },
 });
 
@@ -126,10 +127,11 @@ const putGroup = operation('PUT /v1/groups/:id', {
   rejectInvalid({ caller, pathId, body, headers }, errors, { groups }) {
     return groups.rejectInvalid(caller.project, pathId, body, precondition(headers), errors);
   },
-  async handle({ writer, pathId, body, headers, groupNoun }, { groups }) {
-    const change = body as GroupInput;
+  async handle(exchange, { groups }) {
+    const { writer, pathId, headers } = exchange;
+    const change = exchange.body as GroupInput;
     const outcome = await groups.put(writer, pathId, change, precondition(headers));
-    return done(`${outcome} ${groupNoun} ${pathId}`);
+    return doneToGroup(exchange, outcome, pathId);
   },
 });
 
@@ -141,9 +143,10 @@ const deleteGroup = operation('DELETE /v1/groups/:id', {
   answer: doneAnswer('The group was deleted.', 'deleted group analysts'),
   conditions: 'write',
   errors: { group_not_found: NO_SUCH_GROUP },
-  async handle({ writer, pathId, headers, groupNoun }, { groups }) {
+  async handle(exchange, { groups }) {
+    const { writer, pathId, headers } = exchange;
     await groups.remove(writer, pathId, precondition(headers));
-    return done(`deleted ${groupNoun} ${pathId}`);
+    return doneToGroup(exchange, 'deleted', pathId);
   },
 });
 

@@ -1,8 +1,8 @@
 import { MemberList, MembersChange } from '@rollcall/protocol';
 import type { MembershipChange } from '../../store/ports/members.ts';
 import type { PageRequest } from '../../values/page.ts';
-import { done } from '../../wire/json-answer.ts';
 import { precondition } from '../conditions.ts';
+import { doneToGroup } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import { PageQuery } from '../schemas.ts';
@@ -52,10 +52,11 @@ const changeMembers = operation('POST /v1/groups/:id/members', {
     group_not_found: NO_SUCH_GROUP,
     user_not_found: 'A user of `add` does not exist; nothing was changed.',
   },
-  async handle({ writer, pathId, body, headers, groupNoun }, { memberships }) {
-    const change = body as Partial<MembershipChange>;
+  async handle(exchange, { memberships }) {
+    const { writer, pathId, headers } = exchange;
+    const change = exchange.body as Partial<MembershipChange>;
     await memberships.change(writer, pathId, change, precondition(headers));
-    return done(`updated members of ${groupNoun} ${pathId}`);
+    return doneToGroup(exchange, 'updated members of', pathId);
   },
 });
 

@@ -8,14 +8,12 @@ import {
   PresenceUpdates,
   PresenceUpdatesDone,
   PresenceWrite,
-  type ValidationErrors,
 } from '@rollcall/protocol';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PresenceChange } from '../../core/presence-service.ts';
 import { done } from '../../wire/json-answer.ts';
 import { presentPresence, presentUpdatesApplied } from '../../wire/presenters.ts';
-import type { Exchange } from '../exchange.ts';
-import { inWordsOf, nounOfBody, OLDER_NAME_ERROR, OLDER_NAME_EXAMPLE, readGroupId } from '../older-names.ts';
+import { callersWords } from '../older-names.ts';
 import { operationsOf } from '../operation.ts';
 import { ABSENT_EXAMPLE, doneAnswer, NO_SUCH_GROUP, NO_SUCH_USER, PRESENT_EXAMPLE } from './examples.ts';
 import { ExpandParameter, expansionsOf } from './expand-parameter.ts';
@@ -50,13 +48,6 @@ const getUserPresence = operation('GET /v1/users/:id/presence', {
   },
 });
 
-/** Reads either name of the group, and checks what the fields of an update require of each other. */
-function checkPresence(exchange: Exchange, errors: ValidationErrors): void {
-  const write = exchange.body as Record<string, unknown>;
-  exchange.groupNoun = readGroupId(write, errors);
-  inspectPresence(write, errors);
-}
-
 /** The answer to an update that was applied. */
 export const presenceUpdated = (userId: string) => done(`updated presence of user ${userId}`);
 
@@ -80,7 +71,10 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
         value: { groupID: 'analysts', location: { page: 'q3-report', paragraph: '9' }, durable: true },
       },
       absent: ABSENT_EXAMPLE,
-      ...OLDER_NAME_EXAMPLE,
+      organization: {
+        summary: 'The older name of groupID',
+        value: { organizationID: 'analysts', location: { page: 'q3-report' } },
+      },
     },
   },
   answer: doneAnswer('The presence was updated.', 'updated presence of user ada'),
@@ -90,9 +84,9 @@ const putPresence = operation('PUT /v1/users/:id/presence', {
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',
     user_not_found: 'The user does not exist, is set `deleted`, or is not a member of the group.',
     group_not_found: 'The group does not exist or is set `deleted`.',
-    ...OLDER_NAME_ERROR,
+    organization_not_found: 'The same, where the request names it as `organizationID`.',
   },
-  rule: checkPresence,
+  rule: ({ body }, errors) => inspectPresence(body, errors),
   handle({ writer, pathId, body }, { presence }) {
     const change = body as PresenceChange;
     return presence.put(writer, pathId, change).then(() => presenceUpdated(pathId));
@@ -152,7 +146,7 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
     const { updated, rejected } = await presence.putMany(writer, changes);
     const refused = rejected.map(({ index, error }) => {
       const update = updates[index] as PresenceUpdate;
-      const { code, message } = inWordsOf(nounOfBody(update), error);
+      const { code, message } = callersWords({ body: update })(error);
       return { index, userID: update.userID, error: code, message };
     });
     return presentUpdatesApplied(updated, refused);

@@ -8,7 +8,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
-import { codeInWordsOf, type GroupNoun, inWordsOf, nounOfToken } from '../older-names.ts';
+import { callersWords } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
 import { FrameQueue } from './frame-queue.ts';
@@ -16,10 +16,10 @@ import { FrameRate } from './frame-rate.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { Liveness } from './liveness.ts';
 import { changeOf, checkFrame, type RawFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
-import { type Login, logIn } from './socket-login.ts';
+import { type Login, logIn, type VerifiedLogin, verifyLogin } from './socket-login.ts';
 import type { SocketParts } from './socket-parts.ts';
 import { SocketWatches } from './socket-watches.ts';
-import type { Ending, WatchOwner } from './watch-sink.ts';
+import type { WatchOwner } from './watch-sink.ts';
 
 /** Bytes that wait for the network before no more frames are handled. */
 const WAITING_MAX_BYTES = 64 * 1_024;
@@ -131,14 +131,14 @@ export class ClientSocket implements Watcher, WatchOwner {
   }
 
   /** The token, the user or the token's only group has ended. */
-  end({ code }: Ending): void {
-    const isGone = code === 'user_not_found' || code === 'group_not_found';
-    const reason = codeInWordsOf(this.#noun(false), code);
+  end(error: ServiceError): void {
+    const isGone = error.code === 'user_not_found' || error.code === 'group_not_found';
+    const reason = callersWords({ caller: this.#login?.writer })(error).code;
     this.close(isGone ? SOCKET_CLOSES.forbidden : SOCKET_CLOSES.tokenEnded, reason);
   }
 
   /** A watch has ended by itself: see the close codes of the contract. */
-  watchEnded(watch: number, error: Ending): void {
+  watchEnded(watch: number, error: ServiceError): void {
     if (!this.#watches.forget(watch) || this.#ending !== null) return;
     const isGroup = error.code === 'group_not_found';
     const isOnlyGroup = isGroup && this.#login?.writer.group !== null;
@@ -232,15 +232,18 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** Never rejects. */
   async #run(frame: SocketFrame, login: Login | null): Promise<void> {
+    let caller = login?.writer;
     try {
       let then: Then;
-      if (frame.op === 'auth' || login === null) {
-        then = await this.#logIn(frame as SocketFrame<'auth'>);
+      if (frame.op === 'auth') {
+        const verified = await verifyLogin(this.#parts.services, frame, this.#logged.reqId);
+        caller = verified.writer;
+        then = await this.#logIn(frame, verified);
       } else {
         // Most tokens were verified less than a second ago: no promise more than needed.
         const verified = this.#parts.services.authenticator.authenticateClient(this.credentials);
         if (verified instanceof Promise) await verified;
-        const { writer, connection } = login;
+        const { writer, connection } = login as Login;
         if (frame.op === 'present') await connection.present(writer, changeOf(frame, writer.group));
         else if (frame.op === 'absent') await connection.absent(writer, changeOf(frame, writer.group));
         else if (frame.op === 'unwatch') this.#watches.close(frame.watch);
@@ -248,13 +251,13 @@ export class ClientSocket implements Watcher, WatchOwner {
       }
       this.#answer(frame.ref, then);
     } catch (error) {
-      this.#fail(frame as unknown as RawFrame, error);
+      this.#fail(frame as unknown as RawFrame, error, caller);
     }
   }
 
-  async #logIn(frame: SocketFrame<'auth'>): Promise<Then> {
+  async #logIn(frame: SocketFrame<'auth'>, verified: VerifiedLogin): Promise<Then> {
     const before = this.#login;
-    const login = await logIn(this.#parts, frame, this.#logged.reqId, before);
+    const login = await logIn(this.#parts, frame, verified, before);
     if (before !== null) return () => this.#renewed(login);
     if (this.#ending !== null) {
       login.permit.release();
@@ -271,8 +274,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     const { group } = login.writer;
     for (const groupId of group === null ? [] : this.groupIds) {
       if (groupId === group) continue;
-      const error = groupNotFound(groupId, 'is not the one that the token opens');
-      this.#leaveGroup(groupId, error);
+      this.#leaveGroup(groupId, groupNotFound(groupId, 'is not the one that the token opens'));
     }
     this.#announceEnd(login);
   }
@@ -294,23 +296,20 @@ export class ClientSocket implements Watcher, WatchOwner {
     then?.();
   }
 
-  #fail(frame: RawFrame, error: unknown): void {
+  #fail(frame: RawFrame, error: unknown, caller = this.#login?.writer): void {
     if (this.#ending !== null) return;
     const { services } = this.#parts;
     const op = typeof frame.op === 'string' ? frame.op.slice(0, 20) : undefined;
     const answer = loggedAnswer(error, { socketOp: op, ...this.#logged }, services.log);
-    const { code, message } = inWordsOf(this.#noun(frame.groupID !== undefined), answer);
+    const { code, message } = callersWords({ body: frame, caller })(answer);
     this.writer.send(rejectedFrame(refOf(frame), code, message));
     if (answer.status === 429 && !(answer instanceof RateLimitError)) this.close(SOCKET_CLOSES.tooFast, code);
     else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
   }
 
-  #noun(namesGroup: boolean): GroupNoun {
-    return this.#login === null || namesGroup ? 'group' : nounOfToken(this.#login.writer);
-  }
-
-  #sendEnded(watch: number, error: Ending): void {
-    this.writer.send(endedFrame(watch, error.code, error.message));
+  #sendEnded(watch: number, error: ServiceError): void {
+    const { code, message } = callersWords({ caller: this.#login?.writer })(error);
+    this.writer.send(endedFrame(watch, code, message));
   }
 
   #leaveGroup(groupId: string, error: ServiceError): void {

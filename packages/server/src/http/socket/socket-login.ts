@@ -4,21 +4,39 @@ import type { WriterOf } from '../../core/caller.ts';
 import type { PresenceConnection } from '../../core/presence-connection.ts';
 import { validationError } from '../../core/validation-error.ts';
 import type { StreamPermit } from '../../realtime/sessions/stream-permits.ts';
+import type { Services } from '../../services.ts';
 import type { SocketParts } from './socket-parts.ts';
 
-/** Who is logged in on a socket, and until when. A renewed token changes it. */
-export interface Login {
+/** Whose token a socket has, and until when. */
+export interface VerifiedLogin {
   writer: WriterOf<AuthenticatedClient>;
   /** The token as an HTTP request has it. */
   header: string;
   /** When the socket is closed, unless the token is renewed: the token's end. */
   endsAt: number;
   isExpiringSent: boolean;
+}
+
+/** Who is logged in on a socket. A renewed token changes it. */
+export interface Login extends VerifiedLogin {
   /** One of the user's streams. */
   readonly permit: StreamPermit;
   readonly connection: PresenceConnection;
   /** The client has named the connection, so it may come back. */
   readonly isNamed: boolean;
+}
+
+/** Verifies the token of a frame. @throws ServiceError (a rejection) as for an HTTP request with it */
+export async function verifyLogin(
+  { authenticator, clock }: Pick<Services, 'authenticator' | 'clock'>,
+  { token }: SocketFrame<'auth'>,
+  requestId: string,
+): Promise<VerifiedLogin> {
+  const header = `Bearer ${token}`;
+  const { caller, ...ends } = await authenticator.verifyClient(header);
+  // Only a token that was accepted by the tolerance for clocks ends with the tolerance.
+  const endsAt = clock.now() < ends.namedEnd ? ends.namedEnd : ends.endsAt;
+  return { writer: { ...caller, requestId }, header, endsAt, isExpiringSent: false };
 }
 
 /**
@@ -28,28 +46,23 @@ export interface Login {
  */
 export async function logIn(
   { services, countFrame }: Pick<SocketParts<never>, 'services' | 'countFrame'>,
-  { token, connectionID }: SocketFrame<'auth'>,
-  requestId: string,
+  { connectionID }: SocketFrame<'auth'>,
+  verified: VerifiedLogin,
   before: Login | null,
 ): Promise<Login> {
-  const { authenticator, clients, streams, heldPresence } = services;
-  const header = `Bearer ${token}`;
-  const { caller, ...ends } = await authenticator.verifyClient(header);
-  const writer = { ...caller, requestId };
-  // Only a token that was accepted by the tolerance for clocks ends with the tolerance.
-  const endsAt = services.clock.now() < ends.namedEnd ? ends.namedEnd : ends.endsAt;
-  const renewed = { writer, header, endsAt, isExpiringSent: false };
+  const { clients, streams, heldPresence } = services;
+  const { writer } = verified;
   if (before !== null) {
     requireSame(before, writer, connectionID);
     await clients.user(writer);
-    return Object.assign(before, renewed);
+    return Object.assign(before, verified);
   }
-  countFrame(caller);
-  const permit = streams.permits.take(caller);
+  countFrame(writer);
+  const permit = streams.permits.take(writer);
   try {
     await clients.user(writer);
-    const connection = await heldPresence.open(caller.project, caller.userId, connectionID ?? null);
-    return { ...renewed, permit, connection, isNamed: connectionID !== undefined };
+    const connection = await heldPresence.open(writer.project, writer.userId, connectionID ?? null);
+    return { ...verified, permit, connection, isNamed: connectionID !== undefined };
   } catch (error) {
     permit.release();
     throw error;

@@ -3,9 +3,6 @@ import type { Rest, StreamSink } from '../../realtime/sessions/stream-sink.ts';
 import type { Pieces, Text } from '../../realtime/text/pieces.ts';
 import type { FrameWriter } from './frame-writer.ts';
 
-/** Why a watch has ended. */
-export type Ending = Pick<ServiceError, 'code' | 'message'>;
-
 /** The socket of a watch. */
 export interface WatchOwner {
   readonly writer: FrameWriter;
@@ -14,7 +11,7 @@ export interface WatchOwner {
   /** Verifies the token as that of an HTTP request, without the cache. @throws ServiceError (a rejection) */
   checkCredentials(): unknown;
   /** The watch of this number has ended, and its last message is being written. */
-  watchEnded(watch: number, error: Ending): void;
+  watchEnded(watch: number, error: ServiceError): void;
   /** Ends the connection at once. */
   cutOff(): void;
 }
@@ -47,7 +44,7 @@ export class WatchSink implements StreamSink {
   }
 
   /** A message that has begun is written to its end: the socket goes on. */
-  end(error: Ending, rest: Rest | null): void {
+  end(error: ServiceError, rest: Rest | null): void {
     if (rest !== null) this.#finish(rest);
     this.#owner.watchEnded(this.#watch, error);
   }

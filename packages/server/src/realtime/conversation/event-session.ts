@@ -109,7 +109,7 @@ export class EventSession {
   /** Ends the stream with an error event. A reader whose network takes nothing gets the error when it comes back. */
   end(error: ServiceError): void {
     if (this.#ending !== null) return;
-    this.#sink?.end(this.request.inCallersWords?.(error) ?? error, null);
+    this.#sink?.end(error, null);
     this.#leave(error);
   }
 

@@ -6,6 +6,9 @@ import type { Rest, StreamSink } from './stream-sink.ts';
 /** How long the network may take for the last event of a stream, in milliseconds. */
 const LAST_EVENT_MAX_MS = 5_000;
 
+/** What a caller is sent of an error. */
+type SentError = Pick<ServiceError, 'code' | 'message'>;
+
 /** The methods of a socket that a sink calls. */
 export interface ByteSink {
   /** Bytes that were written and not yet taken by the network. Those of one write count until the last one is taken. */
@@ -25,9 +28,12 @@ export interface ByteSink {
 export class SseSink implements StreamSink {
   readonly takesSnapshots = false;
   readonly #bytes: ByteSink;
+  readonly #present: (error: ServiceError) => SentError;
 
-  constructor(bytes: ByteSink) {
+  /** `present` is what the last event has of the error that ends the stream. */
+  constructor(bytes: ByteSink, present: (error: ServiceError) => SentError = (error) => error) {
     this.#bytes = bytes;
+    this.#present = present;
   }
 
   get writableLength(): number {
@@ -47,13 +53,13 @@ export class SseSink implements StreamSink {
   }
 
   /** A reader who lags gets the error when it reconnects. */
-  end(error: Pick<ServiceError, 'code' | 'message'>, rest: Rest | null): void {
+  end(error: ServiceError, rest: Rest | null): void {
     const sink = this.#bytes;
     if (rest !== null || sink.writableLength > 0) {
       sink.destroy();
       return;
     }
-    sink.write(errorText(error));
+    sink.write(errorText(this.#present(error)));
     sink.setTimeout(LAST_EVENT_MAX_MS, () => sink.destroy());
     sink.destroySoon();
   }

@@ -23,8 +23,6 @@ export interface SessionRequest {
   readonly checkCredentials?: () => unknown;
   /** How many messages the snapshot of a thread has at most; absent: as many as a page has by default. */
   readonly snapshotLimit?: number | undefined;
-  /** The error that ends the stream, as its last event names it. */
-  readonly inCallersWords?: (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 }
 
 /** The watcher of a group. */

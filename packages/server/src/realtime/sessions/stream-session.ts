@@ -113,7 +113,7 @@ export class StreamSession implements ChannelReader {
     if (this.#ending !== null) return;
     this.#ending = error;
     const rest = this.#rest;
-    this.#safely(() => this.#sink?.end(this.request.inCallersWords?.(error) ?? error, rest));
+    this.#safely(() => this.#sink?.end(error, rest));
     this.#leave();
   }
 

@@ -23,7 +23,7 @@ export interface StreamSink {
    */
   write(bytes: Buffer, onTaken?: () => void, hasMore?: boolean): void;
   /** The last event: why the stream ends. `rest` is what the reader has not got of the text that it is in the middle of. */
-  end(error: Pick<ServiceError, 'code' | 'message'>, rest: Rest | null): void;
+  end(error: ServiceError, rest: Rest | null): void;
   /** The server stops: bytes that the network has not taken are not waited for. */
   stop(): void;
   /** Ends the connection at once. */
