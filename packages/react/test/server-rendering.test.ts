@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { OLD_NODE } from '../../server/test/packages/nodes.ts';
+import { runModule } from '../../server/test/packages/run-module.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
 import { bundle, REACT_VERSIONS } from './support/bundle.ts';
 import { oneHost } from './support/host.ts';
@@ -20,9 +22,10 @@ after(() => rm(directory, { recursive: true, force: true }));
 for (const react of REACT_VERSIONS) {
   describe(`rendering on a server with React ${react}`, () => {
     let server: typeof import('./support/server-rendering.ts');
+    let path: string;
 
     before(async () => {
-      const path = join(directory, `server-${react}.mjs`);
+      path = join(directory, `server-${react}.mjs`);
       await writeFile(path, await bundle('support/server-rendering.ts', react, 'server'));
       server = await import(pathToFileURL(path).href);
     });
@@ -33,6 +36,22 @@ for (const react of REACT_VERSIONS) {
       assert.match(faces, /<output id="others">\[\]<\/output>/);
       assert.match(server.render('members'), /&quot;isLoading&quot;:true/);
       assert.match(server.render('conversation'), /<output id="messages">\[\]<\/output>/);
+    });
+
+    test('Node 20 renders every hook to the same text', { skip: OLD_NODE.skip }, async () => {
+      const views = ['faces', 'members', 'conversation'];
+      const file = join(directory, `views-${react}.mjs`);
+      await writeFile(
+        file,
+        `import { render } from ${JSON.stringify(path)};
+        console.log(JSON.stringify(${JSON.stringify(views)}.map(render)));`,
+      );
+      const { stdout, stderr } = await runModule(OLD_NODE.node, [file], directory);
+      assert.equal(stderr, '');
+      assert.deepEqual(
+        JSON.parse(stdout),
+        views.map((view) => server.render(view)),
+      );
     });
 
     test('a page takes over what the server has rendered without an error, and becomes live', {
