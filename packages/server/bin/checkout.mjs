@@ -14,7 +14,7 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 const HERE = dirname(fileURLToPath(import.meta.url));
 const LAUNCHER = join(HERE, 'rollcall.mjs');
 const ENTRY = join(HERE, '../src/cli/main.ts');
-/** Goes when the dependencies are installed anew. Where it cannot be written, nothing is kept and nothing fails. */
+/** Removed when the dependencies are installed again. Where it cannot be written, nothing is cached and nothing fails. */
 const COMPILE_CACHE = join(HERE, '../node_modules/.cache/compiled');
 
 const majorOf = (version) => Number.parseInt(version.replace(/^v/, ''), 10);
@@ -53,7 +53,7 @@ function runOn(node) {
 }
 
 /**
- * Keeps what Node makes of the source files for the next start, which then compiles nothing and does not load Node's
+ * Caches what Node compiles of the source files for the next start, which then compiles nothing and does not load Node's
  * TypeScript compiler: a server takes 30 MB less. This file being JavaScript is part of it.
  */
 function runHere() {
@@ -82,7 +82,7 @@ function compileAhead() {
   }
 }
 
-/** Changes when a source file does: the newest time of change, in seconds as archives keep it, and how many there are. */
+/** Changes when a source file does: the newest time of change, in seconds as archives store it, and how many there are. */
 function fingerprint() {
   const times = [join(HERE, '../src'), join(HERE, '../../protocol/src')]
     .filter((directory) => existsSync(directory))
