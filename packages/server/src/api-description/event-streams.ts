@@ -1,6 +1,7 @@
 /** The streams of server-sent events in the description of events: those of the operations that have one. */
+
+import { NOT_STREAMED } from '../http/event-stream.ts';
 import type { AnyOperation, StreamDefinition } from '../http/operation.ts';
-import { NOT_STREAMED } from '../http/presence-stream.ts';
 import { Failure } from '../http/schemas.ts';
 import { type Channel, type EventOperation, inChannel, type Message } from './event-description.ts';
 import type { Schema } from './openapi-document.ts';

@@ -1,11 +1,11 @@
-import { type AnyOperation, isLimited } from '../http/operation.ts';
+import { type AnyOperation, isLimited, maxBytesOf } from '../http/operation.ts';
 import { errorsByStatus } from './errors.ts';
 import { isOlderName } from './older-names.ts';
 import type { MediaType, Operation, Parameter, Reference, Response, Schema } from './openapi-document.ts';
 import { pathParameters } from './paths.ts';
 import type { SchemaComponents } from './schema-components.ts';
 import { ANY_ANSWER, headerRef, LIMITED_ANSWER, parameterRef } from './shared-headers.ts';
-import { errorResponse, responseRef, unavailable } from './shared-responses.ts';
+import { bodyTooLarge, errorResponse, responseRef, unavailable } from './shared-responses.ts';
 import { streamMedia } from './stream-schema.ts';
 
 /** Describes one operation. */
@@ -90,7 +90,7 @@ function responsesOf(
   for (const [status, when] of Object.entries(operation.statuses ?? {}))
     responses[status] = errorResponse({ invalid_request: when }, status === '426' ? UPGRADE : {});
   if (conditions === 'write' || conditions === 'put') responses[412] = responseRef('PreconditionFailed');
-  if (body !== undefined) responses[413] = responseRef('BodyTooLarge');
+  if (body !== undefined) responses[413] = bodyTooLarge(maxBytesOf(body));
   if (isLimited(operation)) responses[429] = responseRef('TooManyRequests');
   responses[500] = responseRef('Failed');
   if (operation.unavailable !== undefined) responses[503] = unavailable(operation.unavailable);

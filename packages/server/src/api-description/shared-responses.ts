@@ -58,17 +58,22 @@ const RETRY = { 'Retry-After': headerRef('RetryAfter') };
 export const unavailable = (when: string): Response =>
   situation('error', when, storeUnavailable().message, RETRY);
 
+/** The answer to a body above the bound of its operation. */
+export const bodyTooLarge = (maxBytes: number): Response =>
+  situation(
+    'invalid_request',
+    `The body is larger than ${amountOf(maxBytes)}, or than the operator allows.`,
+    'the request body is larger than this server takes',
+  );
+
+const amountOf = (bytes: number) => (bytes < 1_048_576 ? `${bytes / 1_024} KiB` : `${bytes / 1_048_576} MiB`);
+
 export const RESPONSES: Readonly<Record<string, Response>> = {
   NotModified: { description: 'Nothing has changed since `If-None-Match`.', headers: ANY_ANSWER },
   PreconditionFailed: situation(
     'invalid_request',
     '`If-Match` does not match: another write was faster, or nothing is there.',
     'If-Match or If-None-Match does not hold for group analysts: read it again',
-  ),
-  BodyTooLarge: situation(
-    'invalid_request',
-    'The body is larger than this server takes (32 MiB, of a browser 1 MiB, unless the operator has set another limit).',
-    'the request body is larger than this server takes',
   ),
   TooManyRequests: situation(
     'invalid_request',

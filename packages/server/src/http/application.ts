@@ -158,7 +158,7 @@ export class Application {
 
   #authenticated(exchange: RoutedExchange, route: Route, caller: object | null): void {
     exchange.caller = caller;
-    if (exchange.isPathMalformed) throw malformedPath();
+    if (exchange.isPathMalformed) throw malformedPath(exchange);
     if (route.isLimited) this.#services.rateLimit?.count(exchange, callerKey(route, caller as Caller));
     this.#receive(exchange, route);
   }

@@ -1,5 +1,12 @@
 import type { Duplex } from 'node:stream';
-import type { ErrorCode, ObjectSchema, Schema, Static, ValidationErrors } from '@rollcall/protocol';
+import {
+  type ErrorCode,
+  limits,
+  type ObjectSchema,
+  type Schema,
+  type Static,
+  type ValidationErrors,
+} from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../auth/client-claims.ts';
 import type { Caller, CustomerCaller } from '../core/caller.ts';
 import type { ListName } from '../core/page-token.ts';
@@ -144,6 +151,10 @@ export interface AnyOperation extends OperationDefinition<TokenKind, ObjectSchem
   readonly token: TokenKind;
   readonly tag: Tag;
 }
+
+/** Most bytes that a body of the operation may have; the operator may allow fewer. */
+export const maxBytesOf = ({ maxBytes = limits.SMALL_BODY_LIMIT_BYTES }: NonNullable<AnyOperation['body']>) =>
+  maxBytes;
 
 /** Whether the requests count towards the limit of their project. */
 export const isLimited = ({ token }: AnyOperation): boolean => token === 'project' || token === 'client';

@@ -9,6 +9,9 @@ export class MalformedQuery {
   }
 }
 
+/** What a path or a query with other escapes is expected to have. */
+export const ESCAPES_EXPECTED = 'escapes of UTF-8, such as %C3%A9';
+
 /** The query of most requests. */
 export const NO_QUERY: RawQuery = Object.freeze(Object.create(null) as RawQuery);
 
@@ -32,7 +35,8 @@ export function parseQueryString(text: string): RawQuery | MalformedQuery {
   return query;
 }
 
-function decoded(text: string): string | null {
+/** The text without its escapes; null where one does not decode. */
+export function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {

@@ -18,7 +18,7 @@ import type { Exchange } from './exchange.ts';
 import type { HttpServices } from './http-services.ts';
 import { readGroupId } from './older-names.ts';
 import type { AnyOperation, PagedList } from './operation.ts';
-import { MalformedQuery, NO_QUERY } from './query-string.ts';
+import { ESCAPES_EXPECTED, MalformedQuery, NO_QUERY } from './query-string.ts';
 import { queryReader } from './query-values.ts';
 import { NOTHING, type PageQuery, TOKEN_EXPECTED } from './schemas.ts';
 
@@ -104,7 +104,7 @@ function queryCheck(schema: ObjectSchema): Part {
   return (exchange, errors) => {
     const { rawQuery } = exchange;
     const isMalformed = rawQuery instanceof MalformedQuery;
-    if (isMalformed) errors.invalid.add(rawQuery.parameter, 'escapes of UTF-8, such as %C3%A9');
+    if (isMalformed) errors.invalid.add(rawQuery.parameter, ESCAPES_EXPECTED);
     exchange.query = read(isMalformed ? NO_QUERY : rawQuery, errors);
   };
 }

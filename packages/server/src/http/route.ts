@@ -1,8 +1,7 @@
-import { limits } from '@rollcall/protocol';
 import { isLargeBody } from './bodies/body-memory.ts';
 import type { HttpServices } from './http-services.ts';
 import { olderPath } from './older-names.ts';
-import { type AnyOperation, isLimited, type TokenKind } from './operation.ts';
+import { type AnyOperation, isLimited, maxBytesOf, type TokenKind } from './operation.ts';
 import { type RequestCheck, requestCheck } from './request-check.ts';
 import type { RouteSeries } from './request-metrics.ts';
 
@@ -33,7 +32,7 @@ export const createRoutes = (operation: AnyOperation, services: HttpServices): R
 function createRoute(operation: AnyOperation, path: string, services: HttpServices): Route {
   const { method, token, body, answer } = operation;
   const { requests, settings } = services;
-  const maxBytes = body?.maxBytes ?? limits.SMALL_BODY_LIMIT_BYTES;
+  const maxBytes = body === undefined ? 0 : maxBytesOf(body);
   if (isLargeBody(maxBytes) && body?.large === undefined && body?.isRaw !== true)
     throw new Error(`${operation.id} would read large bodies on the event loop`);
   return {

@@ -1,6 +1,14 @@
+import { ValidationErrors } from '@rollcall/protocol';
 import findMyWay from 'find-my-way';
 import { ServiceError } from '../core/service-error.ts';
-import { type MalformedQuery, parseQueryString, type RawQuery } from './query-string.ts';
+import { validationError } from '../core/validation-error.ts';
+import {
+  decoded,
+  ESCAPES_EXPECTED,
+  type MalformedQuery,
+  parseQueryString,
+  type RawQuery,
+} from './query-string.ts';
 import type { Route } from './route.ts';
 import type { RoutedExchange } from './routed-exchange.ts';
 
@@ -65,11 +73,15 @@ export class Router {
   }
 }
 
-export const malformedPath = () =>
-  new ServiceError(
-    'invalid_field',
-    'invalid field id in the path (expected escapes of UTF-8, such as %C3%A9)',
-  );
+/** The error of a path with escapes that do not decode: it names their parameters. */
+export function malformedPath({ path, request }: RoutedExchange): ServiceError {
+  const values = originForm(request.url as string).split(/[/?]/);
+  const errors = new ValidationErrors();
+  for (const [index, part] of (path as string).split('/').entries())
+    if (part.startsWith(':') && decoded(values[index] as string) === null)
+      errors.invalid.add(`${part.slice(1)} in the path`, ESCAPES_EXPECTED);
+  return validationError(errors);
+}
 
 /** The same path, as far as routing is concerned, whose parameters always decode. */
 const withoutEscapes = (url: string) => url.replaceAll('%', '_');

@@ -1,7 +1,7 @@
 import { Semaphore } from '../concurrency/semaphore.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
-import { ServiceError } from '../core/service-error.ts';
+import { retryLater, ServiceError } from '../core/service-error.ts';
 import type { WebhookAttempt, WebhookRecord } from '../store/ports/webhooks.ts';
 import type { Store } from '../store/store.ts';
 import { type AttemptSender, Connection } from './attempt-sender.ts';
@@ -56,8 +56,7 @@ export class WebhookTests {
     using connection = new Connection();
     const sending = { ...webhook, project, ...testDelivery(projectId, clock.now()), isRepeat: false };
     const outcome = await sender.send(sending, connection, this.#ending.signal);
-    if (outcome === null)
-      throw new ServiceError('error', 'the server stops', { status: 503, headers: { 'Retry-After': '1' } });
+    if (outcome === null) throw retryLater('the server is stopping; try again');
     await store.webhooks.log(project, webhook.id, outcome.attempt);
     return outcome.attempt;
   }

@@ -148,6 +148,13 @@ describe('percent escapes', () => {
     }
   });
 
+  test('a malformed escape in a path is invalid_field with the name of its parameter', async () => {
+    const answer = await project.get('/v1/threads/t/messages/%FF');
+    expectError(answer, 400, 'invalid_field');
+    const { message } = answer.json<{ message: string }>();
+    assert.equal(message, 'invalid field messageId in the path (expected escapes of UTF-8, such as %C3%A9)');
+  });
+
   test('a malformed escape in a query is invalid_field', async () => {
     for (const query of ['limit=%', 'token=%ZZ', 'token=%FF', '%=1', 'limit=1&token=%E0%A4%A']) {
       const answer = await project.get(`/v1/groups/g/members?${query}`);

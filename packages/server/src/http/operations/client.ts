@@ -4,7 +4,6 @@ import {
   ConnectionId,
   exactly,
   Id,
-  limits,
   MemberList,
   maybe,
   meaning,
@@ -16,12 +15,13 @@ import { chunks } from '../../core/paging.ts';
 import { inspectPresence } from '../../core/presence-rules.ts';
 import type { PageRequest } from '../../values/page.ts';
 import { VIEWER_TAIL, viewerHead } from '../../wire/presenters.ts';
+import { isStreamRequest } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { listBody, totalListBody } from '../paged-list.ts';
-import { isStreamRequest } from '../presence-stream.ts';
 import { PageQuery } from '../schemas.ts';
 import { asViewer } from '../watching.ts';
+import { STREAM_BOUND } from './conversation-streams.ts';
 import { ABSENT_EXAMPLE, doneAnswer, MEMBERS_EXAMPLE, PRESENT_EXAMPLE, USER_EXAMPLE } from './examples.ts';
 import {
   checkPresenceReading,
@@ -101,7 +101,7 @@ const listClientPresence = operation('GET /v1/client/presence', {
   summary: "Who is present in one of the user's groups, in order of ID",
   description: `The same as \`GET /v1/groups/{group_id}/presence\`. ${PRESENCE_DESCRIPTION}
 
-A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered 429.`,
+${STREAM_BOUND}`,
   query: ClientPresenceQuery,
   list: {
     name(exchange) {

@@ -10,10 +10,10 @@ import {
 import type { Caller } from '../../core/caller.ts';
 import type { ThreadFilter } from '../../store/ports/threads.ts';
 import { readEventId } from '../../wire/conversation-events.ts';
+import { answerStream, isStreamRequest, lastEventId, rejectPaging } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpServices } from '../http-services.ts';
 import type { StreamDefinition } from '../operation.ts';
-import { answerStream, isStreamRequest, lastEventId, rejectPaging } from '../presence-stream.ts';
 import type { Reply } from '../reply.ts';
 import type { WatchAccess } from '../watching.ts';
 import { CLIENT_THREAD_EXAMPLE, MESSAGE_EXAMPLE, THREAD_EXAMPLE } from './examples.ts';
