@@ -8,6 +8,8 @@ import type {
   WebhookRecord,
   WebhookStart,
   WebhookStatus,
+  WebhookStep,
+  WebhookStepOutcome,
   WebhookTypes,
 } from './ports/webhooks.ts';
 
@@ -97,6 +99,58 @@ export function webhookUpdate(before: WebhookFields, write: StoredWebhookWrite):
   const isActivated = changed.includes('status') && after.status === 'active';
   return { ...after, changed, isActivated, isDue: isActivated || changed.includes('url') };
 }
+
+/** What the webhook has when the holder of a lease reports a step. */
+interface LeasedWebhook {
+  readonly status: string;
+  readonly version: number;
+  readonly pastTypes: string;
+}
+
+/** What a step does to the rows of its webhook. */
+export interface StepPlan {
+  readonly moved: WebhookStep['moved'] | undefined;
+  readonly next: WebhookStep['next'] | undefined;
+  /** The past types that are left. */
+  readonly pastTypes: string;
+  /** The lease ends, also where nothing else ends it. */
+  readonly isReleased: boolean;
+  readonly outcome: WebhookStepOutcome;
+}
+
+/** A webhook that was written since it was claimed stays where it is, and only one that is active gets a next delivery. */
+export function planStep(
+  id: string,
+  { status, version, pastTypes }: LeasedWebhook,
+  step: WebhookStep,
+): StepPlan {
+  const isCurrent = version === step.version;
+  const next = isCurrent && status === 'active' ? step.next : undefined;
+  const isReleased = step.isReleased === true || (step.next !== undefined && next === undefined);
+  const isFailing = step.isFailing === true;
+  const stored = parsePastTypes(pastTypes);
+  const left = stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft));
+  return {
+    moved: isCurrent ? step.moved : undefined,
+    next,
+    pastTypes: isCurrent ? JSON.stringify(left) : pastTypes,
+    isReleased,
+    outcome: {
+      kind: 'updated',
+      changes: isFailing ? [webhookUpdated(id, ['status'])] : [],
+      hasLease: !isReleased && !isFailing && step.failed === undefined,
+      isFixed: next !== undefined,
+    },
+  };
+}
+
+/** Of a step whose lease has ended. */
+export const LEASE_LOST: WebhookStepOutcome = {
+  kind: 'unchanged',
+  changes: [],
+  hasLease: false,
+  isFixed: false,
+};
 
 export const webhookUpdated = (webhook: string, fields: readonly string[]): Change => ({
   type: 'webhook.updated',

@@ -155,7 +155,7 @@ export class ConversationHub {
       if (lists.isEmpty) this.#lists.delete(key);
     }
     this.#streams.tick();
-    this.#recorded.keep(this.#followed());
+    this.#recorded.followOnly(this.#followed());
   }
 
   /** The groups with readers, or with lists that wait for readers to come back. */

@@ -40,7 +40,7 @@ export class RecordedConversations {
   }
 
   /**
-   * What is committed after it has resolved is reported, until {@link keep} does not name the group. @throws StoreUnavailableError
+   * What is committed after it has resolved is reported, until {@link followOnly} does not name the group. @throws StoreUnavailableError
    */
   async follow({ project, groupId }: Group): Promise<void> {
     this.#add(
@@ -54,7 +54,7 @@ export class RecordedConversations {
   }
 
   /** Follows these groups and no others. Call it about once a second. */
-  keep(groups: Iterable<Group>): void {
+  followOnly(groups: Iterable<Group>): void {
     const retained = new Set<string>();
     for (const { project, groupId } of groups) retained.add(keyOf(project, groupId)).add(keyOf(project));
     for (const [key, end] of this.#followed) {
@@ -65,7 +65,7 @@ export class RecordedConversations {
   }
 
   close(): void {
-    this.keep([]);
+    this.followOnly([]);
   }
 
   #add(key: string, project: ProjectKey, topics: readonly Topic[], groupId: string | null): void {

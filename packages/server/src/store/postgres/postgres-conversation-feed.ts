@@ -32,14 +32,14 @@ const POSITIONS = `
  */
 const CHANGES = `
   WITH thread AS MATERIALIZED (SELECT t.* ${FOUND_THREAD}),
-  placed AS MATERIALIZED (
+  later AS MATERIALIZED (
     SELECT p.position, p.created_at, p.seq FROM message_positions p
     WHERE p.project_id = $1 AND p.thread_no = (SELECT thread_no FROM thread) AND p.position > $3::bigint
     ORDER BY p.position LIMIT ${MESSAGES_MAX + 1}),
   changed AS MATERIALIZED (
     SELECT m.*, coalesce(sum(m.content_bytes) OVER (
       ORDER BY m.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
-    FROM placed ${rowOf('messages', 'm', 'r.*', 'r.thread_no = (SELECT thread_no FROM thread) AND r.created_at = placed.created_at AND r.seq = placed.seq')})
+    FROM later ${rowOf('messages', 'm', 'r.*', 'r.thread_no = (SELECT thread_no FROM thread) AND r.created_at = later.created_at AND r.seq = later.seq')})
   SELECT state.*, ${MESSAGE_COLUMNS.sql}
   FROM (SELECT t.epoch, t.position, t.fields_position, t.removed_to, (
       SELECT json_agg(json_build_array(x.position, x.id) ORDER BY x.position)::text FROM removed_messages x

@@ -123,7 +123,7 @@ const CREATE = `
     INSERT INTO messages (project_id, thread_no, seq, id, author_id, type, url, metadata, created_at, updated_at, deleted_at,
       deleted, revision, content, markdown_length, content_bytes, position, written_position)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11::bigint, $11::bigint IS NOT NULL, $12, $13, $14, $15, $24, $24)),
-  placed AS (
+  positioned AS (
     INSERT INTO message_positions (project_id, thread_no, position, created_at, seq) VALUES ($1, $2, $24, $9, $3)),
   counted AS (
     UPDATE threads SET next_seq = $3::integer + 1, last_message_at = $16, user_messages = $17, action_messages = $18,

@@ -1,6 +1,6 @@
 import { limits } from '@rollcall/protocol';
 import type { WebhookAttempt, WebhookLease, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
-import { parsePastTypes, webhookUpdated } from '../webhook-rows.ts';
+import { LEASE_LOST, planStep, type StepPlan } from '../webhook-rows.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
@@ -53,49 +53,32 @@ export const advanceWebhook = (
 ): Promise<WebhookStepOutcome> =>
   attempt.transaction(async (transaction) => {
     const [[row]] = (await transaction.run([LOCK_LEASED, project, id, lease])) as unknown as [[Row?]];
-    if (row === undefined) return { kind: 'unchanged', changes: [], hasLease: false, isFixed: false };
+    if (row === undefined) return LEASE_LOST;
     const [status, version, pastTypes] = row as [string, number, string];
-    const isCurrent = version === step.version;
-    const isFixed = step.next !== undefined && isCurrent && status === 'active';
-    const isLost = step.next !== undefined && !isFixed;
-    const { isFailing = false, isReleased = false, failed } = step;
-    const changes = isFailing ? [webhookUpdated(id, ['status'])] : [];
-    const calls = [...callsOf(step, { isCurrent, isFixed, isLost, pastTypes })];
+    const plan = planStep(id, { status, version, pastTypes }, step);
+    const calls = [...callsOf(step, plan, pastTypes)];
     await transaction.commit([
       ...calls.map(([sql, ...parameters]): Call => [sql, project, id, ...parameters]),
-      ...recordCalls(project, changes, context),
+      ...recordCalls(project, plan.outcome.changes, context),
     ]);
-    return {
-      kind: 'updated',
-      changes,
-      hasLease: !isReleased && !isLost && !isFailing && failed === undefined,
-      isFixed,
-    };
+    return plan.outcome;
   });
 
-interface Situation {
-  readonly isCurrent: boolean;
-  readonly isFixed: boolean;
-  readonly isLost: boolean;
-  readonly pastTypes: string;
-}
-
 /** The statements of a step, without the project and the ID, which are the first parameters of each. */
-function* callsOf(step: WebhookStep, { isCurrent, isFixed, isLost, pastTypes }: Situation): Generator<Call> {
-  const { attempt, moved, next, failed } = step;
+function* callsOf(
+  { attempt, acknowledged, failed, isFailing }: WebhookStep,
+  { moved, next, pastTypes, isReleased }: StepPlan,
+  before: string,
+): Generator<Call> {
   if (attempt !== undefined) yield [LOG_ATTEMPT, ...logParameters(attempt)];
-  if (step.acknowledged === true) yield [ACKNOWLEDGE];
-  if (isCurrent) {
-    const stored = parsePastTypes(pastTypes);
-    const left = JSON.stringify(stored.slice(stored.length - Math.min(stored.length, step.pastTypesLeft)));
-    if (moved !== undefined) yield [MOVE, moved.position, moved.index, left];
-    else if (left !== pastTypes) yield [SET_PAST_TYPES, left];
-  }
-  if (isFixed && next !== undefined) {
+  if (acknowledged === true) yield [ACKNOWLEDGE];
+  if (moved !== undefined) yield [MOVE, moved.position, moved.index, pastTypes];
+  else if (pastTypes !== before) yield [SET_PAST_TYPES, pastTypes];
+  if (next !== undefined) {
     yield [INSERT_DELIVERY, next.end.position, next.end.index, next.body];
     yield [SET_DELIVERY, next.id];
   }
   if (failed !== undefined) yield [FAIL, failed.dueAt, failed.since];
-  if (step.isFailing === true) yield [REST];
-  if (step.isReleased === true || isLost) yield [RELEASE];
+  if (isFailing === true) yield [REST];
+  if (isReleased) yield [RELEASE];
 }

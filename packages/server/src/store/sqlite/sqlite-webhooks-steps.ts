@@ -1,7 +1,7 @@
 import { limits } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { WebhookAttempt, WebhookStep, WebhookStepOutcome } from '../ports/webhooks.ts';
-import { parsePastTypes, webhookUpdated } from '../webhook-rows.ts';
+import { LEASE_LOST, planStep } from '../webhook-rows.ts';
 import type { WriteContext } from '../write-context.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
 
@@ -64,43 +64,30 @@ export class WebhookSteps {
     _context: WriteContext,
   ): WebhookStepOutcome {
     const row = this.#statements.find.get(project, id, lease);
-    if (row === undefined) return { kind: 'unchanged', changes: [], hasLease: false, isFixed: false };
+    if (row === undefined) return LEASE_LOST;
     const [status, version, pastTypes] = row;
+    const {
+      moved,
+      next,
+      pastTypes: left,
+      isReleased,
+      outcome,
+    } = planStep(id, { status, version, pastTypes }, step);
     if (step.attempt !== undefined) this.log(project, id, step.attempt);
     if (step.acknowledged === true) {
       this.#statements.acknowledge.run(project, id);
       this.#statements.deleteDelivery.run(project, id);
     }
-    const isCurrent = version === step.version;
-    if (isCurrent) this.#move(project, id, step, pastTypes);
-    const isFixed = step.next !== undefined && isCurrent && status === 'active';
-    if (isFixed) this.#fix(project, id, step.next as NonNullable<WebhookStep['next']>);
-    const { failed, isFailing = false, isReleased = false } = step;
-    if (failed !== undefined) this.#statements.fail.run(project, id, failed.dueAt, failed.since);
-    if (isFailing) this.#statements.rest.run(project, id);
-    const isLost = step.next !== undefined && !isFixed;
-    if (isReleased || isLost) this.#statements.release.run(project, id);
-    return {
-      kind: 'updated',
-      changes: isFailing ? [webhookUpdated(id, ['status'])] : [],
-      hasLease: !isReleased && !isLost && !isFailing && failed === undefined,
-      isFixed,
-    };
-  }
-
-  #move(project: ProjectKey, id: string, { moved, pastTypesLeft }: WebhookStep, pastTypes: string): void {
-    const stored = parsePastTypes(pastTypes);
-    const left = JSON.stringify(stored.slice(stored.length - Math.min(stored.length, pastTypesLeft)));
     if (moved !== undefined) this.#statements.move.run(project, id, moved.position, moved.index, left);
     else if (left !== pastTypes) this.#statements.setPastTypes.run(project, id, left);
-  }
-
-  #fix(
-    project: ProjectKey,
-    id: string,
-    { id: deliveryId, end, body }: NonNullable<WebhookStep['next']>,
-  ): void {
-    this.#statements.insertDelivery.run(project, id, end.position, end.index, body);
-    this.#statements.setDelivery.run(project, id, deliveryId);
+    if (next !== undefined) {
+      this.#statements.insertDelivery.run(project, id, next.end.position, next.end.index, next.body);
+      this.#statements.setDelivery.run(project, id, next.id);
+    }
+    const { failed, isFailing } = step;
+    if (failed !== undefined) this.#statements.fail.run(project, id, failed.dueAt, failed.since);
+    if (isFailing === true) this.#statements.rest.run(project, id);
+    if (isReleased) this.#statements.release.run(project, id);
+    return outcome;
   }
 }
