@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorCode } from '@rollcall/protocol';
 
 /** The differences from the code's row in the error table, where the situation has a status or headers of its own. */
-export interface ErrorSituation {
+interface ErrorSituation {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only; never sent. */
