@@ -49,6 +49,8 @@ async function withPage(server: TestServer, port: number, use: () => Promise<voi
   const env = {
     ...process.env,
     NODE_ENV: 'development',
+    // Colours would divide the line with the address.
+    NO_COLOR: '1',
     ROLLCALL_PROJECT_ID: server.projectId,
     ROLLCALL_PROJECT_SECRET: server.projectSecret,
   };
@@ -56,8 +58,10 @@ async function withPage(server: TestServer, port: number, use: () => Promise<voi
   const child = spawn(process.execPath, [vite, '--strictPort', '--port', `${port}`], { cwd: project, env });
   try {
     let printed = '';
+    const ended = once(child, 'exit').then(() => assert.fail(`Vite ended: ${printed}`));
+    ended.catch(() => {});
     while (!printed.includes('Local:')) {
-      const [chunk] = await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);
+      const [chunk] = await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), ended]);
       printed += chunk;
     }
     await use();

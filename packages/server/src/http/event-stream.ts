@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ValidationErrors } from '@rollcall/protocol';
+import { limits, type ValidationErrors } from '@rollcall/protocol';
 import { ServiceError } from '../core/service-error.ts';
 import type { PresenceHub } from '../realtime/hub.ts';
 import { SseSink } from '../realtime/sessions/sse-sink.ts';
@@ -17,6 +17,9 @@ const RETRY_MAX_MS = 3_000;
 
 /** The query parameters of a reading that a stream does not take. */
 export const NOT_STREAMED: readonly string[] = ['limit', 'token', 'count_only', 'order'];
+
+/** A sentence of the descriptions of client streams. */
+export const STREAM_BOUND = `A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered 429.`;
 
 /** Whether the request is for the stream, and not for the reading of the same path. */
 export const isStreamRequest = ({ request: { method, headers } }: Exchange): boolean =>

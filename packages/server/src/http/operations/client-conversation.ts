@@ -16,7 +16,7 @@ import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import { presentThread } from '../../wire/conversation-presenters.ts';
 import { created, done } from '../../wire/json-answer.ts';
 import { etag, precondition } from '../conditions.ts';
-import { isStreamRequest } from '../event-stream.ts';
+import { isStreamRequest, STREAM_BOUND } from '../event-stream.ts';
 import type { Exchange } from '../exchange.ts';
 import { operationsOf } from '../operation.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
@@ -26,7 +26,6 @@ import {
   CLIENT_MESSAGES_STREAM,
   CLIENT_THREADS_STREAM,
   checkStream,
-  STREAM_BOUND,
   STREAM_DESCRIPTION,
   streamMessages,
   streamThreads,

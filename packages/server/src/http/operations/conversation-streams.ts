@@ -2,7 +2,6 @@
 import {
   CLIENT_MESSAGE_EVENTS,
   CLIENT_THREAD_EVENTS,
-  limits,
   MESSAGE_EVENTS,
   THREAD_EVENTS,
   type ValidationErrors,
@@ -80,5 +79,3 @@ export async function streamThreads(
   const from = readEventId(lastEventId(exchange));
   return answerStream(exchange, await conversationStreams.openThreads(request, filter, exchange.list, from));
 }
-
-export const STREAM_BOUND = `A user has at most ${limits.USER_STREAMS_MAX} open streams; one more is answered 429.`;
