@@ -172,8 +172,8 @@ export class Announcement {
       if (isArriving && wanted === null) return;
       this.#isStale = false;
       if (wanted !== null) await this.#shared.arrive(this, wanted, options);
-      // If it left meanwhile, its absence is sent next.
-      if (this.wanted === null) this.#isStale = false;
+      // The same where it left meanwhile.
+      if (this.wanted === null && this.#isStale) return;
       const rejected = await this.#shared.leaveUnwanted(options);
       // An announcement that continues does not end because of the absence of another location.
       if (rejected !== null && this.#isLeaving) throw rejected;

@@ -37,7 +37,8 @@ export class HeldGroup<Connection = unknown> {
   #renewedAt: number;
   #updates = 0;
   #watch: Promise<PresenceWatch> | null = null;
-  /** The lease had no holds at the last renewal. An event with the reason may be under way. */
+  #checkedAt: number;
+  /** The lease had no holds at the last renewal, which ended at {@link #checkedAt}. An event with the reason may be under way. */
   #isMissing = false;
 
   constructor(scope: PresenceScope, owner: Owner<Connection>, ttlMs: number) {
@@ -46,6 +47,7 @@ export class HeldGroup<Connection = unknown> {
     this.#ttlMs = ttlMs;
     this.#lease = owner.newLease();
     this.#renewedAt = owner.now;
+    this.#checkedAt = owner.now;
   }
 
   get lease(): string {
@@ -57,8 +59,10 @@ export class HeldGroup<Connection = unknown> {
     return this.#holders.size === 0 && this.#updates === 0;
   }
 
-  isDue(now: number, intervalMs: number): boolean {
-    return this.#isMissing || Math.abs(now - this.#renewedAt) >= intervalMs;
+  /** `recheckMs`: how long an event with the reason for missing holds may be under way. */
+  isDue(now: number, intervalMs: number, recheckMs: number): boolean {
+    if (this.#isMissing) return Math.abs(now - this.#checkedAt) >= recheckMs;
+    return Math.abs(now - this.#renewedAt) >= intervalMs;
   }
 
   add(connection: Connection, holder: Holder): void {
@@ -102,6 +106,7 @@ export class HeldGroup<Connection = unknown> {
       watch.renew(now),
     ]);
     this.#renewedAt = now;
+    this.#checkedAt = this.#owner.now;
     const isMissing = holds === 0 && this.#holdsAnything();
     if (isMissing && this.#isMissing) await this.#replace(lease);
     this.#isMissing = isMissing && !this.#isMissing;

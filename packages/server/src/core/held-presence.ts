@@ -140,7 +140,7 @@ export class HeldPresence {
       if (group.isIdle) {
         this.#groups.delete(key);
         void this.#safely(() => group.end());
-      } else if (group.isDue(this.now, interval)) due.push(group);
+      } else if (group.isDue(this.now, interval, TICK_MS)) due.push(group);
     }
     for (let from = 0; from < due.length; from += RENEWED_AT_ONCE) {
       const some = due.slice(from, from + RENEWED_AT_ONCE);

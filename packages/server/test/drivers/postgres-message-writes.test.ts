@@ -67,15 +67,18 @@ describe('writes of messages on PostgreSQL', { skip: skipsPostgres }, () => {
         const createThread = { groupId: group, name: id, location: '{"a":"1"}' };
         const ways = [
           () => by.putThread(id, { groupId: group, name: `${index}`, resolved: index % 2 === 0 }),
-          () => by.putMessage(id, message, { authorId: 'ann', content: markdown(`${index}`), createThread }),
+          ...Array.from(
+            { length: 4 },
+            () => () =>
+              by.putMessage(id, message, { authorId: 'ann', content: markdown(`${index}`), createThread }),
+          ),
           () => by.putMessage(id, message, { content: markdown(`${index}`) }),
-          () => by.append(id, message, appended('more')),
-          () => by.append(id, message, appended('more')),
+          ...Array.from({ length: 6 }, () => () => by.append(id, message, appended('more'))),
           () => by.markSeen(id, 'ann'),
           () => by.deleteMessage(id, message),
           () => by.deleteThread(id),
           () => by.deleteGroup(group),
-          () => by.putGroup(group, { name: group, members: ['ann'] }),
+          ...Array.from({ length: 3 }, () => () => by.putGroup(group, { name: group, members: ['ann'] })),
           () => by.changeMembers(group, { add: ['ann'] }),
         ];
         kinds.add((await random.pick(ways)()).kind);

@@ -47,18 +47,22 @@ const memberChanges = (type: ChangeTypeOf<'members'>, list: string, order: numbe
   SELECT ${order} AS list, (position - 1) / ${USERS_PER_CHANGE} AS part,
     '{"type":"${type}","group":' || to_json($2::text)::text || ',"users":['
       || string_agg(to_json(id)::text, ',' ORDER BY position) || ']}' AS text
-  FROM ${list} GROUP BY part`;
+  FROM (SELECT id, row_number() OVER (ORDER BY position) AS position FROM ${list}) AS dense GROUP BY part`;
 
 /**
  * Writes the group, which a statement before it has locked or made, where that is allowed: its fields $4 to $6, its revision $7,
  * the users $3 who are not members yet, without the members who leave (`leaving`: IDs), and the record of the changes. $8 to $10
  * are the precondition, $11 to $13 the origin, $14 the changes of a group that was made. A user who becomes a member is locked, one by one in
- * ascending order, so that none is deleted before that. (The new members, how many of the users do not exist, the first of those, the
- * members who leave, the changes of the fields.)
+ * ascending order, so that none is deleted before that. A group that appeared after the statement that was to lock it is taken only as this
+ * statement has seen it. (The new members, how many of the users do not exist, the first of those, the members who leave, the changes of
+ * the fields, the revision before.)
  */
 const write = (leaving: string) => `
   WITH before AS MATERIALIZED (
-    SELECT revision, name, status, metadata, revision = $7 AS is_made FROM groups WHERE project_id = $1 AND id = $2 AND ${ALIVE}),
+    SELECT revision, name, status, metadata, revision = $7 AS is_made FROM groups
+    WHERE project_id = $1 AND id = $2 AND ${ALIVE}
+      AND revision = (SELECT seen.revision FROM groups AS seen WHERE seen.project_id = $1 AND seen.id = $2)
+    FOR UPDATE SKIP LOCKED),
   named AS MATERIALIZED (
     SELECT named.id, named.position, existing.id IS NOT NULL AS is_known FROM (
       SELECT w.id, w.position FROM ${listIn('$3')} WITH ORDINALITY AS w(id, position)
@@ -95,7 +99,7 @@ const write = (leaving: string) => `
   SELECT array_to_json(ARRAY(SELECT id FROM named)),
     (SELECT count(*) FROM named WHERE NOT is_known),
     array_to_json(ARRAY(SELECT id FROM named WHERE NOT is_known ORDER BY position LIMIT ${limits.PROBLEMS_NAMED})),
-    array_to_json(ARRAY(SELECT id FROM leaving)), (SELECT changes FROM fields)`;
+    array_to_json(ARRAY(SELECT id FROM leaving)), (SELECT changes FROM fields), (SELECT revision FROM before)`;
 
 /** The members who are not on the list leave. */
 const REPLACE = write(`
@@ -104,7 +108,8 @@ const REPLACE = write(`
 
 /** Those of the list $15 who are members leave. */
 const CHANGE = write(`
-  SELECT w.id, w.position FROM ${listIn('$15')} WITH ORDINALITY AS w(id, position) WHERE ${isMember('w.id')}`);
+  SELECT w.id, w.position FROM ${listIn('$15')} WITH ORDINALITY AS w(id, position)
+  WHERE ${isMember('w.id')} ORDER BY w.id COLLATE "C"`);
 
 /** Lists with so many users do not keep others waiting on a connection that they share. */
 const USERS_TOGETHER = 100;
@@ -200,21 +205,22 @@ const removedOf = (row: Row) => row[3] as readonly string[];
 function toOutcome(
   id: string,
   isMade: boolean,
-  found: Row,
+  locked: Row,
   row: Row,
   fields: GroupFields,
   context: ConditionalContext,
 ): MembersOutcome {
-  const before = lockedRevision(found);
-  if (before === null && fields.name === undefined)
-    return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
-  const [added, count, ids, removed, ofFields] = row as unknown as readonly [
+  lockedRevision(locked);
+  const [added, count, ids, removed, ofFields, before] = row as unknown as readonly [
     string[],
     number,
     string[],
     string[],
     string | null,
+    string | null,
   ];
+  if (before === null && fields.name === undefined)
+    return { kind: context.ifMatch === undefined ? 'absent' : 'stale' };
   if (count > 0) return { kind: 'unknownUsers', users: { count, ids } };
   const failure = preconditionFailure(context, isMade ? null : before);
   if (failure !== null) return failure;

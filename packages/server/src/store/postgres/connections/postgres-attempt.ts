@@ -2,7 +2,7 @@ import type { Semaphore } from '../../../concurrency/semaphore.ts';
 import type { HistogramSeries } from '../../../metrics/metric.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, Row } from './postgres-connection.ts';
-import { isLockTimeout } from './postgres-errors.ts';
+import { isLockTimeout, isStatementTimeout } from './postgres-errors.ts';
 import { type PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS, Transaction, type TransactionOptions } from './postgres-transaction.ts';
 
@@ -69,12 +69,12 @@ export class Attempt {
       : this.#runShared(calls);
   }
 
-  /** On a connection that others share. Where a statement would wait for a lock, runs `alone` instead. */
+  /** On a connection that others share. Where a statement would wait for a lock, or one of several takes long, runs `alone` instead. */
   async #runShared(calls: readonly Call[], alone = calls): Promise<Row[][]> {
     try {
       return await this.#resources.pool.run(this.#project, calls, this.until, this.#onConnection);
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!isLockTimeout(error) && !(calls.length > 1 && isStatementTimeout(error))) throw error;
     }
     // Now that it waits for a lock, it does so where no other statement waits behind it.
     return this.#runAlone((transaction) => transaction.commit(alone));

@@ -17,6 +17,8 @@ const CHECK_MS = 200;
 const CLOSE_LIMIT_MS = 2_000;
 /** When the next answer is late by so much, in milliseconds, other connections are preferred. */
 const LATE_MS = 50;
+/** How long each of several statements of a transaction may take on a connection that others share, in milliseconds. */
+const TOGETHER_TIMEOUT: Setting = ['statement_timeout', 200];
 /** A row as an array of columns. Integers are numbers, bytes are Buffers. */
 export type Row = readonly unknown[];
 
@@ -119,7 +121,7 @@ export class PostgresConnection implements AsyncDisposable {
   async runCommitted(calls: readonly Call[], until: number): Promise<Row[][]> {
     // A statement alone is a transaction of its own.
     if (calls.length === 1 && this.#opened.pooled === null) return [await this.run(calls[0] as Call, until)];
-    const begun = this.begin('READ COMMITTED', [], until);
+    const begun = this.begin('READ COMMITTED', calls.length === 1 ? [] : [TOGETHER_TIMEOUT], until);
     const sent = calls.map((call) => this.run(call, until));
     const answers = await together([begun, ...sent, this.control('COMMIT', until)]);
     return answers.slice(1, -1);

@@ -12,6 +12,7 @@ const LOST_RACE = new Set([
   '40P01', // deadlock
   '23505', // another statement inserted the same key
   '26000', // the statement that another call of the same pipeline was to prepare
+  '42P05', // the statement that another call of the same pipeline has prepared, after such a failure
 ]);
 
 /** The statement waited for a lock for longer than its limit. */
