@@ -1,5 +1,5 @@
 /** Responses that many operations share, described once. */
-import { ERRORS, type ErrorCode } from '@rollcall/protocol';
+import { ERRORS, type ErrorCode, limits } from '@rollcall/protocol';
 import { unavailable as storeUnavailable } from '../http/error-answer.ts';
 import type { Example } from '../http/operation.ts';
 import type { Reasons } from './errors.ts';
@@ -58,11 +58,13 @@ const RETRY = { 'Retry-After': headerRef('RetryAfter') };
 export const unavailable = (when: string): Response =>
   situation('error', when, storeUnavailable().message, RETRY);
 
-/** The answer to a body above the bound of its operation. */
+/** The answer to a body above the bound of its operation, infinite where only the operator bounds it. */
 export const bodyTooLarge = (maxBytes: number): Response =>
   situation(
     'invalid_request',
-    `The body is larger than ${amountOf(maxBytes)}, or than the operator allows.`,
+    Number.isFinite(maxBytes)
+      ? `The body is larger than ${amountOf(maxBytes)}, or than the operator allows.`
+      : `The body is larger than the operator allows (${amountOf(limits.BODY_DEFAULT_LIMIT_BYTES)} by default).`,
     'the request body is larger than this server takes',
   );
 

@@ -77,10 +77,11 @@ export class Application {
 
   /** Whether a request becomes a WebSocket. One that cannot gets its error as a request like any other. */
   accepts(request: IncomingMessage): boolean {
-    const exchange = this.#upgradeOf(request);
-    const { route } = exchange;
-    if (route?.operation.upgrade === undefined) return false;
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') return false;
     try {
+      const exchange = this.#upgradeOf(request);
+      const { route } = exchange;
+      if (route?.operation.upgrade === undefined) return false;
       route.check(exchange);
       route.operation.upgrade.require(exchange, this.#services);
       return true;

@@ -39,8 +39,8 @@ export class Router {
     if (found === null) return;
     exchange.isPathMalformed = found.store === null;
     const match = exchange.isPathMalformed ? this.#find(method, withoutEscapes(url)) : found;
-    if (match === null) return;
-    const route = match.store as Route;
+    const route = (match?.store ?? null) as Route | null;
+    if (match === null || route === null) return;
     exchange.route = route;
     exchange.path = route.path;
     exchange.params = match.params as Record<string, string>;
@@ -63,13 +63,13 @@ export class Router {
 
   /** The routes at the path of a request, by method. */
   routesAt({ request }: RoutedExchange): Map<string, Route> {
-    const url = withoutEscapes(originForm(request.url as string));
+    const url = withoutEscapes(request.url as string);
     const found = METHODS.map((method) => [method, this.#find(method, url)?.store as Route] as const);
-    return new Map(found.filter(([, route]) => route !== undefined));
+    return new Map(found.filter(([, route]) => route != null));
   }
 
   #find(method: string, url: string) {
-    return this.#paths.find(method as 'GET', url);
+    return this.#paths.find(method as 'GET', originForm(url));
   }
 }
 
@@ -87,4 +87,5 @@ export function malformedPath({ path, request }: RoutedExchange): ServiceError {
 const withoutEscapes = (url: string) => url.replaceAll('%', '_');
 
 /** The path and query of a request's target, which may be a whole URL (RFC 9112 section 3.2.2). */
-const originForm = (url: string) => url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+const originForm = (url: string) =>
+  url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*\/?/i, '/');

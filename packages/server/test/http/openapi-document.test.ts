@@ -42,6 +42,12 @@ describe('the document', () => {
     );
   });
 
+  test('the API description names a bound of every body, the default of the operator where it has no other', () => {
+    assert.doesNotMatch(JSON.stringify(api.document), /Infinity|NaN|undefined/);
+    assert.match(JSON.stringify(api.document), /larger than the operator allows \(32 MiB by default\)/);
+    assert.match(JSON.stringify(api.document), /larger than 1 MiB, or than the operator allows/);
+  });
+
   test('the API description refers to every component that it has', () => {
     const referred = new Set([...objectsIn(api.document)].map(([, { $ref }]) => $ref));
     for (const kind of ['schemas', 'responses', 'parameters', 'examples', 'headers'] as const) {

@@ -62,7 +62,12 @@ describe('the upgrade to a socket', () => {
       [/^HTTP\/1.1 426 [\s\S]*upgrade: websocket/i, {}],
       [/^HTTP\/1.1 426 [\s\S]*sec-websocket-version: 13/i, { ...UPGRADE, 'sec-websocket-version': '12' }],
       [/^HTTP\/1.1 400 [\s\S]*Sec-WebSocket-Key/, { ...UPGRADE, 'sec-websocket-key': 'x' }],
-      [/^HTTP\/1.1 400 [\s\S]*rollcall.v1/, { ...UPGRADE, 'sec-websocket-protocol': 'chat' }],
+      ...['chat', 'Rollcall.V1', 'rollcall.v1, rollcall.v1', 'rollcall.v1,,chat'].map(
+        (protocol): [RegExp, Record<string, string>] => [
+          /^HTTP\/1.1 400 [\s\S]*invalid_request[\s\S]*rollcall.v1/,
+          { ...UPGRADE, 'sec-websocket-protocol': protocol },
+        ],
+      ),
     ];
     for (const [expected, headers] of cases) {
       const head = await headOf(url, headers);
@@ -73,6 +78,14 @@ describe('the upgrade to a socket', () => {
     // Another protocol is ignored, as RFC 9110 allows.
     assert.match(await headOf(url, { connection: 'Upgrade', upgrade: 'h2c' }, '/healthz'), /^HTTP\/1.1 200 /);
     assert.match(await headOf(url, UPGRADE, '/healthz'), /^HTTP\/1.1 200 /);
+  });
+
+  test('a request target that is no path of the API is 404, with the headers of an upgrade as without them', async () => {
+    const { url } = await seeded();
+    for (const target of ['http://h:99999/x', 'http://h/x#y', 'http:///x', 'http://', '/x%', '*'])
+      for (const headers of [UPGRADE, {}])
+        assert.match(await headOf(url, headers, target), /^HTTP\/1.1 404 [\s\S]*invalid_request/, target);
+    assert.match(await headOf(url, UPGRADE, 'http://h:99999/v1/client/socket'), /^HTTP\/1.1 101 /);
   });
 
   test('a query parameter is unexpected_field, with the headers of an upgrade as without them', async () => {

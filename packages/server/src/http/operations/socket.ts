@@ -36,7 +36,7 @@ const openSocket = operation('GET /v1/client/socket', {
   handle({ request }, { sockets }) {
     sockets.requireUpgrade(request);
     throw retryLater(
-      'the connection has other requests to answer; open the WebSocket on a connection of its own',
+      'this connection cannot become a WebSocket now; open the WebSocket on a connection of its own',
     );
   },
 });

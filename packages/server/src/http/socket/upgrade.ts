@@ -37,10 +37,10 @@ export function requireUpgrade(
   }
   if (!KEY.test(headers['sec-websocket-key'] ?? ''))
     throw new ServiceError('invalid_request', 'Sec-WebSocket-Key is 16 bytes in base64');
-  if (!isListed(headers['sec-websocket-protocol'], SOCKET_PROTOCOL))
+  if (!offersProtocol(headers['sec-websocket-protocol']))
     throw new ServiceError(
       'invalid_request',
-      `the subprotocol (Sec-WebSocket-Protocol) is ${SOCKET_PROTOCOL}`,
+      `the subprotocol (Sec-WebSocket-Protocol) is ${SOCKET_PROTOCOL}, named once`,
     );
   if (!isAllowed(headers.origin, headers.host, origins))
     throw new ServiceError(
@@ -54,6 +54,12 @@ export function requireUpgrade(
 
 const isListed = (header: string | undefined, value: string) =>
   header?.split(',').some((one) => one.trim().toLowerCase() === value) === true;
+
+/** Names of subprotocols are case-sensitive, and each is named once (RFC 6455 section 4.1). */
+function offersProtocol(header = ''): boolean {
+  const names = header.split(',').map((name) => name.trim());
+  return names.includes(SOCKET_PROTOCOL) && !names.includes('') && new Set(names).size === names.length;
+}
 
 /** Pages of the server's own origin, as for any request, and of origins that the operator has named. */
 function isAllowed(origin: string | undefined, host: string | undefined, origins: string | null): boolean {
