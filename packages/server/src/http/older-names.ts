@@ -35,7 +35,7 @@ const has = (value: unknown, field: string) =>
   (value as Readonly<Record<string, unknown>> | undefined)?.[field] !== undefined;
 
 /** What a caller is sent of an error. */
-type Words = (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
+export type Words = (error: ServiceError) => Pick<ServiceError, 'code' | 'message'>;
 
 const asGroup: Words = (error) => error;
 

@@ -116,19 +116,19 @@ describe('a socket of a token with organization_id', () => {
 
   test('auth to an organization that does not exist is organization_not_found, also where it renews a token', async () => {
     const project = await projectWithThread(server);
-    await withSockets(async (keep) => {
-      const fresh = await keep(SocketClient.open(project.url));
+    await withSockets(async (track) => {
+      const fresh = await track(SocketClient.open(project.url));
       const token = tokenOf(project, 'none');
       await fresh.fails('organization_not_found', 'auth', { token }, 'organization none');
-      const socket = await keep(SocketClient.of(project, 'u', 'g'));
+      const socket = await track(SocketClient.of(project, 'u', 'g'));
       await socket.fails('organization_not_found', 'auth', { token }, 'organization none');
     });
   });
 
   test('frames that name a group as groupID get errors of the group', async () => {
     const project = await projectWithThread(server);
-    await withSockets(async (keep) => {
-      const socket = await keep(logIn(project, 'g'));
+    await withSockets(async (track) => {
+      const socket = await track(logIn(project, 'g'));
       const other = { groupID: 'h' };
       await socket.fails('group_not_found', 'watch', other, 'group h');
       await socket.fails('group_not_found', 'present', { ...other, location: { page: '1' } }, 'group h');
@@ -144,8 +144,8 @@ describe('a socket of a token with organization_id', () => {
   for (const [op, fields] of WATCHES) {
     test(`a socket with ${op} closes with organization_not_found when the user is no member any more`, async () => {
       const project = await projectWithThread(server);
-      await withSockets(async (keep) => {
-        const socket = await keep(logIn(project, 'g'));
+      await withSockets(async (track) => {
+        const socket = await track(logIn(project, 'g'));
         await socket.ok(op, { ...fields });
         await socket.event('snapshot');
         await leave(project, 'g');
@@ -155,14 +155,30 @@ describe('a socket of a token with organization_id', () => {
 
     test(`a watch of ${op} ends with organization_not_found when the renewed token opens another organization`, async () => {
       const project = await projectWithThread(server);
-      await withSockets(async (keep) => {
-        const socket = await keep(logIn(project, 'g'));
+      await withSockets(async (track) => {
+        const socket = await track(logIn(project, 'g'));
         await socket.ok(op, { ...fields });
         await socket.event('snapshot');
         await socket.ok('auth', { token: tokenOf(project, 'h') });
         assert.deepEqual((await socket.event('ended')).data, {
           error: 'organization_not_found',
           message: 'organization g is not the one that the token opens',
+        });
+      });
+    });
+  }
+
+  for (const op of ['watch', 'watch_threads']) {
+    test(`a watch of ${op} that names groupID ends with group_not_found when the renewed token opens another organization`, async () => {
+      const project = await projectWithThread(server);
+      await withSockets(async (track) => {
+        const socket = await track(logIn(project, 'g'));
+        await socket.ok(op, { groupID: 'g' });
+        await socket.event('snapshot');
+        await socket.ok('auth', { token: tokenOf(project, 'h') });
+        assert.deepEqual((await socket.event('ended')).data, {
+          error: 'group_not_found',
+          message: 'group g is not the one that the token opens',
         });
       });
     });

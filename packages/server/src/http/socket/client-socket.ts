@@ -8,7 +8,7 @@ import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
 import type { LoggedRequest } from '../logged-request.ts';
-import { callersWords } from '../older-names.ts';
+import { callersWords, type Words } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
 import { FrameQueue } from './frame-queue.ts';
@@ -139,11 +139,12 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** A watch has ended by itself: see the close codes of the contract. */
   watchEnded(watch: number, error: ServiceError): void {
-    if (!this.#watches.forget(watch) || this.#ending !== null) return;
+    const words = this.#watches.forget(watch);
+    if (words === null || this.#ending !== null) return;
     const isGroup = error.code === 'group_not_found';
     const isOnlyGroup = isGroup && this.#login?.writer.group !== null;
     if (isOnlyGroup || !(isGroup || error.code === 'thread_not_found')) this.end(error);
-    else this.#sendEnded(watch, error);
+    else this.#sendEnded(watch, words(error));
   }
 
   /** The user cannot act in this group any more. */
@@ -307,8 +308,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     else if (code === 'user_not_found' && this.#login !== null) this.#parts.checkAccess(this);
   }
 
-  #sendEnded(watch: number, error: ServiceError): void {
-    const { code, message } = callersWords({ caller: this.#login?.writer })(error);
+  #sendEnded(watch: number, { code, message }: ReturnType<Words>): void {
     this.writer.send(endedFrame(watch, code, message));
   }
 
@@ -316,8 +316,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     const { connection } = this.#login as Login;
     connection.leave(groupId).catch((err) => this.#notReleased(err));
     for (const watch of this.#watches.of(groupId)) {
-      this.#watches.close(watch);
-      this.#sendEnded(watch, error);
+      this.#sendEnded(watch, this.#watches.close(watch)(error));
     }
   }
 

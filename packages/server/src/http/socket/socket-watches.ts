@@ -8,6 +8,7 @@ import type { StreamSink } from '../../realtime/sessions/stream-sink.ts';
 import type { Services } from '../../services.ts';
 import { readEventId } from '../../wire/conversation-events.ts';
 import { readPositionId } from '../../wire/event-text.ts';
+import { callersWords, type Words } from '../older-names.ts';
 import { filterOf } from '../presence-filter.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
 import { type WatchOwner, WatchSink } from './watch-sink.ts';
@@ -25,6 +26,8 @@ interface Session {
 interface Watch {
   readonly groupId: string;
   readonly session: Session;
+  /** Those of the frame that opened it. */
+  readonly words: Words;
 }
 
 /** A watcher whose credentials are those of the socket at the time of each check. There is one for each watch, so it is small. */
@@ -78,16 +81,17 @@ export class SocketWatches {
     if (this.#watches.has(ref)) throw taken();
     if (this.#watches.size >= limits.SOCKET_WATCHES_MAX) throw tooMany();
     const { groupId, session } = await this.#open(writer, frame);
-    this.#watches.set(ref, { groupId, session });
+    this.#watches.set(ref, { groupId, session, words: callersWords({ body: frame, caller: writer }) });
     return () => session.start(new WatchSink(ref, this.#owner));
   }
 
-  /** @throws ServiceError `invalid_field` where there is no such watch */
-  close(watch: number): void {
+  /** Returns how its caller is sent an error. @throws ServiceError `invalid_field` where there is no such watch */
+  close(watch: number): Words {
     const known = this.#watches.get(watch);
     if (known === undefined) throw unknown();
     this.#watches.delete(watch);
     known.session.close();
+    return known.words;
   }
 
   closeAll(): void {
@@ -95,9 +99,11 @@ export class SocketWatches {
     this.#watches.clear();
   }
 
-  /** The watch has ended by itself. False where it was not open any more. */
-  forget(watch: number): boolean {
-    return this.#watches.delete(watch);
+  /** The watch has ended by itself. Returns how its caller is sent the error; null where it was not open any more. */
+  forget(watch: number): Words | null {
+    const words = this.#watches.get(watch)?.words ?? null;
+    this.#watches.delete(watch);
+    return words;
   }
 
   /** The watches of a group. */
