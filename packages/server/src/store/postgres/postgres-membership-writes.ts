@@ -111,7 +111,7 @@ const CHANGE = write(`
   SELECT w.id, w.position FROM ${listIn('$15')} WITH ORDINALITY AS w(id, position)
   WHERE ${isMember('w.id')} ORDER BY w.id COLLATE "C"`);
 
-/** Lists with so many users do not keep others waiting on a connection that they share. */
+/** Lists with so many users do not delay others on a connection that they share. */
 const USERS_TOGETHER = 100;
 
 type GroupFields = Pick<StoredGroupWrite, 'name' | 'status' | 'metadata'>;
