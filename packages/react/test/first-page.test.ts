@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, test } from 'node:test';
 import { fencesOf } from '../../server/test/docs/markdown.ts';
 import { skipsPages, visit } from '../../server/test/pages/chromium.ts';
+import { freePort } from '../../server/test/support/own-program.ts';
 import { installPackages } from '../../server/test/support/packed.ts';
 import { type TestServer, withServer } from '../../server/test/support/server.ts';
 
@@ -29,15 +29,6 @@ before(async () => {
 });
 
 after(() => rm(project, { recursive: true, force: true }));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, 'localhost');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Runs Vite with the files of the page, which name this server. */
 async function withPage(server: TestServer, port: number, use: () => Promise<void>): Promise<void> {
@@ -74,7 +65,7 @@ async function withPage(server: TestServer, port: number, use: () => Promise<voi
 test('the first page of docs/pages.md shows each of two users the face of the other until they close it', {
   skip: skipsPages,
 }, async () => {
-  const port = await freePort();
+  const port = await freePort('localhost');
   const origin = `http://localhost:${port}`;
   await withServer({ settings: { corsOrigins: origin } }, (server) =>
     withPage(server, port, () =>
