@@ -17,15 +17,23 @@ type Handle<Kind, Item, Result> = (
 export class Batcher<Kind, Item, Result> {
   readonly #handle: Handle<Kind, Item, Result>;
   readonly #batchMax: number;
+  readonly #callsMax: number;
   #waiting = new Map<Kind, Waiting<Item, Result>[]>();
+  /** The calls under way of each kind. */
+  readonly #calls = new Map<Kind, number>();
+  /** The items of kinds that have as many calls under way as they may. */
+  readonly #held = new Map<Kind, Waiting<Item, Result>[]>();
 
   /**
-   * @param batchMax a call with so many items is made at once, before the end of the tick. Choose a small number where the
-   *   server is to work during the rest of the tick.
+   * @param batchMax most items of a call. One with so many is made at once, before the end of the tick. Choose a small number where
+   *   the server is to work during the rest of the tick.
+   * @param callsMax most calls of a kind that are under way at once. Items that come then wait until one ends, and are a call
+   *   together: a busy server gets fewer and larger ones. Default: no limit.
    */
-  constructor(batchMax: number, handle: Handle<Kind, Item, Result>) {
+  constructor(batchMax: number, handle: Handle<Kind, Item, Result>, callsMax = Number.POSITIVE_INFINITY) {
     this.#handle = handle;
     this.#batchMax = batchMax;
+    this.#callsMax = callsMax;
   }
 
   /** Rejects with the error of its own result, or with that of the whole call. */
@@ -36,7 +44,7 @@ export class Batcher<Kind, Item, Result> {
       batch.push({ item, resolve, reject });
       if (batch.length === this.#batchMax) {
         this.#waiting.set(kind, []);
-        void this.#call(kind, batch);
+        this.#start(kind, batch);
       } else if (batch.length === 1) this.#waiting.set(kind, batch);
     });
   }
@@ -46,7 +54,30 @@ export class Batcher<Kind, Item, Result> {
     const kinds = this.#waiting;
     // A map that is cleared retains its old table, and with it the old items, until the next garbage collection.
     this.#waiting = new Map();
-    for (const [kind, batch] of kinds) if (batch.length > 0) void this.#call(kind, batch);
+    for (const [kind, batch] of kinds) if (batch.length > 0) this.#start(kind, batch);
+  }
+
+  #start(kind: Kind, batch: Waiting<Item, Result>[]): void {
+    const calls = this.#calls.get(kind) ?? 0;
+    if (calls >= this.#callsMax) {
+      const held = this.#held.get(kind);
+      if (held === undefined) this.#held.set(kind, batch);
+      else held.push(...batch);
+      return;
+    }
+    this.#calls.set(kind, calls + 1);
+    void this.#call(kind, batch).then(() => this.#ended(kind));
+  }
+
+  #ended(kind: Kind): void {
+    const calls = (this.#calls.get(kind) as number) - 1;
+    if (calls === 0) this.#calls.delete(kind);
+    else this.#calls.set(kind, calls);
+    const held = this.#held.get(kind);
+    if (held === undefined) return;
+    const batch = held.splice(0, this.#batchMax);
+    if (held.length === 0) this.#held.delete(kind);
+    this.#start(kind, batch);
   }
 
   async #call(kind: Kind, batch: readonly Waiting<Item, Result>[]): Promise<void> {

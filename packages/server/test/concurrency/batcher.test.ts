@@ -48,6 +48,39 @@ describe('a batcher', () => {
     assert.equal(calls.length, 1);
   });
 
+  test('a batcher with a limit of calls makes one of the items that came while another was under way', async () => {
+    const calls: number[][] = [];
+    const ends: (() => void)[] = [];
+    const handle = async (_kind: string, items: readonly number[]) => {
+      calls.push([...items]);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      if (items.includes(0)) throw new Error('no answer');
+      return items;
+    };
+    const batcher = new Batcher<string, number, number>(3, handle, 1);
+    const results = [batcher.add('a', 1)];
+    await nextIteration();
+    for (const item of [2, 3, 4, 0]) results.push(batcher.add('a', item));
+    results.push(batcher.add('b', 9));
+    const settled = Promise.allSettled(results);
+    await nextIteration();
+    assert.deepEqual(calls, [[1], [9]], 'the other kind waits for none');
+    while (ends.length > 0) {
+      ends.shift()?.();
+      await nextIteration();
+    }
+    assert.deepEqual(calls.slice(2), [[2, 3, 4], [0]]);
+    assert.deepEqual(
+      (await settled).map((each) => (each.status === 'fulfilled' ? each.value : each.reason.message)),
+      [1, 2, 3, 4, 'no answer', 9],
+    );
+    const last = batcher.add('a', 5);
+    await nextIteration();
+    assert.deepEqual(calls.at(-1), [5], 'the call that failed is under way no longer');
+    ends.shift()?.();
+    assert.equal(await last, 5);
+  });
+
   test('a batcher rejects the item whose result is an error alone, and all of a call that fails', async () => {
     const { batcher } = doubling();
     const settled = await Promise.allSettled([

@@ -165,12 +165,11 @@ export const recorded = (select: string, first: number) => `
     ${INSERT}
     SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, ARRAY[made.text] FROM (${select}) AS made(text) WHERE made.text <> '[]')`;
 
-/** The same of several parts: `select` gives an array of their texts, null where nothing changed. */
-export const recordedParts = (select: string, first: number) => `
+/** The same of several writes: `select` gives the origin and the parts of each, in their order. */
+export const recordedParts = (select: string) => `
   recorded AS (
     ${INSERT}
-    SELECT $1, $${first}::bigint, $${first + 1}::text, $${first + 2}::text, made.texts FROM (${select}) AS made(texts)
-    WHERE made.texts IS NOT NULL)`;
+    SELECT $1, made.at, made.actor, made.request_id, made.texts FROM (${select}) AS made(at, actor, request_id, texts))`;
 
 /** The parts in which changes are recorded, as an array of texts. */
 const partsOf = (changes: readonly Change[]): string =>
@@ -192,13 +191,13 @@ export const textOfChanges = (changes: readonly Change[]): string => storedParts
 export const parseChanges = (text: unknown): Change[] => (text === null ? [] : JSON.parse(text as string));
 
 /**
- * SQL of a JSON array: the changes of the resource with the ID $2, whose row was `before` and is `t` now. It is
+ * SQL of a JSON array: the changes of the resource with the ID `idSql`, whose row was `before` and is `t` now. It is
  * `resourceChanges` for a statement that records what it changes.
  */
-export function updateChanges(resource: 'user' | 'group', columns: readonly string[]): string {
+export function updateChanges(resource: 'user' | 'group', columns: readonly string[], idSql = '$2'): string {
   const differs = (column: string) => `before.${column} IS DISTINCT FROM t.${column}`;
   const named = columns.map((column) => `CASE WHEN ${differs(column)} THEN '"${column}"' END`).join(', ');
-  const id = `'","${resource}":' || to_json($2::text)::text`;
+  const id = `'","${resource}":' || to_json(${idSql}::text)::text`;
   return `'[' || concat_ws(',',
     CASE WHEN ${columns.map(differs).join(' OR ')} THEN
       '{"type":"${resource}.updated' || ${id} || ',"fields":[' || concat_ws(',', ${named}) || ']}' END,

@@ -14,7 +14,8 @@ import { changeMembersOf, replaceMembers } from './postgres-membership-writes.ts
 import {
   ALIVE,
   meetsPrecondition,
-  preconditionParameters,
+  preconditionFrom,
+  preconditionValues,
   putRow,
   rowUpdate,
   updateRow,
@@ -62,7 +63,7 @@ const UPDATE = rowUpdate({
   lock: 'FOR UPDATE',
   set: `name = coalesce($3::text, t.name), status = coalesce($4::text, t.status),
     metadata = coalesce($5::text, t.metadata), revision = $6`,
-  condition: `${meetsPrecondition(7)}
+  condition: `${meetsPrecondition(preconditionFrom(7))}
     AND (before.name <> $3::text OR before.status <> $4::text OR before.metadata <> $5::text)`,
   changes: updateChanges('group', ['name', 'metadata']),
   originFrom: 10,
@@ -85,7 +86,7 @@ function putGroupFields(
 ): Promise<PutGroupOutcome> {
   const row = [project, id, name ?? null, status ?? null, metadata ?? null, context.revision] as const;
   const origin = originOf(context);
-  const update = [UPDATE, [...row, ...preconditionParameters(context), ...origin]] as const;
+  const update = [UPDATE, [...row, ...preconditionValues(context), ...origin]] as const;
   const changes = resourceChanges('group', id, null, status ?? 'active', []);
   const call: Call = [INSERT, ...row, ...origin, textOfChanges(changes)];
   const creation = name === undefined ? ({ kind: 'nameRequired' } as const) : { call, changes };

@@ -8,7 +8,13 @@ import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, recorded } from './postgres-changes.ts';
 import { FOUND_THREAD, foundMessage, LOCK_THREAD } from './postgres-conversation-rows.ts';
-import { ALIVE, assertAlive, meetsPrecondition, preconditionParameters } from './postgres-row-writes.ts';
+import {
+  ALIVE,
+  assertAlive,
+  meetsPrecondition,
+  preconditionFrom,
+  preconditionValues,
+} from './postgres-row-writes.ts';
 
 /** A piece of a message takes appended texts until it is as large as this, in bytes. */
 const PIECE_BYTES = 2_048;
@@ -37,7 +43,7 @@ const APPEND = `
     WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
       AND coalesce(markdown_length = $7::bigint, markdown_length IS NOT NULL)
       AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
-      AND ${meetsPrecondition(9)}),
+      AND ${meetsPrecondition(preconditionFrom(9))}),
   advanced AS (
     UPDATE threads SET position = position + 1
     WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed)
@@ -77,7 +83,7 @@ export async function appendToMessage(
   context: ConditionalContext,
 ): Promise<AppendOutcome> {
   const bytes = Buffer.byteLength(escaped);
-  const conditions = [offset, context.revision, ...preconditionParameters(context)] as const;
+  const conditions = [offset, context.revision, ...preconditionValues(context)] as const;
   const text = [project, threadId, id, escaped, length, bytes] as const;
   const append = [APPEND, ...text, ...conditions, ...originOf(context)] as const;
   const requested = { threadId, id, bytes, length, offset };

@@ -27,13 +27,23 @@ export function assertAlive(alive: unknown): void {
   if (alive !== true) throw new ProjectGoneError();
 }
 
-/** An SQL condition: the row `before` meets the precondition, which is in three parameters from `first` on. */
-export const meetsPrecondition = (first: number) =>
-  `($${first}::text[] IS NULL OR before.revision = ANY($${first}::text[]))
-   AND ($${first + 1}::text[] IS NULL OR before.revision <> ALL($${first + 1}::text[])) AND $${first + 2}::boolean`;
+/** The expressions of a precondition: revisions, revisions, a boolean. */
+type PreconditionSql = readonly [ifMatch: string, ifNoneMatch: string, mayExist: string];
 
-/** The parameters of {@link meetsPrecondition}. */
-export function preconditionParameters({
+/** The expressions of a precondition that is in three parameters from `first` on. */
+export const preconditionFrom = (first: number): PreconditionSql => [
+  `$${first}`,
+  `$${first + 1}`,
+  `$${first + 2}`,
+];
+
+/** An SQL condition: the row `before` meets the precondition. */
+export const meetsPrecondition = ([ifMatch, ifNoneMatch, mayExist]: PreconditionSql) =>
+  `(${ifMatch}::text[] IS NULL OR before.revision = ANY(${ifMatch}::text[]))
+   AND (${ifNoneMatch}::text[] IS NULL OR before.revision <> ALL(${ifNoneMatch}::text[])) AND ${mayExist}::boolean`;
+
+/** The values of the expressions of {@link meetsPrecondition}. */
+export function preconditionValues({
   ifMatch,
   ifNoneMatch,
 }: Precondition): [string | null, string | null, boolean] {

@@ -12,7 +12,8 @@ import { byIdsSql, pageSql, toEndlessPage, toPage } from './postgres-pages.ts';
 import {
   ALIVE,
   meetsPrecondition,
-  preconditionParameters,
+  preconditionFrom,
+  preconditionValues,
   putRow,
   rowUpdate,
 } from './postgres-row-writes.ts';
@@ -95,7 +96,7 @@ const UPDATE = rowUpdate({
   // updates then deadlock.
   lock: 'FOR UPDATE',
   set: `${userAssignments('t', parameterOf)}, updated_at = greatest(t.updated_at, $9), revision = $10`,
-  condition: `${meetsPrecondition(11)} AND (${USER_FIELDS.map(
+  condition: `${meetsPrecondition(preconditionFrom(11))} AND (${USER_FIELDS.map(
     (field) => `before.${field} IS DISTINCT FROM ${valueAfter('before', parameterOf, field)}`,
   ).join(' OR ')})`,
   changes: updateChanges('user', NAMED_FIELDS),
@@ -127,7 +128,7 @@ export function userStore({ database }: PostgresEngine): UserStore {
       const row = [project, id, ...fields, context.now, context.revision] as const;
       const origin = originOf(context);
       const changes = resourceChanges('user', id, null, write.status ?? 'active', []);
-      const update = [UPDATE, [...row, ...preconditionParameters(context), ...origin]] as const;
+      const update = [UPDATE, [...row, ...preconditionValues(context), ...origin]] as const;
       const call: Call = [INSERT, ...row, anyCountSlot(), ...origin, textOfChanges(changes)];
       return database.operation(
         (attempt) => putRow<never>(attempt, update, { call, changes }, context),

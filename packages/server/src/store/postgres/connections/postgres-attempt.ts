@@ -2,7 +2,8 @@ import type { Semaphore } from '../../../concurrency/semaphore.ts';
 import type { HistogramSeries } from '../../../metrics/metric.ts';
 import type { ProjectKey } from '../../../values/project-key.ts';
 import type { Call, Row } from './postgres-connection.ts';
-import { isLockTimeout, isStatementTimeout } from './postgres-errors.ts';
+import { isLockTimeout } from './postgres-errors.ts';
+import type { CallsOf, MergedWrites } from './postgres-merged-writes.ts';
 import { type PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS, Transaction, type TransactionOptions } from './postgres-transaction.ts';
 
@@ -16,6 +17,8 @@ const LONG_WAIT_MS = 30_000;
 /** The parts that the writes of a store share. */
 interface WriteResources {
   readonly pool: PostgresPool;
+  /** The writes that are made by these calls. */
+  mergedBy<Item>(callsOf: CallsOf<Item>): MergedWrites<Item>;
   /** Limits the transactions with statements that run long. */
   readonly long: Semaphore;
   /** How long an operation waits for locks, in milliseconds since its beginning. */
@@ -32,6 +35,7 @@ export class Attempt {
   #isTransaction = false;
   #isWaiting = true;
   #isLong = false;
+  #wasMerged = false;
 
   constructor(resources: WriteResources, project: ProjectKey | null) {
     this.#resources = resources;
@@ -46,7 +50,7 @@ export class Attempt {
   /** One statement, committed when it resolves. @throws StoreUnavailableError, DatabaseError */
   async run(...call: Call): Promise<Row[]> {
     this.#isTransaction = false;
-    const [rows] = await this.#runShared([call]);
+    const [rows] = await this.#runShared(call, [call]);
     return rows as Row[];
   }
 
@@ -57,24 +61,26 @@ export class Attempt {
    */
   async runOnRow(lock: Call, call: Call): Promise<Row[]> {
     this.#isTransaction = false;
-    const answers = await this.#runShared([call], [lock, call]);
+    const answers = await this.#runShared(call, [lock, call]);
     return answers.at(-1) as Row[];
   }
 
-  /** Short statements that are one transaction, in one round trip. @throws StoreUnavailableError, DatabaseError */
-  async runTogether(...calls: readonly Call[]): Promise<Row[][]> {
-    this.#isTransaction = true;
-    return this.#isLong
-      ? this.transaction((transaction) => transaction.commit(calls))
-      : this.#runShared(calls);
+  /**
+   * A write that is one transaction with others of the project: the row that the first of the calls answers for it. Null where it is to
+   * be made alone: {@link MergedWrites.run}, or the operation is run again. @throws StoreUnavailableError
+   */
+  async merge<Item>(callsOf: CallsOf<Item>, project: ProjectKey, item: Item): Promise<Row | null> {
+    if (this.#wasMerged) return null;
+    this.#wasMerged = true;
+    return this.#resources.mergedBy(callsOf).run(project, item, this.until, this.#onConnection);
   }
 
-  /** On a connection that others share. Where a statement would wait for a lock, or one of several takes long, runs `alone` instead. */
-  async #runShared(calls: readonly Call[], alone = calls): Promise<Row[][]> {
+  /** On a connection that others share. A statement that would wait for a lock is run as `alone` instead. */
+  async #runShared(call: Call, alone: readonly Call[]): Promise<Row[][]> {
     try {
-      return await this.#resources.pool.run(this.#project, calls, this.until, this.#onConnection);
+      return await this.#resources.pool.run(this.#project, [call], this.until, this.#onConnection);
     } catch (error) {
-      if (!isLockTimeout(error) && !(calls.length > 1 && isStatementTimeout(error))) throw error;
+      if (!isLockTimeout(error)) throw error;
     }
     // Now that it waits for a lock, it does so where no other statement waits behind it.
     return this.#runAlone((transaction) => transaction.commit(alone));

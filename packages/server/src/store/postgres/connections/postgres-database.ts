@@ -7,6 +7,7 @@ import { type PoolUse, StoreTimings } from '../../store-timings.ts';
 import { Attempt } from './postgres-attempt.ts';
 import type { Call, Row } from './postgres-connection.ts';
 import { isLostRace, isStatementTimeout, toStoreFailure } from './postgres-errors.ts';
+import { type CallsOf, MergedWrites } from './postgres-merged-writes.ts';
 import { PostgresPool, SENT_BEFORE_MS } from './postgres-pool.ts';
 import { ANSWER_WITHIN_MS } from './postgres-transaction.ts';
 import type { PostgresSettings } from './postgres-url.ts';
@@ -51,6 +52,8 @@ export class PostgresDatabase {
   readonly #rows = new KeyedMutex(
     () => new StoreUnavailableError('too many writes of one row wait for each other'),
   );
+  /** Writes by the calls that make them. */
+  readonly #merged = new Map<CallsOf<never>, unknown>();
   #underWay = 0;
   #closing: Promise<void> | null = null;
   #onIdle: () => void = () => {};
@@ -130,7 +133,13 @@ export class PostgresDatabase {
     this.#underWay += 1;
     const { writes, writeWaits: waits } = this.#timings;
     const begun = performance.now();
-    const resources = { pool: this.#writes, long: this.#long, lockWaitMs: this.#lockWaitMs, waits };
+    const resources = {
+      pool: this.#writes,
+      mergedBy: this.#mergedBy,
+      long: this.#long,
+      lockWaitMs: this.#lockWaitMs,
+      waits,
+    };
     const attempt = new Attempt(resources, project ?? null);
     const tryIt = () => runUntilWon(run, attempt);
     let failure: unknown;
@@ -151,6 +160,12 @@ export class PostgresDatabase {
   changesRows(...call: Call): Promise<boolean> {
     return this.operation(async (attempt) => (await attempt.run(...call)).length > 0);
   }
+
+  readonly #mergedBy = <Item>(callsOf: CallsOf<Item>): MergedWrites<Item> => {
+    const writes = this.#merged.get(callsOf) ?? new MergedWrites<Item>(this.#writes, callsOf);
+    this.#merged.set(callsOf, writes);
+    return writes as MergedWrites<Item>;
+  };
 
   /** Lets the operations under way finish, but rejects those that wait to run long. Idempotent. */
   close(): Promise<void> {
