@@ -1,67 +1,23 @@
 /** The socket in the description of events: its frames are those that the server checks. */
 import {
-  CLIENT_MESSAGE_EVENTS,
-  CLIENT_THREAD_EVENTS,
   constant,
   integer,
   meaning,
   number,
   object,
-  PRESENCE_EVENTS,
   type Schema,
   SOCKET_CLOSES,
-  SOCKET_FRAMES,
   SOCKET_PROTOCOL,
-  type SocketOp,
   text,
 } from '@rollcall/protocol';
 import type { AnyOperation } from '../http/operation.ts';
 import { Failure } from '../http/schemas.ts';
+import { FRAMES } from '../http/socket/frames/all-frames.ts';
 import { type Channel, type EventOperation, inChannel, type Message } from './event-description.ts';
 import { documentedPath } from './paths.ts';
 import type { SchemaComponents } from './schema-components.ts';
 
 const ID = 'socket';
-
-interface DescribedFrame {
-  readonly summary: string;
-  readonly example: object;
-  /** What is sent after the answer, until the watch ends. */
-  readonly events?: Readonly<Record<string, Schema>>;
-}
-
-const [LOCATION, REGION] = [{ page: 'q3-report', paragraph: '12' }, { page: 'q3-report' }];
-
-const FRAMES: Readonly<Record<SocketOp, DescribedFrame>> = {
-  auth: {
-    summary: 'Log in, or renew the token: the first frame',
-    example: { op: 'auth', ref: 1, token: 'eyJhbGciOiJIUzUxMiJ9.…' },
-  },
-  watch: {
-    summary: "Watch the presence of one of the user's groups",
-    example: { op: 'watch', ref: 2, groupID: 'analysts', location: REGION, partial_match: true },
-    events: PRESENCE_EVENTS,
-  },
-  watch_threads: {
-    summary: "Watch the threads of one of the user's groups",
-    example: { op: 'watch_threads', ref: 3, groupID: 'analysts', resolved: false },
-    events: CLIENT_THREAD_EVENTS,
-  },
-  watch_messages: {
-    summary: 'Watch the messages of a thread',
-    example: { op: 'watch_messages', ref: 4, threadID: 'launch', limit: 20 },
-    events: CLIENT_MESSAGE_EVENTS,
-  },
-  present: {
-    summary: 'The user is at a location while the socket is open',
-    example: { op: 'present', ref: 5, groupID: 'analysts', location: LOCATION, exclusiveWithin: REGION },
-  },
-  absent: {
-    summary: 'This socket holds a location no longer',
-    example: { op: 'absent', ref: 6, groupID: 'analysts', location: LOCATION },
-  },
-  unwatch: { summary: 'End a watch', example: { op: 'unwatch', ref: 7, watch: 2 } },
-};
 
 /** Why the server closes a socket. */
 const CLOSES: Readonly<Record<keyof typeof SOCKET_CLOSES, string>> = {
@@ -142,8 +98,8 @@ export function describeSocket(defined: readonly AnyOperation[], schemas: Schema
   const to = (...keys: string[]) => inChannel(ID, keys);
   for (const [name, schema] of Object.entries(NOTICES))
     add(name, schema, { summary: String(schema['x-meaning']) });
-  for (const [op, { summary, example, events }] of Object.entries(FRAMES)) {
-    add(op, SOCKET_FRAMES[op as SocketOp], { summary, examples: [{ payload: example }] });
+  for (const { op, schema, summary, example, events } of FRAMES) {
+    add(op, schema, { summary, examples: [{ payload: { op, ...example } }] });
     operations[op] = { action: 'receive', summary, ...to(op), reply: to('done', 'rejected') };
     if (events === undefined) continue;
     const keys = Object.entries(events).map(([name, data]) =>

@@ -1,7 +1,8 @@
 /** The session of docs/socket.md, frame by frame. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SOCKET_CLOSES, SOCKET_FRAMES } from '@rollcall/protocol';
+import { SOCKET_CLOSES } from '@rollcall/protocol';
+import { FRAMES } from '../../src/http/socket/frames/all-frames.ts';
 import { Browser } from '../support/browser.ts';
 import { oneServer } from '../support/one-server.ts';
 import { SocketClient, withSockets } from '../support/socket-client.ts';
@@ -39,7 +40,7 @@ describe('docs/socket.md', () => {
       op.replaceAll('`', ''),
       fields.replaceAll('`', '').split(', ').sort(),
     ]);
-    const defined = Object.entries(SOCKET_FRAMES).map(([op, { properties, required }]) => [
+    const defined = FRAMES.map(({ op, schema: { properties, required } }) => [
       op,
       Object.keys(properties)
         .filter((name) => name !== 'op' && name !== 'ref')

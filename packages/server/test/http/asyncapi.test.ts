@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { SOCKET_CLOSES, SOCKET_FRAMES } from '@rollcall/protocol';
+import { SOCKET_CLOSES } from '@rollcall/protocol';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '../../src/api-description/build-document.ts';
 import type { EventDocument } from '../../src/api-description/build-event-document.ts';
 import type { Channel, EventOperation } from '../../src/api-description/event-description.ts';
 import { OPERATIONS } from '../../src/http/operations/all-operations.ts';
+import { FRAMES } from '../../src/http/socket/frames/all-frames.ts';
 import { Browser } from '../support/browser.ts';
 import { markdown } from '../support/conversation.ts';
 import { expectDone, expectOk } from '../support/expect.ts';
@@ -64,7 +65,7 @@ describe('/asyncapi.json', () => {
 
   test('/asyncapi.json has every frame of a client, and every code with which the server closes a socket', () => {
     const received = Object.keys(operations).filter((id) => operations[id]?.action === 'receive');
-    assert.deepEqual(received.sort(), Object.keys(SOCKET_FRAMES).sort());
+    assert.deepEqual(received.sort(), FRAMES.map(({ op }) => op).sort());
     for (const id of received) assert.deepEqual(messagesOf(id), [id]);
     for (const code of Object.values(SOCKET_CLOSES))
       assert.ok(channels.socket?.description.includes(`\n- ${code}: `), String(code));
@@ -111,7 +112,7 @@ describe('a socket and /asyncapi.json', () => {
     await withSockets(async (keep) => {
       const socket = await keep(SocketClient.open(project.url));
       // The frame that logs in is the first of them.
-      for (const op of Object.keys(SOCKET_FRAMES)) {
+      for (const { op } of FRAMES) {
         const [example] = channels.socket?.messages[op]?.examples ?? [];
         const frame: Record<string, unknown> = { ...example?.payload, ...(op === 'auth' && { token }) };
         const ref = Number(frame.ref);

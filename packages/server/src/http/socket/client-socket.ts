@@ -1,9 +1,12 @@
 import type { Socket } from 'node:net';
-import { SOCKET_CLOSES, type SocketFrame } from '@rollcall/protocol';
+import { SOCKET_CLOSES } from '@rollcall/protocol';
 import type { WebSocket } from 'ws';
+import type { ClientWriter } from '../../core/caller.ts';
 import { groupNotFound } from '../../core/errors.ts';
+import type { PresenceChange } from '../../core/presence-service.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
+import type { Services } from '../../services.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
@@ -11,12 +14,13 @@ import type { LoggedRequest } from '../logged-request.ts';
 import { callersWords, type Words } from '../older-names.ts';
 import { RateLimitError } from '../rate-limit.ts';
 import { DurableUpdates } from './durable-updates.ts';
+import type { AnyFrame, CheckedFrame, FrameSocket, RawFrame, Then } from './frame-definition.ts';
 import { FrameQueue } from './frame-queue.ts';
 import { FrameRate } from './frame-rate.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { Liveness } from './liveness.ts';
-import { changeOf, checkFrame, type RawFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
-import { type Login, logIn, type VerifiedLogin, verifyLogin } from './socket-login.ts';
+import { checkFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
+import { type Login, logIn, type VerifiedLogin } from './socket-login.ts';
 import type { SocketParts } from './socket-parts.ts';
 import { SocketWatches } from './socket-watches.ts';
 import type { WatchOwner } from './watch-sink.ts';
@@ -33,22 +37,19 @@ const GRACE_MS = 2_000;
 const BROKEN = 1006;
 const GOING_AWAY = 1001;
 
-/** What follows an answer. */
-type Then = (() => void) | undefined;
-
 /**
  * One socket. Its frames are handled one after the other, so that they take effect in their order. It reads no more frames while
  * answers or events wait for the network, so it holds little memory for a client that does not read.
  */
-export class ClientSocket implements Watcher, WatchOwner {
+export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
   readonly writer: FrameWriter;
+  readonly watches: SocketWatches;
   readonly #parts: SocketParts<ClientSocket>;
   readonly #ws: WebSocket;
   readonly #socket: Socket;
   readonly #logged: LoggedRequest;
   readonly #rate = new FrameRate(performance.now());
   readonly #liveness: Liveness;
-  readonly #watches: SocketWatches;
   /** Null until the first durable update: most pages have none. */
   #durable: DurableUpdates | null = null;
   readonly #queue: FrameQueue;
@@ -63,7 +64,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     this.#logged = logged;
     this.writer = new FrameWriter(socket, () => this.#onReady());
     this.#liveness = new Liveness(parts.services.settings.socketTimeoutSeconds);
-    this.#watches = new SocketWatches(parts.services, this);
+    this.watches = new SocketWatches(this);
     this.#queue = new FrameQueue(
       (frame) => this.#handle(frame),
       () => this.#ending === null && this.writer.lengthFor(null) <= WAITING_MAX_BYTES,
@@ -77,6 +78,18 @@ export class ClientSocket implements Watcher, WatchOwner {
       parts.services.log.debug({ err, ...logged }, 'a frame could not be read; its socket is closed'),
     );
     ws.on('close', (code) => this.#onClose(code));
+  }
+
+  get services(): Services {
+    return this.#parts.services;
+  }
+
+  get requestId(): string {
+    return this.#logged.reqId;
+  }
+
+  get login(): Login | null {
+    return this.#login;
   }
 
   get ending(): ServiceError | 'closed' | null {
@@ -110,7 +123,7 @@ export class ClientSocket implements Watcher, WatchOwner {
   /** The groups in which it acts, its token's among them. */
   get groupIds(): Set<string> {
     const { writer, connection } = this.#login as Login;
-    const groupIds = new Set([...this.#watches.groupIds, ...connection.groupIds]);
+    const groupIds = new Set([...this.watches.groupIds, ...connection.groupIds]);
     return writer.group === null ? groupIds : groupIds.add(writer.group);
   }
 
@@ -139,7 +152,7 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   /** A watch has ended by itself: see the close codes of the contract. */
   watchEnded(watch: number, error: ServiceError): void {
-    const words = this.#watches.forget(watch);
+    const words = this.watches.forget(watch);
     if (words === null || this.#ending !== null) return;
     const isGroup = error.code === 'group_not_found';
     const isOnlyGroup = isGroup && this.#login?.writer.group !== null;
@@ -172,6 +185,26 @@ export class ClientSocket implements Watcher, WatchOwner {
     this.#ws.close(code, reason);
   }
 
+  /** Answers `auth`. */
+  async logIn(connectionID: string | undefined, verified: VerifiedLogin): Promise<Then> {
+    const before = this.#login;
+    const login = await logIn(this.#parts, connectionID, verified, before);
+    if (before !== null) return () => this.#renewed(login);
+    if (this.#ending !== null) {
+      login.permit.release();
+      await login.connection.close(0);
+      return undefined;
+    }
+    this.#login = login;
+    this.#parts.loggedIn(this);
+    return () => this.#announceEnd(login);
+  }
+
+  putDurable(writer: ClientWriter, change: PresenceChange): Promise<void> {
+    this.#durable ??= new DurableUpdates(this.services);
+    return this.#durable.put(writer, change);
+  }
+
   #onMessage(data: Buffer, isBinary: boolean): void {
     if (this.#ending !== null || !this.#count()) return;
     if (isBinary) {
@@ -196,7 +229,7 @@ export class ClientSocket implements Watcher, WatchOwner {
 
   #onReady(): void {
     if (this.#ending !== null) return;
-    this.#watches.resume();
+    this.watches.resume();
     this.#queue.run();
   }
 
@@ -208,66 +241,28 @@ export class ClientSocket implements Watcher, WatchOwner {
       const login = this.#login;
       if (login === null) requireAuth(raw);
       else this.#parts.countFrame(login.writer);
-      const frame = checkFrame(raw, login?.writer.group ?? null);
-      if (login !== null && frame.op === 'present' && frame.durable === true) {
-        this.#answerLater(frame, login);
-        return null;
-      }
-      return this.#run(frame, login);
+      const definition = checkFrame(raw, login?.writer.group ?? null);
+      const frame = raw as CheckedFrame;
+      const handled = this.#run(definition, frame);
+      return definition.isAnsweredLater?.(frame) === true ? null : handled;
     } catch (error) {
       this.#fail(raw, error);
       return null;
     }
   }
 
-  /** A durable update may wait for a second, and the next frames do not. */
-  #answerLater(frame: SocketFrame<'present'>, login: Login): void {
-    const { services } = this.#parts;
-    this.#durable ??= new DurableUpdates(services);
-    const durable = this.#durable;
-    const stored = Promise.resolve(services.authenticator.authenticateClient(this.credentials)).then(() =>
-      durable.put(login.writer, changeOf(frame, login.writer.group)),
-    );
-    stored.then(() => this.#answer(frame.ref, undefined)).catch((error) => this.#fail(frame as never, error));
-  }
-
   /** Never rejects. */
-  async #run(frame: SocketFrame, login: Login | null): Promise<void> {
-    let caller = login?.writer;
+  async #run(definition: AnyFrame, frame: CheckedFrame): Promise<void> {
+    let caller = this.#login?.writer;
     try {
-      let then: Then;
-      if (frame.op === 'auth') {
-        const verified = await verifyLogin(this.#parts.services, frame, this.#logged.reqId);
-        caller = verified.writer;
-        then = await this.#logIn(frame, verified);
-      } else {
-        // Most tokens were verified less than a second ago: no promise more than needed.
-        const verified = this.#parts.services.authenticator.authenticateClient(this.credentials);
-        if (verified instanceof Promise) await verified;
-        const { writer, connection } = login as Login;
-        if (frame.op === 'present') await connection.present(writer, changeOf(frame, writer.group));
-        else if (frame.op === 'absent') await connection.absent(writer, changeOf(frame, writer.group));
-        else if (frame.op === 'unwatch') this.#watches.close(frame.watch);
-        else then = await this.#watches.open(writer, frame);
-      }
-      this.#answer(frame.ref, then);
+      // Most tokens were verified less than a second ago: no promise more than needed.
+      const authorized = definition.authorize(frame, this);
+      const right = authorized instanceof Promise ? await authorized : authorized;
+      caller = right.writer;
+      this.#answer(frame.ref, (await definition.handle(frame, right, this)) as Then);
     } catch (error) {
-      this.#fail(frame as unknown as RawFrame, error, caller);
+      this.#fail(frame, error, caller);
     }
-  }
-
-  async #logIn(frame: SocketFrame<'auth'>, verified: VerifiedLogin): Promise<Then> {
-    const before = this.#login;
-    const login = await logIn(this.#parts, frame, verified, before);
-    if (before !== null) return () => this.#renewed(login);
-    if (this.#ending !== null) {
-      login.permit.release();
-      await login.connection.close(0);
-      return undefined;
-    }
-    this.#login = login;
-    this.#parts.loggedIn(this);
-    return () => this.#announceEnd(login);
   }
 
   /** What the new token does not open ends. */
@@ -315,8 +310,8 @@ export class ClientSocket implements Watcher, WatchOwner {
   #leaveGroup(groupId: string, error: ServiceError): void {
     const { connection } = this.#login as Login;
     connection.leave(groupId).catch((err) => this.#notReleased(err));
-    for (const watch of this.#watches.of(groupId)) {
-      this.#sendEnded(watch, this.#watches.close(watch)(error));
+    for (const watch of this.watches.of(groupId)) {
+      this.#sendEnded(watch, this.watches.close(watch)(error));
     }
   }
 
@@ -325,7 +320,7 @@ export class ClientSocket implements Watcher, WatchOwner {
     if (this.#ending !== null) return;
     this.#ending = 'closed';
     this.#queue.clear();
-    this.#watches.closeAll();
+    this.watches.closeAll();
     this.#durable?.close();
     this.#parts.closed(this);
     const login = this.#login;

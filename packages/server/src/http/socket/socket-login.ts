@@ -1,4 +1,4 @@
-import { type SocketFrame, ValidationErrors } from '@rollcall/protocol';
+import { ValidationErrors } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import type { WriterOf } from '../../core/caller.ts';
 import type { PresenceConnection } from '../../core/presence-connection.ts';
@@ -26,10 +26,10 @@ export interface Login extends VerifiedLogin {
   readonly isNamed: boolean;
 }
 
-/** Verifies the token of a frame. @throws ServiceError (a rejection) as for an HTTP request with it */
+/** Verifies a token. @throws ServiceError (a rejection) as for an HTTP request with it */
 export async function verifyLogin(
   { authenticator, clock }: Pick<Services, 'authenticator' | 'clock'>,
-  { token }: SocketFrame<'auth'>,
+  token: string,
   requestId: string,
 ): Promise<VerifiedLogin> {
   const header = `Bearer ${token}`;
@@ -46,7 +46,7 @@ export async function verifyLogin(
  */
 export async function logIn(
   { services, countFrame }: Pick<SocketParts<never>, 'services' | 'countFrame'>,
-  { connectionID }: SocketFrame<'auth'>,
+  connectionID: string | undefined,
   verified: VerifiedLogin,
   before: Login | null,
 ): Promise<Login> {

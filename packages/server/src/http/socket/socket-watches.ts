@@ -1,16 +1,11 @@
-import { limits, type SocketFrame, ValidationErrors } from '@rollcall/protocol';
+import { limits, ValidationErrors } from '@rollcall/protocol';
 import type { AuthenticatedClient } from '../../auth/client-claims.ts';
 import type { WriterOf } from '../../core/caller.ts';
 import { ServiceError } from '../../core/service-error.ts';
 import { validationError } from '../../core/validation-error.ts';
-import type { StreamRequest, WatchRequest } from '../../realtime/sessions/stream-request.ts';
+import type { WatchRequest } from '../../realtime/sessions/stream-request.ts';
 import type { StreamSink } from '../../realtime/sessions/stream-sink.ts';
-import type { Services } from '../../services.ts';
-import { readEventId } from '../../wire/conversation-events.ts';
-import { readPositionId } from '../../wire/event-text.ts';
 import { callersWords, type Words } from '../older-names.ts';
-import { filterOf } from '../presence-filter.ts';
-import { threadFilter, threadListName } from '../thread-filter.ts';
 import { type WatchOwner, WatchSink } from './watch-sink.ts';
 
 type Writer = WriterOf<AuthenticatedClient>;
@@ -21,6 +16,13 @@ interface Session {
   /** Continues where the network stopped taking bytes. */
   resume(): void;
   close(): void;
+}
+
+/** How the stream of a watch is opened, in this order. */
+interface Opening {
+  /** Returns the ID of the group that is watched. @throws ServiceError (a rejection) where the user may not watch it */
+  enter(): Promise<string>;
+  start(watching: WatchRequest): Promise<Session>;
 }
 
 interface Watch {
@@ -55,12 +57,10 @@ class SocketWatchRequest implements WatchRequest {
 
 /** The watches of one socket: streams like those of HTTP, whose events go to the socket. */
 export class SocketWatches {
-  readonly #services: Services;
   readonly #owner: WatchOwner;
   readonly #watches = new Map<number, Watch>();
 
-  constructor(services: Services, owner: WatchOwner) {
-    this.#services = services;
+  constructor(owner: WatchOwner) {
     this.#owner = owner;
   }
 
@@ -75,12 +75,14 @@ export class SocketWatches {
    */
   async open(
     writer: Writer,
-    frame: SocketFrame<'watch' | 'watch_messages' | 'watch_threads'>,
+    frame: { readonly ref: number },
+    { enter, start }: Opening,
   ): Promise<() => void> {
     const { ref } = frame;
     if (this.#watches.has(ref)) throw taken();
     if (this.#watches.size >= limits.SOCKET_WATCHES_MAX) throw tooMany();
-    const { groupId, session } = await this.#open(writer, frame);
+    const groupId = await enter();
+    const session = await start(new SocketWatchRequest(this.#owner, writer, groupId));
     this.#watches.set(ref, { groupId, session, words: callersWords({ body: frame, caller: writer }) });
     return () => session.start(new WatchSink(ref, this.#owner));
   }
@@ -114,44 +116,6 @@ export class SocketWatches {
   /** The network takes more: readers who lag continue. */
   resume(): void {
     for (const { session } of this.#watches.values()) session.resume();
-  }
-
-  async #open(
-    writer: Writer,
-    frame: SocketFrame<'watch' | 'watch_messages' | 'watch_threads'>,
-  ): Promise<{ groupId: string; session: Session }> {
-    const { clients, conversation, streams, conversationStreams } = this.#services;
-    const { after } = frame;
-    switch (frame.op) {
-      case 'watch': {
-        const groupId = await clients.enter(writer, frame.groupID ?? null);
-        const request: StreamRequest = this.#request(writer, groupId, { filter: filterOf(frame) });
-        return { groupId, session: await streams.open(request, readPositionId(after)) };
-      }
-      case 'watch_threads': {
-        const groupId = await conversation.enterGroup(writer, frame.groupID ?? null);
-        const { groupID: _, ...query } = frame;
-        const name = threadListName(query, groupId) ?? [];
-        const filter = threadFilter(query, groupId);
-        const list = [writer.project, ...name];
-        const request = this.#request(writer, groupId, {});
-        const from = readEventId(after);
-        return { groupId, session: await conversationStreams.openThreads(request, filter, list, from) };
-      }
-      case 'watch_messages': {
-        const { groupId } = await conversation.findThread(writer, frame.threadID);
-        const request = this.#request(writer, groupId, { snapshotLimit: frame.limit });
-        const from = readEventId(after);
-        return {
-          groupId,
-          session: await conversationStreams.openMessages(request, frame.threadID, from),
-        };
-      }
-    }
-  }
-
-  #request<Own extends object>(caller: Writer, groupId: string, own: Own): WatchRequest & Own {
-    return Object.assign(new SocketWatchRequest(this.#owner, caller, groupId), own);
   }
 }
 

@@ -1,0 +1,56 @@
+/** Frames that say where the user is. */
+import { Flag, Location, maybe, meaning, PresenceData, type ValidationErrors } from '@rollcall/protocol';
+import { inspectPresence } from '../../../core/presence-rules.ts';
+import type { PresenceChange } from '../../../core/presence-service.ts';
+import { defineFrame, type RawFrame } from '../frame-definition.ts';
+import { groupID, LOCATION, REGION, verifiedLogin } from './frame-parts.ts';
+
+const location = meaning(Location, 'Where the user is.');
+
+const present = defineFrame('present', {
+  summary: 'The user is at a location while the socket is open',
+  example: { ref: 5, groupID: 'analysts', location: LOCATION, exclusiveWithin: REGION },
+  fields: {
+    groupID,
+    location,
+    exclusiveWithin: meaning(
+      maybe(Location),
+      'A region: the user is at one location in it only, and `location` has every pair of it.',
+    ),
+    durable: meaning(maybe(Flag), 'Stored with its time until it is replaced.'),
+    data: meaning(
+      maybe(PresenceData),
+      'What others see beside the location. Absent: unchanged. `null` clears it.',
+    ),
+  },
+  rule: inspect,
+  // A durable update may wait for a second.
+  isAnsweredLater: ({ durable }) => durable === true,
+  authorize: verifiedLogin,
+  handle(frame, { writer, connection }, socket) {
+    const change = changeOf(frame, writer.group);
+    return frame.durable === true ? socket.putDurable(writer, change) : connection.present(writer, change);
+  },
+});
+
+const absent = defineFrame('absent', {
+  summary: 'This socket holds a location no longer',
+  example: { ref: 6, groupID: 'analysts', location: LOCATION },
+  fields: { groupID, location },
+  rule: inspect,
+  authorize: verifiedLogin,
+  handle: (frame, { writer, connection }) => connection.absent(writer, changeOf(frame, writer.group)),
+});
+
+function inspect(frame: RawFrame, errors: ValidationErrors, group: string | null): void {
+  const { groupID = group ?? undefined } = frame;
+  inspectPresence(frame, errors, groupID);
+}
+
+/** The update of a frame. A checked frame names its group where the token names none. */
+const changeOf = <Frame extends Omit<PresenceChange, 'groupID'> & { readonly groupID?: string }>(
+  frame: Frame,
+  group: string | null,
+): PresenceChange => ({ ...frame, groupID: frame.groupID ?? (group as string) });
+
+export const presenceFrames = [present, absent];
