@@ -29,7 +29,7 @@ const MANY = 2_000;
 const STEPS_MAX = 5;
 
 /** An SQL condition: the rows of the member. */
-export const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
+const OF_MEMBER = 'project_id = $1 AND group_id = $2 AND user_id = $3';
 
 /** Locks what is counted of the member until the commit, and with it their durable presence. */
 export const LOCK_USAGE = `
