@@ -5,17 +5,20 @@ import type { Row } from './connections/postgres-connection.ts';
 import type { ListPosition } from './postgres-conversation-lists.ts';
 import { rowOf } from './postgres-lists.ts';
 
+const threadNo = (id: string) => `SELECT thread_no FROM thread_ids WHERE project_id = $1 AND id = ${id}`;
+
 /** The number of the thread with the ID $2, also where its group was deleted. */
-export const THREAD_NO = 'SELECT thread_no FROM thread_ids WHERE project_id = $1 AND id = $2';
+export const THREAD_NO = threadNo('$2');
 
 const OF_CONVERSATION = 'r.group_id = t.group_id AND r.conversation_no = t.conversation_no';
 
 /** A FROM item without which the thread `t` is not there: its group, unless that was deleted. */
 export const GROUP_OF_THREAD = rowOf('conversations', 'c', 'r.conversation_no', OF_CONVERSATION);
 
-/** A FROM clause for the thread `t`. */
-export const FOUND_THREAD = `
-  FROM (${THREAD_NO} OFFSET 0) AS named ${rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no')} ${GROUP_OF_THREAD}`;
+/** A FROM clause for the thread `t` with the ID. */
+export const foundThread = (id: string) => `
+  FROM (${threadNo(id)} OFFSET 0) AS named ${rowOf('threads', 't', 'r.*', 'r.thread_no = named.thread_no')} ${GROUP_OF_THREAD}`;
+export const FOUND_THREAD = foundThread('$2');
 
 /** A FROM clause for the message `m` of a thread. */
 export const foundMessage = (threadNo: string, id: string, lock: 'OFFSET 0' | 'FOR UPDATE' = 'OFFSET 0') => `

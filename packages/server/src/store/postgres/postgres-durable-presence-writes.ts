@@ -12,7 +12,7 @@ import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, recordCalls, recordedParts, textOfChanges } from './postgres-changes.ts';
 import { endOldest, LOCK_USAGE, usageOf } from './postgres-durable-bounds.ts';
 import { eligibilityCall, toEligibility } from './postgres-eligibility.ts';
-import { listed, listIn } from './postgres-lists.ts';
+import { listed, rowsIn } from './postgres-lists.ts';
 import { locationKey, pairKeys } from './postgres-location-keys.ts';
 import { ALIVE, assertAlive } from './postgres-row-writes.ts';
 import { arraysOf, bytesArray } from './postgres-text.ts';
@@ -50,7 +50,7 @@ const PUT = `
     SELECT group_id, user_id, region_hash::bytea AS region_hash, region, location_hash::bytea AS location_hash, location,
       pairs::bytea[] AS pairs, locations_max::integer AS locations_max, bytes_max::integer AS bytes_max, at::bigint AS at,
       actor, request_id, change, number
-    FROM ${listIn(...COLUMNS.map((_, index) => `$${index + 2}`))} WITH ORDINALITY AS each(${COLUMNS.join(', ')}, number)),
+    FROM ${rowsIn(COLUMNS)}),
   found AS MATERIALIZED (
     SELECT w.*, usage.locations, usage.bytes, usage.latest_at, before.location AS location_before,
       coalesce(usage.latest_at, (

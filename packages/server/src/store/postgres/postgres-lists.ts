@@ -14,6 +14,13 @@ export const listIn = (...parameters: readonly string[]) =>
   `unnest(${parameters.map((parameter) => `(SELECT ${parameter}::text[])`).join(', ')})`;
 
 /**
+ * A FROM item: rows with these columns, each a parameter from $2 on, all of them texts, and with their number, from 1 on. The
+ * parameters are those of `arraysOf`.
+ */
+export const rowsIn = (columns: readonly string[]) =>
+  `${listIn(...columns.map((_, index) => `$${index + 2}`))} WITH ORDINALITY AS each(${columns.join(', ')}, number)`;
+
+/**
  * A FROM item that joins a list with the row of `table` that each entry names: `condition` compares all columns of a key.
  * The row is `alias`, with these columns.
  */

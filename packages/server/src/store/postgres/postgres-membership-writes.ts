@@ -16,7 +16,7 @@ import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
 import { originOf, parseChanges, recordedParts, textOfChanges, updateChanges } from './postgres-changes.ts';
-import { listed, listIn } from './postgres-lists.ts';
+import { listed, listIn, rowsIn } from './postgres-lists.ts';
 import { PAIRS_AT_ONCE, removePresence } from './postgres-member-lists.ts';
 import {
   ALIVE,
@@ -65,7 +65,7 @@ const memberChanges = (type: ChangeTypeOf<'members'>, list: string, order: numbe
  */
 const write = (leaving: string) => `
   WITH writes AS MATERIALIZED (
-    SELECT w.* FROM ${listIn(...COLUMNS.map((_, index) => `$${index + 2}`))} WITH ORDINALITY AS w(${COLUMNS.join(', ')}, number)),
+    SELECT each.* FROM ${rowsIn(COLUMNS)}),
   before AS MATERIALIZED (
     SELECT w.*, locked.revision AS revision_before, locked.name AS name_before, locked.status AS status_before,
       locked.metadata AS metadata_before, locked.revision = w.revision AS is_made

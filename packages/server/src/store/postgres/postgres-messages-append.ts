@@ -2,79 +2,96 @@ import { limits, type Status } from '@rollcall/protocol';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { AppendOutcome, MessageAppend } from '../ports/messages.ts';
 import { preconditionFailure } from '../precondition.ts';
+import type { Column } from '../transfer-records.ts';
 import type { ConditionalContext } from '../write-context.ts';
-import type { Row } from './connections/postgres-connection.ts';
+import type { Call, Row } from './connections/postgres-connection.ts';
 import type { Attempt } from './connections/postgres-database.ts';
 import { LostRaceError } from './connections/postgres-errors.ts';
-import { originOf, recorded } from './postgres-changes.ts';
-import { FOUND_THREAD, foundMessage, LOCK_THREAD } from './postgres-conversation-rows.ts';
-import {
-  ALIVE,
-  assertAlive,
-  meetsPrecondition,
-  preconditionFrom,
-  preconditionValues,
-} from './postgres-row-writes.ts';
+import { originOf, recordedParts } from './postgres-changes.ts';
+import { foundMessage, foundThread, LOCK_THREAD } from './postgres-conversation-rows.ts';
+import { listed, rowsIn } from './postgres-lists.ts';
+import { ALIVE, assertAlive, meetsPrecondition, preconditionValues } from './postgres-row-writes.ts';
+import { arraysOf } from './postgres-text.ts';
 
 /** A piece of a message takes appended texts until it is as large as this, in bytes. */
 const PIECE_BYTES = 2_048;
 
+/** The columns of an append, each a parameter from $2 on. */
+const COLUMNS = [
+  ...['thread_id', 'message_id', 'text', 'length', 'bytes', 'markdown_length', 'revision'],
+  ...['if_match', 'if_none_match', 'may_exist', 'at', 'actor', 'request_id'],
+] as const;
+
 /**
- * Appends the text $4 of $5 code points and $6 bytes to the message $3, where it has the length $7, if that is not null, and all
+ * Appends texts to messages of different threads, each of `length` code points and so many bytes, where the message has the length
+ * `markdown_length`, if that is not null, and all
  * conditions hold. What is written does not grow with the content: a piece, and the row of the message. Every write of a message
  * advances the position of its thread. So where that is what it was when this statement began, the message is also what it was,
  * and otherwise nothing is written. A deleted thread has another conversation. The conversation is locked, so that the group is not deleted meanwhile.
- * (Whether the project is there, the group, its status, the message before, the length afterwards.)
+ * (For each append: whether the project is there, the group, its status, the message before, the length afterwards.)
  */
 const APPEND = `
-  WITH thread AS MATERIALIZED (
-    SELECT t.thread_no, t.conversation_no, t.group_id, t.position,
-      (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status
-    ${FOUND_THREAD}),
+  WITH appends AS MATERIALIZED (
+    SELECT thread_id, message_id, text, length::integer AS length, bytes::integer AS bytes, markdown_length::bigint AS markdown_length,
+      revision, if_match, if_none_match, may_exist, at::bigint AS at, actor, request_id, number
+    FROM ${rowsIn(COLUMNS)}),
   found AS MATERIALIZED (
-    SELECT m.created_at, m.seq, m.markdown_length, m.content_bytes, m.deleted, m.revision, m.position
-    ${foundMessage('(SELECT thread_no FROM thread)', '$3')}),
+    SELECT w.number, thread.*, message.* FROM appends w
+      LEFT JOIN LATERAL (
+        SELECT t.thread_no, t.conversation_no, t.group_id, t.position AS thread_position,
+          (SELECT g.status FROM groups g WHERE g.project_id = $1 AND g.id = t.group_id) AS status
+        ${foundThread('w.thread_id')}) AS thread ON TRUE
+      LEFT JOIN LATERAL (
+        SELECT m.created_at, m.seq, m.markdown_length, m.content_bytes, m.deleted, m.revision, m.position
+        ${foundMessage('thread.thread_no', 'w.message_id')}) AS message ON TRUE),
   allowed AS MATERIALIZED (
-    SELECT thread.thread_no, thread.conversation_no, thread.position AS thread_position, before.created_at, before.seq, before.position
-    FROM thread CROSS JOIN found AS before
+    SELECT before.number, before.thread_no, before.conversation_no, before.group_id, before.thread_position, before.created_at,
+      before.seq, before.position, w.thread_id, w.message_id, w.text, w.length, w.bytes, w.revision, w.at, w.actor, w.request_id
+    FROM (SELECT * FROM found WHERE revision IS NOT NULL ORDER BY thread_no) AS before
+      JOIN appends w ON w.number = before.number
       CROSS JOIN LATERAL (
-        SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND r.group_id = thread.group_id
-          AND r.conversation_no = thread.conversation_no FOR KEY SHARE) AS c
-    WHERE thread.status = 'active' AND ${ALIVE} AND NOT deleted
-      AND coalesce(markdown_length = $7::bigint, markdown_length IS NOT NULL)
-      AND content_bytes + $6::integer <= ${limits.CONTENT_MAX_BYTES}
-      AND ${meetsPrecondition(preconditionFrom(9))}),
+        SELECT 1 FROM conversations AS r WHERE r.project_id = $1 AND r.group_id = before.group_id
+          AND r.conversation_no = before.conversation_no FOR KEY SHARE) AS c
+    WHERE before.status = 'active' AND ${ALIVE} AND NOT before.deleted
+      AND coalesce(before.markdown_length = w.markdown_length, before.markdown_length IS NOT NULL)
+      AND before.content_bytes + w.bytes <= ${limits.CONTENT_MAX_BYTES}
+      AND ${meetsPrecondition(['w.if_match', 'w.if_none_match', 'w.may_exist'])}),
   advanced AS (
-    UPDATE threads SET position = position + 1
-    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM allowed)
-      AND conversation_no = (SELECT conversation_no FROM allowed) AND position = (SELECT thread_position FROM allowed)
-    RETURNING thread_no, position),
+    UPDATE threads t SET position = t.position + 1 FROM ${listed('allowed.*', 'allowed', 'w')}
+    WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no AND t.conversation_no = w.conversation_no
+      AND t.position = w.thread_position
+    RETURNING w.*, t.position AS next_position),
   moved AS (
-    UPDATE message_positions SET position = (SELECT position FROM advanced)
-    WHERE project_id = $1 AND thread_no = (SELECT thread_no FROM advanced) AND position = (SELECT position FROM allowed)),
+    UPDATE message_positions t SET position = w.next_position FROM advanced AS w
+    WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no AND t.position = w.position),
   appended AS (
-    UPDATE messages m SET
-      markdown_length = m.markdown_length + $5::integer, content_bytes = m.content_bytes + $6::integer,
-      piece_count = m.piece_count + CASE WHEN $5::integer > 0 AND (m.piece_count = 0 OR m.piece_bytes >= ${PIECE_BYTES}) THEN 1 ELSE 0 END,
-      piece_bytes = CASE WHEN $5::integer > 0 AND m.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE m.piece_bytes END + $6::integer,
-      revision = $8, position = (SELECT position FROM advanced)
-    WHERE m.project_id = $1 AND m.thread_no = (SELECT thread_no FROM advanced)
-      AND m.created_at = (SELECT created_at FROM allowed) AND m.seq = (SELECT seq FROM allowed)
-    RETURNING m.thread_no, m.seq, m.piece_count, m.markdown_length),
-  piece AS (
+    UPDATE messages t SET
+      markdown_length = t.markdown_length + w.length, content_bytes = t.content_bytes + w.bytes,
+      piece_count = t.piece_count + CASE WHEN w.length > 0 AND (t.piece_count = 0 OR t.piece_bytes >= ${PIECE_BYTES}) THEN 1 ELSE 0 END,
+      piece_bytes = CASE WHEN w.length > 0 AND t.piece_bytes >= ${PIECE_BYTES} THEN 0 ELSE t.piece_bytes END + w.bytes,
+      revision = w.revision, position = w.next_position
+    FROM advanced AS w
+    WHERE t.project_id = w.project_id AND t.thread_no = w.thread_no AND t.created_at = w.created_at AND t.seq = w.seq
+    RETURNING w.*, t.piece_count, t.markdown_length),
+  pieces AS (
     INSERT INTO message_pieces (project_id, thread_no, seq, piece_no, text)
-    SELECT $1, thread_no, seq, piece_count, $4 FROM appended WHERE $5::integer > 0
+    SELECT $1, thread_no, seq, piece_count, text FROM appended WHERE length > 0
     ON CONFLICT (project_id, thread_no, seq, piece_no) DO UPDATE SET text = message_pieces.text || excluded.text),
-  ${recorded(
-    `SELECT '[{"type":"message.appended","group":' || to_json(thread.group_id)::text || ',"thread":' || to_json($2::text)::text
-      || ',"message":' || to_json($3::text)::text || '}]' FROM thread CROSS JOIN appended WHERE $5::integer > 0`,
-    12,
-  )}
-  SELECT ${ALIVE}, thread.group_id, thread.status, found.markdown_length, found.content_bytes, found.deleted,
-    found.revision, (SELECT markdown_length FROM appended)
-  FROM (SELECT 1) AS one LEFT JOIN thread ON TRUE LEFT JOIN found ON TRUE`;
+  ${recordedParts(`
+    SELECT at, actor, request_id, ARRAY['[{"type":"message.appended","group":' || to_json(group_id)::text
+      || ',"thread":' || to_json(thread_id)::text || ',"message":' || to_json(message_id)::text || '}]']
+    FROM appended WHERE length > 0 ORDER BY number`)}
+  SELECT ${ALIVE}, w.group_id, w.status, w.markdown_length, w.content_bytes, w.deleted, w.revision,
+    (SELECT appended.markdown_length FROM appended WHERE appended.number = w.number)
+  FROM found w ORDER BY w.number`;
 
-/** One statement. Where another write of the thread was faster, the thread is locked first: one round trip too. */
+/** A text of so many bytes does not delay other appends of its transaction. */
+const BYTES_MERGED = 4_096;
+
+/**
+ * One statement, for other appends too. Where another write of the thread was faster, the thread is locked first: one round trip
+ * as well.
+ */
 export async function appendToMessage(
   attempt: Attempt,
   project: ProjectKey,
@@ -83,34 +100,44 @@ export async function appendToMessage(
   context: ConditionalContext,
 ): Promise<AppendOutcome> {
   const bytes = Buffer.byteLength(escaped);
-  const conditions = [offset, context.revision, ...preconditionValues(context)] as const;
-  const text = [project, threadId, id, escaped, length, bytes] as const;
-  const append = [APPEND, ...text, ...conditions, ...originOf(context)] as const;
-  const requested = { threadId, id, bytes, length, offset };
-  const [row] = await attempt.run(...append);
-  const outcome = toOutcome(row as Row, requested, context);
+  const append: Append = { threadId, id, escaped, bytes, length, offset, context };
+  const row = bytes <= BYTES_MERGED ? await attempt.merge(appendCalls, project, append) : null;
+  const outcome = row === null ? null : toOutcome(row, append);
   if (outcome !== null) return outcome;
   return attempt.transaction(async (transaction) => {
-    const [, [again] = []] = await transaction.commit([[LOCK_THREAD, project, threadId], append]);
-    const second = toOutcome(again as Row, requested, context);
+    const calls: Call[] = [[LOCK_THREAD, project, threadId], ...appendCalls(project, [append])];
+    const [, [again]] = (await transaction.commit(calls)) as [Row[], [Row]];
+    const second = toOutcome(again, append);
     if (second === null) throw new LostRaceError('the thread was created, or its group deleted, meanwhile');
     return second;
   });
 }
 
+const appendCalls = (project: ProjectKey, appends: readonly Append[]): Call[] => [
+  [APPEND, project, ...arraysOf(appends.map(columnsOf))],
+];
+
+/** By {@link COLUMNS}. */
+const columnsOf = ({ threadId, id, escaped, length, bytes, offset, context }: Append): Column[] => [
+  ...[threadId, id, escaped, length, bytes, offset, context.revision],
+  ...preconditionValues(context),
+  ...originOf(context),
+];
+
 interface Append {
   readonly threadId: string;
   readonly id: string;
+  readonly escaped: string;
   readonly bytes: number;
   readonly length: number;
   readonly offset: number | null;
+  readonly context: ConditionalContext;
 }
 
 /** Null where another write came in between. */
 function toOutcome(
   [alive, groupId, status, before, contentBytes, deleted, revision, after]: Row,
-  { threadId, id, bytes, length, offset }: Append,
-  context: ConditionalContext,
+  { threadId, id, bytes, length, offset, context }: Append,
 ): AppendOutcome | null {
   assertAlive(alive);
   if (groupId === null) return { kind: 'threadAbsent' };
