@@ -18,6 +18,7 @@ import { presenceContract } from './store/durable-presence-contract.ts';
 import { eligibilityContract } from './store/eligibility-contract.ts';
 import { groupContract } from './store/group-contract.ts';
 import { largeGroupContract } from './store/large-group-contract.ts';
+import { manyWritesContract } from './store/many-writes-contract.ts';
 import { membershipContract } from './store/membership-contract.ts';
 import { messageAppendContract } from './store/message-append-contract.ts';
 import { messageContract } from './store/message-contract.ts';
@@ -68,6 +69,7 @@ const SUBJECTS: Readonly<Record<string, (lab: StoreLab) => void>> = {
   'topics of changes': changeTopicContract,
   'large groups': largeGroupContract,
   'packed lists': packedContract,
+  'writes at the same moment': manyWritesContract,
   races: raceContract,
   texts: textContract,
   durability: durabilityContract,
@@ -94,7 +96,9 @@ const WITH_LISTS = [
 ];
 
 /** The contracts whose operations use sessions, transactions and snapshots of a database in every way that there is. */
-const OF_SESSIONS = ['the batch', 'whole lists', 'changes of writes', 'changes', 'races'];
+const OF_SESSIONS = [
+  ...['the batch', 'whole lists', 'changes of writes', 'changes', 'writes at the same moment', 'races'],
+];
 
 /** The part of the contract that depends on what is between a store and its database. */
 export function sessionContractSuite(name: string, makeSpace: MakeStoreSpace): void {
