@@ -109,14 +109,14 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
       }));
   }
 
-  test('a write that PostgreSQL refuses fails alone, and those that came together with it are applied', () =>
+  test('a write that PostgreSQL rejects fails alone, and those that came together with it are applied', () =>
     withGroups(async (conversation, url) => {
       await withClient(url, async (client) => {
         await client.query(
-          `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
+          `CREATE FUNCTION reject_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'rejected by a trigger'; END $$`,
         );
         await client.query(
-          `CREATE TRIGGER refuse BEFORE INSERT ON memberships FOR EACH ROW WHEN (NEW.group_id = '${FIRST}') EXECUTE FUNCTION refuse()`,
+          `CREATE TRIGGER reject_write BEFORE INSERT ON memberships FOR EACH ROW WHEN (NEW.group_id = '${FIRST}') EXECUTE FUNCTION reject_write()`,
         );
       });
       const settled = await Promise.allSettled(
@@ -124,7 +124,7 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
       );
       assert.deepEqual(
         settled.map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason.message)),
-        ['refused', ...OTHERS.map(() => 'updated')],
+        ['rejected by a trigger', ...OTHERS.map(() => 'updated')],
       );
       assert.deepEqual(await conversation.members(FIRST), ['ann', 'cid']);
       assert.deepEqual(await conversation.members(OTHERS[0] as string), ['ann', 'bob', 'cid']);
