@@ -41,9 +41,6 @@ const TOKENS: Readonly<Record<Exclude<TokenKind, 'none'>, Reasons>> = {
     ...OF_PROJECT,
     invalid_access_token: 'The token is no client token: it names no `user_id`.',
     user_not_found: "The token's user does not exist, or is set `deleted`.",
-    group_not_found:
-      "The group does not exist or is set `deleted`, the token's user is not a member of it, or the token opens another one.",
-    organization_not_found: 'The same, where it is named as an organization.',
   },
   customer: {
     ...AUTHORIZATION,

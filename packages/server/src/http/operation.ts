@@ -125,7 +125,7 @@ interface OperationDefinition<
   /** When codes are answered that do not follow from token, path, query and body, or follow for a reason of their own. */
   readonly errors?: Readonly<Partial<Record<ErrorCode, string>>>;
   /** When `invalid_request` is answered with another status than its own, by that status. */
-  readonly statuses?: Readonly<Partial<Record<403 | 410 | 426, string>>>;
+  readonly statuses?: Readonly<Partial<Record<403 | 410 | 412 | 426, string>>>;
   /** When 503 is answered, where the reason is not simply that the store cannot be reached. */
   readonly unavailable?: string;
   /** Sets `page` from the query's `limit` and `token`. */

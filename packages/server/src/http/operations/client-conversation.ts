@@ -43,7 +43,7 @@ import { ThreadListQuery, threadListBody, threadPageOf } from './threads.ts';
 
 const NO_THREAD = "The thread does not exist, or its group is not one of the user's.";
 const NO_MESSAGE = 'The thread has no such message.';
-const NO_USER = 'The user does not exist or is set `deleted`.';
+const ONLY_CREATES = 'The request has `If-None-Match: *`.';
 const NAMED = 'an ID, because the token names no group';
 
 const operation = operationsOf('client', CLIENT_TAG);
@@ -78,7 +78,6 @@ const listClientThreads = operation('GET /v1/client/threads', {
   errors: {
     missing_field: '`groupID` is absent, and the token names no group.',
     thread_not_found: "The group is not one of the user's.",
-    user_not_found: NO_USER,
   },
   rule(exchange, errors) {
     checkStream(exchange, errors);
@@ -114,7 +113,6 @@ const createClientThread = operation('POST /v1/client/threads', {
   errors: {
     missing_field: '`name` is absent, or the group is named neither in the request nor by the token.',
     thread_not_found: "The group is not one of the user's.",
-    user_not_found: NO_USER,
     thread_already_exists: 'A thread of this ID exists in the project.',
   },
   rule: (exchange, errors) => requireGroup(exchange.body, exchange, 'groupID', errors),
@@ -132,7 +130,7 @@ const getClientThread = operation('GET /v1/client/threads/:id', {
     '`unread` counts the messages of others that the user has not seen. The `ETag` is for `If-Match`: the answer is never 304.',
   answer: { schema: ClientThread, description: 'The thread, with `unread`.', example: CLIENT_THREAD_EXAMPLE },
   conditions: 'tagged',
-  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  errors: { thread_not_found: NO_THREAD },
   async handle(exchange, { conversation }) {
     const thread = await conversation.findThread(exchange.writer, exchange.pathId);
     // Users with one revision have different `unread`. A browser's cache revalidates by itself: a 304 would show a user
@@ -149,7 +147,7 @@ const putClientThread = operation('PUT /v1/client/threads/:id', {
   body: { schema: ClientThreadWrite, examples: { resolve: { value: { resolved: true } } } },
   answer: doneAnswer('The thread was updated.', 'updated thread launch'),
   conditions: 'write',
-  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  errors: { thread_not_found: NO_THREAD, thread_already_exists: ONLY_CREATES },
   async handle(exchange, { conversation }) {
     const { pathId, body, headers } = exchange;
     await conversation.resolveThread(exchange.writer, pathId, body.resolved, precondition(headers));
@@ -168,7 +166,7 @@ const markClientThreadSeen = operation('PUT /v1/client/threads/:id/seen', {
     examples: { now: { value: {} }, message: { value: { messageID: '81' } } },
   },
   answer: doneAnswer('It is seen.', 'marked thread launch as seen'),
-  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
+  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE },
   async handle(exchange, { conversation }) {
     const { pathId, body } = exchange;
     await conversation.markSeen(exchange.writer, pathId, body.messageID ?? null);
@@ -183,7 +181,7 @@ const listClientMessages = operation('GET /v1/client/threads/:id/messages', {
   query: MessageListQuery,
   list: messageListOf,
   answer: messageListAnswer(CLIENT_MESSAGES_STREAM),
-  errors: { thread_not_found: NO_THREAD, user_not_found: NO_USER },
+  errors: { thread_not_found: NO_THREAD },
   rule: checkStream,
   async handle(exchange, services) {
     const { groupId } = await services.conversation.findThread(exchange.writer, exchange.pathId);
@@ -233,7 +231,7 @@ const getClientMessage = operation('GET /v1/client/threads/:id/messages/:message
   description: 'Messages of every author can be read. A deleted one has empty content.',
   answer: MESSAGE_ANSWER,
   conditions: 'read',
-  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE, user_not_found: NO_USER },
+  errors: { thread_not_found: NO_THREAD, message_not_found: NO_MESSAGE },
   async handle(exchange, { conversation }) {
     const { writer, pathId, innerId: messageId } = exchange;
     return messageReply(exchange, await conversation.findMessage(writer, pathId, messageId));
@@ -258,6 +256,7 @@ const putClientMessage = operation('PUT /v1/client/threads/:id/messages/:message
     thread_not_found: NO_THREAD,
     message_not_found: "The thread has no such message, or it is another user's.",
     user_not_found: 'The user does not exist or is set `deleted`, or a mentioned user does not exist.',
+    message_already_exists: ONLY_CREATES,
   },
   async handle(exchange, { conversation }) {
     const { pathId, innerId: messageId, body, headers } = exchange;

@@ -41,6 +41,14 @@ export const CLIENT_TAG = {
 };
 const operation = operationsOf('client', CLIENT_TAG);
 
+const NO_ACTIVE_GROUP =
+  "The group does not exist or is set `deleted`, the token's user is not a member of it, or the token opens another one.";
+/** Where the group may be named by the token, or by its older name. */
+const NO_NAMED_GROUP = {
+  group_not_found: NO_ACTIVE_GROUP,
+  organization_not_found: 'The same, where it is named as an organization.',
+};
+
 /** All of a list, however long. */
 const WHOLE = { after: null, limit: Number.POSITIVE_INFINITY };
 
@@ -54,6 +62,7 @@ const getViewer = operation('GET /v1/client/viewer', {
     description: 'The user and the groups.',
     example: { user: { ...USER_EXAMPLE, metadata: {} }, groups: [{ id: 'analysts', name: 'Analysts' }] },
   },
+  errors: NO_NAMED_GROUP,
   async handle(exchange, { clients }) {
     const { caller, writer } = exchange;
     const user = await clients.user(writer);
@@ -69,6 +78,7 @@ const listClientMembers = operation('GET /v1/client/groups/:id/members', {
   query: PageQuery,
   list: { name: ({ pathId }) => membersOf(pathId) },
   answer: { schema: MemberList, description: 'A page of members.', example: MEMBERS_EXAMPLE },
+  errors: { group_not_found: NO_ACTIVE_GROUP },
   async handle(exchange, { clients, memberships, pageTokens }) {
     const { caller, pathId } = exchange;
     const groupId = await clients.enter(exchange.writer, pathId);
@@ -109,7 +119,7 @@ ${STREAM_BOUND}`,
     },
   },
   answer: PRESENCE_ANSWER,
-  errors: { missing_field: '`groupID` is absent, and the token names no group.' },
+  errors: { ...NO_NAMED_GROUP, missing_field: '`groupID` is absent, and the token names no group.' },
   rule(exchange, errors) {
     const { query, caller } = exchange;
     if (!Object.hasOwn(query, 'groupID') && caller.group === null)
@@ -147,6 +157,7 @@ const putClientPresence = operation('PUT /v1/client/presence', {
   },
   answer: doneAnswer('The presence was updated.', 'updated presence of user ada'),
   errors: {
+    ...NO_NAMED_GROUP,
     missing_field: '`location` is absent, or the group is named neither in the request nor by the token.',
     invalid_field:
       'A field has a wrong type or value, `absent` comes with `durable`, or `location` does not have every pair of `exclusiveWithin`.',

@@ -17,6 +17,11 @@ export const createdAnswer = (description: string, message: string, id: string):
   example: { success: true, message, id },
 });
 
+/** When a creation is 412. */
+export const NOTHING_TO_MATCH = {
+  412: 'The request has `If-Match`, and nothing is there that it could match.',
+};
+
 export const USER_EXAMPLE = {
   id: 'ada',
   name: 'Ada Lovelace',

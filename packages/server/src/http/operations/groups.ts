@@ -9,7 +9,7 @@ import { listBody } from '../paged-list.ts';
 import { NOT_MODIFIED } from '../reply.ts';
 import { checkListedIds, WholeListQuery } from '../schemas.ts';
 import { wholePage } from '../whole-page.ts';
-import { doneAnswer, NO_SUCH_GROUP } from './examples.ts';
+import { doneAnswer, NO_SUCH_GROUP, NOTHING_TO_MATCH } from './examples.ts';
 
 export const GROUPS_TAG = {
   name: 'groups',
@@ -72,6 +72,7 @@ const createGroup = operation('POST /v1/groups', {
     user_not_found: 'A user of `members` does not exist; nothing was created.',
     group_already_exists: 'A group of this ID exists, whatever its status.',
   },
+  statuses: NOTHING_TO_MATCH,
   async handle(exchange, { groups }) {
     const { id, ...write } = exchange.body;
     // In a large body the list of members is packed.

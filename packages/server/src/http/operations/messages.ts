@@ -26,7 +26,7 @@ import { totalListBody } from '../paged-list.ts';
 import type { Reply } from '../reply.ts';
 import { watchingHost } from '../watching.ts';
 import { checkStream, MESSAGES_STREAM, STREAM_DESCRIPTION, streamMessages } from './conversation-streams.ts';
-import { createdAnswer, doneAnswer, MESSAGE_EXAMPLE } from './examples.ts';
+import { createdAnswer, doneAnswer, MESSAGE_EXAMPLE, NOTHING_TO_MATCH } from './examples.ts';
 import { CONVERSATION_PAGE, NO_ACTIVE_GROUP, NO_SUCH_THREAD } from './threads.ts';
 
 const operation = operationsOf('project', {
@@ -149,6 +149,7 @@ const createMessage = operation('POST /v1/threads/:id/messages', {
     user_not_found: NO_AUTHOR,
     message_already_exists: 'The thread has a message of this ID.',
   },
+  statuses: NOTHING_TO_MATCH,
   rule: ({ body }, errors, { clock }) => checkMessageTimes(body, clock.now(), errors),
   async handle({ writer, pathId, body, headers }, { messages }) {
     const { id = randomUUID(), ...write } = body;

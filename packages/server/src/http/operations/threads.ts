@@ -27,7 +27,7 @@ import { LOCATION_FORMS, PageQuery } from '../schemas.ts';
 import { threadFilter, threadListName } from '../thread-filter.ts';
 import { watchingHost } from '../watching.ts';
 import { checkStream, STREAM_DESCRIPTION, streamThreads, THREADS_STREAM } from './conversation-streams.ts';
-import { createdAnswer, doneAnswer, NO_SUCH_GROUP, THREAD_EXAMPLE } from './examples.ts';
+import { createdAnswer, doneAnswer, NO_SUCH_GROUP, NOTHING_TO_MATCH, THREAD_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'threads',
@@ -147,6 +147,7 @@ const createThread = operation('POST /v1/threads', {
     group_not_found: NO_ACTIVE_GROUP,
     thread_already_exists: 'A thread of this ID exists in the project.',
   },
+  statuses: NOTHING_TO_MATCH,
   rule: ({ body }, errors, { clock }) => checkThreadTimes(body, clock.now(), errors),
   async handle({ writer, body, headers }, { threads }) {
     const { id = randomUUID(), ...write } = body;

@@ -6,7 +6,7 @@ import { precondition, taggedReply } from '../conditions.ts';
 import { operationsOf } from '../operation.ts';
 import { totalListBody } from '../paged-list.ts';
 import { checkListedIds, PageQuery, UserListQuery } from '../schemas.ts';
-import { doneAnswer, NO_SUCH_USER, USER_EXAMPLE } from './examples.ts';
+import { doneAnswer, NO_SUCH_USER, NOTHING_TO_MATCH, USER_EXAMPLE } from './examples.ts';
 
 const operation = operationsOf('project', {
   name: 'users',
@@ -56,6 +56,7 @@ const createUser = operation('POST /v1/users', {
   },
   answer: { ...doneAnswer('The user was created.', 'created user hedy'), status: 201 },
   errors: { user_already_exists: 'A user of this ID exists, whatever its status.' },
+  statuses: NOTHING_TO_MATCH,
   async handle({ writer, body, headers }, { users }) {
     const { id, ...write } = body;
     await users.put(writer, id, write, { ...precondition(headers), ifNoneMatch: '*' });
