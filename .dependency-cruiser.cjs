@@ -34,10 +34,10 @@ const layerRules = layers.flatMap((layer, index) =>
     to: {
       path: [
         `^${server}/(${layers.slice(index).flat().join('|')})/`,
-        // The files at the top put the folders together. The command line calls them; the application is given their services.
+        // The files at the top put the folders together. Only the command line calls them.
         ...(folder === 'cli' ? [] : [`^${server}/[a-z-]+\\.ts$`]),
       ],
-      pathNot: [`^${server}/${folder}/`, ...(folder === 'http' ? [`^${server}/services\\.ts$`] : [])],
+      pathNot: `^${server}/${folder}/`,
     },
   })),
 );

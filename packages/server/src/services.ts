@@ -15,7 +15,7 @@ import { PageTokens } from './core/page-token.ts';
 import { PresenceSweeps } from './core/presence-sweeps.ts';
 import { Readiness } from './core/readiness.ts';
 import { RecordFollower } from './core/record-follower.ts';
-import * as resources from './core/resource-services.ts';
+import { RESOURCE_SERVICES, type ResourceServices } from './core/resource-services.ts';
 import { StoreWrites } from './core/store-writes.ts';
 import { TokenService } from './core/token-service.ts';
 import { ChangeHub } from './realtime/changes/change-hub.ts';
@@ -31,12 +31,8 @@ import { WebhookTargets } from './webhooks/webhook-targets.ts';
 import { WebhookTests } from './webhooks/webhook-tests.ts';
 import type { Engine } from './wiring.ts';
 
-/** The services that the HTTP application needs. */
+/** The services of a process. `http/http-services.ts` names those that the HTTP application needs. */
 export type Services = Awaited<ReturnType<typeof createServices>>;
-
-type ResourceServices = {
-  readonly [Name in keyof typeof resources]: InstanceType<(typeof resources)[Name]>;
-};
 
 /** Builds the core on an engine. */
 export async function createServices(
@@ -82,7 +78,7 @@ export async function createServices(
   const retention = new ChangeRetention({ store, clock, changesSeconds });
   const streams = new PresenceHub({ ...dependencies, mergeMs: presenceMergeMs });
   const services = Object.fromEntries(
-    Object.entries(resources).map(([name, Service]) => [name, new Service(dependencies)]),
+    Object.entries(RESOURCE_SERVICES).map(([name, Service]) => [name, new Service(dependencies)]),
   ) as ResourceServices;
   const clients = new ClientSessions({ store, ...services });
   const heldPresence = new HeldPresence({ ...dependencies, clients });

@@ -1,10 +1,20 @@
+import type { ChangeFeed } from '../core/change-feed.ts';
+import type { PageTokens } from '../core/page-token.ts';
+import type { Readiness } from '../core/readiness.ts';
+import type { ResourceServices } from '../core/resource-services.ts';
+import type { TokenService } from '../core/token-service.ts';
 import type { Metric } from '../metrics/metric.ts';
-import type { Services } from '../services.ts';
+import type { ChangeHub } from '../realtime/changes/change-hub.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import type { WebhookDeliveries } from '../webhooks/webhook-deliveries.ts';
+import type { WebhookTargets } from '../webhooks/webhook-targets.ts';
+import type { WebhookTests } from '../webhooks/webhook-tests.ts';
 import type { BodyMemory } from './bodies/body-memory.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { ClientSockets } from './socket/client-sockets.ts';
+import type { SocketServices } from './socket/socket-parts.ts';
 
 /** The API description, for programs and for people. */
 export interface ApiDescription {
@@ -22,7 +32,17 @@ export interface DocsPage {
 }
 
 /** The services that the application and its handlers call. */
-export interface HttpServices extends Services {
+export interface HttpServices extends ResourceServices, SocketServices {
+  readonly tokens: TokenService;
+  readonly pageTokens: PageTokens;
+  readonly changes: ChangeFeed;
+  readonly changeStreams: ChangeHub;
+  readonly webhookDeliveries: WebhookDeliveries;
+  readonly webhookTargets: WebhookTargets;
+  readonly webhookTests: WebhookTests;
+  readonly readiness: Readiness;
+  /** Null where no traces are made. */
+  readonly tracing: Tracing | null;
   readonly bodyMemory: BodyMemory;
   readonly bodyThreads: BodyThreads;
   readonly requests: RequestMetrics;

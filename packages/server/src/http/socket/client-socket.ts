@@ -6,7 +6,6 @@ import { groupNotFound } from '../../core/errors.ts';
 import type { PresenceChange } from '../../core/presence-service.ts';
 import type { ServiceError } from '../../core/service-error.ts';
 import type { SessionRequest, Watcher } from '../../realtime/sessions/stream-request.ts';
-import type { Services } from '../../services.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import { doneFrame, endedFrame, expiringFrame, rejectedFrame } from '../../wire/socket-frames.ts';
 import { loggedAnswer } from '../error-answer.ts';
@@ -21,7 +20,7 @@ import { FrameWriter } from './frame-writer.ts';
 import { Liveness } from './liveness.ts';
 import { checkFrame, readFrame, refOf, requireAuth } from './socket-frame.ts';
 import { type Login, logIn, type VerifiedLogin } from './socket-login.ts';
-import type { SocketParts } from './socket-parts.ts';
+import type { SocketParts, SocketServices } from './socket-parts.ts';
 import { SocketWatches } from './socket-watches.ts';
 import type { WatchOwner } from './watch-sink.ts';
 
@@ -80,7 +79,7 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     ws.on('close', (code) => this.#onClose(code));
   }
 
-  get services(): Services {
+  get services(): SocketServices {
     return this.#parts.services;
   }
 

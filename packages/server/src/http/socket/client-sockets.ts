@@ -6,13 +6,12 @@ import { type ServerOptions, WebSocketServer } from 'ws';
 import { ProjectsInUse } from '../../broker/projects-in-use.ts';
 import { AccessChecks } from '../../realtime/conversation/access-checks.ts';
 import { OpenStreams } from '../../realtime/sessions/open-streams.ts';
-import type { Services } from '../../services.ts';
 import type { ProjectKey } from '../../values/project-key.ts';
 import type { LoggedRequest } from '../logged-request.ts';
 import { type RateLimit, rateLimitKey } from '../rate-limit.ts';
 import { ClientSocket } from './client-socket.ts';
 import { endSocketsWithoutAccess } from './socket-access.ts';
-import type { SocketParts } from './socket-parts.ts';
+import type { SocketParts, SocketServices } from './socket-parts.ts';
 import { requireUpgrade } from './upgrade.ts';
 
 const TICK_MS = 1_000;
@@ -39,7 +38,7 @@ const OPTIONS = {
 
 /** All sockets of this process. */
 export class ClientSockets {
-  readonly #services: Services;
+  readonly #services: SocketServices;
   readonly #rateLimit: RateLimit | null;
   readonly #server = new WebSocketServer(OPTIONS);
   readonly #open = new Set<ClientSocket>();
@@ -55,7 +54,7 @@ export class ClientSockets {
   #ticks = 0;
   #isStopping = false;
 
-  constructor(services: Services, rateLimit: RateLimit | null) {
+  constructor(services: SocketServices, rateLimit: RateLimit | null) {
     const { store, broker, clock } = services;
     this.#services = services;
     this.#rateLimit = rateLimit;

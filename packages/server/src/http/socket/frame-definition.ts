@@ -12,8 +12,8 @@ import {
 } from '@rollcall/protocol';
 import type { ClientWriter } from '../../core/caller.ts';
 import type { PresenceChange } from '../../core/presence-service.ts';
-import type { Services } from '../../services.ts';
 import type { Login, VerifiedLogin } from './socket-login.ts';
+import type { SocketServices } from './socket-parts.ts';
 import type { SocketWatches } from './socket-watches.ts';
 
 /** A frame whose fields are not checked. */
@@ -35,7 +35,7 @@ export type Then = (() => void) | undefined;
 
 /** The socket of a frame, for the handlers. */
 export interface FrameSocket {
-  readonly services: Services;
+  readonly services: SocketServices;
   /** The ID of the request that opened it. */
   readonly requestId: string;
   /** Null until it has logged in. */

@@ -4,8 +4,7 @@ import type { WriterOf } from '../../core/caller.ts';
 import type { PresenceConnection } from '../../core/presence-connection.ts';
 import { validationError } from '../../core/validation-error.ts';
 import type { StreamPermit } from '../../realtime/sessions/stream-permits.ts';
-import type { Services } from '../../services.ts';
-import type { SocketParts } from './socket-parts.ts';
+import type { SocketParts, SocketServices } from './socket-parts.ts';
 
 /** Whose token a socket has, and until when. */
 export interface VerifiedLogin {
@@ -28,7 +27,7 @@ export interface Login extends VerifiedLogin {
 
 /** Verifies a token. @throws ServiceError (a rejection) as for an HTTP request with it */
 export async function verifyLogin(
-  { authenticator, clock }: Pick<Services, 'authenticator' | 'clock'>,
+  { authenticator, clock }: Pick<SocketServices, 'authenticator' | 'clock'>,
   token: string,
   requestId: string,
 ): Promise<VerifiedLogin> {

@@ -1,8 +1,35 @@
-import type { Services } from '../../services.ts';
+import type { Logger } from 'pino';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Broker } from '../../broker/broker.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { ClientConversation } from '../../core/client-conversation.ts';
+import type { ClientSessions } from '../../core/client-session.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { HeldPresence } from '../../core/held-presence.ts';
+import type { RecordFollower } from '../../core/record-follower.ts';
+import type { ConversationHub } from '../../realtime/conversation/conversation-hub.ts';
+import type { PresenceHub } from '../../realtime/hub.ts';
+import type { Store } from '../../store/store.ts';
+
+/** The services that the sockets call. */
+export interface SocketServices {
+  readonly authenticator: Authenticator;
+  readonly clients: ClientSessions;
+  readonly conversation: ClientConversation;
+  readonly heldPresence: HeldPresence;
+  readonly streams: PresenceHub;
+  readonly conversationStreams: ConversationHub;
+  readonly store: Store;
+  readonly broker: Broker;
+  readonly record: RecordFollower;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly log: Logger;
+}
 
 /** What a socket needs of the process: its services, and who counts and checks it. */
 export interface SocketParts<Socket> {
-  readonly services: Services;
+  readonly services: SocketServices;
   /** Counts a frame with the requests of the project's clients. @throws RateLimitError where a request is answered 429 */
   countFrame(caller: { readonly projectId: string }): void;
   loggedIn(socket: Socket): void;
