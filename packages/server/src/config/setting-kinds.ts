@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { acceptor, Id, limits, Name } from '@rollcall/protocol';
+import { readNetwork } from '../core/network.ts';
 
 /** How the text of a setting is read, and what is expected: the words complete "expected …". */
 export interface SettingKind<Value> {
@@ -63,15 +63,9 @@ export const networks: SettingKind<string> = {
   expected: 'networks such as 10.0.0.0/8 separated by commas',
   read(value) {
     const list = value.split(',').map((text) => text.trim());
-    return list.every(isNetwork) ? [...new Set(list)].join(',') : undefined;
+    return list.every((network) => readNetwork(network) !== null) ? [...new Set(list)].join(',') : undefined;
   },
 };
-
-function isNetwork(text: string): boolean {
-  const [, address = '', prefix] = /^([0-9a-fA-F.:]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  return version !== 0 && Number(prefix ?? 0) <= (version === 4 ? 32 : 128);
-}
 
 /** A text by the rule of the API. */
 function accepted(schema: object, expected: string): SettingKind<string> {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { type Network, readNetwork } from '../core/network.ts';
 
 /** Networks that are not public, from IANA's registries of special-purpose addresses. Of IPv6, 2000::/3 alone is public. */
 const PRIVATE_IPV4 = [
@@ -14,10 +15,10 @@ const globalIpv6 = networks(['2000::/3']);
 
 function networks(list: readonly string[]): BlockList {
   const found = new BlockList();
-  for (const network of list) {
-    const [address, prefix] = network.split('/') as [string, string | undefined];
-    const isIpv4 = isIP(address) === 4;
-    found.addSubnet(address, Number(prefix ?? (isIpv4 ? 32 : 128)), isIpv4 ? 'ipv4' : 'ipv6');
+  for (const text of list) {
+    // Those of the operator were read when the settings were.
+    const { address, prefix, family } = readNetwork(text) as Network;
+    found.addSubnet(address, prefix, family);
   }
   return found;
 }
