@@ -118,7 +118,7 @@ export class Application {
   #begin(exchange: RoutedExchange): void {
     try {
       this.#router.match(exchange);
-      this.#admit(exchange);
+      this.#dispatch(exchange);
     } catch (error) {
       this.#fail(exchange, error);
     }
@@ -137,9 +137,9 @@ export class Application {
     });
   }
 
-  #admit(exchange: RoutedExchange): void {
+  #dispatch(exchange: RoutedExchange): void {
     const { route, request } = exchange;
-    if (this.#cors.admit(exchange)) {
+    if (this.#cors.apply(exchange)) {
       this.#observe(exchange, 204);
       exchange.sendWithoutBody(204);
       return;

@@ -85,8 +85,8 @@ export class HttpConnections {
         shouldUpgradeCallback: (request) => this.#isIdle(request.socket) && upgrades.accepts(request),
       },
       (request, response) => {
-        if (!this.#admit(request.socket, response)) return;
-        // Pipelined requests that arrived together are all admitted before the first of them is answered.
+        if (!this.#track(request.socket, response)) return;
+        // Pipelined requests that arrived together are all tracked before the first of them is answered.
         if (response.shouldKeepAlive) listener(request, response);
         else nextTick(listener, request, response);
       },
@@ -99,7 +99,7 @@ export class HttpConnections {
       answerClientError(error, socket as Socket, this.#connections.get(socket as Socket)?.latest ?? null);
     });
     server.on('checkExpectation', (request, response) => {
-      if (this.#admit(request.socket, response)) answerExpectation(request, response);
+      if (this.#track(request.socket, response)) answerExpectation(request, response);
     });
     this.#servers.push(server);
     return server;
@@ -175,10 +175,10 @@ export class HttpConnections {
   }
 
   /**
-   * False when the answer before this one closes the connection: a request behind it must not be applied, because it cannot
-   * be answered (RFC 9112, section 9.6).
+   * Tracks the answer as the connection's latest one. False when the answer before it closes the connection: a request
+   * behind that must not be applied, because it cannot be answered (RFC 9112, section 9.6).
    */
-  #admit(socket: Socket, response: ServerResponse): boolean {
+  #track(socket: Socket, response: ServerResponse): boolean {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return false;
     const { latest, isClosing } = connection;

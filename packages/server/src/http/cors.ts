@@ -51,7 +51,7 @@ export class Cors {
   }
 
   /** Sets the headers that let a page of another origin read the answer; true for a preflight request to answer. */
-  admit(exchange: RoutedExchange): boolean {
+  apply(exchange: RoutedExchange): boolean {
     if (this.#allowed.size === 0) return false;
     if (exchange.route !== null) {
       if (isForClients(exchange.route)) this.#allow(exchange);

@@ -53,9 +53,9 @@ export function presentPresence({ userId, locations, data, durable, user }: Pres
   return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]${beside}}${latest}${profile}}`;
 }
 
-export function presentUpdatesApplied(updated: number, refused: readonly RejectedPresenceUpdate[]): string {
-  const message = `updated presence ${counted(updated, 'time')}, refused ${counted(refused.length, 'time')}`;
-  return `${appliedHead(message)},"updated":${updated},"refused":${JSON.stringify(refused)}}`;
+export function presentUpdatesApplied(updated: number, rejected: readonly RejectedPresenceUpdate[]): string {
+  const message = `updated presence ${counted(updated, 'time')}, refused ${counted(rejected.length, 'time')}`;
+  return `${appliedHead(message)},"updated":${updated},"refused":${JSON.stringify(rejected)}}`;
 }
 
 type BatchCounts = Readonly<Record<'users' | 'groups', ChangeCounts>>;

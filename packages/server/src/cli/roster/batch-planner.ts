@@ -35,7 +35,7 @@ export class Batch {
   #bytes = ENVELOPE_BYTES;
 
   /** Whether the entry can follow in the same request. A batch takes any first entry, however large. */
-  admits(entry: Entry, limits: BatchLimits): boolean {
+  fits(entry: Entry, limits: BatchLimits): boolean {
     if (this.entries.length === 0) return true;
     if (this.#bytes + entry.bytes + 1 > limits.bytes) return false;
     if (entry.kind === 'group') return this.entries.length - this.#userCount < limits.groups;
@@ -103,7 +103,7 @@ export async function* planBatches(
         yield new ConversationUnit(entry);
         continue;
       }
-      if (!batch.admits(entry, limits)) {
+      if (!batch.fits(entry, limits)) {
         yield batch;
         batch = new Batch();
       }

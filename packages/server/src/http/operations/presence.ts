@@ -144,12 +144,12 @@ For a gateway that refreshes many users: up to ${limits.PRESENCE_UPDATES_MAX.toL
       write: write as PresenceChange,
     }));
     const { updated, rejected } = await presence.putMany(writer, changes);
-    const refused = rejected.map(({ index, error }) => {
+    const presented = rejected.map(({ index, error }) => {
       const update = updates[index] as PresenceUpdate;
       const { code, message } = callersWords({ body: update })(error);
       return { index, userID: update.userID, error: code, message };
     });
-    return presentUpdatesApplied(updated, refused);
+    return presentUpdatesApplied(updated, presented);
   },
 });
 

@@ -174,11 +174,11 @@ export class GroupFeed implements Follower {
     const { watch } = this.#followed;
     const missed =
       position === null || watch === null ? null : await readMissed(watch, channel, this.#state, position);
-    await this.#followed.inOrder(() => this.#admit(session, channel, missed));
+    await this.#followed.inOrder(() => this.#joinChannel(session, channel, missed));
   }
 
   /** Does nothing where the channel was suspended or closed meanwhile. */
-  async #admit(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
+  async #joinChannel(session: StreamSession, channel: Channel, missed: Missed | null): Promise<void> {
     if (!channel.isOpen) return;
     const resumed = missed === null ? null : resume(missed, channel, this.#state);
     const opening = resumed?.opening ?? (await channel.snapshot());
