@@ -8,6 +8,7 @@ import {
 } from '../presence/presence-store.ts';
 import type { DurablePresence } from '../store/ports/durable-presence.ts';
 import { isEligible } from '../store/ports/eligibility.ts';
+import type { Profile } from '../store/ports/users.ts';
 import type { Store } from '../store/store.ts';
 import type { Incarnation } from '../values/incarnation.ts';
 import type { Json } from '../values/json.ts';
@@ -25,7 +26,7 @@ export interface Presence {
   readonly data?: readonly (Json | null)[];
   readonly durable: Pick<DurablePresence, 'location' | 'at'> | null;
   /** Where users are requested: name and picture. */
-  readonly user?: Json;
+  readonly user?: Profile;
 }
 
 /** What a reading or a stream shows beside locations. */

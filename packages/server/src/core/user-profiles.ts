@@ -1,11 +1,11 @@
 import { limits } from '@rollcall/protocol';
+import type { Profile } from '../store/ports/users.ts';
 import type { Store } from '../store/store.ts';
-import type { Json } from '../values/json.ts';
 import type { ProjectKey } from '../values/project-key.ts';
 import { slices } from './slices.ts';
 
-/** How users are shown, as JSON text, by user ID. */
-export type Profiles = Map<string, Json>;
+/** By user ID. */
+export type Profiles = Map<string, Profile>;
 
 interface ListedUser {
   readonly id: string;
@@ -14,7 +14,7 @@ interface ListedUser {
 }
 
 /** The profile of a user who does not exist any more. */
-export const NO_PROFILE: Json = profileText({ name: null, profile_picture_url: null });
+export const NO_PROFILE: Profile = { name: null, profilePictureUrl: null };
 
 /** The names and pictures of these users; those who do not exist are left out. Reads {@link limits.LISTED_IDS_MAX} at once. */
 export async function readProfiles(
@@ -25,11 +25,11 @@ export async function readProfiles(
   const profiles: Profiles = new Map();
   for (const ids of slices(userIds, limits.LISTED_IDS_MAX)) {
     const { items } = await store.users.listByIds(project, ids);
-    for (const user of JSON.parse(`[${items}]`) as ListedUser[]) profiles.set(user.id, profileText(user));
+    for (const { id, name, profile_picture_url } of JSON.parse(`[${items}]`) as ListedUser[])
+      profiles.set(id, { name, profilePictureUrl: profile_picture_url });
   }
   return profiles;
 }
 
-function profileText({ name, profile_picture_url }: Omit<ListedUser, 'id'>): Json {
-  return JSON.stringify({ name, profile_picture_url });
-}
+export const isSameProfile = (a: Profile | undefined, b: Profile | undefined) =>
+  a?.name === b?.name && a?.profilePictureUrl === b?.profilePictureUrl;

@@ -1,8 +1,10 @@
 /** The events of presence streams, and the text of server-sent events. */
 import type { DepartureReason, ErrorCode } from '@rollcall/protocol';
 import type { PresencePosition } from '../presence/presence-store.ts';
+import type { Profile } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
 import { errorBody } from './json-answer.ts';
+import { presentProfile } from './presenters.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { timestamp } from './timestamp.ts';
 
@@ -13,7 +15,7 @@ export interface ArrivedEvent {
   /** The location that the user moved from; null for a user who was not present before. */
   readonly from: Json | null;
   /** Name and picture of the user; null where they are not shown. */
-  readonly user: Json | null;
+  readonly user: Profile | null;
 }
 
 export interface DepartedEvent {
@@ -45,7 +47,7 @@ export interface DataEvent {
 export interface UserEvent {
   readonly type: 'user';
   readonly userId: string;
-  readonly user: Json;
+  readonly user: Profile;
 }
 
 type PresenceEvent = ArrivedEvent | DepartedEvent | DurableEvent | DataEvent | UserEvent;
@@ -89,12 +91,13 @@ export const entryEvents = (
 
 function eventData(event: PresenceEvent): string {
   const id = `{"id":${JSON.stringify(event.userId)}`;
-  if (event.type === 'user') return `${id},"user":${event.user}}`;
+  if (event.type === 'user') return `${id},"user":${presentProfile(event.user)}}`;
   const start = `${id},"location":${event.location}`;
   switch (event.type) {
     case 'arrived': {
       const from = event.from === null ? '' : `,"from":${event.from}`;
-      return event.user === null ? `${start}${from}}` : `${start}${from},"user":${event.user}}`;
+      const user = event.user === null ? '' : `,"user":${presentProfile(event.user)}`;
+      return `${start}${from}${user}}`;
     }
     case 'data':
       return `${start},"data":${event.data ?? 'null'}}`;

@@ -2,7 +2,7 @@
 import type { ChangeCounts, NotificationChannels, RejectedPresenceUpdate } from '@rollcall/protocol';
 import type { GroupRecord } from '../store/ports/groups.ts';
 import type { ProjectRecord } from '../store/ports/projects.ts';
-import type { UserRecord } from '../store/ports/users.ts';
+import type { Profile, UserRecord } from '../store/ports/users.ts';
 import type { Json } from '../values/json.ts';
 import { appliedHead } from './json-answer.ts';
 import { timestamp } from './timestamp.ts';
@@ -17,7 +17,7 @@ export interface PresenceEntry {
   /** The durable location that was set last; null where there is none. */
   readonly durable: { readonly location: Json; readonly at: number } | null;
   /** Name and picture, where they are shown. */
-  readonly user?: Json;
+  readonly user?: Profile;
 }
 
 const text = JSON.stringify as (value: string | null) => string;
@@ -35,6 +35,9 @@ export const presentUser = (user: UserRecord) =>
   `"status":"${user.status}","metadata":${user.metadata},` +
   `"created_at":"${timestamp(user.createdAt)}","updated_at":"${timestamp(user.updatedAt)}"}`;
 
+export const presentProfile = ({ name, profilePictureUrl }: Profile) =>
+  `{"name":${text(name)},"profile_picture_url":${text(profilePictureUrl)}}`;
+
 /** The text of a viewer before the groups, and after them. */
 export const viewerHead = (user: UserRecord) => `{"user":${presentUser(user)},"groups":[`;
 export const VIEWER_TAIL = ']}';
@@ -49,7 +52,7 @@ export function presentPresence({ userId, locations, data, durable, user }: Pres
       : `,"durable":{"location":${durable.location},"timestamp":"${timestamp(durable.at)}"}`;
   // An array writes null as nothing.
   const beside = data === undefined ? '' : `,"data":[${data.map((one) => one ?? 'null').join(',')}]`;
-  const profile = user === undefined ? '' : `,"user":${user}`;
+  const profile = user === undefined ? '' : `,"user":${presentProfile(user)}`;
   return `{"id":${text(userId)},"ephemeral":{"locations":[${locations.join(',')}]${beside}}${latest}${profile}}`;
 }
 

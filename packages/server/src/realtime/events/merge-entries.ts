@@ -1,4 +1,5 @@
 import type { DepartureReason } from '@rollcall/protocol';
+import type { Profile } from '../../store/ports/users.ts';
 import type { Json } from '../../values/json.ts';
 import { type Arrival, arrived, dataOf, departed, type Entry, type ReaderEvent } from './reader-event.ts';
 
@@ -38,7 +39,7 @@ function net(userId: string, entries: readonly Entry[], showsData: boolean): Rea
   const visits = new Map<Json, Visit>();
   let durable: ReaderEvent | null = null;
   /** The last name and picture, which an arrival can have too. */
-  let profile: Json | null = null;
+  let profile: Profile | null = null;
   let userEvent: ReaderEvent | null = null;
   for (const { event } of entries) {
     if (event.type === 'durable' || (event.type === 'departed' && event.isDurable)) durable = event;
@@ -95,7 +96,7 @@ function visitOf(visits: Map<Json, Visit>, location: Json, wasThere: boolean): V
   return visit;
 }
 
-function ephemeralEvents(userId: string, visits: readonly Visit[], profile: Json | null): ReaderEvent[] {
+function ephemeralEvents(userId: string, visits: readonly Visit[], profile: Profile | null): ReaderEvent[] {
   const left = new Set(visits.filter(({ wasThere, isThere }) => wasThere && !isThere));
   const arrivals = visits
     .filter(({ wasThere, isThere }) => isThere && !wasThere)

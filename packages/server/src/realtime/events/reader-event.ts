@@ -1,4 +1,5 @@
 import type { DepartureReason } from '@rollcall/protocol';
+import type { Profile } from '../../store/ports/users.ts';
 import type { Json } from '../../values/json.ts';
 import type {
   ArrivedEvent,
@@ -30,7 +31,7 @@ export const arrived = (
   location: Json,
   from: Json | null = null,
   isNew = true,
-  user: Json | null = null,
+  user: Profile | null = null,
 ): Arrival => ({ type: 'arrived', userId, location, from, isNew, user });
 
 export const dataOf = (userId: string, location: Json, data: Json | null): DataEvent => ({
@@ -56,7 +57,10 @@ export const durable = (userId: string, location: Json, at: number): ReaderEvent
 
 /** How many characters an entry stores, about. */
 export function textLength({ event }: Entry): number {
-  if (event.type === 'user') return event.userId.length + event.user.length;
+  if (event.type === 'user') {
+    const { name, profilePictureUrl } = event.user;
+    return event.userId.length + (name?.length ?? 0) + (profilePictureUrl?.length ?? 0);
+  }
   const data = event.type === 'data' ? (event.data?.length ?? 0) : 0;
   return event.userId.length + event.location.length + data;
 }

@@ -1,7 +1,7 @@
 import type { NumberedEvent, PresenceEvent } from '../../presence/presence-store.ts';
+import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
 import type { Incarnation } from '../../values/incarnation.ts';
-import type { Json } from '../../values/json.ts';
 import type { LocationFilter } from '../../values/location-filter.ts';
 import type { Channel } from '../channels/channel.ts';
 import type { ChannelSet } from '../channels/channel-set.ts';
@@ -138,7 +138,7 @@ export class GroupChanges {
     const changed = await profiles.read(this.#store, scope, present);
     const users = changed.map((userId) => ({
       ...{ type: 'user' as const, userId },
-      user: profiles.get(userId) as Json,
+      user: profiles.get(userId) as Profile,
     }));
     return { ephemeral: users, durable: NO_DURABLE };
   }

@@ -1,3 +1,4 @@
+import { isSameProfile } from '../../core/user-profiles.ts';
 import type { Json } from '../../values/json.ts';
 import { type PresenceEntry, presentPresence } from '../../wire/presenters.ts';
 import { PIECE_MAX_BYTES } from './pieces.ts';
@@ -44,7 +45,7 @@ export class EntryTexts {
       (one) =>
         isSameDurable(one.durable, shown.durable) &&
         isSame(one.locations, shown.locations) &&
-        one.user === shown.user &&
+        isSameProfile(one.user, shown.user) &&
         (one.data === undefined) === (shown.data === undefined) &&
         isSame(one.data ?? [], shown.data ?? []),
     );

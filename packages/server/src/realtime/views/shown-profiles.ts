@@ -1,11 +1,11 @@
-import { NO_PROFILE, type Profiles, readProfiles } from '../../core/user-profiles.ts';
+import { isSameProfile, NO_PROFILE, type Profiles, readProfiles } from '../../core/user-profiles.ts';
 import type { PresenceScope } from '../../presence/presence-store.ts';
+import type { Profile } from '../../store/ports/users.ts';
 import type { Store } from '../../store/store.ts';
-import type { Json } from '../../values/json.ts';
 
 /**
- * The names and pictures of a group's users, while a channel shows them. Costs one text for each user of the group: at most
- * those of a name and an address.
+ * The names and pictures of a group's users, while a channel shows them. Costs a name and an address for each user of the
+ * group.
  */
 export class ShownProfiles {
   #profiles: Profiles | null = null;
@@ -31,7 +31,7 @@ export class ShownProfiles {
   }
 
   /** Null where they are not needed. */
-  get(userId: string): Json | null {
+  get(userId: string): Profile | null {
     return this.#profiles === null ? null : (this.#profiles.get(userId) ?? NO_PROFILE);
   }
 
@@ -60,7 +60,7 @@ export class ShownProfiles {
     const found = await readProfiles(store, project, userIds);
     for (const id of userIds) {
       const profile = found.get(id) ?? NO_PROFILE;
-      if (this.#profiles?.get(id) !== profile) others.set(id, profile);
+      if (!isSameProfile(this.#profiles?.get(id), profile)) others.set(id, profile);
     }
     return others;
   }

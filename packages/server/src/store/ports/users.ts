@@ -21,6 +21,9 @@ export interface UserRecord {
   readonly revision: Revision;
 }
 
+/** What others see of a user. */
+export type Profile = Pick<UserRecord, 'name' | 'profilePictureUrl'>;
+
 export type StoredUserWrite = Stored<UserWrite>;
 
 export type PutUserOutcome = Written | AlreadyExists | Stale;
