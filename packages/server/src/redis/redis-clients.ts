@@ -1,7 +1,8 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StoreUnavailableError } from '../values/engine-errors.ts';
+import type { ServerAddress } from '../values/server-address.ts';
 import { withinTime } from './redis-failure.ts';
-import type { RedisHost, RedisTarget } from './redis-url.ts';
+import type { RedisTarget } from './redis-url.ts';
 
 const RETRY_MAX_MS = 500;
 const retryDelay = (attempt: number) => Math.min(attempt * 50, RETRY_MAX_MS);
@@ -64,7 +65,7 @@ export function closeClient(client: Redis | Cluster): void {
 }
 
 /** A client of a cluster node's channels. It ends with its connection. */
-export function nodeClient(target: RedisTarget, host: RedisHost): Redis {
+export function nodeClient(target: RedisTarget, host: ServerAddress): Redis {
   return new Redis({ ...commonOptions(target), ...host, retryStrategy: () => null });
 }
 

@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs';
-
-export interface RedisHost {
-  readonly host: string;
-  readonly port: number;
-}
+import { readAddresses, type ServerAddress } from '../values/server-address.ts';
 
 /** The servers of a Redis, and the options of its connections. */
 export interface RedisTarget {
   /** One server, or several of which each names the others: nodes of a cluster, or sentinels. */
-  readonly hosts: readonly RedisHost[];
+  readonly hosts: readonly ServerAddress[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
@@ -28,7 +24,6 @@ export interface RedisTarget {
 export class RedisUrlError extends Error {}
 
 const URL_SHAPE = /^(rediss?):\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
-const HOST_SHAPE = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
 const PREFIX_SHAPE = /^[A-Za-z0-9._:-]{1,64}$/;
 const PARAMETERS = [
   'prefix',
@@ -87,15 +82,10 @@ function readParameters(query: string): Map<string, string> {
   return parameters;
 }
 
-function readHosts(text: string, defaultPort: number): RedisHost[] {
-  return text.split(',').map((part) => {
-    const [, ipv6, name, port] = HOST_SHAPE.exec(part) ?? [];
-    const host = ipv6 ?? name;
-    if (host === undefined || Number(port ?? 1) > 65_535) {
-      throw new RedisUrlError('needs host or host:port, several with commas between them');
-    }
-    return { host, port: port === undefined ? defaultPort : Number(port) };
-  });
+function readHosts(text: string, defaultPort: number): ServerAddress[] {
+  const hosts = readAddresses(text, defaultPort);
+  if (hosts?.every(({ host }) => host !== '')) return hosts;
+  throw new RedisUrlError('needs host or host:port, several with commas between them');
 }
 
 function readCredentials(text: string): [username: string | undefined, password: string | undefined] {

@@ -8,12 +8,11 @@ import {
   presentThread,
   presentThreads,
 } from './conversation-presenters.ts';
+import { positionId, readPositionId } from './event-text.ts';
 import { listTail } from './json-answer.ts';
 import type { StreamEvent } from './stream-event.ts';
 
 const event = (name: string, id: string, data: Json): StreamEvent => ({ name, id, data });
-
-const POSITION = /^([A-Za-z0-9_]{1,64})-(0|[1-9]\d{0,15})$/;
 
 /** A position among the events of one thread, or of one list of threads. */
 export interface EventPosition {
@@ -22,13 +21,12 @@ export interface EventPosition {
   readonly position: number;
 }
 
-export const eventId = ({ epoch, position }: EventPosition) => `${epoch}-${position}`;
+export const eventId = ({ epoch, position }: EventPosition) => positionId({ epoch, offset: position });
 
 /** The position that a `Last-Event-ID` names; null where it is none. */
 export function readEventId(id: string | undefined): EventPosition | null {
-  const [, epoch, digits] = POSITION.exec(id ?? '') ?? [];
-  const position = Number(digits);
-  return epoch === undefined || !Number.isSafeInteger(position) ? null : { epoch, position };
+  const read = readPositionId(id);
+  return read === null || read.checksum !== undefined ? null : { epoch: read.epoch, position: read.offset };
 }
 
 /** `token` leads to the messages before these, with `order=descending`. Takes the newest first. */

@@ -48,6 +48,7 @@ const REJECTED = [
   'http://h',
   'redis://',
   'redis://h:port',
+  'redis://h:0',
   'redis://h:70000',
   'redis://a,',
   'redis://h/x',

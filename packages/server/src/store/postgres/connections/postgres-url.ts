@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import { StoreUnavailableError } from '../../../values/engine-errors.ts';
+import { readAddresses, type ServerAddress } from '../../../values/server-address.ts';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 type SslMode = (typeof SSL_MODES)[number];
@@ -10,11 +11,8 @@ const LEAST_POOL = 4;
 /** Most servers that a URL names: opening a connection tries all of them within 3 s. */
 const MOST_HOSTS = 8;
 
-/** An address of a server, or the directory of a Unix socket. */
-export interface PostgresHost {
-  readonly host: string;
-  readonly port: number;
-}
+/** The host can be the directory of a Unix socket. */
+export type PostgresHost = ServerAddress;
 
 /** The settings of a database URL. */
 export interface PostgresSettings {
@@ -52,7 +50,6 @@ const PARAMETERS = [
 const TARGETS = ['read-write', 'primary'];
 /** What is before the hosts, the hosts, and what is after them. */
 const URL_SHAPE = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^@/?#]*)(.*)$/s;
-const HOST_SHAPE = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]*)(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = 5_432;
 
 /**
@@ -122,14 +119,9 @@ function decoded(text: string): string {
 
 /** The hosts of the URL or of its parameter, where one port is for all of them. */
 function hostsOf(text: string, parameter: string | undefined): PostgresHost[] {
-  const ofUrl = text.split(',').map((part) => {
-    const [, name, port] = HOST_SHAPE.exec(part) ?? [];
-    const number = port === undefined ? DEFAULT_PORT : Number(port);
-    if (name === undefined || number < 1 || number > 65_535) {
-      throw wrong('expected host:port, several of them separated by commas');
-    }
-    return { host: decoded(name).replace(/^\[|\]$/g, '') || 'localhost', port: number };
-  });
+  const addresses = readAddresses(text, DEFAULT_PORT);
+  if (addresses === null) throw wrong('expected host:port, several of them separated by commas');
+  const ofUrl = addresses.map(({ host, port }) => ({ host: decoded(host) || 'localhost', port }));
   const names = parameter?.split(',');
   if (names !== undefined && ofUrl.length > 1) throw wrong('the hosts are named twice');
   const hosts = names?.map((host) => ({ host, port: ofUrl[0]?.port ?? DEFAULT_PORT })) ?? ofUrl;
