@@ -48,3 +48,24 @@ export interface Store {
   /** Lets the writes under way finish and releases everything. Idempotent. */
   close(): Promise<void>;
 }
+
+/**
+ * The methods of each port that write, whole transfers left out. The embedded driver runs them on its writer's thread, and the
+ * contract suite compares what each of them records. The types of that driver hold the list against the ports.
+ */
+export const STORE_WRITES = {
+  customers: ['create'],
+  projects: ['create', 'rename', 'rotateSecret', 'delete'],
+  sessions: ['serviceKey', 'create', 'revoke', 'removeExpired'],
+  users: ['put', 'delete'],
+  preferences: ['put'],
+  groups: ['put', 'delete', 'connect'],
+  members: ['change'],
+  durablePresence: ['put', 'putMany'],
+  threads: ['put', 'delete', 'markSeen'],
+  messages: ['put', 'append', 'delete'],
+  batches: ['apply'],
+  changes: ['removeBefore'],
+  webhooks: ['put', 'rotateSecret', 'replay', 'delete', 'log', 'advance'],
+  webhookLeases: ['claim', 'renew'],
+} as const satisfies { readonly [Port in keyof Store]?: readonly (keyof Store[Port])[] };

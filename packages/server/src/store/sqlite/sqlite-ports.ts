@@ -1,6 +1,6 @@
 /** The ports of the store: reads run on the main thread, writes on the writer's thread. */
 import type { DurableBounds } from '../durable-bounds.ts';
-import type { Store } from '../store.ts';
+import type { STORE_WRITES, Store } from '../store.ts';
 import { BatchWrites } from './sqlite-batch.ts';
 import { ChangeWrites, changeReads } from './sqlite-changes.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
@@ -25,34 +25,28 @@ import { UserWrites, userReads } from './sqlite-users.ts';
 import { WebhookLeaseWrites, webhookLeaseReads } from './sqlite-webhook-leases.ts';
 import { WebhookWrites, webhookReads } from './sqlite-webhooks.ts';
 
-/** The ports on the main thread. `methods` makes methods that run on the writer's thread. */
+/** The ports on the main thread. `methods` makes the writes of a port. */
 export const sqlitePorts = (
   reader: SqliteReader,
   snapshots: SnapshotPool,
   methods: WriteMethods,
 ): Omit<Store, 'transfer' | 'isInProcess' | 'metrics' | 'ping' | 'close'> => ({
-  customers: { ...customerReads(reader), ...methods('customers', 'create') },
-  projects: { ...projectReads(reader), ...methods('projects', 'create', 'rename', 'rotateSecret', 'delete') },
-  sessions: {
-    ...sessionReads(reader),
-    ...methods('sessions', 'serviceKey', 'create', 'revoke', 'removeExpired'),
-  },
-  users: { ...userReads(reader), ...methods('users', 'put', 'delete') },
-  preferences: { ...preferenceReads(reader), ...methods('preferences', 'put') },
-  groups: { ...groupReads(reader, snapshots), ...methods('groups', 'put', 'delete', 'connect') },
-  members: { ...memberReads(reader), ...methods('members', 'change') },
+  customers: { ...customerReads(reader), ...methods('customers') },
+  projects: { ...projectReads(reader), ...methods('projects') },
+  sessions: { ...sessionReads(reader), ...methods('sessions') },
+  users: { ...userReads(reader), ...methods('users') },
+  preferences: { ...preferenceReads(reader), ...methods('preferences') },
+  groups: { ...groupReads(reader, snapshots), ...methods('groups') },
+  members: { ...memberReads(reader), ...methods('members') },
   eligibility: eligibilityReads(reader),
-  durablePresence: { ...durablePresenceReads(reader), ...methods('durablePresence', 'put', 'putMany') },
-  threads: { ...threadReads(reader), ...methods('threads', 'put', 'delete', 'markSeen') },
-  messages: { ...messageReads(reader), ...methods('messages', 'put', 'append', 'delete') },
+  durablePresence: { ...durablePresenceReads(reader), ...methods('durablePresence') },
+  threads: { ...threadReads(reader), ...methods('threads') },
+  messages: { ...messageReads(reader), ...methods('messages') },
   conversationFeed: conversationFeedReads(reader),
-  batches: methods('batches', 'apply'),
-  changes: { ...changeReads(reader), ...methods('changes', 'removeBefore') },
-  webhooks: {
-    ...webhookReads(reader),
-    ...methods('webhooks', 'put', 'rotateSecret', 'replay', 'delete', 'log', 'advance'),
-  },
-  webhookLeases: { ...webhookLeaseReads(reader), ...methods('webhookLeases', 'claim', 'renew') },
+  batches: methods('batches'),
+  changes: { ...changeReads(reader), ...methods('changes') },
+  webhooks: { ...webhookReads(reader), ...methods('webhooks') },
+  webhookLeases: { ...webhookLeaseReads(reader), ...methods('webhookLeases') },
 });
 
 /** The writes on the writer's thread, by the name of their port. Each runs within a savepoint. */
@@ -85,11 +79,10 @@ export type SqliteWrites = ReturnType<typeof sqliteWrites>;
 /** A port of the store, as the writer's thread knows it. */
 export type WritePort = keyof SqliteWrites;
 
-/** Methods of a port that run on the writer's thread: each resolves with its outcome once it is committed and flushed. */
-export type WriteMethods = <Port extends WritePort, Name extends keyof SqliteWrites[Port] & string>(
+/** The writes of a port, on the writer's thread: each resolves with its outcome once it is committed and flushed. */
+export type WriteMethods = <Port extends keyof typeof STORE_WRITES>(
   port: Port,
-  ...names: readonly Name[]
-) => Pick<Promised<SqliteWrites[Port]>, Name>;
+) => Pick<Promised<SqliteWrites[Port]>, (typeof STORE_WRITES)[Port][number] & keyof SqliteWrites[Port]>;
 
 /** The methods of an object, as they are on another thread. */
 type Promised<Methods> = {

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { type RequestSpan, requestSpan } from '../../tracing/request-span.ts';
 import { StoreUnavailableError } from '../../values/engine-errors.ts';
 import { SchemaTooNewError } from '../migration-files.ts';
+import { STORE_WRITES } from '../store.ts';
 import type { StoreTimings } from '../store-timings.ts';
 import { fromThreadFailure } from '../thread-failure.ts';
 import { transferableOf } from '../transferable.ts';
@@ -93,8 +94,8 @@ export class SqliteWriter {
     return this.#pending.size;
   }
 
-  readonly methods: WriteMethods = (port, ...names) => {
-    const methods = names.map((name) => [
+  readonly methods: WriteMethods = (port) => {
+    const methods = STORE_WRITES[port].map((name) => [
       name,
       (...parameters: unknown[]) => this.#run(port, name, parameters),
     ]);

@@ -1,8 +1,8 @@
-/** Messages: creation, updates, times, changes, and the end of a message. */
+/** Messages: creation, updates, times, and the end of a message. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessageRecord, StoredMessageWrite } from '../../../src/store/ports/messages.ts';
-import { Conversation, markdown, plain, textsOf } from './conversation.ts';
+import { Conversation, markdown, plain } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -15,7 +15,6 @@ const NEW = { authorId: 'ann', content: plain('new') };
 export function messageContract(lab: StoreLab): void {
   messageWrites(lab);
   messageTimes(lab);
-  messageChanges(lab);
   messageDeletion(lab);
 }
 
@@ -230,47 +229,6 @@ function messageTimes(lab: StoreLab): void {
     await c.putMessage('t', 'm', { content: plain('1') }, { now: LATER });
     await c.putMessage('t', 'm', { content: plain('2') }, { now: LATER - 50 });
     assert.equal((await c.message('t', 'm')).updatedAt, LATER);
-  });
-}
-
-function messageChanges(lab: StoreLab): void {
-  const changes: readonly [what: string, write: StoredMessageWrite, fields: readonly string[]][] = [
-    [
-      'every field',
-      { content: plain('x'), type: 'action_message', url: null, metadata: '{"b":1}', deleted: true },
-      ['content', 'type', 'url', 'metadata', 'deleted'],
-    ],
-    ['`deleted`', { deleted: true }, ['deleted']],
-    ['the stored values', { content: plain('new'), deleted: false }, []],
-  ];
-  for (const [what, write, fields] of changes) {
-    test(`the change of an update with ${what} names the fields that changed, and is recorded`, async () => {
-      const c = await Conversation.withThread(lab);
-      await c.newMessage('t', 'm', { ...NEW, url: 'https://example.org' });
-      const before = await c.recorded();
-      const outcome = await c.putMessage('t', 'm', write);
-      const expected = fields.map((field) => `message.updated g t m ${field}`).sort();
-      assert.deepEqual(textsOf(outcome).sort(), expected);
-      assert.deepEqual((await c.recorded()).slice(before.length).sort(), expected);
-    });
-  }
-
-  test('creation, append and removal are changes, and are recorded', async () => {
-    const c = await Conversation.withThread(lab);
-    const outcomes = [
-      await c.putMessage('t', 'm', { ...NEW, content: markdown('x') }),
-      await c.append('t', 'm', { escaped: 'y', length: 1, offset: null }),
-      await c.append('t', 'm', { escaped: 'y', length: 1, offset: 5 }),
-      await c.putMessage('t', 'm', { metadata: '{"x":1}' }, { ifMatch: ['other'] }),
-      await c.deleteMessage('t', 'm'),
-      await c.deleteMessage('t', 'm'),
-    ];
-    const expected = ['message.created g t m', 'message.appended g t m', 'message.removed g t m'];
-    assert.deepEqual(
-      outcomes.flatMap((outcome) => ('changes' in outcome ? textsOf(outcome) : [])),
-      expected,
-    );
-    assert.deepEqual(await c.recorded(), ['thread.created g t', ...expected]);
   });
 }
 

@@ -1,8 +1,8 @@
-/** Threads: creation, updates, errors and changes. */
+/** Threads: creation, updates and errors. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredThreadWrite, ThreadRecord } from '../../../src/store/ports/threads.ts';
-import { Conversation, type Given, textsOf } from './conversation.ts';
+import { Conversation, type Given } from './conversation.ts';
 import { numbered, START } from './roster.ts';
 import type { StoreLab } from './store-lab.ts';
 
@@ -20,7 +20,6 @@ const EVERY_FIELD = {
 export function threadContract(lab: StoreLab): void {
   threadWrites(lab);
   threadErrors(lab);
-  threadChanges(lab);
 }
 
 function threadWrites(lab: StoreLab): void {
@@ -275,43 +274,5 @@ function threadErrors(lab: StoreLab): void {
     assert.equal((await c.thread('t')).groupId, 'g');
     assert.deepEqual(await c.threadIds({ groupId: 'g' }), ['t']);
     assert.equal((await c.deleteThread('t')).kind, 'deleted');
-  });
-}
-
-function threadChanges(lab: StoreLab): void {
-  const changes: readonly [what: string, write: StoredThreadWrite, expected: readonly string[]][] = [
-    [
-      'every field',
-      { name: 'X', url: null, location: null, metadata: '{}', resolved: false },
-      ['name', 'url', 'location', 'metadata', 'resolved'],
-    ],
-    ['one field', { name: 'X', resolved: true }, ['name']],
-    ['the stored values', EVERY_FIELD, []],
-  ];
-  for (const [what, write, fields] of changes) {
-    test(`the change of an update with ${what} names the fields that changed, and is recorded`, async () => {
-      const c = await Conversation.in(lab);
-      await c.newThread('t', EVERY_FIELD);
-      const outcome = await c.putThread('t', write);
-      const expected = fields.map((field) => `thread.updated g t ${field}`);
-      assert.deepEqual(textsOf(outcome).sort(), [...expected].sort());
-      assert.deepEqual((await c.recorded()).sort(), ['thread.created g t', ...expected].sort());
-    });
-  }
-
-  test('creation and removal are changes; what is rejected, and what is seen, is none', async () => {
-    const c = await Conversation.in(lab);
-    assert.deepEqual(textsOf(await c.putThread('t', { groupId: 'g', name: 'T' })), ['thread.created g t']);
-    await c.newMessage('t', 'm');
-    await c.putThread('t', { groupId: 'h' });
-    await c.putThread('t', { name: 'X' }, { ifMatch: ['other'] });
-    assert.deepEqual(textsOf(await c.markSeen('t', 'bob')), []);
-    await c.deleteThread('u');
-    assert.deepEqual(textsOf(await c.deleteThread('t')), ['thread.removed g t']);
-    assert.deepEqual(await c.recorded(), [
-      'thread.created g t',
-      'message.created g t m',
-      'thread.removed g t',
-    ]);
   });
 }
