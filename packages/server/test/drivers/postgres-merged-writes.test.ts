@@ -3,12 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client } from 'pg';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
+import { StoreUnavailableError } from '../../src/values/engine-errors.ts';
 import { appended, Conversation, markdown, textOf } from '../contract/store/conversation.ts';
 import { PAGE_1 } from '../contract/store/durable-presence.ts';
 import { numbered } from '../contract/store/roster.ts';
 import type { StoreLab } from '../contract/store/store-lab.ts';
+import { skipsPgbouncer, withPgbouncer } from '../support/own-pgbouncer.ts';
 import { skipsPostgres, withClient, withDatabase } from '../support/postgres.ts';
 import { untilWaiting } from '../support/postgres-waiting.ts';
+import { SlowProxy } from '../support/slow-proxy.ts';
 
 const GROUPS = numbered('g', 40);
 const [FIRST, ...OTHERS] = GROUPS as [string, ...string[]];
@@ -129,6 +132,30 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
       assert.deepEqual(await conversation.members(FIRST), ['ann', 'cid']);
       assert.deepEqual(await conversation.members(OTHERS[0] as string), ['ann', 'bob', 'cid']);
     }));
+
+  test(
+    'an append whose commit PgBouncer cannot answer for is rejected, and not applied again',
+    {
+      skip: skipsPgbouncer,
+    },
+    () =>
+      withDatabase((url) =>
+        SlowProxy.with(url, async (proxy, through) => {
+          await withPgbouncer(through, async (bouncer) => {
+            const store = await openPostgresStore({ url: bouncer.urlOf(through) });
+            const conversation = await Conversation.in({ store } as StoreLab);
+            await conversation.newThread('t');
+            await conversation.newMessage('t', 'm', { content: markdown('one') });
+            let cuts = 0;
+            proxy.cutsAt = (answer) => answer.includes('COMMIT\0') && ++cuts === 1;
+            await assert.rejects(conversation.append('t', 'm', appended(' two')), StoreUnavailableError);
+            const { content } = await conversation.message('t', 'm');
+            assert.equal(textOf(content as string), 'one two');
+            await store.close();
+          });
+        }),
+      ),
+  );
 
   test('texts that come together are appended each to its own message', () =>
     withGroups(async (conversation) => {

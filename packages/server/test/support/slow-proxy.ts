@@ -1,10 +1,12 @@
-/** A TCP proxy between a process and a server. It delays new connections, and cuts connections. */
+/** A TCP proxy between a process and a server. It delays new connections, and cuts connections, also at an answer. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class SlowProxy {
   /** How long each new connection is delayed, in milliseconds. */
   delayMs = 0;
+  /** Whether a connection is cut instead of giving it this part of an answer. */
+  cutsAt: (answer: Buffer) => boolean = () => false;
   #isCut = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -19,6 +21,9 @@ export class SlowProxy {
       setTimeout(() => {
         const far = connect(Number(target.port || 5432), target.hostname);
         this.#track(far);
+        far.on('data', (answer: Buffer) => {
+          if (this.cutsAt(answer)) near.destroy();
+        });
         near.pipe(far).pipe(near);
         near.once('close', () => far.destroy());
         far.once('close', () => near.destroy());

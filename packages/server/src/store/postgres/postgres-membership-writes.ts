@@ -113,7 +113,11 @@ const write = (leaving: string) => `
     WHERE g.project_id = w.project_id AND g.id = w.id),
   gone AS (
     DELETE FROM memberships t
-    USING ${listed('leaving.*', 'leaving WHERE number IN (SELECT number FROM allowed)', 'w')}
+    USING ${listed(
+      'leaving.*',
+      'leaving WHERE number IN (SELECT number FROM allowed) ORDER BY group_id COLLATE "C", id COLLATE "C"',
+      'w',
+    )}
     WHERE t.project_id = w.project_id AND t.group_id = w.group_id AND t.user_id = w.id),
   added AS (
     INSERT INTO memberships (project_id, group_id, user_id)

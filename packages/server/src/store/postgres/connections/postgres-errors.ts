@@ -23,6 +23,12 @@ const STATEMENT_TIMEOUT = '57014';
 const LOCKED_TOO_LONG =
   'a write waited too long for rows that another transaction has locked: a large write of the same users or groups, or a session of the database that is idle in a transaction (see pg_stat_activity)';
 
+/**
+ * Errors after which it is not known whether a transaction was committed: the connection is lost (08; PgBouncer reports so that of the
+ * server), the completion is not known (40003), the session ends (57P), the server fails (58, XX).
+ */
+const UNKNOWN_END = /^(08|40003|57P|58|XX)/;
+
 /** Thrown within an operation to have it run again: what it read has changed since. */
 export class LostRaceError extends Error {}
 
@@ -40,6 +46,10 @@ export const isLockTimeout = (error: unknown): boolean =>
 /** Whether nothing was applied because it takes long. */
 export const isStatementTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === STATEMENT_TIMEOUT;
+
+/** Whether what ended with the error may have been committed. Otherwise the server has rolled it back. */
+export const mayBeApplied = (error: unknown): boolean =>
+  !(error instanceof DatabaseError) || UNKNOWN_END.test(error.code ?? 'XX');
 
 /** The error that an operation rejects with: StoreUnavailableError where the server is unavailable, else the error itself. */
 export function toStoreFailure(error: unknown): unknown {
