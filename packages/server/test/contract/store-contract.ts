@@ -7,7 +7,7 @@ import { batchContract } from './store/batch-contract.ts';
 import { batchErrorContract } from './store/batch-error-contract.ts';
 import { changeContract } from './store/change-contract.ts';
 import { changeTopicContract } from './store/change-topic-contract.ts';
-import { changeWriteContract } from './store/change-write-contract.ts';
+import { changeWriteContract, webhookChangeContract } from './store/change-write-contract.ts';
 import { conversationFeedContract } from './store/conversation-feed-contract.ts';
 import { durabilityContract } from './store/durability-contract.ts';
 import { durableBoundsContract } from './store/durable-bounds-contract.ts';
@@ -122,7 +122,10 @@ export function conversationFeedSuite(name: string, makeSpace: MakeStoreSpace): 
 
 /** The part of the contract that webhooks depend on. */
 export function webhookSuite(name: string, makeSpace: MakeStoreSpace): void {
-  suite(`the Store contract of webhooks: ${name}`, makeSpace, [['webhooks', webhookContract]]);
+  suite(`the Store contract of webhooks: ${name}`, makeSpace, [
+    ['webhooks', webhookContract],
+    ['changes of webhooks', webhookChangeContract],
+  ]);
 }
 
 /** The part of the contract that is about threads and messages. */

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { STORE_WRITES } from '../../../src/store/store.ts';
 import { recordsAfter } from '../../support/recorded.ts';
 import { BATCH_CASES } from './batch-write-cases.ts';
+import type { Conversation } from './conversation.ts';
 import { CONVERSATION_CASES } from './conversation-write-cases.ts';
 import { changesOf, changeTexts } from './entries.ts';
 import { PROJECT_CASES } from './project-write-cases.ts';
@@ -10,7 +11,14 @@ import { newest } from './recorded-changes.ts';
 import { ROSTER_CASES } from './roster-write-cases.ts';
 import type { StoreLab } from './store-lab.ts';
 import { WEBHOOK_CASES } from './webhook-write-cases.ts';
-import { Caller, type Recorded, stockOf, type Unrecorded, type WriteCases } from './write-cases.ts';
+import {
+  Caller,
+  type Recorded,
+  stockOf,
+  stockWithWebhook,
+  type Unrecorded,
+  type WriteCases,
+} from './write-cases.ts';
 
 const CASES: WriteCases = {
   ...PROJECT_CASES,
@@ -25,18 +33,30 @@ interface Cases {
   readonly unrecorded: readonly Unrecorded[];
 }
 
-/** The cases of every write that the ports have. */
-const ALL = Object.entries(STORE_WRITES).flatMap(([port, names]) => {
-  const ofPort = CASES[port as keyof WriteCases] as Readonly<Record<string, Cases>>;
-  return names.map((name) => ofPort[name] ?? assert.fail(`${port}.${name} has cases`));
-});
-const RECORDED = ALL.flatMap(({ recorded = [] }) => recorded);
-const UNRECORDED = ALL.flatMap(({ unrecorded }) => unrecorded);
+const PORTS = Object.keys(STORE_WRITES) as (keyof WriteCases)[];
+const isOfWebhooks = (port: keyof WriteCases): boolean => port in WEBHOOK_CASES;
 
-export function changeWriteContract(lab: StoreLab): void {
+/** The cases of every write that the ports have. */
+const casesOf = (ports: readonly (keyof WriteCases)[]): Cases[] =>
+  ports.flatMap((port) => {
+    const ofPort = CASES[port] as Readonly<Record<string, Cases>>;
+    return STORE_WRITES[port].map((name) => ofPort[name] ?? assert.fail(`${port}.${name} has cases`));
+  });
+
+/** What every write records, but those of webhooks. */
+export const changeWriteContract = (lab: StoreLab): void =>
+  changesContract(() => stockOf(lab), casesOf(PORTS.filter((port) => !isOfWebhooks(port))));
+
+export const webhookChangeContract = (lab: StoreLab): void =>
+  changesContract(() => stockWithWebhook(lab), casesOf(PORTS.filter(isOfWebhooks)));
+
+function changesContract(makeStock: () => Promise<Conversation>, cases: readonly Cases[]): void {
+  const allRecorded = cases.flatMap(({ recorded = [] }) => recorded);
+  const allUnrecorded = cases.flatMap(({ unrecorded }) => unrecorded);
+
   /** The outcome of a write, its caller, and what was recorded since it began. */
   async function outcomeOf([, write, , prepare]: Recorded | Unrecorded) {
-    const stock = await stockOf(lab);
+    const stock = await makeStock();
     await prepare?.(stock);
     const before = await newest(stock);
     const caller = new Caller(stock, 'one write');
@@ -44,7 +64,7 @@ export function changeWriteContract(lab: StoreLab): void {
     return { caller, outcome, records: await recordsAfter(stock.store, stock.key, before) };
   }
 
-  for (const each of RECORDED) {
+  for (const each of allRecorded) {
     const [what, , expected] = each;
     test(`changes of ${what} are in the outcome, and the same are recorded with the time, the actor and the request`, async () => {
       const { caller, outcome, records } = await outcomeOf(each);
@@ -62,7 +82,7 @@ export function changeWriteContract(lab: StoreLab): void {
     });
   }
 
-  for (const each of UNRECORDED) {
+  for (const each of allUnrecorded) {
     const [what, , kind] = each;
     test(`no change is recorded of ${what}`, async () => {
       const { outcome, records } = await outcomeOf(each);
@@ -73,9 +93,9 @@ export function changeWriteContract(lab: StoreLab): void {
   }
 
   test('writes of different callers that are sent at once are each recorded with their own actor and request', async () => {
-    const stock = await stockOf(lab);
+    const stock = await makeStock();
     const before = await newest(stock);
-    const writes = RECORDED.filter(([, , , prepare]) => prepare === undefined);
+    const writes = allRecorded.filter(([, , , prepare]) => prepare === undefined);
     const expected = await Promise.all(
       writes.map(async ([what, write]) => {
         const caller = new Caller(stock, what);

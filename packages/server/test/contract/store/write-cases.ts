@@ -62,7 +62,7 @@ export const sessionOf = ({ key }: Conversation) => `session of ${key}`;
 
 /**
  * Group `g` has ann, bob, cid, the thread `t` and its message `m`; `h` has ann; dan is in no group; user `off` and group `shut`
- * are deleted. There is the webhook `w`, and a session.
+ * are deleted. There is a session.
  */
 export async function stockOf(lab: StoreLab): Promise<Conversation> {
   const { store, key } = await lab.project();
@@ -75,9 +75,14 @@ export async function stockOf(lab: StoreLab): Promise<Conversation> {
   await stock.newThread('t', { url: 'https://example.org', location: '{"p":"1"}', metadata: '{"a":1}' });
   await stock.newMessage('t', 'm', { content: markdown('M'), url: 'https://example.org' });
   await store.sessions.create(key, { id: sessionOf(stock), expiresAt: START }, stock.next());
-  await store.webhooks.put(
-    ...([key, 'w', { url: 'https://w.invalid/', secret: 's', start: { position: 0, index: 0 } }, 2] as const),
-    stock.next(),
-  );
+  return stock;
+}
+
+/** The same, and the webhook `w`. */
+export async function stockWithWebhook(lab: StoreLab): Promise<Conversation> {
+  const stock = await stockOf(lab);
+  const { store, key } = stock;
+  const webhook = { url: 'https://w.invalid/', secret: 's', start: { position: 0, index: 0 } };
+  await store.webhooks.put(key, 'w', webhook, 2, stock.next());
   return stock;
 }
