@@ -90,7 +90,7 @@ describe('writes that come together', { skip: skipsPostgres }, () => {
           ),
         );
         const written = rows.map(({ writes }) => writes);
-        assert.ok(written[0] > 1, `${written} are the writes of each transaction`);
+        assert.ok(written.length <= GROUPS.length / 2, `${written} are the writes of each transaction`);
       }));
 
     test(`${kind.name} do not wait for a lock that one waits for which came together with them`, () =>
