@@ -16,6 +16,8 @@ interface MeasuredStore {
   readonly options: RollcallOptions;
   fill(threads: Threads): void | Promise<void>;
   bytes(): number | Promise<number>;
+  /** Makes the space of rows that were replaced or deleted available to others, where the engine does not do that by itself. */
+  vacuum(): void | Promise<void>;
   /** Whether nothing is left of deleted groups. */
   isPurged(): boolean | Promise<boolean>;
   remove(): Promise<void>;
@@ -38,6 +40,7 @@ export const EMBEDDED: Engine = {
       options: { dataDirectory },
       fill: (threads) => fillSqlite(dataDirectory, threads),
       bytes: () => readdirSync(dataDirectory).reduce((sum, name) => sum + sizeOf(name), 0),
+      vacuum() {},
       isPurged: () => isSqlitePurged(join(dataDirectory, STORE_FILE)),
       remove: async () => {},
     };
@@ -73,6 +76,9 @@ export const SCALE_OUT: Engine = {
           'SELECT pg_database_size(current_database())::float8',
         )) as [[number]];
         return bytes;
+      },
+      async vacuum() {
+        await rowsOf(databaseUrl, 'VACUUM');
       },
       async isPurged() {
         const left = await rowsOf(databaseUrl, 'SELECT 1 FROM deleted_conversations LIMIT 1');
