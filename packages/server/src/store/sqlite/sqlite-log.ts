@@ -41,12 +41,23 @@ export class SqliteLog {
 
   /** Bytes of the log that are in use. Zero when that cannot be read now. */
   usedBytes(): number {
+    const { frames } = this.#read();
+    if (frames !== this.#emptiedFrames) this.#emptiedFrames = 0;
+    return Math.max(0, frames - this.#emptiedFrames) * FRAME_BYTES;
+  }
+
+  /** Bytes of the log that are not in the store's file yet. Zero when that cannot be read now. */
+  uncopiedBytes(): number {
+    const { frames, copied } = this.#read();
+    return Math.max(0, frames - copied) * FRAME_BYTES;
+  }
+
+  #read(): { frames: number; copied: number } {
     try {
-      const [, frames] = this.#state.get() as CheckpointRow;
-      if (frames !== this.#emptiedFrames) this.#emptiedFrames = 0;
-      return Math.max(0, frames - this.#emptiedFrames) * FRAME_BYTES;
+      const [, frames, copied] = this.#state.get() as CheckpointRow;
+      return { frames, copied };
     } catch {
-      return 0;
+      return { frames: 0, copied: 0 };
     }
   }
 

@@ -6,7 +6,7 @@ import type { WritePort } from './sqlite-ports.ts';
 
 export interface WriterOptions {
   readonly file: string;
-  /** Size of the log at which it is folded into the file, in bytes. */
+  /** Size of the log at which it is copied into the file and begins anew, in bytes. */
   readonly checkpointBytes: number;
   readonly durableBounds: DurableBounds;
 }
@@ -26,6 +26,8 @@ export type WriteReply =
 
 export type ToWriter =
   | { readonly type: 'write'; readonly requests: readonly WriteRequest[] }
+  /** What the checkpointer could copy is copied; `before` are the bytes that were left to copy. */
+  | { readonly type: 'copied'; readonly before: number }
   /** The main thread holds no snapshot; `longReads` of others still do. */
   | { readonly type: 'released'; readonly longReads: number }
   | { readonly type: 'close' };
@@ -38,6 +40,8 @@ export type FromWriter =
   | { readonly type: 'done'; readonly replies: readonly WriteReply[]; readonly durationMs: number }
   /** The writer accepts no more writes. */
   | { readonly type: 'lost'; readonly reason: string }
-  /** The log is long: let go of snapshots, so that it can be folded into the file and begun again. */
+  /** The log is long: `left` bytes of it are to be copied into the file while writes go on. */
+  | { readonly type: 'copy'; readonly left: number }
+  /** The log is copied but for a rest: let go of snapshots, so that it can begin anew. */
   | { readonly type: 'release' }
   | { readonly type: 'resume' };

@@ -23,11 +23,8 @@ import type { FromWriter, ToWriter, WriteRequest, WriterOptions } from './sqlite
 /** After so long without a write the log is emptied. */
 const IDLE_CHECKPOINT_MS = 1_000;
 
-/**
- * While rows are removed in the background, so many bytes of the log cause a checkpoint: some 10 ms, for which writes wait. Longer
- * ones would come every second.
- */
-const PURGE_CHECKPOINT_BYTES = 8 * 1_024 ** 2;
+/** So many bytes of the log are copied while writes wait, in a few milliseconds. What is more is copied before, while they go on. */
+const REST_BYTES = 1_024 ** 2;
 
 /** Most operations that share one commit. */
 const OPERATIONS_MAX = 4_096;
@@ -54,7 +51,7 @@ class WriterThread {
   readonly #log: SqliteLog;
   /** The used bytes of the log at which the next checkpoint is made. */
   #checkpointAt: number;
-  /** The checkpoint that is made when the main thread has released its snapshots. */
+  /** The checkpoint that is made when the log is copied but for a rest, and the main thread has released its snapshots. */
   #pendingCheckpoint: CheckpointMode | null = null;
   #purging = false;
   #closing = false;
@@ -88,6 +85,7 @@ class WriterThread {
 
   #take(message: ToWriter): void {
     if (message.type === 'write') for (const request of message.requests) this.#queue.push(request);
+    else if (message.type === 'copied') this.#copyLog(message.before);
     else if (message.type === 'released') this.#checkpoint(message.longReads);
     else this.#closing = true;
   }
@@ -132,26 +130,28 @@ class WriterThread {
     if (this.#log.usedBytes() >= this.#checkpointAt) this.#requestCheckpoint('RESTART');
   }
 
-  /** How much the log grows between two checkpoints. */
-  #checkpointBytes(): number {
-    const { checkpointBytes } = this.#options;
-    return this.#purging ? Math.min(checkpointBytes, PURGE_CHECKPOINT_BYTES) : checkpointBytes;
-  }
-
-  /**
-   * A long log slows reads and fills the disk, and it can begin anew only while no reader is in it. The main thread's reader
-   * nearly always is, so the main thread releases its snapshots first.
-   */
+  /** A long log slows reads and fills the disk, so it is copied into the file and begins anew. */
   #requestCheckpoint(mode: CheckpointMode): void {
     if (this.#pendingCheckpoint !== null || this.#closing || this.#commit.lost !== null) return;
     this.#pendingCheckpoint = mode;
-    this.#post({ type: 'release' });
+    this.#copyLog(Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * The checkpointer copies the log, and what was written meanwhile, until a rest is left or a reader keeps it from copying more.
+   * `before` are the bytes that were left the last time. The log can begin anew only while no reader is in it. The main thread's
+   * reader nearly always is, so the main thread releases its snapshots first.
+   */
+  #copyLog(before: number): void {
+    const left = this.#log.uncopiedBytes();
+    const isEnough = left <= REST_BYTES || left > before / 2;
+    this.#post(isEnough ? { type: 'release' } : { type: 'copy', left });
   }
 
   #checkpoint(longReads: number): void {
     // A checkpoint that needs what long reads are in would make the writers wait for them.
     this.#log.checkpoint(longReads === 0 ? (this.#pendingCheckpoint ?? 'PASSIVE') : 'PASSIVE');
-    this.#checkpointAt = this.#log.usedBytes() + this.#checkpointBytes();
+    this.#checkpointAt = this.#log.usedBytes() + this.#options.checkpointBytes;
     this.#pendingCheckpoint = null;
     this.#post({ type: 'resume' });
   }
@@ -185,7 +185,6 @@ class WriterThread {
   #purge(): void {
     if (this.#purging) return;
     this.#purging = true;
-    this.#checkpointAt = Math.min(this.#checkpointAt, this.#log.usedBytes() + this.#checkpointBytes());
     const slice = () => {
       const begin = performance.now();
       this.#purging = !this.#closing && this.#commit.purge();

@@ -6,6 +6,7 @@ import { STORE_WRITES } from '../store.ts';
 import type { StoreTimings } from '../store-timings.ts';
 import { fromThreadFailure } from '../thread-failure.ts';
 import { transferableOf } from '../transferable.ts';
+import { SqliteCheckpointer } from './sqlite-checkpointer.ts';
 import type { StoreCondition } from './sqlite-condition.ts';
 import type { WriteMethods, WritePort } from './sqlite-ports.ts';
 import type {
@@ -39,6 +40,7 @@ interface Pending {
 /** The main thread's end of the writer: sends operations to its thread and resolves them when they are on disk. */
 export class SqliteWriter {
   readonly #worker: Worker;
+  readonly #checkpointer: SqliteCheckpointer;
   readonly #events: WriterEvents;
   readonly #condition: StoreCondition;
   readonly #timings: StoreTimings;
@@ -53,11 +55,13 @@ export class SqliteWriter {
 
   private constructor(
     worker: Worker,
+    checkpointer: SqliteCheckpointer,
     events: WriterEvents,
     condition: StoreCondition,
     timings: StoreTimings,
   ) {
     this.#worker = worker;
+    this.#checkpointer = checkpointer;
     this.#timings = timings;
     this.#condition = condition;
     this.#events = events;
@@ -80,13 +84,15 @@ export class SqliteWriter {
       worker.once('error', reject);
       worker.once('exit', (code) => reject(new Error(`the writer ended with ${code} before it began`)));
     });
-    if (first.type === 'startFailed') {
-      throw first.kind === 'schemaTooNew'
-        ? new SchemaTooNewError(first.message)
-        : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${first.message}`);
+    if (first.type !== 'ready') {
+      const { kind, message } = first as Extract<FromWriter, { type: 'startFailed' }>;
+      throw kind === 'schemaTooNew'
+        ? new SchemaTooNewError(message)
+        : new StoreUnavailableError(`the store ${options.file} cannot be opened: ${message}`);
     }
-    if (first.type === 'ready') condition.watch(first.files);
-    return new SqliteWriter(worker, events, condition, timings);
+    condition.watch(first.files);
+    const checkpointer = new SqliteCheckpointer({ file: options.file, files: first.files });
+    return new SqliteWriter(worker, checkpointer, events, condition, timings);
   }
 
   /** How many writes wait or are being applied. */
@@ -130,6 +136,8 @@ export class SqliteWriter {
   async close(): Promise<void> {
     this.#closing = true;
     this.#send();
+    // The writer empties the log, which it cannot while another connection copies.
+    await this.#checkpointer.close();
     this.#post({ type: 'close' });
     await this.#exited;
   }
@@ -167,11 +175,19 @@ export class SqliteWriter {
       for (const reply of message.replies) this.#complete(reply, now, message.durationMs);
     } else if (message.type === 'lost') {
       this.#condition.lose(message.reason);
+    } else if (message.type === 'copy') {
+      void this.#copyLog(message.left);
     } else if (message.type === 'release') {
       this.#post({ type: 'released', longReads: this.#events.onRelease() });
     } else if (message.type === 'resume') {
       this.#events.onResume();
     }
+  }
+
+  async #copyLog(left: number): Promise<void> {
+    if (this.#closing) return;
+    await this.#checkpointer.copy();
+    this.#post({ type: 'copied', before: left });
   }
 
   /** @param commitMs how long the commit took of which the write was a part */

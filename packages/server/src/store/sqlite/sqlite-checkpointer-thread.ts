@@ -1,0 +1,37 @@
+/** The checkpointer's thread: copies the write-ahead log into the store's file while the writer's thread goes on. */
+import { DatabaseSync } from 'node:sqlite';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { changedFiles, type FileIdentities } from './sqlite-files.ts';
+
+export interface CheckpointerOptions {
+  readonly file: string;
+  readonly files: FileIdentities;
+}
+
+/**
+ * A PASSIVE checkpoint: it copies what no reader needs any more and waits for nobody. Each has a connection of its own, which
+ * costs about a millisecond, so that no connection outlives a file that was replaced.
+ */
+function copyLog({ file, files }: CheckpointerOptions): void {
+  // A connection to other files would make a log or an index of its own beside those that the writer has open.
+  if (changedFiles(files) !== null) return;
+  // The pragmas of a connection that writes rows would wait for the writer's transaction.
+  using database = new DatabaseSync(file);
+  // The copy is flushed before the log may begin anew.
+  database.exec('PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(PASSIVE)');
+}
+
+function serve(port: MessagePort, options: CheckpointerOptions): void {
+  port.on('message', (message: 'copy' | 'close') => {
+    if (message === 'close') return port.close();
+    try {
+      copyLog(options);
+    } catch {
+      // A full disk, for example. The log retains what is in it, and the writer copies it or tries again later.
+    }
+    port.postMessage('copied');
+  });
+}
+
+if (parentPort === null) throw new Error('this module runs on a worker thread');
+serve(parentPort, workerData as CheckpointerOptions);

@@ -1,0 +1,121 @@
+/** The write-ahead log is copied into the store's file on a thread of its own, while writes go on. */
+import assert from 'node:assert/strict';
+import { existsSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { SqliteCheckpointer } from '../../src/store/sqlite/sqlite-checkpointer.ts';
+import { SqliteConnection } from '../../src/store/sqlite/sqlite-connection.ts';
+import { fileIdentities } from '../../src/store/sqlite/sqlite-files.ts';
+import { SqliteLog } from '../../src/store/sqlite/sqlite-log.ts';
+import { openSqliteStore, STORE_FILE } from '../../src/store/sqlite/sqlite-store.ts';
+import { newRoster, type Roster } from '../contract/store/roster.ts';
+import { until } from '../support/waiting.ts';
+import { withDirectory, withFile } from './sqlite-directory.ts';
+
+const MEBIBYTE = 1_024 ** 2;
+
+/** A database with a log of some two MiB, of which nothing is copied, and its checkpointer. */
+async function withLongLog(
+  use: (parts: {
+    file: string;
+    writer: SqliteConnection;
+    log: SqliteLog;
+    checkpointer: SqliteCheckpointer;
+  }) => Promise<void>,
+): Promise<void> {
+  await withDirectory(async (directory) => {
+    const file = join(directory, STORE_FILE);
+    const writer = new SqliteConnection(file, { readOnly: false });
+    writer.database.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE texts (text TEXT)');
+    const insert = writer.prepare('INSERT INTO texts VALUES (?)');
+    for (let row = 0; row < 100; row += 1) insert.run(`${row % 10}`.repeat(20_000));
+    const log = new SqliteLog(writer, file, MEBIBYTE);
+    const checkpointer = new SqliteCheckpointer({ file, files: fileIdentities(file) });
+    try {
+      assert.ok(log.uncopiedBytes() > 2 * MEBIBYTE, `${log.uncopiedBytes()} bytes`);
+      await use({ file, writer, log, checkpointer });
+    } finally {
+      await checkpointer.close();
+      writer.close();
+    }
+  });
+}
+
+describe('the checkpointer', () => {
+  test('the checkpointer copies the whole log, also while a write transaction is open', () =>
+    withLongLog(async ({ writer, log, checkpointer }) => {
+      writer.database.exec("BEGIN IMMEDIATE; INSERT INTO texts VALUES ('not committed')");
+      await checkpointer.copy();
+      writer.database.exec('COMMIT');
+      assert.ok(log.uncopiedBytes() < MEBIBYTE / 4, `${log.uncopiedBytes()} bytes`);
+      await checkpointer.copy();
+      assert.equal(log.uncopiedBytes(), 0);
+    }));
+
+  test('the checkpointer does not copy what a reader needs, and does not wait for the reader', () =>
+    withLongLog(async ({ file, writer, log, checkpointer }) => {
+      const reader = new SqliteConnection(file, { readOnly: true });
+      reader.database.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM texts').get();
+      writer.database.exec('DELETE FROM texts');
+      await checkpointer.copy();
+      assert.ok(log.uncopiedBytes() > 0);
+      reader.endRead();
+      reader.close();
+      await checkpointer.copy();
+      assert.equal(log.uncopiedBytes(), 0);
+    }));
+
+  test('the checkpointer leaves files alone that are not those of its store', () =>
+    withLongLog(async ({ file, log, checkpointer }) => {
+      const before = log.uncopiedBytes();
+      renameSync(`${file}-shm`, `${file}-shm.moved`);
+      await checkpointer.copy();
+      assert.equal(existsSync(`${file}-shm`), false, 'no other index was made');
+      assert.equal(log.uncopiedBytes(), before);
+      renameSync(`${file}-shm.moved`, `${file}-shm`);
+    }));
+});
+
+describe('a store with a long log', () => {
+  const CHECKPOINT_BYTES = 2 * MEBIBYTE;
+  const logBytes = (dataDir: string) => statSync(join(dataDir, `${STORE_FILE}-wal`)).size;
+  const text = 'x'.repeat(15_000);
+
+  /** Writes some three MiB in groups of ten writes at once. */
+  async function writeMuch(roster: Roster, round: number): Promise<void> {
+    for (let write = 0; write < 20; write += 1) {
+      const writes = Array.from({ length: 10 }, (_, index) =>
+        roster.putGroup(`g${index}`, { name: `${round}.${write}`, metadata: { text } }),
+      );
+      await Promise.all(writes);
+    }
+  }
+
+  test('a store under constant writes begins its log anew, although the checkpointer copies it meanwhile', () =>
+    withDirectory(async (dataDir) => {
+      const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
+      try {
+        const roster = await newRoster(store);
+        for (let round = 0; round < 12; round += 1) await writeMuch(roster, round);
+        assert.ok(logBytes(dataDir) < 6 * CHECKPOINT_BYTES, `${logBytes(dataDir)} bytes`);
+        await until('the empty log', () => logBytes(dataDir) === 0);
+      } finally {
+        await store.close();
+      }
+    }));
+
+  test('a store that is closed while its log is copied commits every write and leaves an empty log', () =>
+    withDirectory(async (dataDir) => {
+      for (let round = 0; round < 8; round += 1) {
+        const store = await openSqliteStore({ dataDir, checkpointBytes: CHECKPOINT_BYTES });
+        const roster = await newRoster(store);
+        await writeMuch(roster, round);
+        const last = roster.putGroup('last', { name: `${round}` });
+        await Promise.all([store.close(), last]);
+        assert.equal(logBytes(dataDir), 0);
+        const names = withFile(dataDir, (file) => file.prepare('SELECT name FROM groups').all());
+        for (const name of [`${round}`, `${round}.19`]) assert.ok(names.some((row) => row.name === name));
+      }
+    }));
+});
