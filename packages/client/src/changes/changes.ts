@@ -79,7 +79,7 @@ export class Changes {
     ...filter
   }: ChangesFilter & StreamOptions = {}): ChangesWatch {
     const options = { signal, deadAfterMs, onOpen, onRetry };
-    return new Watch(this.#transport, () => PATH + queryOf(filter), options, parseChange);
+    return new Watch(this.#transport, () => PATH + queryOf(filter), options, undefined, parseChange);
   }
 
   /** The users with these IDs, of any number, without those that do not exist. */

@@ -1,8 +1,14 @@
 import { RollcallError } from '../rollcall-error.ts';
 import { Deadline, reasonOf } from './deadline.ts';
 
-/** A token, or a function that gets one: called for the first request, and again when the server rejected the last one. */
+/**
+ * A token, or a function that gets one: called for the first request, when the server rejected the last token, and before that one ends.
+ * While it rejects, or returns no token, it is called again with backoff.
+ */
 export type Token = string | (() => string | Promise<string>);
+
+/** What a header can transfer: an error page is no token. */
+const TOKEN = /^[\w.~+/=-]+$/;
 
 /** Caches a token until the server rejects it. */
 export class TokenSource {
@@ -25,15 +31,25 @@ export class TokenSource {
     return this.#current;
   }
 
+  /** Gets the token that follows the cached one, which is used until then; null where there is only one. @throws as {@link get} */
+  async renew(): Promise<string | null> {
+    if (typeof this.#token === 'string') return null;
+    const token = await this.#request();
+    this.#current = Promise.resolve(token);
+    return token;
+  }
+
   async #request(): Promise<string> {
     if (typeof this.#token === 'string') return this.#token;
     const limit = new Deadline(this.#timeoutMs, []);
     try {
       const token = await limit.race(Promise.resolve().then(this.#token));
+      if (typeof token !== 'string' || !TOKEN.test(token)) throw new Error('the function returned none');
       this.latest = token;
       return token;
     } catch (error) {
-      this.#current = undefined;
+      // A failed renewal changes nothing.
+      if (this.latest === undefined) this.#current = undefined;
       const { code, message, cause } = limit.explain(error);
       throw new RollcallError(code, `there is no token: ${code === 'timeout' ? message : reasonOf(error)}`, {
         cause,
@@ -44,9 +60,9 @@ export class TokenSource {
   }
 
   /** Drops a token that the server rejected, if it is still the cached one. Returns whether there may be another. */
-  reject(token: string): boolean {
+  reject(token: string | undefined): boolean {
     if (typeof this.#token === 'string') return false;
-    if (this.latest === token) {
+    if (token !== undefined && this.latest === token) {
       this.latest = undefined;
       this.#current = undefined;
     }

@@ -153,10 +153,14 @@ export class Transport {
     return this.#tokens.get();
   }
 
+  /** The token that follows, before the server rejects the cached one; null where there is only one. @throws as {@link token} */
+  renewToken(): Promise<string | null> {
+    return this.#tokens.renew();
+  }
+
   /** Drops the token, which the server rejected in a stream. Returns whether there may be another. */
   rejectToken(): boolean {
-    const { latest } = this.#tokens;
-    return latest !== undefined && this.#tokens.reject(latest);
+    return this.#tokens.reject(this.#tokens.latest);
   }
 
   /** Sends without waiting, also from a page that unloads (`keepalive`). The result is not reported. */

@@ -8,7 +8,6 @@ import type {
   ViewerMessageWrite,
   ViewerThread,
 } from '../protocol.ts';
-import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { MessagesWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
@@ -39,7 +38,7 @@ export class ViewerMessages extends KeyedResource<
 
   /** The events of the thread: `for await (const event of client.threads.messages(id).watch())`. */
   watch(options: StreamOptions = {}): MessagesWatch<ViewerThread> {
-    return new Watch(this.transport, this.collection, options, parseEvent, {
+    return new Watch(this.transport, this.collection, options, {
       op: 'watch_messages',
       threadID: this.#threadID,
     });

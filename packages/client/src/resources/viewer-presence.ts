@@ -3,7 +3,6 @@ import type { PagedList } from '../http/paged-list.ts';
 import type { CallOptions } from '../http/transport.ts';
 import type { Announcement, AnnouncementOptions } from '../presence/announcement.ts';
 import type { Done, PresenceEntry, ViewerPresenceWrite } from '../protocol.ts';
-import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { PresenceWatch } from '../streams/watches.ts';
 import { listAt } from './list-at.ts';
@@ -42,6 +41,6 @@ export class ViewerPresence extends PresenceResource {
 
   /** The presence events of the group: `for await (const event of client.presence.watch())`. */
   watch(options: ViewerWatchOptions = {}): PresenceWatch {
-    return new Watch(this.transport, path, options, parseEvent, { op: 'watch' });
+    return new Watch(this.transport, path, options, { op: 'watch' });
   }
 }

@@ -9,7 +9,6 @@ import type {
   ViewerThreadCreation,
   ViewerThreadWrite,
 } from '../protocol.ts';
-import { parseEvent } from '../streams/parse-event.ts';
 import { type StreamOptions, Watch } from '../streams/watch.ts';
 import type { ThreadsWatch } from '../streams/watches.ts';
 import { KeyedResource } from './keyed-resource.ts';
@@ -38,7 +37,7 @@ export class ViewerThreads extends KeyedResource<
 
   /** The events of the group's threads: `for await (const event of client.threads.watch())`. */
   watch(options: ViewerThreadsWatchOptions = {}): ThreadsWatch<ViewerThread> {
-    return new Watch(this.transport, this.collection, options, parseEvent, { op: 'watch_threads' });
+    return new Watch(this.transport, this.collection, options, { op: 'watch_threads' });
   }
 
   /** The messages of a thread. Sends no request. */

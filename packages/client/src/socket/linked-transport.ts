@@ -7,6 +7,7 @@ export interface LinkedTransport {
   readonly status: StatusOfConnections;
   readonly connectionID: string | undefined;
   token(): Promise<string>;
+  renewToken(): Promise<string | null>;
   rejectToken(): boolean;
   json<Body>(method: 'GET', path: string, options: { readonly retries: number }): Promise<Body>;
 }

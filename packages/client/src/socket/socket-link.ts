@@ -233,10 +233,11 @@ export class SocketLink {
     const socket = this.#open ?? this.#socket;
     const delayMs = Math.max(0, this.#renewedAt + RENEW_AGAIN_MS - Date.now());
     setTimeout(async () => {
-      if (socket === null || this.#open !== socket || !this.#transport.rejectToken()) return;
+      if (this.#open !== socket) return;
       this.#renewedAt = Date.now();
       try {
-        await socket.request({ op: 'auth', token: await this.#transport.token() });
+        const token = await this.#transport.renewToken();
+        if (token !== null) await socket?.request({ op: 'auth', token });
       } catch {
         // The token cannot be had now. The old one is good for some seconds.
         this.#renew();

@@ -51,16 +51,16 @@ export class Watch<Event> implements AsyncIterableIterator<Event> {
   #isRenewed = false;
 
   /**
-   * @param parse null for an event that is passed over; throws the error with which the server ends the stream
    * @param frame watches through the client's socket, where it has one
+   * @param parse null for an event that is passed over; throws the error with which the server ends the stream
    * @internal
    */
   constructor(
     transport: Transport,
     path: () => string,
     options: StreamOptions & Filter,
-    parse: (event: StreamEvent) => object | null = parseEvent,
     frame?: Frame,
+    parse: (event: StreamEvent) => object | null = parseEvent,
   ) {
     this.#transport = transport;
     this.#path = path;

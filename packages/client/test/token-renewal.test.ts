@@ -1,0 +1,111 @@
+/** Tokens that cannot be had for a while: the client goes on until the server has ended the token, and after that. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../../server/test/support/waiting.ts';
+import { RollcallClient } from '../src/index.ts';
+import { type SocketScript, withScriptedSocket } from './support/scripted-socket.ts';
+
+const RENEW_AGAIN_MS = 10_000;
+
+/** Tokens of a page: each call takes the next one; an error is thrown, and what follows the last one is it again. */
+function tokens(...all: readonly (string | Error)[]) {
+  let calls = 0;
+  const token = async () => {
+    const next = all[Math.min(calls, all.length - 1)] as string | Error;
+    calls += 1;
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  return { token, calls: () => calls };
+}
+
+/** The server reports the end of the first token. */
+const expiring: SocketScript = ({ op, send }, index) => {
+  if (op === 'auth' && index === 0) setImmediate(send, { event: 'expiring', in: 60 });
+  return true;
+};
+
+const away = new Error('status 500');
+
+describe('the renewal of a token', () => {
+  test('a token that cannot be renewed is requested again until it can, and the socket stays open', async (context) => {
+    const { token, calls } = tokens('first', away, away, 'second');
+    await withScriptedSocket(
+      expiring,
+      async ({ client, of, opened }) => {
+        context.mock.timers.enable({ apis: ['setTimeout'] });
+        await client.presence.watch().next();
+        for (const count of [2, 3, 4]) {
+          await until(`token ${count} was requested`, () => {
+            context.mock.timers.tick(calls() === 1 ? 1 : RENEW_AGAIN_MS / 10);
+            return calls() === count;
+          });
+        }
+        await until('the socket has the second token', () => of('auth').at(-1)?.token === 'second');
+        assert.equal(opened(), 1);
+        assert.deepEqual(client.status.get(), { state: 'open', reason: null });
+      },
+      { token },
+    );
+  });
+
+  test('a token that cannot be renewed is used for requests until the server rejects it', async () => {
+    const { token, calls } = tokens('first', away);
+    await withScriptedSocket(
+      expiring,
+      async ({ client }) => {
+        await client.presence.watch().next();
+        await until('the renewal failed', () => calls() === 2);
+        await assert.rejects(client.viewer({ retries: 0 }), { status: 404 });
+      },
+      { token },
+    );
+  });
+
+  test('a socket whose token has ended while no other could be had is open again when there is one', async () => {
+    const { token, calls } = tokens('first', away, away, 'second');
+    await withScriptedSocket(
+      expiring,
+      async ({ client, of }) => {
+        const watch = client.presence.watch();
+        await watch.next();
+        await until('the renewal failed', () => calls() === 2);
+        const states: string[] = [];
+        client.status.subscribe(() => states.push(client.status.get().state));
+        of('auth')[0]?.ws.close(4401, 'the token has ended');
+        assert.equal((await watch.next()).value?.type, 'snapshot');
+        assert.equal(of('auth').at(-1)?.token, 'second');
+        assert.deepEqual(new Set(states), new Set(['reconnecting', 'open']));
+      },
+      { token },
+    );
+  });
+
+  test('a page whose token endpoint answers an error page has no token, and connects when there is one', async () => {
+    const { token } = tokens(
+      'Internal Server Error',
+      'Internal Server Error',
+      'Internal Server Error',
+      'good',
+    );
+    await withScriptedSocket(
+      () => true,
+      async ({ client, of }) => {
+        assert.equal((await client.presence.watch().next()).value?.type, 'snapshot');
+        assert.deepEqual(
+          of('auth').map((frame) => frame.token),
+          ['good'],
+        );
+      },
+      { token },
+    );
+  });
+
+  test('a request without a token rejects with network, and names the reason', async () => {
+    for (const wrong of ['', 'Internal Server Error', undefined, null, { token: 't' }]) {
+      const client = new RollcallClient({ url: 'http://127.0.0.1:9', token: () => wrong as string });
+      await assert.rejects(client.viewer({ retries: 0 }), { code: 'network', message: /there is no token/ });
+      await client.close();
+    }
+  });
+});
