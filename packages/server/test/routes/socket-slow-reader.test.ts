@@ -8,7 +8,13 @@ import { markdown, messagePath, threadPath } from '../support/conversation.ts';
 import { expectOk } from '../support/expect.ts';
 import { oneServer } from '../support/one-server.ts';
 import type { Project } from '../support/project-client.ts';
-import { type ReceivedFrame, SocketClient, withSockets } from '../support/socket-client.ts';
+import {
+  openPresenceStreams,
+  type ReceivedFrame,
+  SocketClient,
+  withSockets,
+} from '../support/socket-client.ts';
+import { until } from '../support/waiting.ts';
 
 // A client that does not read does not answer pings either.
 const server = oneServer({ settings: { socketTimeoutSeconds: 3_600 } });
@@ -18,14 +24,18 @@ const USERS = Array.from({ length: 60 }, (_, index) => `u${index}`);
 const WIDE = Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key) => [key, 'x'.repeat(1_000)]));
 /** Each round is some 440 KB of events: together more than three times what the machine's network takes. */
 const ROUNDS = 80;
+/** A snapshot of some 20 MB: several times what the machine's network takes. */
+const CROWD = Array.from({ length: 400 }, (_, index) => `c${index}`);
+const LOCATIONS_EACH = 8;
+const WATCH = 100;
 const SENT_BYTES = ROUNDS * USERS.length * 7_000;
 
 const eventsOf = (frames: readonly ReceivedFrame[], watch: number) =>
   frames.filter((frame) => frame.watch === watch).map(({ event: type, id, data }) => ({ type, id, data }));
 
-async function seeded(): Promise<Project> {
+async function seeded(users: readonly string[] = USERS): Promise<Project> {
   const project = await server.project();
-  const members = ['reader', ...USERS];
+  const members = ['reader', ...users];
   await project.seed({
     users: members.map((id) => ({ id })),
     groups: [{ id: 'g', name: 'G', members }],
@@ -127,6 +137,30 @@ describe('a socket that does not read', () => {
             .map(({ data }) => [data.id, data.content[0].children[0].text.slice(0, 6)]),
         );
       await slow.until('the messages', () => USERS.every((id) => latest().get(id) === 'second'));
+    });
+  });
+
+  test('an unwatch in the middle of a snapshot is answered, and the snapshot is sent to its end', async () => {
+    const project = await seeded(CROWD);
+    for (let line = 0; line < LOCATIONS_EACH; line += 1) {
+      for (let first = 0; first < CROWD.length; first += 100) {
+        const updates = CROWD.slice(first, first + 100).map((userID) => ({
+          ...{ userID, groupID: 'g', location: { ...WIDE, line: `${line}` } },
+        }));
+        expectOk(await project.put('/v1/presence', { updates }));
+      }
+    }
+    await withSockets(async (keep) => {
+      const slow = await keep(SocketClient.of(project, 'reader', 'g'));
+      slow.ws.pause();
+      slow.send({ op: 'watch', ref: WATCH });
+      await until('the watch', async () => (await openPresenceStreams(project)) === 1);
+      slow.send({ op: 'unwatch', ref: WATCH + 1, watch: WATCH });
+      await until('the end of the watch', async () => (await openPresenceStreams(project)) === 0);
+      slow.ws.resume();
+      assert.deepEqual(await slow.answer(WATCH + 1), { ref: WATCH + 1, ok: true });
+      const [snapshot] = eventsOf(slow.frames, WATCH);
+      assert.equal(snapshot?.data.users.length, CROWD.length);
     });
   });
 });

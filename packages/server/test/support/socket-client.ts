@@ -123,9 +123,15 @@ export class SocketClient {
 }
 
 /** The sockets that the server counts as open, by its metrics: of a broken one the server learns after the client. */
-export async function openSockets({ url }: { readonly url: string }): Promise<number> {
+export const openSockets = (server: { readonly url: string }) => gaugeOf(server, 'rollcall_sockets');
+
+/** The streams of presence that the server counts as open, those of sockets among them. */
+export const openPresenceStreams = (server: { readonly url: string }) =>
+  gaugeOf(server, 'rollcall_presence_streams');
+
+async function gaugeOf({ url }: { readonly url: string }, name: string): Promise<number> {
   const { text } = await send(url, 'GET', '/metrics');
-  return Number(/^rollcall_sockets (\d+)$/m.exec(text)?.[1]);
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
 }
 
 /** Closes all sockets that `use` opens by `keep`. */

@@ -15,6 +15,9 @@ interface Session {
   start(sink: StreamSink): void;
   /** Continues where the network stopped taking bytes. */
   resume(): void;
+  /** Ends it; what the socket is in the middle of is written to its end. */
+  finish(): void;
+  /** Ends it with the socket. */
   close(): void;
 }
 
@@ -92,7 +95,7 @@ export class SocketWatches {
     const known = this.#watches.get(watch);
     if (known === undefined) throw unknown();
     this.#watches.delete(watch);
-    known.session.close();
+    known.session.finish();
     return known.words;
   }
 

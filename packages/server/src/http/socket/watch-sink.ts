@@ -44,8 +44,14 @@ export class WatchSink implements StreamSink {
   }
 
   /** A message that has begun is written to its end: the socket goes on. */
+  finish({ pieces, next }: Rest): void {
+    const hasMore = next + 1 < pieces.count;
+    const onTaken = hasMore ? () => this.finish({ pieces, next: next + 1 }) : undefined;
+    this.#owner.writer.write(this, pieces.piece(next), hasMore, onTaken);
+  }
+
   end(error: ServiceError, rest: Rest | null): void {
-    if (rest !== null) this.#finish(rest);
+    if (rest !== null) this.finish(rest);
     this.#owner.watchEnded(this.#watch, error);
   }
 
@@ -54,11 +60,5 @@ export class WatchSink implements StreamSink {
 
   destroy(): void {
     this.#owner.cutOff();
-  }
-
-  #finish({ pieces, next }: Rest): void {
-    const hasMore = next + 1 < pieces.count;
-    const onTaken = hasMore ? () => this.#finish({ pieces, next: next + 1 }) : undefined;
-    this.#owner.writer.write(this, pieces.piece(next), hasMore, onTaken);
   }
 }

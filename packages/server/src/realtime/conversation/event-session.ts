@@ -125,6 +125,11 @@ export class EventSession {
     this.close();
   }
 
+  /** The reader wants no more events. Each text is written whole. Idempotent. */
+  finish(): void {
+    this.close();
+  }
+
   /** The reader is gone. Idempotent. */
   close(): void {
     this.#leave('closed');

@@ -52,6 +52,11 @@ export class SseSink implements StreamSink {
     this.#bytes.write(bytes, onTaken);
   }
 
+  /** A stream of its own ends with its connection. */
+  finish(): void {
+    this.destroy();
+  }
+
   /** A reader who lags gets the error when it reconnects. */
   end(error: ServiceError, rest: Rest | null): void {
     const sink = this.#bytes;

@@ -129,6 +129,14 @@ export class StreamSession implements ChannelReader {
     this.close();
   }
 
+  /** The reader wants no more events. A text that it is in the middle of is written to its end. Idempotent. */
+  finish(): void {
+    if (this.#ending !== null) return;
+    const rest = this.#rest;
+    this.close();
+    if (rest !== null) this.#sink?.finish(rest);
+  }
+
   /** The reader has disconnected. Idempotent. */
   close(): void {
     if (this.#ending !== null) return;

@@ -22,6 +22,8 @@ export interface StreamSink {
    * bytes are continued by the next write.
    */
   write(bytes: Buffer, onTaken?: () => void, hasMore?: boolean): void;
+  /** The reader wants no more events. Called where it is in the middle of a text, `rest` of which it has not got. */
+  finish(rest: Rest): void;
   /** The last event: why the stream ends. `rest` is what the reader has not got of the text that it is in the middle of. */
   end(error: ServiceError, rest: Rest | null): void;
   /** The server stops: bytes that the network has not taken are not waited for. */
