@@ -32,6 +32,29 @@ async function watcherOf({ project }: Presence): Promise<SocketClient> {
   return watcher;
 }
 
+/** A close frame of a client with the code 1000, masked with zeros. */
+const CLOSE_FRAME = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
+
+describe('a connection that stays open after its close frame', () => {
+  test('a socket whose client sends a close frame and leaves the connection open releases what it held', async () => {
+    const p = await Presence.inNewProject(server);
+    await withSockets(async (keep) => {
+      const watcher = await keep(watcherOf(p));
+      const socket = await keep(SocketClient.of(p.project, 'a', 'g'));
+      await socket.ok('present', { location: AT });
+      await watcher.event('arrived');
+      const tcp = (socket.ws as unknown as { _socket: Socket })._socket;
+      tcp.pause();
+      tcp.write(CLOSE_FRAME);
+      await until('the server to notice it', async () => {
+        await p.pass(clock, 1);
+        return (await openSockets(p.project)) === 1;
+      });
+      assert.equal((await watcher.event('departed')).data.reason, 'absent');
+    });
+  });
+});
+
 describe('a connection that is reset', () => {
   for (const [what, fields] of [
     ['without a connectionID', {}],

@@ -131,6 +131,11 @@ export class ClientSocket implements Watcher, WatchOwner, FrameSocket {
     if (this.#ending !== null) return;
     this.#ticks += 1;
     const login = this.#login;
+    // A client may send a close frame and leave its connection open.
+    if (this.#ws.readyState === this.#ws.CLOSING) {
+      this.#leave(login?.isNamed === true ? GRACE_MS : 0);
+      return;
+    }
     if (login === null) {
       if (this.#ticks > LOGIN_TICKS) this.close(SOCKET_CLOSES.notLoggedIn, 'no auth came in time');
       return;
